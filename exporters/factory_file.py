@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -38,7 +39,7 @@ def is_factory_file(model: str) -> bool:
 
 def factory_path(model: str) -> Path:
     """The file of a model named so, whether it is there or not."""
-    return user_path(model.rpartition(":")[0]).resolve()
+    return Path(os.path.realpath(user_path(model.rpartition(":")[0])))
 
 
 def is_hugging_face(model: str) -> bool:

@@ -176,7 +176,8 @@ class ExportedModel:
     know of the export. `fixed` has a graph of its own for each point, by `axes_key`, where the
     module could not be exported with open axes; `path` is then the first of them. `rotation`
     are further inputs for each point, files like the references without outputs. `beside` are the
-    files that hold weights of the graph, which finds them in its own folder.
+    files that hold weights of the graph, which finds them in its own folder. `written_inputs` are
+    those that the torch module behind the graph writes to when it runs.
     """
 
     name: str
@@ -211,6 +212,7 @@ class ExportedModel:
     fixed: Mapping[str, FixedGraph] = field(default_factory=dict)
     rotation: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
+    written_inputs: tuple[str, ...] = ()
 
     def at(self, asked: Mapping[str, int]) -> ExportedModel:
         """The model at one point: `axes` are the sizes asked for, the rest at their defaults.

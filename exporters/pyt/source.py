@@ -136,6 +136,7 @@ class ModuleSource:
             stored=made.stored,
             factory=factory,
             warnings=() if facts.runs else (_NOT_RUN,),
+            written_inputs=facts.written_inputs,
         )
 
     def _about(self) -> dict[str, object] | None:

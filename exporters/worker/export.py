@@ -214,6 +214,7 @@ def _described(
         narrowest=first.arithmetic.narrowest,
         depth=first.arithmetic.depth,
         custom_ops=request.custom_ops,
+        written_inputs=graph.written_inputs,
         # A graph that was converted holds its weights itself.
         beside=tuple(map(str, graph.beside)) if executed.path == graph.path else (),
     )
