@@ -20,12 +20,12 @@ class NativeLane(BoundLane):
         binding = Binding(engine)
         self._binding: Binding | None = binding
         super().__init__(((end.name, _dtype(end), end.shape) for end in engine.outputs), request)
-        self.run, self.calls = binding.run, (binding.call(),)
-        called = "RunWithBinding"
+        run, calls, called = binding.run, (binding.call(),), "RunWithBinding"
         if copies_inputs:
-            self.run, self.calls = binding.run_copying, (*binding.copying(), *self.calls)
+            run, calls = binding.run_copying, (*binding.copying(), *calls)
             called = "BindInput and RunWithBinding"
-        self.call_path = self._path(f"{called} of {engine.native.where}")
+        self._timed(run, f"{called} of {engine.native.where}")
+        self.calls = () if self._renews else calls
 
     def close(self) -> None:
         super().close()
