@@ -244,6 +244,8 @@ UNOPTIMISED = "onnxruntime unoptimised"
 """The reference where ONNX's own evaluator cannot be it."""
 
 _REPEAT = "repeat:"
+_LONGEST_NAME = 65_000
+"""A member's name in a zip file has at most 65,535 bytes, with ours before and behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +285,14 @@ def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: in
 
 
 def save_reference(path: str, reference: Reference) -> None:
-    """Write inputs and outputs to one uncompressed .npz file."""
+    """Write inputs and outputs to one uncompressed .npz file; ExportError for too long a name."""
+    for name in (*reference.inputs, *reference.outputs):
+        if len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
+            raise ExportError(
+                f"the tensor {name[:40]!r}… has a name of {len(name):,} characters, and at most "
+                f"{_LONGEST_NAME:,} bytes can be kept",
+                "give it a shorter name",
+            )
     arrays = {f"input:{name}": array for name, array in reference.inputs.items()}
     arrays |= {f"output:{name}": array for name, array in reference.outputs.items()}
     with Path(path).open("wb") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -146,7 +147,7 @@ def test_products_of_weights_alone_are_computed_once_and_not_counted() -> None:
         [("Cast", {"to": 1})],
     ],
 )
-def test_a_weight_in_two_forms_counts_once(form: list[tuple[str, dict[str, object]]]) -> None:
+def test_a_weight_in_two_forms_counts_once(form: list[tuple[str, dict[str, Any]]]) -> None:
     nodes, name = [], "w"
     for place, (operator, attributes) in enumerate(form):
         nodes.append(helper.make_node(operator, [name], [f"w{place}"], **attributes))
