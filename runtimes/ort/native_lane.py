@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from runtimes.calls.call import Call
 from runtimes.ort.bound_lane import BoundLane
 from runtimes.ort.element_types import no_numbers
 from runtimes.ort.native_engine import Binding, End, Engine
@@ -20,7 +21,8 @@ class NativeLane(BoundLane):
         binding = Binding(engine)
         self._binding: Binding | None = binding
         super().__init__(((end.name, _dtype(end), end.shape) for end in engine.outputs), request)
-        run, calls, called = binding.run, (binding.call(),), "RunWithBinding"
+        run, called = binding.run, "RunWithBinding"
+        calls: tuple[Call, ...] = (binding.call(),)
         if copies_inputs:
             run, calls = binding.run_copying, (*binding.copying(), *calls)
             called = "BindInput and RunWithBinding"

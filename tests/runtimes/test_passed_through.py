@@ -10,6 +10,7 @@ import pytest
 from exporters.types import ExportedModel, StatePair
 from runtimes.base import Session
 from runtimes.calls import timed
+from runtimes.execution import Boundary
 from runtimes.options import OptionValue, Settings
 from runtimes.registry import load
 from tests.runtimes.graphs import Graphs, node, vector
@@ -65,7 +66,9 @@ def test_it_is_what_was_bound(
 
 @pytest.mark.parametrize("boundary", ["host", "device"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_is_so_on_a_device_at_both_boundaries(kind: str, boundary: str, graphs: Graphs) -> None:
+def test_it_is_so_on_a_device_at_both_boundaries(
+    kind: str, boundary: Boundary, graphs: Graphs
+) -> None:
     with on_host(passing(graphs, kind), 1, boundary) as session:
         (lane,) = session.lanes
         x = np.array([-1, 2, -3, 4], np.float32)
@@ -108,7 +111,7 @@ def test_states_that_pass_through_move_one_step_in_each_run(
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])
-def test_they_do_so_on_a_device(boundary: str, graphs: Graphs) -> None:
+def test_they_do_so_on_a_device(boundary: Boundary, graphs: Graphs) -> None:
     with on_host(delays(graphs), 1, boundary) as session:
         (lane,) = session.lanes
         zero = np.zeros(4, np.float32)

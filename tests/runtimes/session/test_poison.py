@@ -28,6 +28,10 @@ def test_each_element_gets_another_value_each_time(dtype: str, value: float) -> 
         seen.append(array.copy())
 
 
+def filled(number: float, dtype: str) -> np.ndarray:
+    return np.full(4, number, "float64").astype(dtype)
+
+
 class Idle(HostLane):
     """A lane whose runs write nothing."""
 
@@ -45,14 +49,13 @@ def test_one_of_two_checks_finds_an_output_that_is_never_written(
     """`left` is what happens to lie in its memory."""
     if np.isnan(value) and np.dtype(dtype).kind not in "fc":
         return
-    fill = lambda number: np.full(4, number, "float64").astype(dtype)  # noqa: E731
     if dtype in ("bool", "int8"):
         value, left = min(value, 1), min(left, 1)
     model = graphs.save(
         f"never_{dtype}", [node("Relu", ["x"], ["y"])], [vector("x")], [vector("y")]
     )
     assert isinstance(model.outputs[0], TensorSpec)
-    reference = Reference({"x": np.zeros(1, np.float32)}, {"y": fill(value)})
-    lane = Idle(fill(left))
+    reference = Reference({"x": np.zeros(1, np.float32)}, {"y": filled(value, dtype)})
+    lane = Idle(filled(left, dtype))
     right = [check_lanes([lane], "fp32", reference, model, None).output_ok for _ in range(2)]
     assert not all(right)
