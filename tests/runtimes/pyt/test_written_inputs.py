@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from exporters.request import ExportRequest
-from exporters.types import ExportedModel, Reference, load_reference
+from exporters.types import ExportedModel, Precision, Reference, load_reference
 from exporters.worker.export import export
 from runtimes.base import Lane
 from runtimes.options import Settings
@@ -99,7 +99,8 @@ def test_every_run_computes_on_what_was_bound(
     assert model.written_inputs == written
     reference = reference_of(model)
     assert np.array_equal(reference.inputs["x"], np.ones((1, 4), np.float32))
-    for precision, tolerance in (("fp32", 1e-5), ("bf16", 0.05)):
+    tolerances: dict[Precision, float] = {"fp32": 1e-5, "bf16": 0.05}
+    for precision, tolerance in tolerances.items():
         settings = Settings(threads=1, precision=precision)
         with TorchCpu().compile(model, {"batch": 1}, settings) as session:
             (lane,) = session.lanes
