@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
+import numpy as np
+
 from exporters.types import ExportError, Reference, StatePair, TensorSpec
 
 
@@ -57,6 +59,7 @@ def refuse_unfit_states(
 
 
 def _in_range(spec: TensorSpec, low: float, high: float, model: str) -> TensorSpec:
+    _refuse_unfit_range(spec, low, high, model)
     if spec.dtype[0] == "f":
         return replace(spec, low=low, high=high, count_up=False, guessed=False)
     if spec.allowed and not spec.allowed[0] <= low <= high <= spec.allowed[1]:
@@ -66,6 +69,30 @@ def _in_range(spec: TensorSpec, low: float, high: float, model: str) -> TensorSp
             f"give --input-range {spec.name}={max(spec.allowed[0], 0)}:{spec.allowed[1]}",
         )
     return replace(spec, low=low, high=high + 1, count_up=False, guessed=False)
+
+
+def _refuse_unfit_range(spec: TensorSpec, low: float, high: float, model: str) -> None:
+    """ExportError for ends that the input's type can't hold, and for parts of whole numbers."""
+    dtype = np.dtype(spec.dtype)
+    if dtype.kind == "f":
+        largest = float(np.finfo(dtype).max)
+        least = -largest
+    elif dtype.kind == "b":
+        least, largest = 0.0, 1.0
+    else:
+        held = np.iinfo(dtype)
+        least, largest = float(held.min), float(min(held.max, 2**63 - 1))
+    if not least <= low <= high <= largest:
+        raise ExportError(
+            f"--input-range {spec.name}: the input of {model} is {dtype}, which holds {least:g} to "
+            f"{largest:g} (got {low:g} to {high:g})",
+            "give ends within that",
+        )
+    if dtype.kind != "f" and not (low.is_integer() and high.is_integer()):
+        raise ExportError(
+            f"--input-range {spec.name}: the input of {model} is {dtype} (got {low:g} to {high:g})",
+            "give whole numbers",
+        )
 
 
 def _refuse_unknown(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import os
 import sys
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from exporters import own
+from exporters.regular import user_path
 from exporters.twins import is_null
 from exporters.types import ExportError
 
@@ -37,7 +39,7 @@ def is_factory_file(model: str) -> bool:
 
 def factory_path(model: str) -> Path:
     """The file of a model named so, whether it is there or not."""
-    return Path(model.rpartition(":")[0]).expanduser().resolve()
+    return Path(os.path.realpath(user_path(model.rpartition(":")[0])))
 
 
 def is_hugging_face(model: str) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from exporters.complaint import first_line
 from exporters.factory_file import HUGGING_FACE
+from exporters.regular import user_path
 from exporters.types import ExportError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class NoTransformers(ExportError):
 
 def resolved(model: str) -> str:
     """The name that holds wherever a process runs: a folder's path is made absolute."""
-    path = Path(model.removeprefix(HUGGING_FACE)).expanduser()
+    path = user_path(model.removeprefix(HUGGING_FACE))
     return f"{HUGGING_FACE}{path.resolve()}" if path.is_dir() else model
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
-_SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>([KMGT]i?)?B)", re.IGNORECASE)
+_SIZE = re.compile(
+    r"(?P<number>[0-9]{1,30}(\.[0-9]{1,30})?)\s*(?P<unit>([KMGT]i?)?B)", re.IGNORECASE
+)
 _UNITS = {
     f"{letter}{middle}B": base ** (power + 1)
     for power, letter in reversed(list(enumerate("KMGT")))
     for middle, base in (("i", 1024), ("", 1000))
 } | {"B": 1}
 """The largest first."""
-_MOST_BYTES = 2.0**63
+_MOST_BYTES = 2**63
 """More than any machine can name."""
 _LOWER = {name.lower(): size for name, size in _UNITS.items()}
 
@@ -19,8 +22,8 @@ _LOWER = {name.lower(): size for name, size in _UNITS.items()}
 def parse_size(text: str) -> int:
     """Bytes of `8GiB`, `512 MiB` or `2GB`; ValueError with one sentence."""
     match = _SIZE.fullmatch(text.strip())
-    size = float(match["number"]) * _LOWER[match["unit"].lower()] if match else 0.0
-    if not 1.0 <= size < _MOST_BYTES:
+    size = Decimal(match["number"]) * _LOWER[match["unit"].lower()] if match else Decimal(0)
+    if not 1 <= size < _MOST_BYTES:
         raise ValueError("is no amount of memory; write it like 8GiB or 512MiB")
     return int(size)
 

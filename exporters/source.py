@@ -53,6 +53,7 @@ class Graph:
     are the files of a user's graph, by their place in its folder, with their sha256. `point`
     are the only sizes that it takes, None for a graph that takes all. `warnings` are what rows
     should say of it. `beside` are the files of the store that hold weights of the graph's.
+    `written_inputs` are those that the torch module behind it writes to.
     """
 
     path: Path
@@ -67,6 +68,7 @@ class Graph:
     point: Point | None = None
     warnings: tuple[str, ...] = ()
     beside: tuple[Path, ...] = ()
+    written_inputs: tuple[str, ...] = ()
 
 
 class Source(Protocol):

@@ -176,7 +176,8 @@ class ExportedModel:
     know of the export. `fixed` has a graph of its own for each point, by `axes_key`, where the
     module could not be exported with open axes; `path` is then the first of them. `rotation`
     are further inputs for each point, files like the references without outputs. `beside` are the
-    files that hold weights of the graph, which finds them in its own folder.
+    files that hold weights of the graph, which finds them in its own folder. `written_inputs` are
+    those that the torch module behind the graph writes to when it runs.
     """
 
     name: str
@@ -211,6 +212,7 @@ class ExportedModel:
     fixed: Mapping[str, FixedGraph] = field(default_factory=dict)
     rotation: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
+    written_inputs: tuple[str, ...] = ()
 
     def at(self, asked: Mapping[str, int]) -> ExportedModel:
         """The model at one point: `axes` are the sizes asked for, the rest at their defaults.
@@ -242,6 +244,8 @@ UNOPTIMISED = "onnxruntime unoptimised"
 """The reference where ONNX's own evaluator cannot be it."""
 
 _REPEAT = "repeat:"
+_LONGEST_NAME = 65_000
+"""A member's name in a zip file has at most 65,535 bytes, with ours before and behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +285,14 @@ def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: in
 
 
 def save_reference(path: str, reference: Reference) -> None:
-    """Write inputs and outputs to one uncompressed .npz file."""
+    """Write inputs and outputs to one uncompressed .npz file; ExportError for too long a name."""
+    for name in (*reference.inputs, *reference.outputs):
+        if len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
+            raise ExportError(
+                f"the tensor {name[:40]!r}… has a name of {len(name):,} characters, and at most "
+                f"{_LONGEST_NAME:,} bytes can be kept",
+                "give it a shorter name",
+            )
     arrays = {f"input:{name}": array for name, array in reference.inputs.items()}
     arrays |= {f"output:{name}": array for name, array in reference.outputs.items()}
     with Path(path).open("wb") as file:

@@ -6,7 +6,8 @@ named; torch-free, since a plan also asks which sizes a file of inputs has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,6 +16,8 @@ import numpy as np
 
 from exporters.digest import arrays_sha256, file_sha256
 from exporters.inputs import NO_EXAMPLES, seeded_inputs
+from exporters.npz import Header, npz_arrays, npz_headers
+from exporters.regular import user_path
 from exporters.types import Dimension, ExportError, TensorSpec, axes_key
 
 Arrays = dict[str, np.ndarray]
@@ -25,20 +28,22 @@ _CALIBRATION_SAMPLES = 8
 
 def axes_of(path: Path, specs: Sequence[TensorSpec]) -> dict[str, int]:
     """The size that the file's arrays give each axis; ExportError if they do not agree."""
-    return _sizes(path, _read(path, specs), specs)
+    return _sizes(path, _headers(path, specs), specs)
 
 
 def own_inputs(path: Path, specs: Sequence[TensorSpec], point: Mapping[str, int]) -> Arrays:
     """The file's arrays in the graph's dtypes; ExportError unless they fit at this point."""
-    arrays = _read(path, specs)
+    headers = _headers(path, specs)
     for spec in specs:
         wanted = spec.shape_at(point)
-        if arrays[spec.name].shape != wanted:
+        if headers[spec.name].shape != wanted:
             raise ExportError(
-                f"{spec.name!r} in {path.name} has the shape {_text(arrays[spec.name].shape)}, "
+                f"{spec.name!r} in {path.name} has the shape {_text(headers[spec.name].shape)}, "
                 f"and the graph takes {_text(wanted)} at {axes_key(point)}",
                 "give arrays of that shape, or set the axes to those of the arrays",
             )
+    arrays = _read(path, specs)
+    for spec in specs:
         _refuse_outside(path, spec, arrays[spec.name])
     return arrays
 
@@ -74,7 +79,7 @@ def calibration(
 ) -> Calibration:
     """The samples of the user's file, or where there is none, some drawn at `point`."""
     if path:
-        given = Path(path).expanduser()
+        given = user_path(path)
         return Calibration(digest_of(given), lambda: _samples(given, specs, batch))
     return Calibration(
         f"seeded at {axes_key(point)} {tuple(specs)} {arrays_sha256(examples)}",
@@ -99,7 +104,7 @@ def _samples(path: Path, specs: Sequence[TensorSpec], batch: Dimension | None) -
 
     A fixed batch of n takes any multiple of n samples; the remaining sizes must fit.
     """
-    arrays = _read(path, specs)
+    headers = _headers(path, specs)
     counts = set()
     for spec in specs:
         along = _batch_position(spec, batch)
@@ -109,19 +114,20 @@ def _samples(path: Path, specs: Sequence[TensorSpec], batch: Dimension | None) -
                 "leave the calibration file out, so that seeded data is used",
             )
         size = spec.shape[along]
-        counts.add(divmod(arrays[spec.name].shape[along], size if isinstance(size, int) else 1))
+        counts.add(divmod(headers[spec.name].shape[along], size if isinstance(size, int) else 1))
     if len(counts) != 1 or any(rest or not count for count, rest in counts):
         raise ExportError(
             f"the arrays in {path.name} do not hold the same whole number of samples",
             "give every input one sample for each batch row",
         )
     ((count, _),) = counts
+    arrays = _read(path, specs)
     pieces = {
         spec.name: np.split(arrays[spec.name], count, axis=_batch_position(spec, batch) or 0)
         for spec in specs
     }
     samples = [{name: parts[index] for name, parts in pieces.items()} for index in range(count)]
-    _sizes(path, samples[0], specs)
+    _sizes(path, {n: Header(a.shape, a.dtype) for n, a in samples[0].items()}, specs)
     return samples
 
 
@@ -131,34 +137,42 @@ def _batch_position(spec: TensorSpec, batch: Dimension | None) -> int | None:
     return 0 if spec.shape else None
 
 
-def _sizes(path: Path, arrays: Arrays, specs: Sequence[TensorSpec]) -> dict[str, int]:
+def _sizes(
+    path: Path, headers: Mapping[str, Header], specs: Sequence[TensorSpec]
+) -> dict[str, int]:
     axes: dict[str, int] = {}
     for spec in specs:
-        for wanted, size in zip(spec.shape, arrays[spec.name].shape, strict=True):
+        for wanted, size in zip(spec.shape, headers[spec.name].shape, strict=True):
             known = axes.setdefault(wanted, size) if isinstance(wanted, str) else wanted
             if known != size:
                 raise ExportError(
                     f"{spec.name!r} in {path.name} has the shape "
-                    f"{_text(arrays[spec.name].shape)}, and the graph takes {_text(spec.shape)} "
+                    f"{_text(headers[spec.name].shape)}, and the graph takes {_text(spec.shape)} "
                     f"with {wanted if isinstance(wanted, str) else 'that size'} = {known}",
                     "give arrays whose sizes agree",
                 )
     return axes
 
 
-def _read(path: Path, specs: Sequence[TensorSpec]) -> Arrays:
-    """One array for each input, of its rank and in its dtype."""
+@contextmanager
+def _npz(path: Path) -> Iterator[None]:
+    """What reading the file raises inside, as an ExportError."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            given = {name: archive[name] for name in archive.files}
+        yield
     except OSError as error:
         raise ExportError(
             f"{path} cannot be read ({error.strerror or error})", "give an .npz of arrays"
         ) from error
-    except Exception as error:
+    except ValueError as error:
         raise ExportError(
             f"{path.name} is not an .npz file of plain arrays", "save it with numpy.savez"
         ) from error
+
+
+def _headers(path: Path, specs: Sequence[TensorSpec]) -> dict[str, Header]:
+    """What the array of each input is, of its rank; no array is read."""
+    with _npz(path):
+        given = npz_headers(path)
     names = [spec.name for spec in specs]
     for name in given:
         if name not in names:
@@ -168,25 +182,40 @@ def _read(path: Path, specs: Sequence[TensorSpec]) -> Arrays:
     missing = [name for name in names if name not in given]
     if missing:
         raise ExportError(f"{path.name} has no array for {', '.join(missing)}", "give every input")
+    for spec in specs:
+        if given[spec.name].dtype.kind not in "fiub":
+            raise _other_type(path, spec, given[spec.name].dtype)
+        if (rank := len(given[spec.name].shape)) != len(spec.shape):
+            raise ExportError(
+                f"{spec.name!r} in {path.name} has {rank} dimensions",
+                f"the graph takes {len(spec.shape)}: {_text(spec.shape)}",
+            )
+    return given
+
+
+def _read(path: Path, specs: Sequence[TensorSpec]) -> Arrays:
+    """One array for each input, in its dtype; their headers are known to fit."""
+    with _npz(path):
+        given = npz_arrays(path, [spec.name for spec in specs])
     return {spec.name: _fitted(path, spec, given[spec.name]) for spec in specs}
 
 
 def _fitted(path: Path, spec: TensorSpec, array: np.ndarray) -> np.ndarray:
     """In the input's dtype: floats may be rounded to it, integers must keep their values."""
     dtype = np.dtype(spec.dtype)
-    if array.ndim != len(spec.shape):
-        raise ExportError(
-            f"{spec.name!r} in {path.name} has {array.ndim} dimensions",
-            f"the graph takes {len(spec.shape)}: {_text(spec.shape)}",
-        )
-    converted = array.astype(dtype) if array.dtype.kind in "fiub" else None
+    converted = array.astype(dtype)
     rounds = array.dtype.kind == dtype.kind == "f"
-    if converted is None or not (rounds or np.array_equal(converted, array)):
-        raise ExportError(
-            f"{spec.name!r} in {path.name} is {array.dtype}, and the graph takes {dtype}",
-            f"save it as {dtype}",
-        )
+    if not (rounds or np.array_equal(converted, array)):
+        raise _other_type(path, spec, array.dtype)
     return converted
+
+
+def _other_type(path: Path, spec: TensorSpec, dtype: np.dtype) -> ExportError:
+    wanted = np.dtype(spec.dtype)
+    return ExportError(
+        f"{spec.name!r} in {path.name} is {dtype}, and the graph takes {wanted}",
+        f"save it as {wanted}",
+    )
 
 
 def _text(shape: Sequence[Dimension]) -> str:

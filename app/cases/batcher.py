@@ -7,13 +7,14 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Self
 
+from app.cases.digits import divided, plain
 from app.cases.microseconds import TIME, microseconds
 
 MOST, LONGEST_WAIT_US = 1024, 10e6
 """No server collects more, and nobody waits so long to be asked."""
 NO_BATCHER = "none"
 
-_FORM = rf"max=(?P<most>\d+),wait={TIME}"
+_FORM = rf"max=(?P<most>[0-9]{{1,20}}),wait={TIME}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,13 @@ class Batcher:
         if match is None:
             raise ValueError(f"{text!r} is not known; use {NO_BATCHER}, or such as max=8,wait=2ms")
         most = int(match["most"])
-        wait_us = round(microseconds(match["time"], match["unit"]) * 1e3) / 1e3
+        wait_us = microseconds(match["time"], match["unit"])
         if not 1 <= most <= MOST:
             raise ValueError(f"{text!r} collects {most} requests; use max=1 to max={MOST}")
         if wait_us > LONGEST_WAIT_US:
             raise ValueError(f"{text!r} waits too long; use at most wait=10s")
+        if wait_us != round(wait_us * 1e3) / 1e3:
+            raise ValueError(f"{text!r} waits for part of a nanosecond; use whole ones")
         return cls(most, wait_us)
 
     @property
@@ -60,7 +63,7 @@ class Batcher:
 
     def __str__(self) -> str:
         in_ms = self.wait_us >= 1e3
-        wait = f"{self.wait_us / 1e3 if in_ms else self.wait_us:.6f}".rstrip("0").rstrip(".")
+        wait = divided(self.wait_us, 1e3) if in_ms else plain(self.wait_us)
         return f"max={self.most},wait={wait}{'ms' if in_ms else 'us'}"
 
 

@@ -80,7 +80,7 @@ def _cold(figure: str) -> dict[str, Any]:
 
 
 def _sustained(figure: str) -> dict[str, Any]:
-    seconds = round(parse_duration(figure), 3)
+    seconds = parse_duration(figure)
     if not LEAST_SUSTAINED_S <= seconds <= MOST_SUSTAINED_S:
         raise ValueError("is too short or too long; use 1s to 168h")
     return {"kind": "sustained", "seconds": seconds}

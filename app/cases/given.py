@@ -11,8 +11,10 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from app.cases.digits import plain
 from app.cases.errors import PlanError
 from exporters.digest import file_sha256
+from exporters.regular import user_path
 from exporters.types import Precision
 
 _REGISTERS = b"RegisterCustomOps"
@@ -117,7 +119,9 @@ class Given:
         lists = {
             "from_nodes": self.from_nodes,
             "to_nodes": self.to_nodes,
-            "input_range": [f"{n}:{low:g}:{high:g}" for n, (low, high) in self.input_range.items()],
+            "input_range": [
+                f"{n}:{plain(low)}:{plain(high)}" for n, (low, high) in self.input_range.items()
+            ],
             "states": [f"{output}:{given}" for output, given in self.states.items()],
             "custom_ops": [Path(path).name for path in self.custom_ops],
         }
@@ -132,7 +136,7 @@ NOTHING = Given()
 
 
 def _absolute(path: str) -> str:
-    return str(Path(path).expanduser().absolute())
+    return str(user_path(path).absolute())
 
 
 def _digest_of_library(path: str) -> str:
@@ -147,9 +151,9 @@ def _digest_of_library(path: str) -> str:
 
 
 def _digest(path: str) -> str:
-    if Path(path).exists() and not Path(path).is_file():  # a device has no end
-        raise PlanError(f"{path} is no file", "give a file")
     try:
+        if Path(path).exists() and not Path(path).is_file():  # a device has no end
+            raise PlanError(f"{path} is no file", "give a file")
         return file_sha256(Path(path))
     except OSError as error:
         raise PlanError(f"{path} can't be read ({error.strerror})", "give a file") from None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from app.cases.errors import PlanError
+from exporters.npz import npz_arrays, npz_headers
 
 _SUFFIXES = frozenset({".jpeg", ".jpg", ".png", ".bmp", ".webp"})
 _FORM = "give a folder with one folder of images for each class, or an .npz of images and labels"
@@ -30,13 +31,25 @@ def image_files(folder: Path) -> tuple[list[Path], list[int]]:
 
 def npz_array(path: Path, name: str) -> np.ndarray:
     """One array of an .npz; PlanError if it is none or lacks it."""
+    with _npz(path, name):
+        return npz_arrays(path, [name])[name]
+
+
+def label_count(path: Path) -> int:
+    """How many labels an .npz has, by their header; PlanError if it lacks them or the images."""
+    with _npz(path, "labels"):
+        headers = npz_headers(path)
+        if missing := {"images", "labels"} - headers.keys():
+            raise ValueError(f"it lacks {' and '.join(sorted(missing))}")
+        return headers["labels"].shape[0] if headers["labels"].shape else 0
+
+
+@contextmanager
+def _npz(path: Path, name: str) -> Iterator[None]:
     try:
-        with path.open("rb") as file:
-            archive: Any = np.load(file, allow_pickle=False)
-            array: np.ndarray = archive[name]
-    except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as error:
+        yield
+    except (OSError, ValueError) as error:
         raise PlanError(f"{path} holds no array {name!r} ({error})", _FORM) from None
-    return array
 
 
 def nothing_at(source: str) -> PlanError:

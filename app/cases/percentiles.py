@@ -47,8 +47,10 @@ def refusal(percentile: float) -> str:
     """Why no row can tell it, with the remedy; "" for one that can be told."""
     if not 0 < percentile < 100:
         return f"{percentile:g} is no percentile; give numbers between 0 and 100"
+    if float(written(percentile)) != percentile:
+        return f"{percentile!r} has more than 12 decimals; give fewer"
     outside = min(share(percentile), 1.0 - share(percentile))
-    if math.ceil(-math.log(0.025) / outside) > MOST_SAMPLES:
+    if outside <= 0.0 or math.ceil(-math.log(0.025) / outside) > MOST_SAMPLES:
         most = f"more than {MOST_SAMPLES:,} independent runs"
         return f"{written(percentile)} takes {most}; give one that is less extreme"
     return ""

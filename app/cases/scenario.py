@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, Self, get_args
 
-from app.cases.microseconds import MICROSECONDS, TIME, microseconds
+from app.cases.digits import plain
+from app.cases.microseconds import TIME, microseconds, time_text
 
 ScenarioKind = Literal[
     "closed_loop", "paced", "rate", "poisson", "burst", "multistream", "offline", "ahead"
@@ -17,17 +18,21 @@ WAIT_POLICIES: tuple[WaitPolicy, ...] = get_args(WaitPolicy)
 LEAST_RATE_HZ, MOST_RATE_HZ = 0.01, 10e6
 """Rates beyond are refused: no round is so long, no clock so fine."""
 MOST_AT_ONCE = 10_000
+LONGEST_PAUSE_US = 24 * 3600e6
+"""No round waits so long between two runs."""
 
-_NUMBER = r"\d+(?:\.\d+)?"
+_COUNT = r"(?P<count>[0-9]{1,20})"
+_RATE = r":(?P<rate>[0-9]{1,20}(?:\.[0-9]{1,6})?)/s"
+"""To a millionth of a request in a second, as `str` writes it: a case is known by that text."""
 _FORMS: dict[ScenarioKind, str] = {
     "closed_loop": "",
     "paced": f":{TIME}",
-    "rate": rf":(?P<rate>{_NUMBER})/s",
-    "poisson": rf":(?P<rate>{_NUMBER})/s",
-    "burst": rf":(?P<count>\d+)@{TIME}",
-    "multistream": r":(?P<count>\d+)",
+    "rate": _RATE,
+    "poisson": _RATE,
+    "burst": rf":{_COUNT}@{TIME}",
+    "multistream": f":{_COUNT}",
     "offline": "",
-    "ahead": r":(?P<count>\d+)",
+    "ahead": f":{_COUNT}",
 }
 _EXAMPLES = (
     "closed_loop, paced:20us, rate:200/s, poisson:200/s, burst:8@10ms, multistream:8, offline or "
@@ -71,6 +76,8 @@ class Scenario:
             raise ValueError(f"{text!r} asks for {count} at once; use 1 to {MOST_AT_ONCE}")
         if kind == "burst" and not time_us:
             raise ValueError(f"{text!r} has no time between its bursts; use burst:8@10ms")
+        if time_us > LONGEST_PAUSE_US:
+            raise ValueError(f"{text!r} pauses for more than a day; use at most 86400s")
         paced = kind == "paced"
         return cls(kind, time_us * paced, rate_hz, count, time_us * (not paced))  # type: ignore[arg-type]
 
@@ -91,19 +98,20 @@ class Scenario:
 
     @property
     def words(self) -> str:
-        """The same as one writes it, `burst:8@10ms`: what names a case keeps to microseconds."""
+        """The same as one writes it, `burst:8@10ms`; `str` keeps to microseconds."""
         if self.kind in _BARE:
             return self.kind
-        return self._with(_time(self.gap_us), _time(self.period_us))
+        return self._with(time_text(self.gap_us), time_text(self.period_us))
 
     def __str__(self) -> str:
-        return self._with(f"{self.gap_us:g}us", f"{_plain(self.period_us)}us")
+        return self._with(f"{plain(self.gap_us)}us", f"{plain(self.period_us)}us")
 
     def _with(self, gap: str, period: str) -> str:
+        rate = f"{self.rate_hz:.6f}".rstrip("0").rstrip(".")
         figures = {
             "paced": f":{gap}",
-            "rate": f":{_plain(self.rate_hz)}/s",
-            "poisson": f":{_plain(self.rate_hz)}/s",
+            "rate": f":{rate}/s",
+            "poisson": f":{rate}/s",
             "burst": f":{self.count}@{period}",
             "multistream": f":{self.count}",
             "ahead": f":{self.count}",
@@ -114,13 +122,3 @@ class Scenario:
 CLOSED_LOOP = Scenario()
 _BARE = ("closed_loop", "offline")
 """The kinds without a figure: most cases of large sweeps."""
-
-
-def _time(us: float) -> str:
-    unit = next((unit for unit in ("s", "ms") if us >= MICROSECONDS[unit]), "us")
-    return f"{_plain(us / MICROSECONDS[unit])}{unit}"
-
-
-def _plain(number: float) -> str:
-    """All digits that there are, without an exponent."""
-    return f"{number:.6f}".rstrip("0").rstrip(".")

@@ -6,13 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
-from app.cases.microseconds import MICROSECONDS, TIME, microseconds
+from app.cases.digits import NUMBER
+from app.cases.microseconds import TIME, microseconds, time_text
 from app.cases.percentiles import refusal, share, written
 
 LEAST_ROUNDS, MOST_ROUNDS = 3, 8
 """Fewer rounds at a rate have no interval; so many it has at most, unless a plan says."""
-_FORM = re.compile(rf"(?P<what>mean|p\d+(?:\.\d+)?)={TIME}")
+_FORM = re.compile(rf"(?P<what>mean|p{NUMBER})={TIME}")
 _LEAST_PERCENTILE = 50.0
+_LONGEST_US = 24 * 3600e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Target:
         limit_us = microseconds(match["time"], match["unit"])
         if not limit_us:
             raise ValueError(f"{text!r} leaves no time; write it like p99=5ms")
+        if limit_us > _LONGEST_US:
+            raise ValueError(f"{text!r} allows more than a day; use at most 86400s")
         return cls(percentile, limit_us)
 
     @property
@@ -53,10 +57,4 @@ class Target:
         return self.limit_us if self.percentile is None else 1.0 - share(self.percentile)
 
     def __str__(self) -> str:
-        unit = next(unit for unit in ("s", "ms", "us") if _fits(self.limit_us, unit))
-        return f"{self.name}={written(self.limit_us / MICROSECONDS[unit])}{unit}"
-
-
-def _fits(limit_us: float, unit: str) -> bool:
-    """Whether there is one of this unit; the last one takes all."""
-    return limit_us >= MICROSECONDS[unit] or unit == "us"
+        return f"{self.name}={time_text(self.limit_us)}"

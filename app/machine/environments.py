@@ -18,6 +18,7 @@ from typing import Any
 
 from app.cases.errors import PlanError
 from exporters import own
+from exporters.regular import user_path
 from runtimes import registry
 from runtimes.base import Availability, Available, Device, Unavailable
 from runtimes.environment import remedy_in
@@ -60,7 +61,7 @@ def interpreter(text: str) -> str:
     """The absolute path of a program; a link to it is not followed, since it is what makes a
     virtual environment."""
     found = shutil.which(text) if os.sep not in text else None
-    return found or str(Path(os.path.abspath(Path(text).expanduser())))  # noqa: PTH100
+    return found or str(Path(os.path.abspath(user_path(text))))  # noqa: PTH100
 
 
 @cache

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from app.cases.axes import AXES
+from app.cases.digits import divided, plain
 from app.cases.percentiles import DEFAULT, written
 from app.cases.verdict import BAND
 from app.plan.command_line import parse
@@ -79,18 +80,18 @@ def _flags(plan: Plan) -> Iterator[str]:
     if plan.percentiles != DEFAULT:
         yield from ("--percentiles", ",".join(map(written, plan.percentiles)))
     if plan.precise:
-        asked = (f"{name}={100 * share:.10g}%" for name, share in plan.precise.items())
+        asked = (f"{name}={divided(share, 0.01)}%" for name, share in plan.precise.items())
         yield from ("--precise", ",".join(asked))
     if plan.deadline_us is not None:
-        yield from ("--deadline", f"{plan.deadline_us:.15g}us")
+        yield from ("--deadline", f"{plain(plan.deadline_us)}us")
     if plan.time_limit_s is not None:
-        yield from ("--time-limit", f"{plan.time_limit_s:.15g}")
+        yield from ("--time-limit", plain(plan.time_limit_s))
     if plan.budget_s is not None:
-        yield from ("--budget", f"{plan.budget_s:.15g}")
+        yield from ("--budget", plain(plan.budget_s))
     if not plan.checked:
         yield "--unchecked"
     if plan.tolerance is not None:
-        yield from ("--tolerance", f"{plan.tolerance:g}")
+        yield from ("--tolerance", repr(plan.tolerance))
     if plan.baseline:
         yield from ("--baseline", plan.baseline)
     if plan.aa is not None:
@@ -102,9 +103,8 @@ def _flags(plan: Plan) -> Iterator[str]:
     if plan.null:
         yield "--null"
     if plan.band != BAND:
-        yield from ("--band", f"{plan.band:.15g}")
-    for library in plan.custom_ops:
-        yield from ("--custom-ops", library)
+        yield from ("--band", repr(plan.band))
+    yield from _own(plan)
     if plan.accuracy:
         yield from ("--accuracy", plan.accuracy)
     if plan.profile_ops:
@@ -118,7 +118,7 @@ def _flags(plan: Plan) -> Iterator[str]:
     if plan.tune:
         yield from ("--tune", plan.tune)
     if plan.max_error is not None:
-        yield from ("--max-error", f"{100 * plan.max_error:.10g}%")
+        yield from ("--max-error", f"{divided(plan.max_error, 0.01)}%")
     if plan.memory_limit:
         yield from ("--memory-limit", plan.memory_limit)
     if plan.device_memory_limit:
@@ -140,6 +140,29 @@ def _flags(plan: Plan) -> Iterator[str]:
             yield flag
     if plan.seed:
         yield from ("--seed", str(plan.seed))
+
+
+def _own(plan: Plan) -> Iterator[str]:
+    """The flags of the user's own files, nodes, ranges and states."""
+    for flag, value in (
+        ("--weights", plan.weights),
+        ("--inputs", plan.inputs),
+        ("--calibration", plan.calibration),
+        ("--from-node", ",".join(plan.from_nodes)),
+        ("--to-node", ",".join(plan.to_nodes)),
+    ):
+        if value:
+            yield from (flag, value)
+    for name, (low, high) in plan.input_range.items():
+        yield from ("--input-range", f"{name}={plain(low)}:{plain(high)}")
+    for output, given in plan.states.items():
+        yield from ("--state", f"{output}={given}")
+    if plan.rotate_inputs:
+        yield "--rotate-inputs"
+    if plan.save_inputs:
+        yield "--save-inputs"
+    for library in plan.custom_ops:
+        yield from ("--custom-ops", library)
 
 
 def _lists(sweep: Sweep) -> Iterator[str]:

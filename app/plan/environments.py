@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import platformdirs
 from app.cases.errors import PlanError
 from app.machine.environments import asked, interpreter
 from app.plan.plan import Plan
+from exporters.toml_file import read_toml
 from runtimes.environment import environment_of
 
 FILE = "environments.toml"
@@ -26,7 +26,7 @@ def users_environments() -> dict[str, str]:
     """Name -> interpreter, from the user's file; PlanError for one that can't be understood."""
     path = users_file()
     try:
-        told = tomllib.loads(path.read_text("utf-8"))
+        told = read_toml(path)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from app.cases.axes import whole
+from app.cases.digits import scaled
 from app.cases.errors import PlanError, suggestion
 from exporters.size import parse_size
 
@@ -18,8 +19,8 @@ def share_of(text: str, flag: str) -> float:
     """0.02 of `2%` or of `0.02`; PlanError if it is no share between 0 and 1."""
     word = text.strip()
     try:
-        share = float(word.removesuffix("%")) / (100.0 if word.endswith("%") else 1.0)
-    except ValueError:
+        share = scaled(word.removesuffix("%"), 0.01) if word.endswith("%") else float(word)
+    except (ValueError, ArithmeticError):
         share = -1.0
     if not 0.0 <= share < 1.0:
         raise PlanError(f"{flag} {text!r} is no share", "write it as 2% or as 0.02")
@@ -44,11 +45,15 @@ def range_of(text: str, name: str) -> tuple[float, float]:
     """Both ends of `0:1`, for the input `name`; PlanError if it is no range."""
     low, _, high = text.partition(":")
     try:
-        return float(low), float(high)
+        ends = float(low), float(high)
     except ValueError:
+        ends = math.nan, math.nan
+    if not all(map(math.isfinite, ends)):
         raise PlanError(
-            f"--input-range {name}={text} is no range", f"write it as {name}=0:1"
-        ) from None
+            f"--input-range {name}={text} is no range",
+            f"write it as {name}=0:1, with two finite numbers",
+        )
+    return ends
 
 
 def words_of(text: str | None, flag: str) -> list[str]:
@@ -106,9 +111,10 @@ def one_of(word: str, known: Sequence[str], flag: str) -> str:
     return word
 
 
-def pair_of(text: str, flag: str, form: str) -> tuple[str, str]:
-    """What stands on both sides of `=`; PlanError, with how it is written, if either lacks."""
-    name, equals, values = text.partition("=")
+def pair_of(text: str, flag: str, form: str, *, name_has_equals: bool = False) -> tuple[str, str]:
+    """What stands on both sides of the first `=`, or of the last one where it is the name that may
+    contain some; PlanError, with how it is written, if either lacks."""
+    name, equals, values = text.rpartition("=") if name_has_equals else text.partition("=")
     if not (name and equals and values):
         raise PlanError(f"{flag} {text!r} can't be understood", f"write it as {flag} {form}")
     return name, values

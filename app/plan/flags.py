@@ -118,7 +118,7 @@ def _grid(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.wait is not None:
         given["wait_policy"] = one_of(flags.wait, WAIT_POLICIES, "--wait")
     if flags.axis:
-        pairs = [pair_of(text, "--axis", "name=1,2,4") for text in flags.axis]
+        pairs = [pair_of(text, "--axis", "name=1,2,4", name_has_equals=True) for text in flags.axis]
         given["axes"] = {n: numbers_of(v, f"--axis {n}", least=1) for n, v in pairs}
     if flags.option:
         pairs = [pair_of(text, "--option", "runtime.name=value") for text in flags.option]
@@ -199,7 +199,9 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
         given["save_inputs"] = True
     if flags.input_range:
         form = "name=low:high"
-        pairs = [pair_of(text, "--input-range", form) for text in flags.input_range]
+        pairs = [
+            pair_of(text, "--input-range", form, name_has_equals=True) for text in flags.input_range
+        ]
         given["input_range"] = {name: range_of(text, name) for name, text in pairs}
     if flags.environment:
         given["environments"] = dict(map(environment_pair, flags.environment))

@@ -6,6 +6,9 @@ from pydantic import BaseModel, ValidationError
 
 from app.cases.errors import suggestion
 
+_LONGEST = 80
+"""So many characters of a value are shown."""
+
 
 def in_words(
     error: ValidationError, plan: type[BaseModel], grid: type[BaseModel]
@@ -26,10 +29,21 @@ def in_words(
     if fault["type"] == "value_error":
         cause, _, remedy = message.partition("; ")
         own = (
-            cause if cause.startswith(where.rstrip("s")) else f"{where} {fault['input']!r} {cause}"
+            cause
+            if cause.startswith(where.rstrip("s"))
+            else f"{where} {_shown(fault['input'])} {cause}"
         )
         return own, remedy
-    return f"{where} = {fault['input']!r} is not valid", _lower(message)
+    return f"{where} = {_shown(fault['input'])} is not valid", _lower(message)
+
+
+def _shown(value: object) -> str:
+    """The value, cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of more digits than Python writes
+        return "a number with too many digits"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _lower(message: str) -> str:

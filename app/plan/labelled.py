@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.cases.accuracy import BATCH
 from app.cases.errors import PlanError
-from app.cases.labelled import image_files, needs_pillow, nothing_at, npz_array
+from app.cases.labelled import image_files, label_count, needs_pillow, nothing_at
 from exporters.models import catalogue
 from exporters.types import GraphlapError
 
@@ -30,7 +30,7 @@ def refuse_unusable(source: str) -> None:
             raise needs_pillow()
         count = len(image_files(path)[0])
     elif path.is_file():
-        count = len(npz_array(path, "labels"))
+        count = label_count(path)
     else:
         raise nothing_at(source)
     if count < BATCH:

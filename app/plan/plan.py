@@ -6,12 +6,15 @@ written. Names of models and runtimes are looked up in `expand`, not here.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    FiniteFloat,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -20,6 +23,7 @@ from pydantic import (
 from app.cases.batcher import NO_BATCHER, Batcher, parsed
 from app.cases.cold_start import PageCache
 from app.cases.condition import Condition
+from app.cases.digits import plain
 from app.cases.errors import PlanError, suggestion
 from app.cases.goal import Goal
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
@@ -87,6 +91,12 @@ class Sweep(_Part):
         for key, value in given.items():
             inner = value.items() if isinstance(value, dict) else ()
             flat |= {f"{key}.{name}": values for name, values in inner} if inner else {key: value}
+        for key, values in flat.items():
+            if isinstance(values, (list, tuple)) and not all(map(_is_bounded, values)):
+                raise ValueError(
+                    f"options {key} has a number that is infinite, no number or beyond 64 bits; "
+                    "give one that a computer can hold"
+                )
         return flat
 
     @field_validator("scenarios")
@@ -175,7 +185,7 @@ class Plan(_Part):
     to_nodes: tuple[str, ...] = ()
     rotate_inputs: Annotated[bool, Field(strict=True)] = False
     save_inputs: Annotated[bool, Field(strict=True)] = False
-    input_range: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    input_range: dict[str, tuple[FiniteFloat, FiniteFloat]] = Field(default_factory=dict)
     states: dict[str, str] = Field(default_factory=dict)
     custom_ops: tuple[str, ...] = ()
     checked: Annotated[bool, Field(strict=True)] = True
@@ -237,6 +247,8 @@ class Plan(_Part):
         for name, (low, high) in ranges.items():
             if not low <= high:
                 raise ValueError(f"of {name} begins above its end; give the lower end first")
+            if not math.isfinite(high - low):
+                raise ValueError(f"of {name} is wider than any number; give ends that are nearer")
         return ranges
 
     @field_validator("percentiles")
@@ -247,7 +259,7 @@ class Plan(_Part):
             if why:
                 raise ValueError(f"percentile {why}")
             if percentiles.count(percentile) > 1:
-                raise ValueError(f"percentile {percentile:g} is given twice; give it once")
+                raise ValueError(f"percentile {plain(percentile)} is given twice; give it once")
         return percentiles
 
     @field_validator("precise")
@@ -323,8 +335,34 @@ class Plan(_Part):
 
 def parse_plan(data: dict[str, Any], origin: str) -> Plan:
     """A validated plan from TOML's or JSON's values; `origin` opens the error sentence."""
+    key = _key_with_nul(data)
+    if key is not None:
+        raise PlanError(f"{origin}: {key} contains a NUL character", "remove it")
     try:
         return Plan.model_validate(data)
     except ValidationError as error:
         cause, remedy = in_words(error, Plan, Sweep)
         raise PlanError(f"{origin}: {cause}", remedy) from None
+
+
+def _is_bounded(value: Any) -> bool:
+    """Whether a number is finite and, if it is whole, has at most 64 bits; so is what is none."""
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**64
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _key_with_nul(value: Any, key: str = "plan") -> str | None:
+    """The innermost key whose name or text has a NUL character, which no path or name can have."""
+    if isinstance(value, str):
+        return key if "\0" in value else None
+    if isinstance(value, Mapping):
+        parts = [(str(name), part) for name, part in value.items()]
+        named = next((name for name, _ in parts if "\0" in name), None)
+        if named is not None:
+            return repr(named)
+    elif isinstance(value, (list, tuple)):
+        parts = [(key, part) for part in value]
+    else:
+        return None
+    return next((found for name, part in parts if (found := _key_with_nul(part, name))), None)

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+import unicodedata
 from pathlib import Path
 
 from app.cases.errors import PlanError, suggestion
 from app.plan.plan import Plan, parse_plan
 from exporters import own
+from exporters.toml_file import read_toml
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def load_plan(path: Path) -> Plan:
     """A plan file; PlanError if it cannot be read, parsed or understood."""
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise PlanError(f"the plan {path} can't be read ({reason})", "give a TOML file") from None
-    try:
-        data = tomllib.loads(text)
-    except RecursionError:
-        raise PlanError(f"the plan {path} is nested too deeply", "mend it") from None
-    except tomllib.TOMLDecodeError as error:
-        raise PlanError(f"the plan {path} is no valid TOML ({error})", "mend that line") from None
-    return parse_plan({"name": path.stem, **data}, f"the plan {path}")
+        data = read_toml(path)
+    except OSError as error:
+        raise PlanError(
+            f"the plan {path} can't be read ({error.strerror})", "give a TOML file"
+        ) from None
+    except ValueError as error:
+        raise PlanError(f"the plan {path} can't be read ({error})", "correct the file") from None
+    return parse_plan({"name": name_from(path.stem), **data}, f"the plan {path}")
+
+
+def name_from(text: str) -> str:
+    """A valid name of a plan, as near as possible to the text: `my-plan` of `my plan`."""
+    ascii_text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return _NO_NAME.sub("-", ascii_text).strip("._-") or "plan"
 
 
 def suite_names() -> tuple[str, ...]:

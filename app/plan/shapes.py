@@ -9,7 +9,6 @@ import csv
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from app.cases.batcher import NO_BATCHER
 from app.cases.condition import NO_CONDITION, Condition
@@ -17,10 +16,12 @@ from app.cases.errors import PlanError, suggestion
 from app.cases.shapes import Shapes
 from app.plan.plan import Plan, Sweep
 from app.plan.subjects import Subject
+from exporters.regular import read_file, user_path
 
 LEAST_SHAPES, MOST_SHAPES = 2, 64
 LARGEST_SIZE = 2**31 - 1
 _WEIGHT = "weight"
+_MOST_BYTES = 8 << 20
 _EXAMPLE = "begin it with a line such as batch,sequence or batch,weight"
 _OF_A_PLAN = {
     "largest_batch": "the search for the largest batch varies it by itself",
@@ -64,11 +65,14 @@ def parts(
 def read_shapes(path: str) -> Shapes:
     """What the file holds, the weights of equal lines added; PlanError says what is wrong in it."""
     try:
-        text = Path(path).expanduser().read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
+        text = read_file(user_path(path), most_bytes=_MOST_BYTES).decode("utf-8-sig")
+        rows = list(csv.reader(text.splitlines()))
+    except (OSError, ValueError, csv.Error) as error:
+        reason = getattr(error, "strerror", None) or (
+            str(error) if isinstance(error, csv.Error) else "it is no text"
+        )
         raise PlanError(f"the shapes in {path} can't be read ({reason})", "give a CSV") from None
-    lines = [(row, number) for number, row in enumerate(csv.reader(text.splitlines()), 1) if row]
+    lines = [(row, number) for number, row in enumerate(rows, 1) if row]
     if not lines:
         raise PlanError(f"{path} is empty", _EXAMPLE)
     header = [name.strip() for name in lines[0][0]]

@@ -23,6 +23,7 @@ from app.results.run import Run
 from app.sweep.begin import new_path
 from exporters.digest import file_sha256
 from exporters.factory_file import factory_path, is_factory_file
+from exporters.regular import user_path
 
 
 def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
@@ -93,9 +94,10 @@ def _refuse_changed_models(run: Run) -> None:
     """A model that never became a graph has left no hash, and nothing was measured of it."""
     for (model, _), exported in run.models.items():
         for name, sha256 in exported.sources.items():
-            path = Path(model).expanduser()
+            path = user_path(model)
             if name != path.name:
-                path = path.resolve().parent / name
+                named = path.parent / name
+                path = named if named.exists() else path.resolve().parent / name
             _refuse_unless(path, sha256, run.path, "put it back as it was")
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import numpy as np
+
 from app.cases.round import Check
-from exporters.types import UNOPTIMISED
+from exporters.types import UNOPTIMISED, StatePair
+from runtimes.base import Arrays, Lane
 from runtimes.execution import Execution
 
 _ALONE = "since ONNX's evaluator cannot compute the graph"
@@ -20,6 +25,36 @@ def of_itself(check: Check, runtime: str) -> tuple[str, ...]:
     if check.reference != UNOPTIMISED or not runtime.startswith("ort-"):
         return ()
     return (f"compared with ONNX Runtime's own unoptimised self, {_ALONE}",)
+
+
+def of_states(lanes: Iterable[Lane], pairs: Iterable[StatePair]) -> tuple[str, ...]:
+    """A state that has run away is no number, one that has died away is too small a one: a
+    processor takes another time for either. To be asked right after the timed runs."""
+    given = [lane.outputs() for lane in lanes]
+    found = ((pair.input, _strange(pair.output, given)) for pair in pairs)
+    return tuple(
+        f"the state {name!r} is {what} after the timed runs: their latency is not that of ordinary "
+        "values; use a model or inputs that keep it bounded"
+        for name, what in found
+        if what
+    )
+
+
+def _strange(output: str, given: Iterable[Arrays]) -> str:
+    """What no ordinary value is among the elements of an output, in any of the lanes; else ""."""
+    arrays = [arrays[output] for arrays in given if output in arrays]
+    floats = [array for array in arrays if array.dtype.kind == "f"]
+    if not all(np.isfinite(array).all() for array in floats):
+        return "infinite or NaN"
+    if any(_is_subnormal(array).any() for array in floats):
+        return "subnormal"
+    return ""
+
+
+def _is_subnormal(array: np.ndarray) -> np.ndarray:
+    """Where a value is not 0, and below the least that has all its digits."""
+    least: np.ndarray = (array != 0) & (np.abs(array) < np.finfo(array.dtype).tiny)
+    return least
 
 
 def of_crowding(sessions: int, threads: int, cores: int) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ several runs, and one what is asked for all at once.
 
 from __future__ import annotations
 
+import mmap
 import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ import numpy as np
 
 from app.cases.round import RECORD
 from app.cases.scenario import WaitPolicy
-from runtimes.calls.timed import GIVEN_UP
+from runtimes.calls.timed import GIVEN_UP, Times
 
 clock_ns = time.perf_counter_ns
 
@@ -25,13 +26,16 @@ SLEEP_MARGIN_NS = 300_000
 
 
 class Block:
-    """Preallocated room for one block of iterations, reused from block to block."""
+    """Preallocated room for one block of iterations, reused from block to block.
 
-    def __init__(self, capacity: int) -> None:
+    With `as_written` it takes memory only as far as it is filled: for room that is mostly left
+    empty.
+    """
+
+    def __init__(self, capacity: int, as_written: bool = False) -> None:
         self.capacity = capacity
-        self.scheduled = array("q", bytes(8 * capacity))
-        self.started = array("q", bytes(8 * capacity))
-        self.finished = array("q", bytes(8 * capacity))
+        room = _untouched if as_written and capacity else _touched
+        self.scheduled, self.started, self.finished = (room(capacity) for _ in range(3))
 
     def records(self, end: int, phase: int, first: int = 0) -> np.ndarray:
         """The iterations from `first` to before `end` as `RECORD` records [end - first]."""
@@ -41,6 +45,14 @@ class Block:
         records["finished_ns"] = self.finished[first:end]
         records["phase"] = phase
         return records
+
+
+def _touched(capacity: int) -> Times:
+    return array("q", bytes(8 * capacity))
+
+
+def _untouched(capacity: int) -> Times:
+    return memoryview(mmap.mmap(-1, 8 * capacity)).cast("q")
 
 
 def run_block(

@@ -40,9 +40,10 @@ FOREVER = 2**63 - 1
 class _Followed:
     """What one lane has served so far, and how much of it is kept."""
 
-    def __init__(self, number: int, room: int, warming: int) -> None:
-        self._number, self._warming, self._kept = number, warming, 0
-        self.block = Block(room)
+    def __init__(self, number: int, room: int, warming: int, alone: bool) -> None:
+        self._number, self._warming, self._kept, self._seen = number, warming, 0, 0
+        # Any of several lanes may serve all requests, and together they serve each once.
+        self.block = Block(room, as_written=not alone)
 
     @property
     def served(self) -> int:
@@ -54,6 +55,11 @@ class _Followed:
         """No run of this lane that is not complete yet began before."""
         served = self.served
         return self.block.finished[served - 1] if served else 0
+
+    def newly_served(self) -> np.ndarray:
+        """When the runs were due that were completed since this was last asked."""
+        first, self._seen = self._seen, self.served
+        return np.array(self.block.scheduled[first : self._seen], np.int64)
 
     def complete(self) -> np.ndarray:
         """Records of all complete runs [n]."""
@@ -92,7 +98,9 @@ class OpenLoopSampler:
         count = len(schedule.offsets_ns)
         warming = rewarming(count // len(lanes))
         self._lanes, self._serves, self._schedule = lanes, serves, schedule
-        self._followed = [_Followed(number, count, warming) for number in range(len(lanes))]
+        alone = len(lanes) == 1
+        self._followed = [_Followed(number, count, warming, alone) for number in range(len(lanes))]
+        self._first_open, self._served_later = 0, np.empty(0, np.int64)
         self._file, self._watch, self._report, self._stopped = file, watch, report, stopped
         self._arriving = Arriving(schedule.offsets_ns)
         self._ready = threading.Barrier(len(lanes) + 1, self._begin)
@@ -175,6 +183,7 @@ class OpenLoopSampler:
         """Append what is complete, in the order of its start, and tell of it."""
         lanes = zip(self._followed, alive, strict=True)
         until_ns = min((lane.known_until_ns for lane, goes_on in lanes if goes_on), default=FOREVER)
+        until_ns = max(until_ns, self._first_open_ns())
         records = np.concatenate([lane.take(until_ns) for lane in self._followed])
         if not len(records):
             return
@@ -187,6 +196,18 @@ class OpenLoopSampler:
         self._histogram.add(latency)
         elapsed_s = (clock_ns() - self._begun_ns) * 1e-9
         self._report(Progress("measure", self._iterations, elapsed_s, *running(self._histogram)))
+
+    def _first_open_ns(self) -> int:
+        """When the first request was due that has no answer yet: no run that goes on began before.
+
+        A lane that never had a request so keeps nobody's records back.
+        """
+        served = [self._served_later, *(lane.newly_served() for lane in self._followed)]
+        later, due = np.sort(np.concatenate(served)), self._arriving.times_ns[self._first_open :]
+        gaps = np.flatnonzero(later != due[: len(later)])
+        in_row = int(gaps[0]) if len(gaps) else len(later)
+        self._first_open, self._served_later = self._first_open + in_row, later[in_row:]
+        return int(due[in_row]) if in_row < len(due) else FOREVER
 
     def _served(self) -> Samples:
         """All that is complete so far, one lane's after another's."""

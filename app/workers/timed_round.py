@@ -17,6 +17,7 @@ from app.workers.at_once import AllAtOnce, Queries
 from app.workers.batching import batch_serving, warm_up
 from app.workers.beside import beside
 from app.workers.condition import polluting
+from app.workers.doubts import of_states
 from app.workers.floor import harness_floor_ns
 from app.workers.lane import Blocks, OneLane
 from app.workers.lanes import GIVING_WAIT, SeveralLanes
@@ -74,6 +75,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
             before = this.check(session, reference)
             this.enter("measure")
             measured = _measured(this, session, sets, sampler)
+        this.warn(*of_states(session.lanes, job.model.states))
         if neighbour is not None:
             neighbour.note(this, *watch.window_ns)
         _note_interference(this, watch.told())

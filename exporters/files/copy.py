@@ -24,16 +24,15 @@ MODEL = "model"
 def copied(
     folder: Path, face: OnnxFile, proto: ModelProto, is_part: bool, is_put_in_order: bool
 ) -> Made:
-    """The graph and its weights; ExportError if the file is no valid graph.
+    """The graph and its weights; ExportError if it is no valid graph.
 
     `proto` is the graph of `face`, and says where the store keeps its weights afterwards.
-    `is_put_in_order` says that its nodes were not, so that it is valid only as it is here.
+    `is_put_in_order` says that its nodes were not. The copy is checked, not the file: onnx refuses
+    weights that are links or have several names, as those of download caches and backups do.
     """
-    if not is_put_in_order:
-        check_file(face.path)
     files = {}
-    stored_names = {}
-    for data in face.external:
+    stored_names: dict[Path, str] = {}
+    for data in dict.fromkeys(face.external.values()):
         copy = folder / "weights.bin"
         shutil.copyfile(data, copy)
         name = stored_names[data] = f"{file_sha256(copy)}{copy.suffix}"
@@ -43,11 +42,9 @@ def copied(
         for tensor in external_tensors(proto):
             for item in tensor.external_data:
                 if item.key == "location":
-                    data = (face.path.resolve().parent / item.value).resolve()
-                    item.value = stored_names[data]
+                    item.value = stored_names[face.external[item.value]]
         model.write_bytes(proto.SerializeToString(deterministic=True))
     else:
         shutil.copyfile(face.path, model)
-    if is_put_in_order:
-        check_file(model, face.path.name)
+    check_file(model, face.path.name)
     return Made({**files, MODEL: model})

@@ -1,7 +1,7 @@
 """Parameters and multiply-accumulates of a user's graph, read from the graph itself.
 
 Constants are folded first, by shape: what follows from weights alone is one weight, counted
-where a node that also takes data reads it.
+once where nodes that also take data read it, and its own products are not counted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from math import prod
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-from exporters.files.nodes import reads
+from exporters.files.constants import constants, weights_read
+from exporters.files.nodes import nodes_of
 from exporters.files.shapes import Shape, ShapeConflict, inferred, known_shapes
 
 _WEIGHT_TYPES = frozenset(
@@ -25,16 +26,34 @@ _WEIGHT_TYPES = frozenset(
         TensorProto.UINT8,
     }
 )
-_STATE_INPUTS = {"LSTM": (4, 5, 6), "GRU": (4, 5), "RNN": (4, 5)}
-"""Sequence lengths and first states: data, even where they are constant."""
 _RUNNING_STATISTICS = {"BatchNormalization": (3, 4)}
-# The scales and zero points of quantised tensors are no weights.
-_SCALES = {
+_NO_WEIGHTS: Mapping[str, tuple[int, ...]] = {
+    # Sequence lengths and first states: data, even where they are constant.
+    "LSTM": (4, 5, 6),
+    "GRU": (4, 5),
+    "RNN": (4, 5),
+    # The scales and zero points of quantised tensors.
     "QuantizeLinear": (1, 2),
     "DequantizeLinear": (1, 2),
     "QLinearConv": (1, 2, 4, 5, 6, 7),
-    "QLinearMatMul": (1, 2, 4, 5, 6, 7),
+    "QLinearMatMul": (1, 2, 3, 4, 5, 6, 7),
+    "ConvInteger": (2, 3),
+    "MatMulInteger": (2, 3),
+    # Sizes, places and bounds, which say how a node computes.
+    "AffineGrid": (1,),
+    "CenterCropPad": (1,),
+    "Clip": (1, 2),
+    "Dropout": (1, 2),
+    "Expand": (1,),
+    "GridSample": (1,),
+    "NonMaxSuppression": (2, 3, 4),
+    "OneHot": (1, 2),
+    "Pad": (1, 2, 3),
+    "Resize": (1, 2, 3),
+    "RoiAlign": (1, 2),
+    "Upsample": (1,),
 }
+"""By operator, the inputs that hold no weights."""
 _MATRIX_OPS_UNCOUNTED = (
     "Attention",
     "Conv",
@@ -64,10 +83,10 @@ def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
     """Weights of the graph, and the multiply-accumulates of one run at this point.
 
     `parameters` are the elements of every constant of at least one dimension, in floating
-    point or 8 bits, that a node reads together with data; running statistics of norms count
-    only in `parameters_with_buffers`. `macs` covers convolutions, matrix products and
-    recurrent layers with the formulas of `exporters.pyt.counts`; products of two
-    activations count too.
+    point or 8 bits, that a node reads together with data, each constant once; running statistics
+    of norms count only in `parameters_with_buffers`. `macs` covers convolutions, matrix products
+    and recurrent layers with the formulas of `exporters.pyt.counts`; products of two activations
+    count too.
     """
     try:
         values = inferred(model, point)
@@ -82,41 +101,36 @@ def _weights(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> tuple[i
 
     Not known where some are no tensors of the graph: of fitted trees and vectors, attributes.
     """
-    if graph.sparse_initializer or any(map(_holds_numbers, graph.node)):
+    if graph.sparse_initializer or any(map(_holds_numbers, nodes_of(graph))):
         return None, 0
-    folded = {tensor.name for tensor in graph.initializer}
-    sizes = known_shapes(values)
-    read: dict[str, bool] = {}
-    for node in graph.node:
-        names = list(reads(node))
-        if all(name in folded for name in names) and not _is_random(node):
-            folded.update(node.output)
-            continue
-        states = _STATE_INPUTS.get(node.op_type, ()) + _SCALES.get(node.op_type, ())
-        running = _RUNNING_STATISTICS.get(node.op_type, ())
-        positions = {name: place for place, name in enumerate(node.input)}
-        for name in names:
-            if name in folded and positions.get(name) not in states:
-                read.setdefault(name, positions.get(name) in running)
     totals = {True: 0, False: 0}
-    for name, is_running in read.items():
-        if name not in values or name not in sizes:
+    counted: set[str] = set()
+    for read in weights_read(graph, values):
+        operator = read.node.op_type if read.node is not None else ""
+        weight = read.weight
+        is_other = read.place in _NO_WEIGHTS.get(operator, ())
+        if is_other or not weight.stored or weight.key in counted:
+            continue
+        if read.kind is None or weight.shape is None:
             return None, 0
-        if sizes[name] and values[name].type.tensor_type.elem_type in _WEIGHT_TYPES:
-            totals[is_running] += prod(sizes[name])
+        counted.add(weight.key)
+        if weight.shape and read.kind in _WEIGHT_TYPES:
+            totals[read.place in _RUNNING_STATISTICS.get(operator, ())] += prod(weight.shape)
     return totals[False], totals[True]
 
 
 def _macs(model: ModelProto, values: Mapping[str, ValueInfoProto]) -> int | None:
     """None if a product has an unknown shape, lies in an inner graph, or has no formula."""
-    shapes = known_shapes(values)
+    shapes, known = known_shapes(values), constants(model.graph, values)
     own_functions = {(function.domain, function.name) for function in model.functions}
     total = 0
     for node in model.graph.node:
-        known = None if (node.domain, node.op_type) in own_functions else node_macs(node, shapes)
-        if known is None:
+        if any(name in known for name in node.output if name):
+            continue  # it is computed once, when the graph is loaded
+        macs = None if (node.domain, node.op_type) in own_functions else node_macs(node, shapes)
+        if macs is None:
             return None
-        total += known
+        total += macs
     return total
 
 
@@ -146,10 +160,6 @@ def _holds_numbers(node: NodeProto) -> bool:
     return node.domain not in _ONNX_DOMAINS and any(
         attribute.floats or attribute.HasField("t") for attribute in node.attribute
     )
-
-
-def _is_random(node: NodeProto) -> bool:
-    return node.op_type.startswith("Random") or node.op_type in ("Bernoulli", "Multinomial")
 
 
 def _convolution(weight: int) -> Callable[[NodeProto, Mapping[str, Shape]], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,15 +29,15 @@ def external_tensors(model: ModelProto) -> Iterator[TensorProto]:
                 holders.extend(attribute.graphs)
 
 
-def external_files(path: Path, model: ModelProto) -> tuple[Path, ...]:
-    """The files that hold weights, all in the model's folder; ExportError for one not whole."""
-    folder = path.resolve().parent
-    files: dict[Path, None] = {}
+def external_files(path: Path, model: ModelProto) -> dict[str, Path]:
+    """The files that hold weights, by the place that the model names; ExportError for one that is
+    not whole, or not in the model's folder."""
+    files: dict[str, Path] = {}
     for tensor in external_tensors(model):
         try:
             info = ExternalDataInfo(tensor)
-            file = (folder / info.location).resolve()
-            there = file.is_file()
+            file = _located(path, info.location)
+            size = file.stat().st_size if file is not None and file.is_file() else None
         except (OSError, ValueError) as error:
             raise ExportError(
                 f"{path.name} does not say where the weights of {tensor.name!r} lie ({error})",
@@ -47,22 +48,44 @@ def external_files(path: Path, model: ModelProto) -> tuple[Path, ...]:
                 f"{path.name} does not say where the weights of {tensor.name!r} lie",
                 "save it again with its external data",
             )
-        if not file.is_relative_to(folder):
+        if file is None:
             raise ExportError(
                 f"{path.name} keeps the weights of {tensor.name!r} outside its own folder "
                 f"({info.location!r})",
-                "save it again with its external data beside it",
+                "copy them into that folder, and save the model with their name there",
             )
-        if not there:
+        if size is None:
             raise ExportError(
                 f"{path.name} needs the external data file {info.location!r}, which is not there",
                 "copy it into the model's folder",
             )
-        if file.stat().st_size < (info.offset or 0) + (info.length or 0):
+        if size < (info.offset or 0) + (info.length or 0):
             raise ExportError(
                 f"the external data file {info.location!r} of {path.name} ends before the "
                 f"weights of {tensor.name!r} do",
                 "copy it again",
             )
-        files[file] = None
-    return tuple(files)
+        files[info.location] = file
+    return files
+
+
+def _located(path: Path, location: str) -> Path | None:
+    """The file itself, every link followed, whether it is there or not; None for one outside.
+
+    A download cache has links to the model and to its weights in one folder, and the files of both
+    in another, under other names. So the weights are looked for where the model is named, then
+    where its file lies; the name may lead out of neither folder, and a link only to the other.
+    """
+    named, real = path.absolute().parent, Path(os.path.realpath(path)).parent
+    allowed_folders = (Path(os.path.realpath(named)), real)
+    inside = None
+    for folder in (named, real):
+        joined = Path(os.path.normpath(folder / location))
+        file = Path(os.path.realpath(folder / location))
+        within = any(file.is_relative_to(allowed) for allowed in allowed_folders)
+        if not (within and joined.is_relative_to(folder)):
+            continue
+        inside = inside or file
+        if file.is_file():
+            return file
+    return inside

@@ -5,7 +5,7 @@ Nothing here runs the graph or imports an engine, so the plan stage can ask too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,8 +32,8 @@ class OnnxFile:
 
     `axes` are the names without a size, in order of appearance; `batch` and `sequence` are
     the axis, or the fixed size, that plays the part. `external` are the files that hold
-    weights, each inside the model's folder. `unnamed` says that some open dimension had no
-    name of its own and was given `INPUT_POSITION`.
+    weights, by the place in the model's folder that the graph names. `unnamed` says that some
+    open dimension had no name of its own and was given `INPUT_POSITION`.
     """
 
     path: Path
@@ -43,7 +43,7 @@ class OnnxFile:
     axes: tuple[str, ...]
     batch: Dimension | None
     sequence: Dimension | None
-    external: tuple[Path, ...]
+    external: Mapping[str, Path]
     unnamed: bool
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from onnx import ModelProto
 
@@ -19,6 +19,7 @@ from exporters.files.nodes import put_in_order
 from exporters.files.packaged import packaged_reference
 from exporters.files.part import part
 from exporters.points import Point
+from exporters.regular import user_path
 from exporters.request import ExportRequest
 from exporters.source import Graph, Subject
 from exporters.steps import done
@@ -59,10 +60,9 @@ class FileSource:
     def graphs(self, store: Store, points: Sequence[Point]) -> tuple[Graph, ...]:
         """The file, or the part of it, as it is kept; ExportError if it is not valid."""
         face = self.face
-        folder = face.path.resolve().parent
         sources = {face.path.name: file_sha256(face.path)}
-        for path in face.external:
-            sources[str(path.relative_to(folder))] = file_sha256(path)
+        for location, path in face.external.items():
+            sources[os.path.normpath(location)] = file_sha256(path)
         kept = done(
             store,
             copied,
@@ -118,7 +118,7 @@ def file_source(request: ExportRequest) -> FileSource:
     ExportError for a damaged file and for nodes that nothing connects; NotBenchmarkable for
     weights given along, and for inputs or outputs that are no plain tensors.
     """
-    path = Path(request.model).expanduser()
+    path = user_path(request.model)
     if request.weights:
         raise NotBenchmarkable(
             f"{path.name} holds its own weights", "give --weights for models of the catalogue"

@@ -30,7 +30,7 @@ class GraphFacts:
     """What is kept beside the graph; the counts are as `ExportedModel` has them.
 
     `runs` is False where ONNX Runtime's CPU provider lacks a kernel, so that the graph could
-    not be run beside its module.
+    not be run beside its module. `written_inputs` are those that the module writes to.
     """
 
     opset: int
@@ -39,6 +39,7 @@ class GraphFacts:
     parameters_with_buffers: int
     macs: int | None
     runs: bool
+    written_inputs: tuple[str, ...] = ()
 
 
 def exported(
@@ -96,6 +97,7 @@ def exported(
         parameters_with_buffers=with_buffers,
         macs=macs(evaluator.flat, [torch.from_numpy(array) for array in default]),
         runs=runs,
+        written_inputs=tuple(sorted(evaluator.written_inputs)),
     )
     files = {MODEL: path}
     if keep_weights:

@@ -44,6 +44,8 @@ class ModuleEvaluator:
         self._weights = weights
         self._brought = brought
         self._is_flat = is_flat
+        self.written_inputs: set[str] = set()
+        """The inputs that the module has written to, in any run so far."""
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -71,7 +73,9 @@ class ModuleEvaluator:
         import torch
 
         module = deepcopy(self.module).double()
-        tensors = [torch.from_numpy(inputs[spec.name]).double() for spec in self._definition.inputs]
+        tensors = [
+            torch.from_numpy(inputs[spec.name].copy()).double() for spec in self._definition.inputs
+        ]
         with torch.inference_mode():
             result = self._run(module, tensors)
         arrays = [output.float().numpy() for output in result.values()]
@@ -101,7 +105,8 @@ class ModuleEvaluator:
         import torch
 
         specs = self._definition.inputs
-        tensors = [torch.from_numpy(inputs[spec.name]) for spec in specs]
+        # Copies: a module may write to what it is given.
+        tensors = [torch.from_numpy(inputs[spec.name].copy()) for spec in specs]
         # Built here, not in inference mode: of weights made there torch exports at half the speed.
         module = self.module
         try:
@@ -117,7 +122,10 @@ class ModuleEvaluator:
                 if isinstance(error, IndexError)
                 else "set its axes to sizes that every part of it takes",
             ) from error
-        arrays = [output.detach().numpy() for output in result.values()]
+        pairs = zip(specs, tensors, strict=True)
+        self.written_inputs |= {spec.name for spec, tensor in pairs if tensor._version}
+        # Copies again: a module may return a buffer of its own, which its next run overwrites.
+        arrays = [output.detach().numpy().copy() for output in result.values()]
         return dict(zip(self._definition.outputs, arrays, strict=True))
 
     def _run(self, module: nn.Module, tensors: list[Tensor]) -> dict[str, Tensor]:

@@ -25,6 +25,7 @@ from exporters.pyt.graph import MODEL, WEIGHTS, GraphFacts, exported
 from exporters.pyt.run import ModuleEvaluator
 from exporters.pyt.user import definition_of, examples_of, title_of
 from exporters.pyt.ways import WAYS, Way, at_point, nearest, told
+from exporters.regular import user_path
 from exporters.request import ExportRequest
 from exporters.source import Graph, Subject
 from exporters.steps import done
@@ -135,6 +136,7 @@ class ModuleSource:
             stored=made.stored,
             factory=factory,
             warnings=() if facts.runs else (_NOT_RUN,),
+            written_inputs=facts.written_inputs,
         )
 
     def _about(self) -> dict[str, object] | None:
@@ -152,7 +154,7 @@ def module_source(request: ExportRequest) -> ModuleSource:
             f"{request.model} is no .onnx file, and parts are cut out of those only",
             "leave --from-node and --to-node out",
         )
-    weights = Path(request.weights).expanduser() if request.weights else None
+    weights = user_path(request.weights) if request.weights else None
     target = _users_target(request.model)
     if not target:
         definition = _as_asked(find(request.model), request)

@@ -31,7 +31,8 @@ def definition_of(target: str, title: str, brought: Brought, seed: int) -> tuple
     import torch
 
     call = brought.call
-    args, kwargs = call.arguments(call.examples)
+    # Copies: the module may write to what it is given, and the examples are fed again later.
+    args, kwargs = call.arguments([example.clone() for example in call.examples])
     try:
         with torch.inference_mode():
             result = brought.module(*args, **kwargs)

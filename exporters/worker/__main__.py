@@ -31,11 +31,28 @@ def answer(line: str, holder: int) -> ExportReply:
     return ExportReply("ok", model, cached=cached, export_ms=milliseconds)
 
 
+_NO_MEMORY = (
+    "the export needs more memory than this machine has: use smaller sizes or a smaller model"
+)
+
+
+def _ran_out_of_memory(error: BaseException | None) -> bool:
+    """Whether a want of memory is behind an error, Python's own or that of a library in C++."""
+    while error is not None:
+        if isinstance(error, MemoryError) or "std::bad_alloc" in str(error):
+            return True
+        error = error.__cause__
+    return False
+
+
 def _failed(error: Exception) -> ExportReply:
     if _disk_is_full(error):
         reason = f"there is no space left for the export cache {default_root()}"
         remedy = "free some, or set GRAPHLAP_CACHE to a folder on another disk, then --resume"
         return ExportReply("cancelled", reason=f"{reason}: {remedy}")
+    if _ran_out_of_memory(error):
+        cause = str(error) if isinstance(error, GraphlapError) else _NO_MEMORY
+        return ExportReply("out_of_memory", reason=cause)
     if isinstance(error, GraphlapError):
         return ExportReply(error.status or "export_failed", reason=str(error))
     reason = f"the export failed with {type(error).__name__}: {first_line(error)}"

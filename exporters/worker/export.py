@@ -20,6 +20,7 @@ from exporters.inputs import cast_specs
 from exporters.points import Point, full_points
 from exporters.precision.convert import Converted, converted
 from exporters.references import References, references_of
+from exporters.regular import user_path
 from exporters.request import ExportRequest
 from exporters.rotation import rotation_of
 from exporters.source import Graph, Source, Subject
@@ -50,7 +51,7 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
         from exporters.null.twin import null_twin
 
         return null_twin(store, request.null_of, request.points)
-    sets = [Path(path).expanduser() for path in (request.inputs, *request.more_inputs) if path]
+    sets = [user_path(path) for path in (request.inputs, *request.more_inputs) if path]
     source = _source(request)
     subject = _sized(source.subject, sets)
     points = full_points(subject.called, request.points, subject.axes, subject.default)
@@ -213,6 +214,7 @@ def _described(
         narrowest=first.arithmetic.narrowest,
         depth=first.arithmetic.depth,
         custom_ops=request.custom_ops,
+        written_inputs=graph.written_inputs,
         # A graph that was converted holds its weights itself.
         beside=tuple(map(str, graph.beside)) if executed.path == graph.path else (),
     )

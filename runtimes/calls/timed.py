@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -87,6 +88,10 @@ def nothing() -> Call:
     return Call(address, (), RuntimeError)
 
 
+Times: TypeAlias = "array[int] | memoryview[int]"
+"""Room for int64 times: filled beforehand, or memory that is taken only as it is written."""
+
+
 class TimedCalls:
     """The calls of one lane, ready to be timed.
 
@@ -121,9 +126,7 @@ class TimedCalls:
             wait=_POLICIES[wait],
         )
 
-    def time(
-        self, scheduled: array[int], started: array[int], finished: array[int], count: int
-    ) -> None:
+    def time(self, scheduled: Times, started: Times, finished: Times, count: int) -> None:
         """Time `count` runs in a closed loop into int64 arrays of at least so many entries.
 
         Raises what a call that fails stands for.
@@ -133,9 +136,9 @@ class TimedCalls:
 
     def serve(
         self,
-        scheduled: array[int],
-        started: array[int],
-        finished: array[int],
+        scheduled: Times,
+        started: Times,
+        finished: Times,
         arrivals_ns: np.ndarray,
         following: array[int],
         until: array[int],
@@ -155,9 +158,9 @@ class TimedCalls:
 
     def query(
         self,
-        scheduled: array[int],
-        started: array[int],
-        finished: array[int],
+        scheduled: Times,
+        started: Times,
+        finished: Times,
         count: int,
         runs: int,
         met: array[int],
@@ -176,9 +179,9 @@ class TimedCalls:
 
     def take(
         self,
-        scheduled: array[int],
-        started: array[int],
-        finished: array[int],
+        scheduled: Times,
+        started: Times,
+        finished: Times,
         requests: int,
         following: array[int],
     ) -> int:
@@ -195,9 +198,9 @@ class TimedCalls:
 
     def turns(
         self,
-        scheduled: array[int],
-        started: array[int],
-        finished: array[int],
+        scheduled: Times,
+        started: Times,
+        finished: Times,
         turns: np.ndarray,
         takers: int,
     ) -> None:
@@ -211,19 +214,25 @@ class TimedCalls:
     def _run(
         self,
         timed: Callable[..., int],
-        scheduled: array[int],
-        started: array[int],
-        finished: array[int],
+        scheduled: Times,
+        started: Times,
+        finished: Times,
         count: int,
     ) -> int:
         block = self._block
         block.scheduled, block.started, block.finished = (
-            times.buffer_info()[0] for times in (scheduled, started, finished)
+            _address(times) for times in (scheduled, started, finished)
         )
         done = int(timed(c.byref(block), count))
         if block.failed >= 0:
             raise self._calls[block.failed].fault(block.status)
         return done
+
+
+def _address(times: Times) -> int:
+    if isinstance(times, array):
+        return times.buffer_info()[0]
+    return c.addressof(c.c_char.from_buffer(times))
 
 
 def _call(call: Call) -> _Call:

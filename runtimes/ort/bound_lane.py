@@ -1,13 +1,15 @@
 """A lane whose inputs and outputs are bound once to host buffers of ours, by either interface.
 
 The timed call so allocates nothing, but for outputs whose shape is not known beforehand: these
-the engine allocates in each run.
+the engine allocates in the first run after a binding and writes again in the following ones. What
+is bound anew, between two runs, is allocated anew.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
@@ -33,7 +35,11 @@ class BoundLane(HostLane):
             self._bind_input(name, array)
         for name, dtype, told in ends:
             shape = state_shapes.get(name, told)
-            if shape is None:
+            if name in inputs:
+                # The engine returns the input itself, and leaves memory that is bound as it is.
+                outputs[name] = inputs[name]
+                self._allocate(name)
+            elif shape is None:
                 self._allocate(name)
             else:
                 outputs[name] = aligned_empty(shape, dtype)
@@ -41,6 +47,8 @@ class BoundLane(HostLane):
             self._names.append(name)
         super().__init__(inputs, outputs, states)
         self._allocated = [name for name in self._names if name not in outputs]
+        # What draws at random may give another size in each run.
+        self._renews = bool(self._allocated and request.model.uncompared)
 
     def bind(self, inputs: Arrays) -> None:
         super().bind(inputs)
@@ -52,6 +60,13 @@ class BoundLane(HostLane):
 
     def feeding(self, inputs: Arrays) -> tuple[Copy, ...] | None:
         return None if self._allocated else super().feeding(inputs)
+
+    def advance(self) -> None:
+        super().advance()
+        self._renew()
+
+    def advancing(self) -> tuple[Copy, ...] | None:
+        return None if self._allocated else super().advancing()
 
     def outputs(self) -> dict[str, np.ndarray]:
         arrays = super().outputs()
@@ -68,9 +83,18 @@ class BoundLane(HostLane):
         super().close()
         self._allocated = []
 
-    def _path(self, call: str) -> str:
-        """How a run is called, with what the engine does in it besides."""
-        return f"{call}, outputs allocated by the engine" if self._allocated else call
+    def _timed(self, run: Callable[[], object], call: str) -> None:
+        """Let a run be this call; its path says what the engine does in it besides."""
+        self.run, self.call_path = run, call
+        if self._renews:
+            self.run = partial(self._run_renewed, run)
+        if self._allocated:
+            when = "in each run" if self._renews else "once, and again for other inputs"
+            self.call_path = f"{call}, outputs allocated by the engine {when}"
+
+    def _run_renewed(self, run: Callable[[], object]) -> None:
+        self._renew()
+        run()
 
     def _renew(self) -> None:
         """Forget what the engine has allocated: other inputs may ask for another size."""
@@ -87,7 +111,7 @@ class BoundLane(HostLane):
 
     @abstractmethod
     def _allocate(self, name: str) -> None:
-        """Have the engine allocate this output in every run, anew from now on."""
+        """Have the engine allocate this output in the next run, and write it from then on."""
 
     @abstractmethod
     def _values(self) -> list[np.ndarray]:

@@ -77,7 +77,10 @@ class OrtGpuLane(HostLane):
                 place[name] = _on_host(array) if name in taken else _on_device(array, memory)
                 binding.bind_ortvalue_input(name, place[name])
             for name, array in outputs.items():
-                if name in given:
+                if name in self._device_inputs:  # the engine returns the input itself
+                    binding.bind_output(name, memory.kind, memory.index)
+                    self._device_outputs[name] = self._device_inputs[name]
+                elif name in given or name in taken:
                     binding.bind_ortvalue_output(name, _on_host(array))
                 else:
                     self._device_outputs[name] = _on_device(array, memory)
@@ -118,6 +121,10 @@ class OrtGpuLane(HostLane):
             super().advance()
             return
         assert self._memory is not None
+        if any(map(self._is_input, (pair.output for pair in self._states))):
+            given = self.outputs()  # all of them, before any state is overwritten
+            self.feed({pair.input: given[pair.output] for pair in self._states})
+            return
         for pair in self._states:
             if pair.input in self._host_inputs or pair.output not in self._device_outputs:
                 following = self.outputs()[pair.output]
@@ -171,6 +178,9 @@ def _output_buffers(
     state_shapes = {pair.output: inputs[pair.input].shape for pair in states}
     buffers = {}
     for value in engine.get_outputs():
+        if value.name in inputs:  # the engine returns the input itself
+            buffers[value.name] = inputs[value.name]
+            continue
         shape = state_shapes.get(value.name, tuple(value.shape))
         if not all(isinstance(size, int) for size in shape):
             raise Unsupported(

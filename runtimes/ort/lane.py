@@ -41,8 +41,7 @@ class OrtLane(BoundLane):
     def __init__(self, engine: ort.InferenceSession, request: Request) -> None:
         self._binding = engine.io_binding()
         super().__init__(map(_end, engine.get_outputs()), request)
-        self.run, call = timed_call(engine, self._binding)
-        self.call_path = self._path(call)
+        self._timed(*timed_call(engine, self._binding))
 
     def close(self) -> None:
         super().close()

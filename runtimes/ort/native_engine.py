@@ -217,7 +217,7 @@ class Binding:
         self._api.BindOutput(self._handle, name.encode(), self._engine.tensor(array))
 
     def allocate_output(self, name: str) -> None:
-        """Let the engine allocate this output in every run."""
+        """Let the engine allocate this output in the next run, and write it from then on."""
         self._api.BindOutputToDevice(self._handle, name.encode(), self._engine.memory)
 
     def copying(self) -> tuple[Call, ...]:

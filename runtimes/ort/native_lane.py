@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from runtimes.calls.call import Call
 from runtimes.ort.bound_lane import BoundLane
 from runtimes.ort.element_types import no_numbers
 from runtimes.ort.native_engine import Binding, End, Engine
@@ -20,12 +21,13 @@ class NativeLane(BoundLane):
         binding = Binding(engine)
         self._binding: Binding | None = binding
         super().__init__(((end.name, _dtype(end), end.shape) for end in engine.outputs), request)
-        self.run, self.calls = binding.run, (binding.call(),)
-        called = "RunWithBinding"
+        run, called = binding.run, "RunWithBinding"
+        calls: tuple[Call, ...] = (binding.call(),)
         if copies_inputs:
-            self.run, self.calls = binding.run_copying, (*binding.copying(), *self.calls)
+            run, calls = binding.run_copying, (*binding.copying(), *calls)
             called = "BindInput and RunWithBinding"
-        self.call_path = self._path(f"{called} of {engine.native.where}")
+        self._timed(run, f"{called} of {engine.native.where}")
+        self.calls = () if self._renews else calls
 
     def close(self) -> None:
         super().close()

@@ -36,6 +36,12 @@ OPTIONS = (
         ("sequential", "parallel"),
     ),
     Option("intra_op_spinning", True, "waiting worker threads spin instead of sleeping"),
+    Option(
+        "inter_op_spinning",
+        True,
+        "so do those that wait for a node, with execution_mode=parallel",
+        tuned=False,
+    ),
     Option("memory_pattern", True, "activations are laid out in one block beforehand"),
     Option("memory_arena", True, "memory comes from the engine's arena, not from the system"),
     Option("flush_denormals", False, "denormal floats count as zero"),
@@ -155,6 +161,7 @@ def _opening(request: Request) -> Opening:
         entries={
             **common.entries,
             "session.intra_op.allow_spinning": flag(options["intra_op_spinning"]),
+            "session.inter_op.allow_spinning": flag(options["inter_op_spinning"]),
             "session.set_denormal_as_zero": flag(options["flush_denormals"]),
         },
     )

@@ -32,6 +32,7 @@ def usage(used: Used) -> Usage:
         lines.append("options.execution_mode = ort.ExecutionMode.ORT_PARALLEL")
     entries = {
         "session.intra_op.allow_spinning": flag(options["intra_op_spinning"]),
+        "session.inter_op.allow_spinning": flag(options["inter_op_spinning"]),
         "session.set_denormal_as_zero": flag(options["flush_denormals"]),
     }
     lines += [f'options.add_session_config_entry("{k}", "{v}")' for k, v in entries.items()]

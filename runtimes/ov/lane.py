@@ -32,6 +32,10 @@ class OpenVinoLane(HostLane):
             for spec in request.model.outputs:
                 port = engine.output(held, compiled, spec.name)
                 shape, dtype = engine.fixed_shape(port), tensor_dtype(spec)
+                if spec.name in self.input_buffers:
+                    # Memory that is bound to both ports would be one tensor of the engine's.
+                    self.output_buffers[spec.name] = self.input_buffers[spec.name]
+                    continue
                 if shape is None:
                     self._allocated[spec.name] = (port, dtype)
                     continue

@@ -17,7 +17,7 @@ from runtimes.memory_words import tells_of_no_memory
 from runtimes.pyt.compiling import compile_module
 from runtimes.pyt.cuda_lane import TorchCudaLane
 from runtimes.pyt.cuda_place import Place
-from runtimes.pyt.ends import NarrowEnds
+from runtimes.pyt.ends import copied_inputs, ends_of
 from runtimes.pyt.faults import plain, run_fault
 from runtimes.pyt.lane import Result
 from runtimes.pyt.layout import module_in_layout
@@ -67,7 +67,7 @@ class TorchCudaSession(Session):
             + ", stream.synchronize()",
             clock="device" if self._tells and self._on_gpu else "wall",
             boundary="host" if options["boundary"] == "host" else "device",
-            warnings=(_QUEUES_UP,) if place.queues_up else (),
+            warnings=(*((_QUEUES_UP,) if place.queues_up else ()), *copied_inputs(request)),
         )
 
     @property
@@ -114,7 +114,7 @@ def _prepared(
     module = in_precision(built.module, settings.precision).to(place.device)
     module = module_in_layout(module, bool(request.options["channels_last"]))
     lane = TorchCudaLane(request, place)
-    ends = NarrowEnds(lane.device_inputs) if settings.precision == "bf16" else None
+    ends = ends_of(request, lane.device_inputs)
     read = lane.device_inputs if ends is None else ends.inside
     # Kernels of a GPU are known by their names, so the code that was timed need not be marked.
     plain = replace(settings, operator_times=False)

@@ -12,7 +12,7 @@ from runtimes.base import Session
 from runtimes.execution import Execution, OpTime
 from runtimes.faults import RuntimeFault
 from runtimes.pyt.compiling import compile_module
-from runtimes.pyt.ends import NarrowEnds
+from runtimes.pyt.ends import copied_inputs, ends_of
 from runtimes.pyt.faults import run_fault
 from runtimes.pyt.lane import TorchLane
 from runtimes.pyt.layout import module_in_layout
@@ -40,7 +40,7 @@ class TorchSession(Session):
             shared_process.enter()
             opened.callback(shared_process.leave, compiled)
             lanes = tuple(map(TorchLane, requests))
-            ends = [_ends(lane, settings.precision) for lane in lanes]
+            ends = [ends_of(r, lane.inputs) for r, lane in zip(requests, lanes, strict=True)]
             read = [
                 lane.inputs if end is None else end.inside
                 for lane, end in zip(lanes, ends, strict=True)
@@ -63,7 +63,7 @@ class TorchSession(Session):
             precision=module_precision(module, read[0]),
             device_name=cpu_name(),
             call_path="compiled module(*inputs)" if compiled else "module(*inputs)",
-            warnings=_doubts(settings.precision),
+            warnings=(*_doubts(settings.precision), *copied_inputs(request)),
         )
 
     def operator_times(self, runs: int) -> tuple[OpTime, ...]:
@@ -81,11 +81,6 @@ class TorchSession(Session):
             lane.close()
         self._module = None
         self._held.close()
-
-
-def _ends(lane: TorchLane, precision: Precision) -> NarrowEnds | None:
-    """What lies around the module where its tensors are not those of the lane."""
-    return NarrowEnds(lane.inputs) if precision == "bf16" else None
 
 
 def _doubts(precision: Precision) -> tuple[str, ...]:

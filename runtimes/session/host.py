@@ -64,14 +64,17 @@ def input_buffers(request: Request, array: NewArray = aligned_zeros) -> dict[str
 
 
 def poison(array: np.ndarray) -> None:
-    """Overwrite with what no correct run leaves: NaN, the least integer, the other boolean."""
+    """Overwrite every element with another value than it has: what a run leaves so is not written.
+
+    Floats become NaN, or minus infinity where all are NaN already, integers and booleans their
+    complement. A second time it is another value again, so that what a run never writes can't be
+    right both times, whatever is expected.
+    """
     match array.dtype.kind:
         case "f" | "c":
-            array.fill(np.nan)
-        case "b":
-            np.logical_not(array, out=array)
+            array.fill(-np.inf if np.isnan(array).all() else np.nan)
         case _:
-            array.fill(np.iinfo(array.dtype).min)
+            np.invert(array, out=array)
 
 
 def closed() -> NoReturn:
@@ -82,7 +85,8 @@ def closed() -> NoReturn:
 class HostLane(Lane):
     """Input and output buffers by name; `output_buffers` may lack what the engine allocates.
 
-    Its session closes it.
+    An output that is an input of the graph has that input's own buffer: an engine that returns it
+    copies nothing. Its session closes the lane.
     """
 
     run: Callable[[], object]
@@ -119,16 +123,26 @@ class HostLane(Lane):
         return {name: buffer.copy() for name, buffer in self.output_buffers.items()}
 
     def poison(self) -> None:
-        for buffer in self.output_buffers.values():
-            poison(buffer)
+        for name, buffer in self.output_buffers.items():
+            if not self._is_input(name):
+                poison(buffer)
 
     def advance(self) -> None:
         # A copy, not a swap of buffers: engines keep what they derived from an address, and
-        # the copy is outside the clock.
-        for pair in self._states:
-            np.copyto(self.input_buffers[pair.input], self.output_buffers[pair.output])
+        # the copy is outside the clock. All are read before any is written: a state may be the
+        # next value of another one.
+        following = [
+            self.output_buffers[pair.output].copy()
+            if self._is_input(pair.output)
+            else self.output_buffers[pair.output]
+            for pair in self._states
+        ]
+        for pair, value in zip(self._states, following, strict=True):
+            np.copyto(self.input_buffers[pair.input], value)
 
     def advancing(self) -> tuple[Copy, ...] | None:
+        if any(self._is_input(pair.output) for pair in self._states):
+            return None
         return tuple(
             Copy(self.input_buffers[pair.input], self.output_buffers[pair.output])
             for pair in self._states
@@ -139,6 +153,10 @@ class HostLane(Lane):
             Copy(self.input_buffers[name], np.ascontiguousarray(array))
             for name, array in inputs.items()
         )
+
+    def _is_input(self, output: str) -> bool:
+        buffer = self.output_buffers[output]
+        return any(buffer is taken for taken in self.input_buffers.values())
 
     def close(self) -> None:
         """Drop the buffers; a run is refused from now on."""

@@ -9,6 +9,7 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit
 
+from app.cases.digits import divided, plain
 from app.cases.percentiles import written
 from app.plan.command_line import parse
 from app.plan.flags import of_whole_plan
@@ -42,15 +43,15 @@ def _plain(value: str) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.15g}"
+    return "" if value is None else plain(value)
 
 
 def _seconds(value: float | None) -> str:
-    return "" if value is None else f"{value:.15g}s"
+    return "" if value is None else f"{plain(value)}s"
 
 
 def _share(value: float) -> str:
-    return f"{100 * value:.10g}%"
+    return f"{divided(value, 0.01)}%"
 
 
 def _most(value: float | None) -> str:
@@ -70,7 +71,7 @@ def _precise(asked: Mapping[str, float]) -> str:
 
 
 def _ranges(ranges: Mapping[str, Sequence[float]]) -> str:
-    return " ".join(f"{name}={low:.15g}:{high:.15g}" for name, (low, high) in ranges.items())
+    return " ".join(f"{name}={plain(low)}:{plain(high)}" for name, (low, high) in ranges.items())
 
 
 def _pairs(pairs: Mapping[str, str]) -> str:
@@ -78,7 +79,7 @@ def _pairs(pairs: Mapping[str, str]) -> str:
 
 
 def _microseconds(value: float | None) -> str:
-    return "" if value is None else f"{value:.15g}us"
+    return "" if value is None else f"{plain(value)}us"
 
 
 FIGURES = (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
-
+from app.cases.errors import PlanError
 from app.gui.look.preferences import Preferences
 from app.plan.plan import Plan, Sweep, parse_plan
 from app.plan.plan_files import load_suite, suite_names
+from exporters.toml_file import toml_values
 
 FIRST = Plan(
     name="first-look",
@@ -24,4 +24,9 @@ def load_preset(heading: str, name: str, preferences: Preferences) -> Plan:
     """The draft of a preset; PlanError if a kept one is of another version's words."""
     if heading == "Suites":
         return load_suite(name)
-    return parse_plan(tomllib.loads(preferences.presets()[name]), f"the preset {name}")
+    origin = f"the preset {name}"
+    try:
+        data = toml_values(preferences.presets()[name])
+    except ValueError as error:
+        raise PlanError(f"{origin} can't be read ({error})", "save it again") from None
+    return parse_plan(data, origin)

@@ -7,7 +7,6 @@ file is a card like the ones beside this module, so a card that nobody has built
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -16,6 +15,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 from pydantic_core import ErrorDetails
 
+from exporters.toml_file import read_toml
 from runtimes.faults import NotAvailable
 
 DEFAULT_CARD = "v80"
@@ -114,10 +114,10 @@ def is_published(card: Card) -> bool:
 
 def _read(path: Path) -> Card:
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = read_toml(path)
     except OSError as error:
         raise CardError(f"{path} can't be read ({error.strerror})", "check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise CardError(f"{path} is not TOML ({error})", "mend the file") from None
     tables = data.pop("releases", None)
     if not isinstance(tables, dict) or not tables:

@@ -8,13 +8,16 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import psutil
 import pytest
 
 from app.cases.round import RECORD, WARMUP, Limits, latency_ns
 from app.cases.scenario import Scenario, WaitPolicy
 from app.stats.arrivals import schedule_sha256
+from app.workers.arriving import Arriving, serve_block
 from app.workers.lanes import GIVING_WAIT
-from app.workers.open_loop import OpenLoopSampler
+from app.workers.loop import Block, clock_ns
+from app.workers.open_loop import FOREVER, OpenLoopSampler
 from app.workers.round_schedule import simulated_schedule, timed_schedule
 from app.workers.sampling import Measured
 from app.workers.timing import serving
@@ -176,6 +179,42 @@ def test_a_stop_ends_a_round_long_before_its_next_request(policy: WaitPolicy) ->
     measured = sampled(Counting(), Counting(), scenario="rate:1/s", stopped=True, policy=policy)
     assert measured.stop_reason == "stopped"
     assert time.perf_counter() - begun < 20
+
+
+def test_a_lane_that_waits_for_its_first_request_keeps_nobody_s_records_back() -> None:
+    """Each of six lanes has taken one of six requests, and the last waits a second for its own."""
+    lanes = [Counting() for _ in range(6)]
+    limits = replace(SHORT, max_s=1.2, min_s=1.2)
+    schedule = timed_schedule(Scenario.parse("rate:5/s"), limits, 1)
+    serves = [serving(lane, "sleep", GIVING_WAIT, True) for lane in lanes]
+    file, written = io.BytesIO(), []
+    sampler = OpenLoopSampler(
+        lanes,
+        serves,
+        schedule,
+        file,
+        Watch((0,)),
+        lambda _: written.append(len(file.getvalue()) // RECORD.itemsize),
+        lambda: False,
+    )
+    sampler.measure()
+    assert written[-1] == sum(lane.runs for lane in lanes) == len(schedule.offsets_ns)
+    assert written[0] < written[-1] - 1, "records are kept while the round goes on"
+    records = np.frombuffer(file.getvalue(), RECORD)
+    assert (np.diff(records["started_ns"]) >= 0).all()
+
+
+def test_room_that_several_lanes_share_out_is_taken_as_it_is_written() -> None:
+    capacity = 1 << 24
+    before = psutil.Process().memory_info().rss
+    blocks = [Block(capacity, as_written=True) for _ in range(16)]  # 6 GiB of room
+    arriving = Arriving(np.arange(3))
+    arriving.begin(clock_ns(), FOREVER)
+    serve_block(blocks[0], arriving, lambda: None, None, lambda _: None)
+    assert psutil.Process().memory_info().rss - before < 64 << 20
+    assert len(blocks[0].records(3, WARMUP)) == 3
+    assert (blocks[0].records(3, WARMUP)["finished_ns"] > 0).all()
+    assert blocks[0].finished[3] == 0
 
 
 def test_a_run_that_raises_ends_the_round_with_its_error_and_all_threads() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -122,3 +123,118 @@ def test_weights_in_another_file_count_without_being_read(tmp_path: Path) -> Non
     (tmp_path / "weights.bin").unlink()
     model = onnx.load(path, load_external_data=False)
     assert count(model, {"batch": 3}) == Counts(64 * 32, 64 * 32, 3 * 64 * 32)
+
+
+def test_products_of_weights_alone_are_computed_once_and_not_counted() -> None:
+    nodes = [
+        helper.make_node("MatMul", ["a", "b"], ["w"]),
+        helper.make_node("Conv", ["image", "kernel"], ["folded"]),
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("Add", ["h", "folded"], ["y"]),
+    ]
+    weights = {"a": _zeros(4, 8), "b": _zeros(8, 4)}
+    model = _model(nodes, [1, 4], **weights, image=_zeros(1, 1, 6, 6), kernel=_zeros(1, 1, 3, 3))
+    assert count(model, {}) == Counts(4 * 4 + 16, 4 * 4 + 16, 4 * 4)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        [("Transpose", {"perm": [1, 0]})],
+        [("Identity", {})],
+        [("Transpose", {"perm": [1, 0]}), ("Transpose", {"perm": [1, 0]})],
+        [("Flatten", {"axis": 1})],
+        [("Cast", {"to": 1})],
+    ],
+)
+def test_a_weight_in_two_forms_counts_once(form: list[tuple[str, dict[str, Any]]]) -> None:
+    nodes, name = [], "w"
+    for place, (operator, attributes) in enumerate(form):
+        nodes.append(helper.make_node(operator, [name], [f"w{place}"], **attributes))
+        name = f"w{place}"
+    nodes += [
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("MatMul", ["h", name], ["y"]),
+    ]
+    assert count(_model(nodes, [2, 4], w=_zeros(4, 4)), {}) == Counts(16, 16, 2 * 2 * 4 * 4)
+
+
+@pytest.mark.parametrize(
+    ("node", "others"),
+    [
+        (helper.make_node("Resize", ["x", "", "s"], ["y"]), {"s": np.ones(4, np.float32)}),
+        (helper.make_node("Resize", ["x", "", "", "z"], ["y"]), {"z": np.array([1, 2, 6, 6])}),
+        (
+            helper.make_node("Resize", ["x", "r", "s"], ["y"],
+                             coordinate_transformation_mode="tf_crop_and_resize"),
+            {"r": _zeros(8), "s": np.ones(4, np.float32)},
+        ),
+        (helper.make_node("Reshape", ["x", "z"], ["y"]), {"z": np.array([1, 2, 9])}),
+        (helper.make_node("Expand", ["x", "z"], ["y"]), {"z": np.array([5, 2, 3, 3])}),
+        (helper.make_node("Pad", ["x", "p", "", "a"], ["y"]),
+         {"p": np.array([1, 1]), "a": np.array([2])}),
+        (helper.make_node("ReduceSum", ["x", "a"], ["y"]), {"a": np.array([1])}),
+        (helper.make_node("Slice", ["x", "a", "p"], ["y"]),
+         {"a": np.array([0]), "p": np.array([1])}),
+        (helper.make_node("Clip", ["x", "lo"], ["y"]), {"lo": np.float32(0)}),
+    ],
+    ids=lambda value: getattr(value, "op_type", ""),
+)  # fmt: skip
+def test_what_says_how_a_node_computes_is_no_weight(
+    node: NodeProto, others: dict[str, np.ndarray]
+) -> None:
+    found = count(_model([node], [1, 2, 3, 3], **{n: np.asarray(a) for n, a in others.items()}), {})
+    assert found == Counts(0, 0, 0)
+
+
+def test_weights_of_inner_graphs_count_and_outer_ones_once() -> None:
+    def branch(name: str, *names: str) -> onnx.GraphProto:
+        nodes = [helper.make_node("Add", ["x", one], [f"{name}{one}"]) for one in names]
+        own = helper.make_node("Add", [f"{name}{names[0]}", "own"], [f"{name}_out"])
+        result = helper.make_tensor_value_info(f"{name}_out", 1, None)
+        weight = numpy_helper.from_array(_zeros(1, 3), "own")
+        return helper.make_graph([*nodes, own], name, [], [result], [weight])
+
+    nodes = [
+        helper.make_node("ReduceMax", ["x"], ["m"], keepdims=0),
+        helper.make_node("Cast", ["m"], ["c"], to=9),
+        helper.make_node(
+            "If", ["c"], ["y"], then_branch=branch("t", "outer"), else_branch=branch("e", "outer")
+        ),
+    ]
+    found = count(_model(nodes, [1, 3], outer=_zeros(2, 3)), {})
+    assert (found.parameters, found.macs) == (6 + 3 + 3, 0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_products_agree_with_loops_over_their_definition(seed: int) -> None:
+    """Each formula against a count of the multiplications of the definition, written out."""
+    rng = np.random.default_rng(seed)
+    group, per_in, per_out, kernel, size = (int(n) for n in rng.integers(1, 4, 5))
+    size += kernel + 2
+    stride = int(rng.integers(1, 3))
+    conv = helper.make_node("Conv", ["x", "w"], ["y"], group=group, strides=[stride])
+    model = _model([conv], [2, group * per_in, size], w=_zeros(group * per_out, per_in, kernel))
+    places = len(range(0, size - kernel + 1, stride))
+    assert count(model, {}).macs == sum(
+        1 for _ in np.ndindex(2, places, group, per_out, per_in, kernel)
+    )
+    back = helper.make_node("ConvTranspose", ["x", "w"], ["y"], group=group, strides=[stride])
+    model = _model([back], [2, group * per_in, size], w=_zeros(group * per_in, per_out, kernel))
+    assert count(model, {}).macs == sum(
+        1 for _ in np.ndindex(2, size, group, per_in, per_out, kernel)
+    )
+    m, k, n = (int(number) for number in rng.integers(1, 6, 3))
+    for a, b in np.ndindex(2, 2):
+        gemm = helper.make_node("Gemm", ["x", "w"], ["y"], transA=int(a), transB=int(b))
+        weight = _zeros(n, k) if b else _zeros(k, n)
+        assert count(_model([gemm], [k, m] if a else [m, k], w=weight), {}).macs == m * k * n
+    for operator, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+        for direction, ways in (("forward", 1), ("bidirectional", 2)):
+            node = helper.make_node(
+                operator, ["x", "w", "r"], ["y"], hidden_size=k, direction=direction
+            )
+            weights = {"w": _zeros(ways, gates * k, n), "r": _zeros(ways, gates * k, k)}
+            found = count(_model([node], [m, 2, n], **weights), {})
+            assert found.macs == m * 2 * ways * gates * k * (n + k)
+            assert found.parameters == ways * gates * k * (n + k)

@@ -153,6 +153,7 @@ def test_options_reach_the_c_interface(graphs: Graphs, build: str) -> None:
         ("memory_pattern", False),
         ("memory_arena", False),
         ("intra_op_spinning", False),
+        ("inter_op_spinning", False),
     ):
         options: dict[str, OptionValue] = {"call": "c", "build": build, name: value}
         with opened(graphs.dense, {"batch": 1}, 2, **options) as session:

@@ -1,0 +1,234 @@
+"""Every setting of a plan survives a plan file and the command that is copied."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.cases.errors import PlanError
+from app.plan.command import command_line
+from app.plan.command_line import parse
+from app.plan.expand import expand
+from app.plan.flags import plan_from_flags
+from app.plan.plan import Plan, Sweep, parse_plan
+from app.plan.plan_files import load_plan
+from app.plan.toml_text import plan_toml
+from exporters import own
+from exporters.types import GraphlapError
+
+Values = dict[str, st.SearchStrategy[Any]]
+
+TEXT = st.one_of(
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12),
+    st.text("=,:;.\"'\\ \n\t[]{}#é漢\x7f\u2028", max_size=8),
+)
+NAMES = TEXT.filter(bool)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+SHARES = st.one_of(st.floats(1e-9, 0.999), st.integers(1, 99).map(lambda n: n / 100))
+SECONDS = st.one_of(st.floats(1e-3, 3e7), st.integers(1, 10**7))
+US = st.floats(1e-3, 24 * 3600e6)
+SIZES = st.lists(st.integers(1, 2**31 - 1), min_size=1, max_size=3, unique=True)
+GAPS = st.decimals(0, 86400, places=6).map(lambda s: f"paced:{s}s")
+FINE_GAPS = st.decimals(0, 10**6, places=4).map(lambda us: f"paced:{us}us")
+RATES = st.decimals(1, 10**6, places=6).map(lambda hz: f"rate:{hz}/s")
+VALUES = st.one_of(st.booleans(), st.integers(-(2**63), 2**64 - 1), FLOATS, TEXT)
+MEMORY = st.decimals(1, 1000, places=3).map(lambda n: f"{n}GiB")
+FLAG = st.just(True)
+
+OF_GRID: Values = {
+    "models": st.lists(NAMES, min_size=1, max_size=3),
+    "runtimes": st.lists(NAMES, max_size=2),
+    "precisions": st.lists(st.sampled_from(["fp32", "fp16", "int8"]), min_size=1, unique=True),
+    "batch_size": SIZES,
+    "sequence_length": SIZES,
+    "axes": st.dictionaries(NAMES, SIZES, max_size=2),
+    "threads": st.lists(st.integers(0, 4096), min_size=1, max_size=2),
+    "options": st.dictionaries(NAMES, st.lists(VALUES, min_size=1, max_size=3), max_size=2),
+    "scenarios": st.lists(st.one_of(GAPS, FINE_GAPS, RATES), min_size=1, max_size=3),
+    "wait_policy": st.sampled_from(["hybrid", "sleep"]),
+    "conditions": st.lists(
+        st.one_of(
+            NAMES.map(lambda name: f"with:{name}"),
+            st.integers(4096, 10**12).map(lambda size: f"cold:{size}B"),
+            st.floats(1, 6e5).map(lambda s: f"sustained:{s}s"),
+        ),
+        min_size=1,
+        max_size=2,
+    ),
+    "batcher": st.lists(
+        st.integers(0, 10**10).map(lambda ns: f"max=8,wait={ns / 1000:.3f}us"),
+        min_size=1,
+        max_size=2,
+    ),
+    "replicas": st.lists(st.integers(1, 64), max_size=2),
+}
+OF_PLAN: Values = {
+    "name": st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True),
+    "seed": st.integers(0, 2**63 - 1),
+    "profile": st.sampled_from(["glance", "standard"]),
+    "rounds": st.integers(1, 10_000),
+    "time_limit_s": SECONDS,
+    "budget_s": SECONDS,
+    "accuracy": TEXT,
+    "profile_ops": FLAG,
+    "largest_batch": FLAG,
+    "check": FLAG,
+    "slo": st.builds("p{}={}us".format, st.decimals(50, "99.99", places=5), st.integers(1, 10**9)),
+    "tune": st.sampled_from(["p99", "mean", "throughput", "throughput@p99.5=1234567.25us"]),
+    "max_error": SHARES,
+    "memory_limit": MEMORY,
+    "device_memory_limit": MEMORY,
+    "cores": st.sampled_from(["0", "2-5,8", "0,2"]),
+    "lock_memory": FLAG,
+    "realtime": st.integers(1, 99),
+    "weights": TEXT,
+    "inputs": TEXT,
+    "calibration": TEXT,
+    "from_nodes": st.lists(NAMES, max_size=2),
+    "to_nodes": st.lists(NAMES, max_size=2),
+    "rotate_inputs": FLAG,
+    "save_inputs": FLAG,
+    "input_range": st.dictionaries(
+        NAMES, st.tuples(st.floats(-1e300, 0), st.floats(0, 1e300)), max_size=2
+    ),
+    "states": st.dictionaries(NAMES, NAMES, max_size=2),
+    "custom_ops": st.lists(NAMES, max_size=2),
+    "checked": st.just(False),
+    "tolerance": st.floats(0, 1e6),
+    "baseline": TEXT,
+    "band": SHARES,
+    "aa": st.integers(1, 10_000),
+    "null": FLAG,
+    "cold_start": st.integers(1, 10_000),
+    "page_cache": st.just("dropped"),
+    "percentiles": st.lists(
+        st.decimals(1, "99.99", places=7).map(float), min_size=1, max_size=3, unique=True
+    ),
+    "precise": st.dictionaries(st.sampled_from(["p50", "p99.9"]), SHARES, max_size=2),
+    "deadline_us": US,
+    "environments": st.dictionaries(st.just("spring"), TEXT, max_size=1),
+    "cluster": TEXT,
+    "per_host": FLAG,
+    "send_code": FLAG,
+    "insecure_cluster": FLAG,
+}
+
+
+def _some(of: Values, most: int) -> st.SearchStrategy[dict[str, Any]]:
+    """A few of these settings at a time."""
+    names = st.lists(st.sampled_from(sorted(of)), max_size=most, unique=True)
+    return names.flatmap(lambda chosen: st.fixed_dictionaries({name: of[name] for name in chosen}))
+
+
+def test_every_setting_is_drawn() -> None:
+    assert set(OF_GRID) == set(Sweep.model_fields)
+    assert set(OF_PLAN) | {"sweeps"} == set(Plan.model_fields)
+
+
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    plan=_some(OF_PLAN, 8),
+    grids=st.lists(st.tuples(OF_GRID["models"], _some(OF_GRID, 6)), min_size=1, max_size=2),
+)
+def test_all_settings_survive_a_plan_file(
+    plan: dict[str, Any], grids: list[tuple[list[str], dict[str, Any]]], tmp_path: Path
+) -> None:
+    sweeps = [{"models": models, **grid} for models, grid in grids]
+    try:
+        read = parse_plan({**plan, "sweeps": sweeps}, "test")
+    except PlanError:
+        return  # settings that contradict each other
+    (tmp_path / "p.toml").write_text(plan_toml(read), "utf-8")
+    again = load_plan(tmp_path / "p.toml")
+    assert again == read
+    assert repr(again) == repr(read), "1, 1.0 and True are equal and not the same"
+
+
+SAID = {
+    "options": st.sampled_from(
+        [{"fake.latency_us": [1e-07, 1234567.125]}, {"fake.fail": ["none", "crash"]}]
+    ),
+    "runtimes": st.just(["fake"]),
+    "batch_size": st.just([1, 2]),
+    "threads": OF_GRID["threads"],
+    "scenarios": st.lists(st.one_of(GAPS, FINE_GAPS), min_size=1, max_size=3, unique=True),
+    "wait_policy": OF_GRID["wait_policy"],
+    "conditions": st.sampled_from([["cold:4097B"], ["sustained:1.0625s"], ["none", "with:mlp"]]),
+}
+"""What a grid of the model `mlp` can have, so that the plan has cases."""
+NOT_ALONE = {
+    "name", "cluster", "per_host", "send_code", "insecure_cluster", "environments", "accuracy",
+    "weights", "inputs", "calibration", "from_nodes", "to_nodes", "custom_ops", "baseline",
+    "realtime", "cores", "page_cache", "max_error", "check", "largest_batch", "slo", "tune",
+}  # fmt: skip
+"""They need a file, a machine or another setting; what follows draws them with the others."""
+
+
+def _again(plan: Plan, folder: Path) -> tuple[Plan, list[str]]:
+    line = command_line(plan, folder).removeprefix(f"{own.PROGRAM} ")
+    words = _words(line)
+    return plan_from_flags(parse(words)), words
+
+
+def _words(line: str) -> list[str]:
+    """As a shell makes them, where some stand in its `$'…'`."""
+    if "$'" not in line:
+        return shlex.split(line)
+    command = ["bash", "-c", f"printf '%s\\0' {line}"]
+    said = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    return [os.fsdecode(word) for word in said.split(b"\0")[:-1]]
+
+
+def _ids(plan: Plan) -> list[str] | None:
+    try:
+        return [case.case_id for case in expand(plan)]
+    except GraphlapError:
+        return None
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plan=_some({k: v for k, v in OF_PLAN.items() if k not in ("name", "cluster")}, 4),
+       grid=_some(SAID, 4))  # fmt: skip
+def test_all_settings_survive_the_command(
+    plan: dict[str, Any], grid: dict[str, Any], tmp_path: Path
+) -> None:
+    sweep = {"models": ["mlp"], "runtimes": ["fake"], **grid}
+    try:
+        read = parse_plan({**plan, "name": "sweep", "sweeps": [sweep]}, "test")
+    except PlanError:
+        return
+    again, _ = _again(read, tmp_path)
+    besides = {"name", "sweeps"}
+    assert again.model_dump(exclude=besides) == read.model_dump(exclude=besides)
+    assert _ids(again) == _ids(read)
+
+
+@pytest.mark.parametrize("key", sorted(set(OF_PLAN) - NOT_ALONE))
+def test_each_setting_has_a_flag_that_says_all_of_it(key: str, tmp_path: Path) -> None:
+    words_of_names = st.text("abc.:/é", min_size=1, max_size=4)
+    plain: Values = {
+        "input_range": st.dictionaries(
+            st.text("ab=.:", min_size=1), st.tuples(st.floats(-1e9, 0), st.floats(0, 1e9)),
+            min_size=1, max_size=2,
+        ),
+        "states": st.dictionaries(words_of_names, words_of_names, min_size=1, max_size=2),
+    }  # fmt: skip
+
+    @settings(max_examples=5)
+    @given(value=plain.get(key, OF_PLAN[key]))
+    def check(value: Any) -> None:
+        sweep = {"models": ["mlp"], "runtimes": ["fake"]}
+        read = parse_plan({"name": "sweep", key: value, "sweeps": [sweep]}, "test")
+        again, words = _again(read, tmp_path)
+        assert again.model_dump(exclude={"sweeps"}) == read.model_dump(exclude={"sweeps"})
+        if _ids(read) is not None:
+            assert "--plan" not in words
+
+    check()

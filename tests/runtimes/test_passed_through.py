@@ -1,0 +1,125 @@
+"""An output that is an input of the graph is right, and costs no run and no buffer of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from exporters.types import ExportedModel, StatePair
+from runtimes.base import Session
+from runtimes.calls import timed
+from runtimes.execution import Boundary
+from runtimes.options import OptionValue, Settings
+from runtimes.registry import load
+from tests.runtimes.graphs import Graphs, node, vector
+from tests.runtimes.ort.on_host import on_host
+
+LANES: list[tuple[str, dict[str, OptionValue]]] = [
+    ("ort-cpu", {}),
+    ("ort-cpu", {"call": "python"}),
+    ("ort-cpu", {"build": "library"}),
+    ("openvino-cpu", {}),
+    ("fpga:v80", {}),
+]
+KINDS = ["itself", "identity", "two identities"]
+
+
+def passing(graphs: Graphs, kind: str) -> ExportedModel:
+    nodes, outputs = [node("Relu", ["x"], ["y"])], [vector("y"), vector("x")]
+    if kind != "itself":
+        nodes.append(node("Identity", ["x"], ["z"]))
+        outputs[1] = vector("z")
+    if kind == "two identities":
+        nodes.append(node("Identity", ["z"], ["w"]))
+        outputs.append(vector("w"))
+    return graphs.save(f"passing_{kind.replace(' ', '_')}", nodes, [vector("x")], outputs)
+
+
+def opened(model: ExportedModel, runtime: str, options: dict[str, OptionValue]) -> Session:
+    if options.get("build") == "library" and not timed.built():
+        pytest.skip("the loop in C was not built")
+    name, _, device = runtime.partition(":")
+    return load(name).compile(model, {}, Settings(device=device, options=options))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("runtime", "options"), LANES)
+def test_it_is_what_was_bound(
+    runtime: str, options: dict[str, OptionValue], kind: str, graphs: Graphs
+) -> None:
+    model = passing(graphs, kind)
+    with opened(model, runtime, options) as session:
+        (lane,) = session.lanes
+        for sign in (1, -1):
+            x = sign * np.array([-1, 2, -3, 4], np.float32)
+            lane.bind({"x": x})
+            for _ in range(2):
+                lane.poison()
+                lane.run()
+            given = lane.outputs()
+            assert np.array_equal(given.pop("y"), np.maximum(x, 0))
+            assert given
+            assert all(np.array_equal(array, x) for array in given.values())
+
+
+@pytest.mark.parametrize("boundary", ["host", "device"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_so_on_a_device_at_both_boundaries(
+    kind: str, boundary: Boundary, graphs: Graphs
+) -> None:
+    with on_host(passing(graphs, kind), 1, boundary) as session:
+        (lane,) = session.lanes
+        x = np.array([-1, 2, -3, 4], np.float32)
+        lane.bind({"x": x})
+        for _ in range(2):
+            lane.poison()
+            lane.run()
+        given = lane.outputs()
+        assert np.array_equal(given.pop("y"), np.maximum(x, 0))
+        assert all(np.array_equal(array, x) for array in given.values())
+
+
+def delays(graphs: Graphs) -> ExportedModel:
+    """`x` becomes `h`, and `h` becomes `g`: a line of delays, without a copy in the graph."""
+    names = ("x", "h", "g")
+    model = graphs.save(
+        "delays",
+        [node("Sum", list(names), ["y"])],
+        [vector(name) for name in names],
+        [vector("y"), vector("x"), vector("h")],
+    )
+    return replace(model, states=(StatePair("h", "x"), StatePair("g", "h")))
+
+
+@pytest.mark.parametrize(("runtime", "options"), LANES[:4])
+def test_states_that_pass_through_move_one_step_in_each_run(
+    runtime: str, options: dict[str, OptionValue], graphs: Graphs
+) -> None:
+    with opened(delays(graphs), runtime, options) as session:
+        (lane,) = session.lanes
+        zero = np.zeros(4, np.float32)
+        lane.bind({"x": zero, "h": zero, "g": zero})
+        seen = []
+        for step in range(1, 5):
+            lane.feed({"x": np.full(4, step, np.float32)})
+            lane.run()
+            seen.append(float(lane.outputs()["y"][0]))
+            lane.advance()
+        assert seen == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]
+
+
+@pytest.mark.parametrize("boundary", ["host", "device"])
+def test_they_do_so_on_a_device(boundary: Boundary, graphs: Graphs) -> None:
+    with on_host(delays(graphs), 1, boundary) as session:
+        (lane,) = session.lanes
+        zero = np.zeros(4, np.float32)
+        lane.bind({"x": zero, "h": zero, "g": zero})
+        seen = []
+        for step in range(1, 5):
+            lane.feed({"x": np.full(4, step, np.float32)})
+            lane.run()
+            seen.append(float(lane.outputs()["y"][0]))
+            lane.advance()
+        assert seen == [1, 2 + 1, 3 + 2 + 1, 4 + 3 + 2]
