@@ -47,7 +47,9 @@ def own_subfolder(folder: Path, name: str) -> Path:
     path = folder / name
     if path.is_symlink() or (path.exists() and not path.is_dir()):
         what = "a link" if path.is_symlink() else "a file"
-        raise ResultsError(f"{path} is {what}, not a folder of the run", "remove it, then try again")
+        raise ResultsError(
+            f"{path} is {what}, not a folder of the run", "remove it, then try again"
+        )
     path.mkdir(exist_ok=True)
     return path
 
