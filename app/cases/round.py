@@ -22,6 +22,7 @@ from app.cases.open_loop import OpenLoop
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.status import Status
 from app.cases.surroundings import Surroundings
+from exporters.codec import NON_FINITE
 from exporters.types import ExportedModel
 from runtimes.execution import Boundary, Clock
 from runtimes.options import OptionValue, Settings
@@ -124,9 +125,9 @@ class Check:
     """
 
     reference: str
-    max_abs_error: float
-    max_rel_error: float
-    cosine: float
+    max_abs_error: float = field(metadata=NON_FINITE)
+    max_rel_error: float = field(metadata=NON_FINITE)
+    cosine: float = field(metadata=NON_FINITE)
     tolerance: float
     output_ok: bool
     worst_output: str = ""

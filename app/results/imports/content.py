@@ -63,7 +63,9 @@ def read_content(path: Path) -> Content:
     except (ValueError, RecursionError) as error:
         return Content(path, sha256, text, fault=f"it is no JSON: {error}")
     except MemoryError:
-        raise ResultsError(f"{path} needs more memory than is free", "import a part of it") from None
+        raise ResultsError(
+            f"{path} needs more memory than is free", "import a part of it"
+        ) from None
 
 
 def _unpacked(raw: bytes) -> bytes:

@@ -135,5 +135,5 @@ def _result_among(lines: Iterable[str]) -> RoundResult | None:
     """The answer, if it has come; what else arrives was printed by an engine."""
     for line in lines:
         with contextlib.suppress(CodecError):
-            return from_json(RoundResult, object_of(line))
+            return from_json(RoundResult, object_of(line), finite=True)
     return None

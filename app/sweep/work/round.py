@@ -148,13 +148,13 @@ class RoundWork(ProcessWork):
             state = self._eye.computes_on(uuid, device)
             self._gpus += () if state is None else (state,)
         elif event == "gpu":  # of another machine, which asks for the state of its own
-            self._gpus += (from_json(GpuState, message),)
+            self._gpus += (from_json(GpuState, message, finite=True),)
         elif event == "outcome":
-            self._outcome = from_json(RoundResult, message)
+            self._outcome = from_json(RoundResult, message, finite=True)
         elif event == "progress":
-            self.progress = from_json(Progress, message)
+            self.progress = from_json(Progress, message, finite=True)
         elif event == "result":
-            self.result = from_json(RoundResult, message)
+            self.result = from_json(RoundResult, message, finite=True)
 
     def _enter(self, phase: str) -> None:
         """The clock of the round's limit rests while the process compiles."""
