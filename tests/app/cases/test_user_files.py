@@ -1,4 +1,4 @@
-"""Files that a user names are read to their end or refused: no pipe and no device keeps a reader."""
+"""Files that a user names are read to their end or refused: no pipe or device keeps a reader."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_more_than_the_limit_is_refused(tmp_path: Path) -> None:
     path.write_bytes(bytes(101))
     assert len(read_user_file(path, 101)) == 101
     for case in (path, Path("/dev/zero"), tmp_path, tmp_path / "none", Path("a\0b")):
-        with pytest.raises(OSError):  # noqa: PT011 - each has a message of its own
+        with pytest.raises(OSError):
             read_user_file(case, 100)
 
 
