@@ -9,14 +9,12 @@ from pathlib import Path
 import platformdirs
 
 from app.cases.errors import PlanError
-from app.cases.user_files import read_user_file
 from app.machine.environments import asked, interpreter
 from app.plan.plan import Plan
 from runtimes.environment import environment_of
 
 FILE = "environments.toml"
 _TABLE = "environments"
-_MOST_BYTES = 1 << 20
 
 
 def users_file() -> Path:
@@ -28,10 +26,10 @@ def users_environments() -> dict[str, str]:
     """Name -> interpreter, from the user's file; PlanError for one that can't be understood."""
     path = users_file()
     try:
-        told = tomllib.loads(read_user_file(path, _MOST_BYTES).decode("utf-8"))
+        told = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise PlanError(f"{path} can't be read ({error})", "mend it, or remove it") from None
     table = told.get(_TABLE, {})
     understood = isinstance(table, dict) and all(isinstance(one, str) for one in table.values())

@@ -6,17 +6,14 @@ import tomllib
 from pathlib import Path
 
 from app.cases.errors import PlanError, suggestion
-from app.cases.user_files import read_user_file
 from app.plan.plan import Plan, parse_plan
 from exporters import own
-
-_MOST_BYTES = 16 << 20
 
 
 def load_plan(path: Path) -> Plan:
     """A plan file; PlanError if it cannot be read, parsed or understood."""
     try:
-        text = read_user_file(path, _MOST_BYTES).decode("utf-8")
+        text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise PlanError(f"the plan {path} can't be read ({reason})", "give a TOML file") from None

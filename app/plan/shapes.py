@@ -15,13 +15,11 @@ from app.cases.batcher import NO_BATCHER
 from app.cases.condition import NO_CONDITION, Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.shapes import Shapes
-from app.cases.user_files import read_user_file
 from app.plan.plan import Plan, Sweep
 from app.plan.subjects import Subject
 
 LEAST_SHAPES, MOST_SHAPES = 2, 64
 LARGEST_SIZE = 2**31 - 1
-_MOST_BYTES = 64 << 20
 _WEIGHT = "weight"
 _EXAMPLE = "begin it with a line such as batch,sequence or batch,weight"
 _OF_A_PLAN = {
@@ -66,12 +64,11 @@ def parts(
 def read_shapes(path: str) -> Shapes:
     """What the file holds, the weights of equal lines added; PlanError says what is wrong in it."""
     try:
-        text = read_user_file(Path(path).expanduser(), _MOST_BYTES).decode("utf-8-sig")
-        rows = list(csv.reader(text.splitlines()))
-    except (OSError, ValueError, RuntimeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or "it is no CSV"
+        text = Path(path).expanduser().read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
         raise PlanError(f"the shapes in {path} can't be read ({reason})", "give a CSV") from None
-    lines = [(row, number) for number, row in enumerate(rows, 1) if row]
+    lines = [(row, number) for number, row in enumerate(csv.reader(text.splitlines()), 1) if row]
     if not lines:
         raise PlanError(f"{path} is empty", _EXAMPLE)
     header = [name.strip() for name in lines[0][0]]

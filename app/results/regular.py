@@ -5,35 +5,13 @@ A pipe in the place of one would keep a reader waiting for ever, and a device ha
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import stat
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+from exporters.regular import open_file, read_file
 
-def open_file(path: Path) -> BufferedReader:
-    """For reading, from its beginning; OSError, also for a pipe, a device or a folder."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISREG(mode):
-        return os.fdopen(descriptor, "rb")
-    os.close(descriptor)
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    raise OSError(errno.EINVAL, "it is no file", str(path))
-
-
-def read_file(path: Path, offset: int = 0) -> bytes:
-    """All of it from byte `offset` on; OSError, also for more than memory holds."""
-    with open_file(path) as file:
-        file.seek(offset)
-        try:
-            return file.read()
-        except MemoryError:
-            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path)) from None
+__all__ = ["lies_within", "open_file", "read_file", "read_json"]
 
 
 def read_json(path: Path) -> Any:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.errors import ResultsError
-from app.cases.user_files import read_user_file
 from app.results.manifest import MANIFEST
+from exporters.regular import read_file
 
 MOST_BYTES = 256 << 20
 """Of a file, and of what it is unpacked to: its values take up to twenty times as much memory."""
@@ -42,7 +42,7 @@ def read_content(path: Path) -> Content:
             "give it to --report or --compare as it is" if ours else "name the files in it",
         )
     try:
-        raw = read_user_file(path, MOST_BYTES)
+        raw = read_file(path, most_bytes=MOST_BYTES)
     except OSError as error:
         raise ResultsError(
             f"{path} can't be read ({error.strerror})", "name the file that the program wrote"

@@ -114,12 +114,10 @@ def is_published(card: Card) -> bool:
 
 def _read(path: Path) -> Card:
     try:
-        if path.exists() and not path.is_file():  # a pipe would be waited for, a device has no end
-            raise CardError(f"{path} is no file", "give the path of a card's .toml file")
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CardError(f"{path} can't be read ({error.strerror})", "check the path") from None
-    except (ValueError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CardError(f"{path} is not TOML ({error})", "mend the file") from None
     tables = data.pop("releases", None)
     if not isinstance(tables, dict) or not tables:
