@@ -327,6 +327,9 @@ def _fields(kind: Any, finite: bool) -> Reader:
         if not required <= values.keys():
             missing = next(field for field in readers if field in required - values.keys())
             raise _Misfit(f"has no {missing!r}")
-        return kind(**values)
+        try:
+            return kind(**values)
+        except ValueError as error:  # the type knows more of its values than their types
+            raise _Misfit(f"is wrong ({error})") from None
 
     return read

@@ -177,7 +177,7 @@ class RoundResult:
     device_name: str = ""
     harness_floor_ns: float | None = None
     check: Check | None = None
-    facts: Mapping[str, float | int | str] = field(default_factory=dict)
+    facts: Mapping[str, float | int | str] = field(default_factory=dict, metadata=NON_FINITE)
     placement: tuple[Mapping[str, Any], ...] = ()
     rss_peak_mb: float | None = None
     device_memory_peak_mb: float | None = None

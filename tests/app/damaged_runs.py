@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from app.__main__ import main
 from app.opened import open as open_run
@@ -32,7 +31,9 @@ def damaged_copy(run: Path, to: Path, seed: int) -> Path:
     times = draw.choice((1, 1, 2, 3))
     if draw.random() < 0.4:
         manifest = json.loads((run / "manifest.json").read_bytes())
-        _replace(to / "manifest.json", json.dumps(changed_anywhere(manifest, draw, times), indent=1))
+        _replace(
+            to / "manifest.json", json.dumps(changed_anywhere(manifest, draw, times), indent=1)
+        )
         return to
     journal = draw.choice(sorted((run / "journal").iterdir()))
     lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
@@ -119,7 +120,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def values_of(folder: Path) -> Any:
-    return json.loads((folder / "manifest.json").read_bytes())

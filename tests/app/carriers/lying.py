@@ -175,7 +175,7 @@ LIES: dict[str, Lie] = {
     "lacks junk": _answered([["x"]]),
     "never ends": _never_ends,
     "says nan": _set(duration_s=float("nan")),
-    "says inf in a fact": _set(facts={"flops": float("inf")}),
+    "says inf in a list": _set(phases_ms={"compile": float("inf")}),
     "says imported": _set(status="imported"),
     "has figures of its own": _set(
         imported={"program": "p", "version": "", "file": "f", "sha256": "", "clock": "wall of p",

@@ -40,7 +40,7 @@ from tests.app.results.merging.machines import (
     measured,
     merged,
 )
-from tests.app.results.runs import CASE, OTHER, manifest_of, record
+from tests.app.results.runs import CASE, manifest_of, record
 from tests.app.sweep.sweeps import exported_add
 
 SCHEMA_1 = Path(__file__).parents[1] / "schema_1.tar.gz"
