@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from exporters.types import GraphlapError
 from tests.app.damaged_runs import READERS, damaged_copy, faults
 from tests.app.headless.batch import run as batch
 from tests.app.sweep.sweeps import write_add_graph
@@ -122,9 +123,11 @@ def test_known_damage_is_told_by_every_reader(kind: str, whole: Path, tmp_path: 
     for name, read in READERS.items():
         try:
             read(run, whole, tmp_path / f"out {name}")
+        except GraphlapError:
+            continue
         except Exception as error:
             found.append(f"{name}: {type(error).__name__}: {error}")
-    assert not found
+    assert not found, "each reads what is whole, or refuses in one sentence"
 
 
 def test_a_history_goes_on_without_what_is_damaged(
