@@ -77,6 +77,10 @@ def _dispatch(arguments: Sequence[str]) -> int:
         refuse_other_systems()
         return worker(arguments[1:])
     flags = parse(arguments)
+    if {flags.json, flags.csv, flags.junit, flags.plot} != {None}:
+        from app.console.output_files import refuse_outputs
+
+        refuse_outputs(flags)
     refuse_other_systems()
     if flags.list:
         from app.console.listing import listing

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import json
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,17 +17,19 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from app.cases.disk import unwritable
 from app.cases.errors import PlanError, ResultsError, suggestion
 from app.headless import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import parse_plan
 from app.plan.plan_files import load_suite
+from app.results.atomic import write_atomically
 from app.results.exports.frames import pandas
 from app.results.plain import storable
 from app.results.profiles import as_json, profile
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import neutralised, to_csv
+from app.results.table import csv_line, neutralised, to_csv
 from app.sweep.begin import begin
 from app.sweep.run import SweepRun
 from runtimes.base import Runtime
@@ -63,7 +66,9 @@ class BenchmarkResult:
 
         >>> LayerBasedBenchmark().run_on("ort-cpu").to_csv("layers.csv")
         """
-        return _written(self.to_frame().map(_as_cell).to_csv(index=False), path)
+        frame = self.to_frame()
+        rows = (map(_as_cell, row) for row in frame.itertuples(index=False, name=None))
+        return _written("".join(map(csv_line, (frame.columns, *rows))), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The profiles as a JSON list, written to `path` if one is given.
@@ -98,6 +103,11 @@ class _SuiteBenchmark:
                 raise PlanError(
                     f"the suite {self.suite} has no model {name!r}", suggestion(name, known)
                 )
+        if type(num_inference) is not int or num_inference < 0:
+            raise PlanError(
+                f"num_inference is not a whole number from 0 (got {num_inference!r})",
+                "give how many times a profile lists",
+            )
         self.models = tuple(known if models is None else models)
         self.seed = seed
         self.num_inference = num_inference
@@ -150,18 +160,23 @@ class CellBasedBenchmark(_SuiteBenchmark):
     suite = "cells"
 
 
-def load_results(pattern: str) -> pd.DataFrame:
+def load_results(pattern: str | Path) -> pd.DataFrame:
     """The rows of all run folders and `results.csv` files that a glob matches, as one frame.
 
+    A `Path` that exists is taken as it is, whatever characters are in it.
     Columns as in `results.csv`; a folder that is still being written gives its rows so far.
     What is neither is passed over with one warning; ResultsError if nothing else matches.
 
     >>> load_results("graphlap-results/zoo-*").groupby("model").throughput_per_s.max()
     """
     dataframes = pandas()
-    paths = [Path(name) for name in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
+    if isinstance(pattern, Path) and pattern.exists():
+        paths = [pattern]
+    else:
+        found = glob.glob(str(pattern), recursive=True)  # noqa: PTH207
+        paths = [Path(name) for name in sorted(found)]
     if not paths:
-        raise ResultsError(f"nothing matches {pattern!r}", "give a glob of run folders")
+        raise ResultsError(f"nothing matches {str(pattern)!r}", "give a glob of run folders")
     frames: list[pd.DataFrame] = []
     foreign: list[ResultsError] = []
     for path in paths:
@@ -203,13 +218,19 @@ def _flat(profile: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _as_cell(value: Any) -> Any:
+def _as_cell(value: Any) -> str:
     if isinstance(value, list | dict):
         return json.dumps(value)
-    return neutralised(storable(value)) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return neutralised(storable(value))
+    is_missing = value is None or (isinstance(value, float) and math.isnan(value))
+    return "" if is_missing else str(value)
 
 
 def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
-        Path(path).write_text(text, "utf-8")
+        try:
+            write_atomically(Path(path), text.encode())
+        except OSError as error:
+            raise unwritable(path, error, ", or name another file") from error
     return text

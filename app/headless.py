@@ -232,7 +232,7 @@ def report(
     for part in checked(measured, console.width) if asked.check else told:
         console.print(part)
     for line in (*left_out(run.run, run.wanted), *map(printable, run.hosts_left_out)):
-        console.print(line)
+        console.print(line, soft_wrap=True)  # a command in it is to be copied
     console.print(printable(f"results: {path / RESULTS}"), soft_wrap=True)
 
 

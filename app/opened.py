@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from warnings import warn
 
-from app.cases.errors import ResultsError
+from app.cases.errors import PlanError, ResultsError
 from app.cases.operators import OperatorTimes
 from app.cases.verdict import BAND
 from app.console.said import verdict_text
@@ -89,6 +89,8 @@ class OpenedRun:
         first_us is the other's, ratio is second_us over it, with its 95 % interval, the verdict
         (faster, slower, same, undecided) and why. A change within `band` is none.
         """
+        if not 0.0 <= band < 1.0:
+            raise PlanError(f"band is not a share from 0 to 1 (got {band!r})", "give 0.02 for 2%")
         other = before if isinstance(before, OpenedRun) else open(before)
         lines = []
         for case in compare_runs(other._side, self._side, band).cases:

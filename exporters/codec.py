@@ -7,6 +7,7 @@ wrote is checked where it comes in. The standard library alone: every process ne
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
@@ -35,6 +36,11 @@ _SCALARS: dict[Any, str] = {
 }
 _INTEGERS = range(-(2**63), 2**63)
 """Beyond them no column, no file and no clock of ours can carry a number."""
+_DEEPEST = 100
+"""So many levels may be nested in a value of any type, so that writing it never runs out of stack.
+"""
+NON_FINITE: Mapping[str, bool] = {"non_finite": True}
+"""Metadata of a dataclass field of which NaN and infinity are values, as an error of outputs."""
 
 
 def object_of(text: str | bytes) -> dict[str, Any]:
@@ -66,17 +72,18 @@ def to_brief_json(value: Any) -> Any:
     return _brief_writer(kind)(value)
 
 
-def from_json(kind: type[T], data: object, name: str = "") -> T:
+def from_json(kind: type[T], data: object, name: str = "", *, finite: bool = False) -> T:
     """The value of type `kind` that `to_json` made `data` of, as `json.loads` gives it.
 
     A field that `kind` does not have is passed over: a later version may have written it.
     CodecError says in one sentence where the data is wrong, what stands there and what is
     wanted: "round.check.tolerance is 'abc', not a number". `name` is what the whole is called
-    in it, the type's name if empty.
+    in it, the type's name if empty. With `finite` it refuses NaN and infinity too, except in
+    fields with the metadata `NON_FINITE`.
     """
     hint: Any = kind
     try:
-        value: T = _reader(hint)(data)
+        value: T = _reader(hint, finite)(data)
     except _Misfit as misfit:
         place = (name or kind.__name__) + "".join(reversed(misfit.steps))
         raise CodecError(f"{place} {misfit.fault}") from None
@@ -136,43 +143,62 @@ def _default(field: Field[Any]) -> Any:
 
 
 @cache
-def _reader(hint: Any) -> Reader:
+def _reader(hint: Any, finite: bool) -> Reader:
     """How to read data of this type: a closure, made once, since journals have many lines."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
-        return lambda data: data
+        return _shallow
     if hint in _SCALARS:
-        return _scalar(hint)
+        return _scalar(hint, finite)
     if is_dataclass(hint):
-        return _fields(hint)
+        return _fields(hint, finite)
     if is_typeddict(hint):
-        return _known_keys(hint)
+        return _known_keys(hint, finite)
     if origin is Literal:
         return _literal(arguments)
     if origin in (Union, UnionType):
-        return _union(arguments)
+        return _union(arguments, finite)
     if origin is tuple and arguments[1:] == (...,):
-        return _many(tuple, arguments[0])
+        return _many(tuple, _reader(arguments[0], finite))
     if origin is tuple:
-        return _each(arguments)
+        return _each([_reader(argument, finite) for argument in arguments])
     if origin in (frozenset, list):
-        return _many(origin, arguments[0])
+        return _many(origin, _reader(arguments[0], finite))
     if origin is not None and issubclass(origin, Mapping) and arguments[0] is str:
-        return _mapping(arguments[1])
+        return _mapping(_reader(arguments[1], finite))
     raise TypeError(f"the codec cannot read values of the type {hint}")
 
 
-def _scalar(kind: type) -> Reader:
+def _shallow(data: Any) -> Any:
+    """A value of any type, unless it is nested deeper than any of ours."""
+    level, depth = [data], 0
+    while level := [one for one in level if isinstance(one, dict | list)]:
+        depth += 1
+        if depth > _DEEPEST:
+            raise _Misfit(f"is nested more than {_DEEPEST} levels deep")
+        level = [item for one in level for item in (one.values() if isinstance(one, dict) else one)]
+    return data
+
+
+def _scalar(kind: type, finite: bool) -> Reader:
     wanted = _SCALARS[kind]
 
     def read(data: Any) -> Any:
         if type(data) is kind:
-            return _bounded(data) if kind is int else data
+            return _number(data, finite)
         if kind is float and type(data) is int:
             return _as_float(data)
         raise _no(wanted, data)
 
     return read
+
+
+def _number(data: Any, finite: bool) -> Any:
+    if type(data) is int:
+        return _bounded(data)
+    if finite and type(data) is float and not math.isfinite(data):
+        raise _no("a finite number", data)
+    return data
 
 
 def _bounded(data: Any) -> Any:
@@ -200,19 +226,19 @@ def _literal(choices: tuple[Any, ...]) -> Reader:
     return read
 
 
-def _union(kinds: tuple[Any, ...]) -> Reader:
+def _union(kinds: tuple[Any, ...], finite: bool) -> Reader:
     """Scalars are told apart by their own type, so that at most one other kind can be meant."""
     scalars = {kind for kind in kinds if kind in _SCALARS}
     others = [kind for kind in kinds if kind not in _SCALARS]
     if len(others) > 1:
         raise TypeError(f"the codec cannot tell the types {others} of a union apart")
-    other = _reader(others[0]) if others else None
+    other = _reader(others[0], finite) if others else None
     takes_int_as_float = float in scalars and int not in scalars
     wanted = " or ".join(_SCALARS[kind] for kind in kinds if kind in scalars)
 
     def read(data: Any) -> Any:
         if type(data) in scalars:
-            return _bounded(data) if type(data) is int else data
+            return _number(data, finite)
         if takes_int_as_float and type(data) is int:
             return _as_float(data)
         if other is not None:
@@ -222,9 +248,7 @@ def _union(kinds: tuple[Any, ...]) -> Reader:
     return read
 
 
-def _many(make: Callable[[list[Any]], Any], hint: Any) -> Reader:
-    read_item = _reader(hint)
-
+def _many(make: Callable[[list[Any]], Any], read_item: Reader) -> Reader:
     def read(data: Any) -> Any:
         if type(data) is not list:
             raise _no("a list", data)
@@ -240,9 +264,7 @@ def _many(make: Callable[[list[Any]], Any], hint: Any) -> Reader:
     return read
 
 
-def _each(hints: tuple[Any, ...]) -> Reader:
-    readers = [_reader(hint) for hint in hints]
-
+def _each(readers: list[Reader]) -> Reader:
     def read(data: Any) -> Any:
         if type(data) is not list or len(data) != len(readers):
             raise _no(f"a list of {len(readers)}", data)
@@ -279,22 +301,23 @@ def _object(reader_of: Callable[[str], Reader | None]) -> Reader:
     return read
 
 
-def _mapping(hint: Any) -> Reader:
-    read_item = _reader(hint)
+def _mapping(read_item: Reader) -> Reader:
     return _object(lambda _: read_item)
 
 
-def _known_keys(kind: Any) -> Reader:
+def _known_keys(kind: Any, finite: bool) -> Reader:
     """What else there is stays as it is: a later version may know it."""
-    readers = {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
-    as_it_is = _reader(Any)
-    return _object(lambda key: readers.get(key, as_it_is))
+    readers = {name: _reader(hint, finite) for name, hint in get_type_hints(kind).items()}
+    return _object(lambda key: readers.get(key, _shallow))
 
 
-def _fields(kind: Any) -> Reader:
+def _fields(kind: Any, finite: bool) -> Reader:
     hints = get_type_hints(kind)
     given = [field for field in fields(kind) if field.init]
-    readers = {field.name: _reader(hints[field.name]) for field in given}
+    readers = {
+        field.name: _reader(hints[field.name], finite and not field.metadata.get("non_finite"))
+        for field in given
+    }
     required = {f.name for f in given if f.default is MISSING and f.default_factory is MISSING}
 
     read_known = _object(readers.get)
@@ -304,6 +327,9 @@ def _fields(kind: Any) -> Reader:
         if not required <= values.keys():
             missing = next(field for field in readers if field in required - values.keys())
             raise _Misfit(f"has no {missing!r}")
-        return kind(**values)
+        try:
+            return kind(**values)
+        except ValueError as error:  # the type knows more of its values than their types
+            raise _Misfit(f"is wrong ({error})") from None
 
     return read

@@ -50,12 +50,15 @@ def is_hugging_face(model: str) -> bool:
 def locate(model: str) -> FactoryFile:
     """Find file and function without running either; ExportError if one is not there."""
     path, function = factory_path(model), model.rpartition(":")[2]
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise ExportError(f"{path} is no file", FORM)
     try:
         tree = ast.parse(path.read_text("utf-8"))
     except OSError as error:
         raise ExportError(f"{path} cannot be read ({error.strerror})", FORM) from error
-    except (SyntaxError, ValueError) as error:
-        raise ExportError(f"{path} is not valid Python ({error})", FORM) from error
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        why = str(error) or "it is nested too deep"
+        raise ExportError(f"{path} is not valid Python ({why})", FORM) from error
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     if function not in functions:
         near = get_close_matches(function, functions, n=1)

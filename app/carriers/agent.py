@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Event, Lock
+from typing import Any
 
 from app.carriers.contract import (
     CarrierError,
@@ -45,6 +46,11 @@ from exporters.cache import default_limit_bytes, default_root
 from exporters.private import private_folder
 
 SAMPLES_FILE = "samples.bin"
+KINDS = ("round", "operators")
+"""The workers that end by themselves: one that serves would hold the machine's turn for ever."""
+MOST_JOBS = 32
+"""Of one sweep, that wait or run; it hands over one for each host."""
+_MOST_REMEMBERED, _LONGEST_ID = 10_000, 300
 
 
 class Agent:
@@ -83,7 +89,8 @@ class Agent:
         self._telemetry: Telemetry | None = None
         self._measuring, self._lock = Lock(), Lock()
         self._known: dict[str, Event] = {}
-        self._ended_early: set[str] = set()
+        self._ended_early: dict[str, None] = {}
+        self._unfinished = 0
         self._current: tuple[str, Child] | None = None
 
     def doctor(self) -> Host:
@@ -97,10 +104,31 @@ class Agent:
 
     def run(self, job: HostJob, hear: Hear) -> None:
         """As the contract says; CarrierError for a job that can't begin, or that ran before."""
+        given_up = self._accept(job)
+        try:
+            self._run(job, hear, given_up)
+        finally:
+            with self._lock:
+                self._unfinished -= 1
+
+    def _accept(self, job: HostJob) -> Event:
+        """Know the job, and give what ends its waiting; CarrierError for one that can't begin."""
+        if job.kind not in (*KINDS, *self._commands):
+            raise CarrierError(
+                f"{job.kind!r:.40} is no kind of job", "use the same Graphlap on both sides"
+            )
+        _refuse_long(job.id)
         with self._lock:
             if job.id in self._known:
                 raise CarrierError(f"the job {job.id} was handed over twice", "nothing is lost")
+            if self._unfinished >= MOST_JOBS:
+                raise CarrierError(f"{MOST_JOBS} jobs are waiting already", "wait for their end")
+            self._unfinished += 1
             given_up = self._known[job.id] = Event()
+            _forget_first(self._known)
+            return given_up
+
+    def _run(self, job: HostJob, hear: Hear, given_up: Event) -> None:
         with self._measuring, self._turn_of(given_up), self._job_folder() as folder:
             samples = folder / SAMPLES_FILE
             values = line_there(job, folder, samples, engines.folder())
@@ -115,9 +143,11 @@ class Agent:
                 UnderWay(child, bell, watch, samples if job.samples else None, hear).run()
 
     def cancel(self, job_id: str, how: Ending) -> None:
+        _refuse_long(job_id)
         with self._lock:
             if self._current is None or self._current[0] != job_id:
-                self._ended_early.add(job_id)
+                self._ended_early[job_id] = None
+                _forget_first(self._ended_early)
                 if job_id in self._known:
                     self._known[job_id].set()
                 return
@@ -155,10 +185,6 @@ class Agent:
                 f"the environment {job.environment!r} is one of another machine", "leave it out"
             )
         command = self._commands.get(job.kind)
-        if command is None and job.kind not in MODULES:
-            raise CarrierError(
-                f"{job.kind!r:.40} is no kind of job", "use the same Graphlap on both sides"
-            )
         bell = Bell()
         child: Child | None = None
         try:
@@ -200,6 +226,17 @@ class Agent:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _refuse_long(job_id: str) -> None:
+    if len(job_id) > _LONGEST_ID:
+        raise CarrierError(f"{job_id!r:.40} is no job's id", "use the same Graphlap on both sides")
+
+
+def _forget_first(known: dict[str, Any]) -> None:
+    """Ids are remembered so that a job runs once, but not without a bound."""
+    while len(known) > _MOST_REMEMBERED:
+        del known[next(iter(known))]
 
 
 def _turn_name(machine: str) -> str:

@@ -148,7 +148,8 @@ class Lost:
 
 Message = Said | Block | Told | Ended | Lost
 Hear = Callable[[Message], None]
-"""Takes the messages of one job in their order, from any thread; never waits."""
+"""Takes the messages of one job in their order, from any thread; never waits. CarrierError for one
+that is more than a job may have: the host is then lost."""
 
 
 class Carrier(Protocol):
@@ -165,7 +166,11 @@ class Carrier(Protocol):
         """
 
     def cancel(self, host: str, job_id: str, how: Ending) -> None:
-        """End a job; nothing if it is over. Its last message still comes."""
+        """End a job; nothing if it is over. Its last message still comes.
+
+        A second `kill` says that the host did not end it: the host is let go, and the last message
+        is `Lost`.
+        """
 
     def close(self) -> None:
         """End all jobs and let the hosts go; idempotent."""

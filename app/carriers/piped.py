@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
 from threading import Lock, Thread
 
 from app.carriers.bringing import Unreadable, blocks
@@ -71,6 +72,7 @@ class _Host:
         self._lock, self._connecting = Lock(), Lock()
         self._connection: Connection | None = None
         self._cancelled: set[str] = set()
+        self._killed: set[str] = set()
         self._closed = False
 
     def doctor(self) -> Host:
@@ -89,10 +91,15 @@ class _Host:
     def cancel(self, job_id: str, how: Ending) -> None:
         with self._lock:
             self._cancelled.add(job_id)
-            connection = self._connection
+            connection, is_disobeyed = self._connection, job_id in self._killed
+            if how == "kill":
+                self._killed.add(job_id)
         if connection is not None:
             # A host that takes nothing keeps who writes to it waiting, which the sweep must not.
-            Thread(target=connection.cancel, args=(job_id, how), daemon=True).start()
+            end = partial(connection.cancel, job_id, how)
+            if is_disobeyed and how == "kill":
+                end = partial(connection.close, "it did not end a job that was killed")
+            Thread(target=end, daemon=True).start()
 
     def close(self) -> None:
         with self._lock:
@@ -122,7 +129,7 @@ class _Host:
         try:
             connection = self._connected()
             connection.listen(job.id, hear)
-            missing = set(connection.ask("lacks", files=files_written(job.files)))
+            missing = set(self._lacking(connection, job))
             for file in job.files:
                 if file.sha256 in missing:
                     missing.discard(file.sha256)
@@ -133,6 +140,18 @@ class _Host:
             connection.ask("run", job=job_written(job))
         except CarrierError as error:
             hear(Lost(str(error), is_ours=isinstance(error, Unreadable)))
+        except Exception as error:  # whatever it is, the sweep must not wait for ever
+            hear(Lost(f"the way to it failed ({type(error).__name__}: {error})"))
+
+    def _lacking(self, connection: Connection, job: HostJob) -> list[str]:
+        """The sha256 of the files that the host needs; CarrierError for any other answer."""
+        answer = connection.ask("lacks", files=files_written(job.files))
+        if isinstance(answer, list) and all(isinstance(one, str) for one in answer):
+            return answer
+        raise CarrierError(
+            f"{self._name} answered for its files with {answer!r:.40}, not a list of sha256",
+            "install the same Graphlap there",
+        )
 
 
 def _bring(connection: Connection, file: HostFile, cancelled: Callable[[], bool]) -> None:

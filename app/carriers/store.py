@@ -22,6 +22,8 @@ from exporters.digest import file_sha256
 
 _FORGOTTEN_S = 600.0
 """A file of which nothing more has come for so long was given up by who brought it."""
+MOST_COMING = 64
+"""So many files may be here in part at once: a sweep brings one after another."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -63,7 +65,7 @@ class FileStore:
             if sha256 not in self._coming:
                 if place.exists():
                     return
-                self._begin(sha256, size_bytes)
+                self._begin(sha256)
             try:
                 arrived = self._add(sha256, offset, data)
             except OSError:
@@ -108,13 +110,14 @@ class FileStore:
             return False
         return True
 
-    def _begin(self, sha256: str, size_bytes: int) -> None:
-        """What nobody goes on to bring is forgotten then."""
+    def _begin(self, sha256: str) -> None:
+        """What nobody goes on to bring is forgotten then, and what somebody else has removed."""
         long_ago = time.time() - _FORGOTTEN_S
         for other, part in tuple(self._coming.items()):
-            if part.stat().st_mtime < long_ago:
+            if not part.exists() or part.stat().st_mtime < long_ago:
                 self._forget(other)
-        self._make_room(size_bytes)
+        if len(self._coming) >= MOST_COMING:
+            raise CarrierError(f"{MOST_COMING} files are half here already", "bring those first")
         descriptor, name = tempfile.mkstemp(dir=self._aside)
         os.close(descriptor)
         self._coming[sha256] = Path(name)
@@ -126,6 +129,7 @@ class FileStore:
         if offset > arrived:
             raise CarrierError(f"a block of the file {sha256:.12} was lost", "start again")
         fresh = data[arrived - offset :]
+        self._make_room(len(fresh))
         with part.open("ab") as file:
             file.write(fresh)
         return arrived + len(fresh)
@@ -144,13 +148,20 @@ class FileStore:
         self._coming.pop(sha256).unlink(missing_ok=True)
 
     def _make_room(self, size_bytes: int) -> None:
-        """Remove what was used longest ago until a file of this size fits."""
+        """Remove what was used longest ago until so much more fits: what has come counts, not what
+        somebody says that will come. CarrierError where files that came in part fill the store."""
+        coming = sum(part.stat().st_size for part in self._coming.values() if part.exists())
+        if coming + size_bytes > self._limit_bytes:
+            raise CarrierError(
+                "files that are half here fill the store there",
+                "set GRAPHLAP_CACHE_LIMIT there to more",
+            )
         there = []
         for path in self._files.iterdir():
             with contextlib.suppress(FileNotFoundError):  # another agent was faster
                 status = path.stat()
                 there.append((status.st_mtime_ns, status.st_size, path))
-        total = sum(size for _, size, _ in there)
+        total = coming + sum(size for _, size, _ in there)
         for _, size, path in sorted(there):
             if total + size_bytes <= self._limit_bytes:
                 return

@@ -174,7 +174,7 @@ def message_read(values: dict[str, Any], data: bytes = b"") -> Message:
             case {"offset": offset}:
                 return Block(int(offset), data)
             case {"told": readings}:
-                return Told(tuple(from_json(Reading, one) for one in readings))
+                return Told(tuple(from_json(Reading, one, finite=True) for one in readings))
             case {"ended": ended}:
                 return from_json(Ended, ended)
             case {"lost": reason}:

@@ -22,6 +22,7 @@ from app.cases.open_loop import OpenLoop
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.status import Status
 from app.cases.surroundings import Surroundings
+from exporters.codec import NON_FINITE
 from exporters.types import ExportedModel
 from runtimes.execution import Boundary, Clock
 from runtimes.options import OptionValue, Settings
@@ -124,9 +125,9 @@ class Check:
     """
 
     reference: str
-    max_abs_error: float
-    max_rel_error: float
-    cosine: float
+    max_abs_error: float = field(metadata=NON_FINITE)
+    max_rel_error: float = field(metadata=NON_FINITE)
+    cosine: float = field(metadata=NON_FINITE)
     tolerance: float
     output_ok: bool
     worst_output: str = ""
@@ -176,7 +177,7 @@ class RoundResult:
     device_name: str = ""
     harness_floor_ns: float | None = None
     check: Check | None = None
-    facts: Mapping[str, float | int | str] = field(default_factory=dict)
+    facts: Mapping[str, float | int | str] = field(default_factory=dict, metadata=NON_FINITE)
     placement: tuple[Mapping[str, Any], ...] = ()
     rss_peak_mb: float | None = None
     device_memory_peak_mb: float | None = None

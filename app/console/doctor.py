@@ -17,6 +17,7 @@ from app.machine.activity import look
 from app.machine.cores import usable_cores
 from app.machine.environment import describe_host, graphlap_version
 from app.machine.fitness import judge
+from app.machine.system import refuse_without_proc
 from app.machine.telemetry import POWERCAP, open_nvml, open_rapl
 from exporters.cache import default_root
 from runtimes import registry
@@ -35,6 +36,7 @@ def doctor(
     `command` and the name of a runtime start the process that loads it; `environments` are
     interpreters by name.
     """
+    refuse_without_proc()
     measuring = list(_measuring())  # before the runtimes are loaded, which is work itself
     runtimes = list(probe_all(registry.names(), command))
     there = look_at(environments)

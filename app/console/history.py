@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.cases.errors import PlanError
 from app.cases.latency_columns import INTERVALS
 from app.cases.verdict import BAND
 from app.console.history_files import as_csv, as_json
 from app.console.history_svg import as_svg
+from app.console.output_files import write_output
 from app.results import text
 from app.results.history import Change, History, Trend, read_history
 from app.results.plain import printable
@@ -45,7 +45,7 @@ def history(
     found = read_history(Path(folder), BAND if band is None else band, any_host)
     for path, content in ((json_path, as_json), (csv_path, as_csv), (plot_path, as_svg)):
         if path:
-            _write(path, content(found))
+            write_output(Path(path), content(found))
     code = SLOWER if fail_on_slower and found.called("slower") else OK
     return as_text(found, width), code
 
@@ -141,12 +141,3 @@ def _p_text(p_value: float) -> str:
 def _minute(created_at_utc: str) -> str:
     """`2026-11-03 02:00` of a moment in ISO 8601."""
     return created_at_utc[:16].replace("T", " ")
-
-
-def _write(path: str, content: bytes) -> None:
-    try:
-        Path(path).write_bytes(content)
-    except OSError as error:
-        raise PlanError(
-            f"{path} can't be written ({error.strerror})", "name a file in a folder that can be"
-        ) from error

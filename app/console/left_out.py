@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from app.cases.case import Case
 from app.cases.status import ENDED
+from app.plan.shell import shell_line
 from app.results import text
-from app.results.plain import printable
 from app.results.run import Run
 
 
@@ -25,7 +25,8 @@ def left_out(run: Run, wanted: Callable[[Case], int]) -> Iterator[str]:
     if missing > 0:
         untouched = sum(not of for _, of in open_cases)
         cases = f", and {untouched} of {len(had)} cases altogether" if untouched else ""
-        yield printable(
+        yield (
             f"the budget of {text.duration(budget_s)} left out {missing} of "
-            f"{sum(map(wanted, run.cases))} rounds{cases}: graphlap --resume {run.path}"
+            f"{sum(map(wanted, run.cases))} rounds{cases}: "
+            f"{shell_line(['graphlap', '--resume', str(run.path)])}"
         )

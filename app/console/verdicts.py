@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from app.cases.disk import unwritable
-from app.cases.errors import PlanError
 from app.cases.percentiles import shown
 from app.console.escaped import escaped
+from app.console.output_files import write_output
 from app.results import text
 from app.results.plain import printable
 from app.results.verdicts import Compared, Comparison, Sides
@@ -34,10 +33,7 @@ class Wanted:
 
 
 def wanted_of(flags: argparse.Namespace) -> Wanted:
-    """What the flags say of it; PlanError for a file whose folder is not there."""
-    for path in filter(None, (flags.json, flags.junit)):
-        if not Path(path).parent.is_dir():
-            raise PlanError(f"the folder of {path} is not there", "make it, or name another")
+    """What the flags say of it."""
     return Wanted(flags.fail_on == "slower", flags.markdown, flags.json or "", flags.junit or "")
 
 
@@ -59,10 +55,7 @@ def json_text(data: Mapping[str, Any]) -> str:
 def write(files: Mapping[str, str]) -> None:
     """Write them by their paths; DiskError if one can't be."""
     for path, content in files.items():
-        try:
-            Path(path).write_text(content, encoding="utf-8", errors="backslashreplace")
-        except OSError as error:
-            raise unwritable(path, error, ", or name another file") from error
+        write_output(Path(path), content.encode(errors="backslashreplace"))
 
 
 def code(found: Comparison, fail_on_slower: bool) -> int:

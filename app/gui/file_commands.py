@@ -21,6 +21,7 @@ from app.gui.plots.read.lit import samples_table
 from app.gui.run_feed import RunFeed
 from app.plan.command import command_line
 from app.plan.toml_text import plan_toml
+from app.results.atomic import write_atomically
 from exporters.types import GraphlapError
 
 _PLANS = "Plans (*.toml)"
@@ -151,7 +152,7 @@ class FileCommands(QObject):
         """Save the editor's plan; GraphlapError if it is incomplete or can't be written."""
         text = plan_toml(self._editor.plan())
         try:
-            path.write_text(text, "utf-8")
+            write_atomically(path, text.encode())
         except OSError as error:
             raise GraphlapError(
                 f"{path} can't be written ({error.strerror})", "choose another place"

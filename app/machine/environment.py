@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 
 from app.machine.cores import usable_cores
+from app.machine.system import refuse_without_proc
 from app.machine.telemetry import Nvml, open_nvml
 from runtimes import registry
 from runtimes.session.host_cpu import cpu_name
@@ -57,7 +58,9 @@ _CPUFREQ = Path("/sys/devices/system/cpu/cpu0/cpufreq")
 
 
 def describe_host() -> dict[str, Any]:
-    """CPU, cores, memory, governor, operating system and versions, as JSON values."""
+    """CPU, cores, memory, governor, operating system and versions, as JSON values; PlanError on a
+    Linux without /proc."""
+    refuse_without_proc()
     return {
         "host": socket.gethostname(),
         MACHINE: this_machine(),

@@ -17,6 +17,7 @@ _OF_PLAN = frozenset(
         "seed",
         "check",
         "time_limit_s",
+        "memory_limit",
         "weights",
         "inputs",
         "calibration",

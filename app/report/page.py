@@ -21,6 +21,7 @@ from app.cases.status import STATUSES
 from app.console.damage import with_damage
 from app.console.hosts_together import HEADING as TOGETHER
 from app.console.hosts_together import together_sentences
+from app.console.output_files import PAGE, refuse_output, write_output
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, SURE, Said, said, without_winners
 from app.machine.environment import graphlap_version
@@ -32,7 +33,6 @@ from app.report.operators import of_operators
 from app.report.schedule import of_cards
 from app.report.shown import Shown, safe, scrolled, shown
 from app.report.where import where
-from app.results.atomic import write_atomically
 from app.results.compare import side_of
 from app.results.hosts import environments
 from app.results.hosts_together import hosts_together
@@ -46,7 +46,6 @@ from exporters import own
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-_BEGINNING = b"<!doctype html>"
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -66,33 +65,15 @@ def write_report(folders: Sequence[str], output: str) -> tuple[str, int]:
             "--report needs plotly, which is not installed", "pip install 'graphlap[report]'"
         )
     path = Path(output)
-    _refuse_other_than_pages(path)
+    refuse_output("-o", path, PAGE)
     runs = [read_whole(Path(folder)) for folder in folders]
     content = "".join(page(runs))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, content.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise unwritable(path, error, ", or name another file") from error
+    write_output(path, content.encode("utf-8", "backslashreplace"))
     return with_damage(f"wrote {path}\n", runs)
-
-
-def _refuse_other_than_pages(path: Path) -> None:
-    """PlanError for what is there and no page: a slip of -o is to cost nobody a run's file."""
-    if path.is_dir() or (path.exists() and not path.is_file()):
-        what = "a folder" if path.is_dir() else "no file"
-        raise PlanError(f"{path} is {what}", "name a file, such as -o report.html")
-    try:
-        with path.open("rb") as file:
-            begun = file.read(len(_BEGINNING))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise PlanError(f"{path} can't be read ({error.strerror})", "name another file") from None
-    if begun and begun.lower() != _BEGINNING:
-        raise PlanError(
-            f"{path} is there, and no page that a report may replace", "name another file"
-        )
 
 
 def page(runs: Sequence[Whole]) -> Iterator[str]:

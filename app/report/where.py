@@ -23,7 +23,7 @@ def _rounded(value: Any) -> str:
 
 
 def _yes(value: Any) -> str:
-    return {True: "yes", False: "no"}.get(value, str(value))
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 _HOST: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
@@ -50,12 +50,18 @@ def where(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         values = [host.get(name) for host in told]
         if any(value is not None for value in values):
             yield _facts(title, ["" if value is None else text(value) for value in values])
-    packages = [host.get("packages") or {} for host in hosts.values()]
-    versions = [", ".join(f"{name} {of}" for name, of in one.items()) for one in packages]
+    versions = [_versions(host.get("packages")) for host in hosts.values()]
     yield _facts("Packages", versions or [""])
     yield "</tbody></table></div>\n"
     if not merged:
         yield from _commands(run)
+
+
+def _versions(packages: Any) -> str:
+    """Of each package; a damaged value as it stands."""
+    if not isinstance(packages, dict):
+        return "" if packages is None else str(packages)
+    return ", ".join(f"{name} {version}" for name, version in packages.items())
 
 
 def _commands(run: Run) -> Iterator[str]:

@@ -19,5 +19,5 @@ def mean_clock_mhz(run: Run, case: Case) -> float | None:
         return None
     rounds = [result for result in run.rounds_of(case) if result.iterations]
     clocks = [result.environment.get("cpu_mhz") for result in rounds if result.clock == "wall"]
-    known = [clock for clock in clocks if clock]
+    known = [clock for clock in clocks if clock and clock > 0]
     return statistics.geometric_mean(known) if known and len(known) == len(rounds) else None

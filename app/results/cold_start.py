@@ -49,7 +49,7 @@ def spread_of(times_ms: Sequence[float]) -> Spread:
 def cold_columns(run: Run, case: Case) -> Row:
     """What the case's cold starts tell; {} where none were asked for or come to."""
     told = run.cold_starts_of(case)
-    answered = [one for one in told if not one.reason]
+    answered = [one for one in told if not one.reason and one.phases_ms.keys() >= set(PHASES)]
     values: Row = {"cold_absent": _absent(told)}
     if not answered:
         return values if told else {}

@@ -46,6 +46,8 @@ def _paths(case: Case) -> Iterator[str]:
 
 def _kept(path: str) -> KeptFile:
     file = Path(path)
+    if file.exists() and not file.is_file():  # a pipe would be waited for
+        raise PlanError(f"{path} is no file", "give a file")
     try:
         digest, size = file_sha256(file), file.stat().st_size
     except OSError as error:

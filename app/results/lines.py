@@ -111,7 +111,7 @@ def read(data: Any, schema: int) -> Line | None:
         raise CodecError(f"it is {data!r:.40}, not an object")
     values = _of_schema_1(data) if schema == 1 else data
     kind = KINDS.get(values.get("kind", ""))
-    line: Line | None = None if kind is None else from_json(kind, values)
+    line: Line | None = None if kind is None else from_json(kind, values, finite=True)
     match line:
         case RoundResult():
             _refuse_path(line.samples, levels=1)
@@ -134,7 +134,7 @@ def parsed(text: bytes, schema: int) -> Line | None:
 def _refuse_path(name: str, levels: int) -> None:
     """A folder may come from a stranger, and a reader is to open nothing beside it."""
     parts = PurePath(name).parts
-    if len(parts) > levels or name.startswith("/") or ".." in parts:
+    if len(parts) > levels or name.startswith("/") or ".." in parts or "\0" in name:
         raise CodecError(f"{name!r:.80} lies outside the run folder")
 
 

@@ -163,7 +163,7 @@ def _understood(data: Mapping[str, Any]) -> Manifest:
     values = dict(data)
     if values["schema_version"] == 1:
         values["cases"] = [{**case, "naming": 1} for case in values["cases"]]
-    manifest = from_json(Manifest, values, "manifest")
+    manifest = from_json(Manifest, values, "manifest", finite=True)
     try:
         parse_plan(dict(manifest.plan), "its plan")
     except PlanError as fault:

@@ -115,9 +115,9 @@ def _whole_table(path: Path, manifest: Manifest) -> dict[str, Row]:
     if manifest.graphlap_version != graphlap_version() or not table.is_file():
         return {}
     journals = (path / JOURNAL).glob("*.jsonl")
-    if any(journal.stat().st_mtime_ns > table.stat().st_mtime_ns for journal in journals):
-        return {}
     try:
+        if any(journal.stat().st_mtime_ns > table.stat().st_mtime_ns for journal in journals):
+            return {}
         with table.open(encoding="utf-8", newline="") as file:
             header = tuple(next(csv.reader(file), ()))
         rows = read_rows(table) if header == NAMES else {}

@@ -26,7 +26,7 @@ def together(parts: Sequence[MergedRun]) -> Plan:
     elif _all_one(values["rounds"]):
         kept["rounds"] = plans[0].rounds
     return Plan(
-        name=parts[0].name if _all_one([part.name for part in parts]) else NAME,
+        name=plans[0].name if _all_one(values["name"]) else NAME,
         sweeps=tuple({repr(grid): grid for plan in plans for grid in plan.sweeps}.values()),
         percentiles=tuple(dict.fromkeys(p for plan in plans for p in plan.percentiles)),
         **kept,

@@ -15,6 +15,9 @@ from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult, latency_n
 from app.results.run import SAMPLES, Run, read_records
 from exporters.types import GraphlapError
 
+_TIMES = ("scheduled_ns", "started_ns", "finished_ns")
+_LONGEST_NS = 366 * 24 * 3600 * 10**9
+
 
 def damage(run: Path, result: RoundResult) -> str:
     """What is wrong with a round's samples, in words that follow the file's name; else ""."""
@@ -34,6 +37,8 @@ def damage(run: Path, result: RoundResult) -> str:
     known = measured == len(phases) or np.isin(phases, (WARMUP, MEASURED, FIRST_SEEN)).all()
     if not known or measured != result.iterations:
         return "has other measured runs than the journal counted"
+    if any(_extent_ns(records[name]) > _LONGEST_NS for name in _TIMES):
+        return "has times that are further apart than a round can last"
     # By their difference, which tells of times too far apart for it as well.
     waited_ns = latency_ns(records, result.open_loop is not None)
     if (records["finished_ns"] - records["started_ns"] < 0).any() or (waited_ns < 0).any():
@@ -46,6 +51,11 @@ def damage(run: Path, result: RoundResult) -> str:
     if result.samples_crc32 is not None and zlib.crc32(records.data) != result.samples_crc32:
         return "is not what was measured: its checksum differs"
     return ""
+
+
+def _extent_ns(times: np.ndarray) -> int:
+    """As a Python number, which has room for the difference of any two times."""
+    return int(times.max()) - int(times.min()) if len(times) else 0
 
 
 def sound(run: Run) -> Run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from app.cases.chosen_columns import all_names, column
@@ -15,7 +15,8 @@ from app.results.plain import storable
 from app.results.regular import read_file
 
 _QUOTE = '"'
-_SPECIAL = re.compile(r'[,"\r\n]')
+_SPECIAL = re.compile(r'[,;"\t\r\n]')
+"""A program may take a semicolon or a tab for the end of a cell too, unless the cell is quoted."""
 _FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
 """What a spreadsheet may run: OWASP's list (owasp.org/www-community/attacks/CSV_Injection), the
 full-width forms among it, behind blanks too; and behind apostrophes, so that ours is told apart."""
@@ -32,7 +33,12 @@ def to_csv(rows: Sequence[Row], columns: Sequence[str] = ()) -> bytes:
 
 def header(names: Sequence[str]) -> str:
     """The first line of such a file."""
-    return ",".join(map(_quoted, names)) + "\n"
+    return csv_line(names)
+
+
+def csv_line(cells: Iterable[str]) -> str:
+    """A line of these texts, quoted where one could end its cell."""
+    return ",".join(map(_quoted, cells)) + "\n"
 
 
 def line_of(names: Sequence[str]) -> Callable[[Row], str]:

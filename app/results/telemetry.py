@@ -76,7 +76,7 @@ def _lines(path: Path) -> Iterator[Reading | None]:
         return
     for line in lines:
         try:
-            yield from_json(Reading, json.loads(line))
+            yield from_json(Reading, json.loads(line), finite=True)
         except (CodecError, ValueError, RecursionError):
             yield None
 

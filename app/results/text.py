@@ -18,8 +18,8 @@ _FAR_APART = 100
 
 def significant(value: float, digits: int = 3) -> str:
     """A number with so many significant digits, without exponent: 0.0123, 4.50, 1230."""
-    if value == 0.0:
-        return "0"
+    if value == 0.0 or not math.isfinite(value):
+        return "0" if value == 0.0 else str(value)
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     rounded = round(value, decimals)
     decimals = digits - 1 - math.floor(math.log10(abs(rounded)))

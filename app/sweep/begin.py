@@ -11,6 +11,7 @@ import psutil
 
 from app.machine import engines
 from app.machine.environment import describe_host
+from app.machine.system import refuse_without_proc
 from app.plan.environments import environments_of
 from app.plan.expand import expand
 from app.plan.placing import refuse_misplaced
@@ -32,6 +33,7 @@ def begin(plan: Plan, path: Path | None = None, cluster: Cluster | None = None) 
     With `cluster` its hosts measure, each of them every case if the plan says so. Raises PlanError
     or ResultsError before anything is written.
     """
+    refuse_without_proc()
     plan = spelled_out(plan)
     cases = expand(plan, cluster.runtimes if cluster else ())
     if cluster and plan.per_host:

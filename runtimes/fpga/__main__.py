@@ -46,8 +46,20 @@ def _explained(chosen: argparse.Namespace) -> str:
     compiled = compile_graph(load(chosen.model, axes), load_card(card), release)
     schedule = compiled.scheduler.after_idle(idle_cycles(compiled, chosen.idle_us))
     if chosen.svg:
+        _refuse_other_file(Path(chosen.svg))
         Path(chosen.svg).write_text(timeline_svg(compiled, schedule), encoding="utf-8")
     return explain(compiled, schedule)
+
+
+def _refuse_other_file(path: Path) -> None:
+    """GraphlapError where something is there that this command did not write."""
+    if path.is_dir():
+        raise GraphlapError(f"--svg {path} is a folder", "name a file")
+    if path.is_file():
+        with path.open("rb") as file:
+            beginning = file.read(5)
+        if beginning not in (b"", b"<svg "):
+            raise GraphlapError(f"--svg {path}: the file there is no SVG", "name another file")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -36,6 +38,7 @@ IN_GRAPHS = (
 """Names of nodes and tensors, which hold more."""
 AXIS = "</script><b>rows`|"
 """The name of an open axis."""
+_CELL = re.compile(r'(?:^|[,;\t])("(?:[^"]|"")*"|[^,;\t\r\n]*)', re.MULTILINE)
 
 
 def save_hostile(path: Path, names: tuple[str, ...] = IN_GRAPHS) -> Path:
@@ -58,7 +61,13 @@ def formulas(content: bytes) -> list[str]:
     """
     rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))
     assert {len(row) for row in rows} == {len(rows[0])}, "no name ends a cell"
-    return [cell for row in rows for cell in row if _runs(cell)]
+    return [cell for cell in (*itertools.chain(*rows), *_split_at_all(content)) if _runs(cell)]
+
+
+def _split_at_all(content: bytes) -> list[str]:
+    """The cells for a program that takes commas, semicolons and tabs for their ends."""
+    cells = _CELL.findall(content.decode("utf-8"))
+    return [cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in cells]
 
 
 def _runs(cell: str) -> bool:

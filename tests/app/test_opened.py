@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pandas")
 
 from app.cases.case import Case
-from app.cases.errors import ResultsError
+from app.cases.errors import PlanError, ResultsError
 from app.opened import open as open_run
 from app.results.folder import RunFolder
 from tests.app.results.runs import manifest_of, record
@@ -44,6 +44,12 @@ def test_two_runs_are_compared_by_their_verdicts(path: Path) -> None:
     assert len(told) >= 2
     assert set(told["ratio"]) == {1.0}
     assert not set(told["verdict"]) & {"faster", "slower"}
+
+
+@pytest.mark.parametrize("band", [-1.0, 1.0, 5.0, float("nan")])
+def test_a_band_that_is_no_share_is_refused(path: Path, band: float) -> None:
+    with pytest.raises(PlanError, match="band"):
+        open_run(path).compare(path, band=band)
 
 
 def test_a_figure_has_the_medians_of_the_rows(path: Path) -> None:

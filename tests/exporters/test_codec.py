@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,8 +18,8 @@ from app.cases.accuracy import AccuracyJob
 from app.cases.operators import OperatorJob, OperatorTimes
 from app.cases.progress import Progress
 from app.cases.reading import Reading
-from app.cases.round import MeasureJob
-from app.results.lines import KINDS
+from app.cases.round import Check, MeasureJob, RoundResult
+from app.results.lines import KINDS, Writer
 from app.results.live import Live
 from app.results.manifest import Manifest
 from exporters.codec import CodecError, from_json, object_of, to_json
@@ -172,3 +173,31 @@ def test_a_line_that_is_no_object_says_nothing(line: str | bytes) -> None:
 def test_what_has_no_form_in_json_is_refused_where_it_is_written() -> None:
     with pytest.raises(CodecError, match="a value of type ndarray has no form in JSON"):
         to_json({"samples": np.zeros(2)})
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_numbers_that_are_not_finite_are_read_only_where_they_mean_something(number: float) -> None:
+    reading = {"time_ns": 1, "device": "cpu", "power_w": number}
+    assert from_json(Reading, reading).power_w is not None
+    with pytest.raises(CodecError, match=r"power_w is .*, not a finite number"):
+        from_json(Reading, reading, finite=True)
+    mapped = {"case_id": "a", "round": 0, "status": "ok", "phases_ms": {"compile": number}}
+    with pytest.raises(CodecError, match=r"phases_ms\.compile"):
+        from_json(RoundResult, mapped, finite=True)
+    errors = to_json(Check("torch", number, number, number, 1e-4, False))
+    wrong = {"case_id": "a", "round": 0, "status": "wrong_output", "check": errors}
+    check = from_json(RoundResult, wrong, finite=True).check
+    assert check is not None
+    assert not any(map(math.isfinite, (check.max_abs_error, check.max_rel_error, check.cosine)))
+    with pytest.raises(CodecError, match=r"check\.tolerance"):
+        from_json(RoundResult, {**wrong, "check": {**errors, "tolerance": number}}, finite=True)
+
+
+def test_a_value_of_any_type_is_refused_where_it_is_nested_too_deep() -> None:
+    deep: Any = 0
+    for number in range(500):
+        deep = {"a": deep} if number % 2 else [deep]
+    line = {"writer": "w", "pid": 1, "host": "h", "graphlap_version": "1", "environment": {}}
+    assert from_json(Writer, line)
+    with pytest.raises(CodecError, match=r"environment\.x is nested more than"):
+        from_json(Writer, {**line, "environment": {"x": deep}})

@@ -34,6 +34,7 @@ class DaskCarrier:
         self._hosts: dict[str, str] = {}
         self._jobs: dict[str, tuple[str, Future[None]]] = {}
         self._cancelled: set[str] = set()
+        self._killed: set[str] = set()
         security, context = credentials("client", self._address, {})
         reach(self._address, context)
         self._loop = LoopThread("dask carrier")
@@ -53,9 +54,15 @@ class DaskCarrier:
         began.add_done_callback(lambda _: self._jobs.pop(job.id, None))
 
     def cancel(self, host: str, job_id: str, how: Ending) -> None:
-        if job_id in self._jobs:
-            self._cancelled.add(job_id)
-            self._loop.begin(self._cancel(host, job_id, how))
+        if job_id not in self._jobs:
+            return
+        self._cancelled.add(job_id)
+        if how == "kill" and job_id in self._killed:
+            self._jobs[job_id][1].cancel()  # which tells that it is lost
+            return
+        if how == "kill":
+            self._killed.add(job_id)
+        self._loop.begin(self._cancel(host, job_id, how))
 
     def close(self) -> None:
         if self._closed:

@@ -57,7 +57,7 @@ async def travel(
             task.release()  # a result that is kept would be computed again for a dead worker
         return
     except asyncio.CancelledError:
-        told(Lost("the sweep let go of its hosts"))
+        told(Lost("the sweep let go of it"))
         raise
     except _Gone as error:
         told(Lost(str(error)))
@@ -106,6 +106,11 @@ async def _bring(
     if not files:
         return
     lacking = await link.ask(worker, "lacks", within_s, files=packed_files(files))
+    if not (isinstance(lacking, list | tuple) and all(isinstance(one, str) for one in lacking)):
+        raise CarrierError(
+            f"it answered for its files with {lacking!r:.40}, not a list of sha256",
+            "install the same Graphlap there",
+        )
     for file in {file.sha256: file for file in files if file.sha256 in lacking}.values():
         coming = blocks(file)
         while (block := await asyncio.to_thread(next, coming, None)) and not cancelled():

@@ -15,6 +15,7 @@ from app.gui.launch.child import BatchChild
 from app.gui.launch.queue import SweepQueue
 from app.plan.plan import Plan
 from app.plan.toml_text import plan_toml
+from app.results.atomic import write_atomically
 from exporters.types import GraphlapError
 
 State = Literal["idle", "running", "paused", "stopping"]
@@ -57,7 +58,7 @@ class RunControl(QObject):
         plan_file = folder.with_name(f"{folder.name}.toml")
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            plan_file.write_text(plan_toml(plan), "utf-8")
+            write_atomically(plan_file, plan_toml(plan).encode())
         except OSError as error:
             raise GraphlapError(
                 f"{folder.parent} can't be written ({error.strerror})",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from app.results.atomic import replacing
 from app.results.plain import storable
-from app.results.table import neutralised
+from app.results.table import csv_line, neutralised
 from exporters.types import GraphlapError
 
 Table = tuple[list[str], list[list[object]]]
@@ -25,14 +25,13 @@ class NotWritten(GraphlapError):
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """UTF-8, `.` decimals, empty for None and NaN; text a spreadsheet would run is quoted."""
     try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerows([_cell(value) for value in row] for row in (header, *rows))
+        with replacing(path) as file:
+            file.writelines(csv_line(map(_cell, row)).encode() for row in (header, *rows))
     except OSError as error:
         raise NotWritten(path) from error
 
 
-def _cell(value: object) -> object:
+def _cell(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    return neutralised(storable(value)) if isinstance(value, str) else value
+    return neutralised(storable(value)) if isinstance(value, str) else str(value)

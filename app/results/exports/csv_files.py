@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.results.atomic import write_atomically
+from app.results.atomic import replacing, write_atomically
 from app.results.exports.lines import lines, numbers, words
 from app.results.exports.records import NAMES, PHASES, recorded
 from app.results.folder import RESULTS
@@ -22,7 +22,7 @@ def export_csv(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
     rows = [one.row for one in measured]
     results, samples = run.path / RESULTS, run.path / SAMPLES_FILE
     write_atomically(results, to_csv(rows))
-    with samples.open("wb") as file:
+    with replacing(samples) as file:
         file.write(f"{','.join(NAMES)}\n".encode())
         for one in recorded(run):
             # An id is 12 hex digits and a phase a word of ours: nothing needs quotes.

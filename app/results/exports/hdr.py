@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.cases.round import MEASURED, RoundResult
-from app.results.atomic import write_atomically
+from app.results.atomic import own_subfolder, replacing, write_atomically
 from app.results.exports.records import recorded
 from app.results.labels import case_label
 from app.results.measured import Measured
@@ -52,7 +52,10 @@ def export_hdr(run: Run, _: Sequence[Measured]) -> tuple[Path, ...]:
         of_case.setdefault(one.case.case_id, _empty()).add(histogram)
     log = run.path / LOG
     write_atomically(log, ("\n".join(lines) + "\n").encode())
-    return log, *(_table(run.path / TABLES, name, whole) for name, whole in of_case.items())
+    if not of_case:
+        return (log,)
+    folder = own_subfolder(run.path, TABLES)
+    return log, *(_table(folder, name, whole) for name, whole in of_case.items())
 
 
 def _histogram(latency_ns: np.ndarray) -> HdrHistogram:
@@ -77,16 +80,16 @@ def _line(result: RoundResult, histogram: HdrHistogram) -> str:
 
 
 def _epoch_s(utc: str) -> float:
-    """Of a time as the journal has it; 0 where it tells none."""
-    if not utc:
+    """Of a time as the journal has it; 0 for one that is missing or damaged."""
+    try:
+        moment = datetime.fromisoformat(utc)
+    except ValueError:
         return 0.0
-    moment = datetime.fromisoformat(utc)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _table(folder: Path, case_id: str, histogram: HdrHistogram) -> Path:
-    folder.mkdir(exist_ok=True)
     path = folder / f"{case_id}.hgrm"
-    with path.open("wb") as file:
+    with replacing(path) as file:
         histogram.output_percentile_distribution(file, 1)
     return path

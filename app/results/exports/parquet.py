@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.cases.chosen_columns import all_names, column
 from app.cases.column import Value
+from app.results.atomic import replacing
 from app.results.exports.records import NAMES, PHASES, recorded
 from app.results.measured import Measured
 from app.results.plain import storable
@@ -34,12 +35,16 @@ def export_parquet(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
         for name in all_names(rows)
         for known in [column(name)]
     }
-    parquet.write_table(pa.table(columns), results)
+    with replacing(results) as file:
+        parquet.write_table(pa.table(columns), file)
     kinds = (pa.string(), pa.int32(), pa.string(), pa.int32(), *(pa.int64(),) * 4)
     schema = pa.schema(list(zip(NAMES, kinds, strict=True)))
     # Times hardly repeat: a dictionary of them is only looked for in vain.
     repeated = [name for name in NAMES if not name.endswith("_ns")]
-    with parquet.ParquetWriter(samples, schema, use_dictionary=repeated) as writer:
+    with (
+        replacing(samples) as file,
+        parquet.ParquetWriter(file, schema, use_dictionary=repeated) as writer,
+    ):
         for one in recorded(run):
             count = len(one.records)
             writer.write_table(

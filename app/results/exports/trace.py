@@ -16,6 +16,7 @@ import numpy as np
 
 from app.cases.interference import Disturbance
 from app.cases.reading import Reading
+from app.results.atomic import own_subfolder, replacing
 from app.results.exports.records import PHASES, Recorded, recorded
 from app.results.folder import TELEMETRY, telemetry_name
 from app.results.labels import case_label
@@ -37,8 +38,7 @@ _COUNTERS = ("clock_mhz", "power_w", "temperature_c")
 
 def export_trace(run: Run, _: Sequence[Measured]) -> tuple[Path, ...]:
     """Write `trace/CASE.ROUND.json.gz` for each round that has samples."""
-    folder = run.path / FOLDER
-    folder.mkdir(exist_ok=True)
+    folder = own_subfolder(run.path, FOLDER)
     return tuple(_write(run, folder, one) for one in recorded(run))
 
 
@@ -59,7 +59,10 @@ def _write(run: Run, folder: Path, one: Recorded) -> Path:
             "begun_ns": begun_ns,
         },
     }
-    with gzip.open(path, "wt", compresslevel=1, encoding="utf-8") as file:
+    with (
+        replacing(path) as packed,
+        gzip.open(packed, "wt", compresslevel=1, encoding="utf-8") as file,
+    ):
         file.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "traceEvents": [\n')
         events = _events(one, begun_ns, readings)
         file.write(next(events))

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.case import Case
+from app.cases.disk import unwritable
 from app.cases.errors import ResultsError
 from app.cases.imported import RUNTIME, Imported
 from app.cases.percentiles import DEFAULT, percentile_of
@@ -116,7 +117,10 @@ def _rounds(samples: Path, case: Case, found: Found, imported: Imported) -> Iter
     for number, timings in enumerate(found.rounds):
         records = _records(timings)
         name = samples_name(case.case_id, number)
-        (samples / name).write_bytes(records)
+        try:
+            (samples / name).write_bytes(records)
+        except OSError as error:
+            raise unwritable(samples / name, error, ", or give another --out") from error
         yield replace(
             told,
             round=number,

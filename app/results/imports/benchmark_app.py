@@ -34,7 +34,7 @@ _SCALED = {
     "throughput_per_s": (("throughput",), 1.0),
 }
 """A column -> what either edition calls it, and what makes its unit of theirs."""
-_PERCENTILE = re.compile(r"latency \((\d+) percentile\) \(ms\)")
+_PERCENTILE = re.compile(r"latency \((\d{1,3}) percentile\) \(ms\)")
 _MEDIANS = ("latency (ms)", "Median latency (ms)", "latency_median")
 _ITERATIONS = ("total number of iterations", "iterations_num")
 _REQUESTS = ("number of parallel infer requests", "nireq")

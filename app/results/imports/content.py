@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import hashlib
+import io
 import json
 import zlib
 from dataclasses import dataclass
@@ -13,7 +14,10 @@ from typing import Any
 
 from app.cases.errors import ResultsError
 from app.results.manifest import MANIFEST
+from exporters.regular import read_file
 
+MOST_BYTES = 256 << 20
+"""Of a file, and of what it is unpacked to: its values take up to twenty times as much memory."""
 _GZIP = b"\x1f\x8b"
 
 
@@ -38,7 +42,7 @@ def read_content(path: Path) -> Content:
             "give it to --report or --compare as it is" if ours else "name the files in it",
         )
     try:
-        raw = path.read_bytes()
+        raw = read_file(path, most_bytes=MOST_BYTES)
     except OSError as error:
         raise ResultsError(
             f"{path} can't be read ({error.strerror})", "name the file that the program wrote"
@@ -47,7 +51,7 @@ def read_content(path: Path) -> Content:
     if not raw.strip():
         return Content(path, sha256, "", fault="it is empty")
     try:
-        text = _decoded(gzip.decompress(raw) if raw.startswith(_GZIP) else raw)
+        text = _decoded(_unpacked(raw) if raw.startswith(_GZIP) else raw)
     except (OSError, EOFError, zlib.error) as error:
         return Content(path, sha256, "", fault=f"its compression is broken: {error}")
     except UnicodeDecodeError as error:
@@ -58,6 +62,21 @@ def read_content(path: Path) -> Content:
         return Content(path, sha256, text, json.loads(text))
     except (ValueError, RecursionError) as error:
         return Content(path, sha256, text, fault=f"it is no JSON: {error}")
+    except MemoryError:
+        raise ResultsError(
+            f"{path} needs more memory than is free", "import a part of it"
+        ) from None
+
+
+def _unpacked(raw: bytes) -> bytes:
+    """ResultsError for more than a file may hold: a little of gzip's may stand for all memory."""
+    with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ResultsError(
+            f"the unpacked file is larger than {MOST_BYTES >> 20} MiB", "import a part of it"
+        )
+    return content
 
 
 def _decoded(raw: bytes) -> str:

@@ -19,6 +19,7 @@ from app.results.imports import (
 )
 from app.results.imports.content import Content, read_content
 from app.results.imports.found import Damaged, Found, NoTimings
+from exporters.complaint import named
 
 PROGRAMS: dict[str, ModuleType] = {
     "benchmark_app": benchmark_app,
@@ -66,6 +67,10 @@ def read_foreign(path: Path) -> Foreign:
     except NoTimings as error:
         raise ResultsError(
             f"{path} of {program} has no timings ({error})", "measure again, then import that"
+        ) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ResultsError(
+            f"{path} is no whole file of {program} ({named(error)})", "let it write the file again"
         ) from None
     return Foreign(program, path, tuple((one, _imported(program, content, one)) for one in found))
 

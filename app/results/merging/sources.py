@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from app.cases.case import Case
@@ -15,7 +15,7 @@ from app.results.lines import Writer
 from app.results.manifest import Begun, MergedRun, read_manifest
 from app.results.operators import FOLDER as OPERATORS
 from app.results.regular import lies_within
-from app.results.run import Run
+from app.results.run import SAMPLES, Run
 from app.results.verify import read_whole
 
 
@@ -65,9 +65,28 @@ def read_source(path: Path, name: str = "") -> Source:
     found = read_whole(path)
     lost = [f"{path / one.file} {one.what}" for one in found.findings if not one.harmless]
     lost += [f"{one} leads out of the run's folder" for one in _leading_out(path)]
-    writers = (_writer_of(found.run, result) for result in found.rounds())
-    by_name = {writer.writer: writer for writer in writers}
-    return Source(path, name, found.run, by_name, tuple(lost))
+    run, refused = _with_own_samples(found.run)
+    results = (result for rounds in run.rounds.values() for result in rounds.values())
+    by_name = {writer.writer: writer for writer in (_writer_of(run, one) for one in results)}
+    return Source(path, name, run, by_name, (*lost, *refused))
+
+
+def _with_own_samples(run: Run) -> tuple[Run, list[str]]:
+    """The run without rounds whose samples are not a file of its folder, or of which nothing says
+    that they are samples; a sentence for each of them."""
+    rounds: dict[str, dict[int, RoundResult]] = {}
+    refused: list[str] = []
+    for case_id, known in run.rounds.items():
+        rounds[case_id] = {}
+        for number, result in known.items():
+            path = run.path / SAMPLES / result.samples
+            if result.samples and not lies_within(run.path, path):
+                refused.append(f"{path} leads out of the run's folder")
+            elif result.samples and result.samples_crc32 is None and not result.iterations:
+                refused.append(f"{path} has neither a checksum nor a measured run")
+            else:
+                rounds[case_id][number] = result
+    return replace(run, rounds=rounds), refused
 
 
 def _leading_out(run: Path) -> Iterator[Path]:

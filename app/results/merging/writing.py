@@ -32,6 +32,7 @@ from app.results.manifest import MANIFEST, Manifest
 from app.results.merging.joined import Joined
 from app.results.merging.sources import Source
 from app.results.reader import read_run
+from app.results.regular import lies_within
 from app.results.rows import Rows
 from app.results.run import SAMPLES, Run
 from app.results.table import to_csv
@@ -131,7 +132,7 @@ def _kept_in(file: KeptFile, sources: Sequence[Source]) -> Path:
     for source in sources:
         path = source.run.path / file.kept
         with contextlib.suppress(OSError):
-            if path.is_file() and file_sha256(path) == file.sha256:
+            if lies_within(source.run.path, path) and file_sha256(path) == file.sha256:
                 return path
     return Path()
 

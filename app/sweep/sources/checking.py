@@ -94,13 +94,16 @@ class Checks:
         if reply.model is None:
             return self._ended(case, as_status(reply.status), reply.reason)
         job = CheckJob(case, reply.model, str(engines.folder()))
-        return CheckWork(job, self._time_limit_s)
+        return CheckWork(job, self._time_limit_s, self.schedule.memory_limit_bytes)
 
     def _ended(self, case: Case, status: Status, reason: str) -> SettledCheck:
         return SettledCheck(case, settled(self.schedule, case, 0, status, reason).result)
 
     def _exports_of(self, cases: Sequence[Case]) -> list[ExportWork]:
         """Each model once, with all its points; nothing is expected of outputs."""
-        limit_s = self.schedule.export_limit_s
+        limit_s, limit_bytes = self.schedule.export_limit_s, self.schedule.memory_limit_bytes
         models = models_of((case, [case.axes]) for case in cases)
-        return [export_work(case, points, limit_s, checked=False) for case, points in models]
+        return [
+            export_work(case, points, limit_s, limit_bytes, checked=False)
+            for case, points in models
+        ]

@@ -56,7 +56,7 @@ class AccuracyWork(ProcessWork):
 
     def _take(self, event: str, message: dict[str, Any]) -> None:
         if event == "result":
-            self.result = from_json(AccuracyResult, message)
+            self.result = from_json(AccuracyResult, message, finite=True)
         elif event == "progress":
             self.images = int(message.get("images", 0))
             self._deadline = time.monotonic() + self.time_limit_s

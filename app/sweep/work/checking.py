@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -12,6 +13,8 @@ from app.cases.checking import CheckJob
 from app.cases.round import RoundResult
 from app.cases.status import FAILED, Status
 from app.machine.available import options_of
+from app.machine.telemetry import Telemetry
+from app.machine.watch import Watch
 from app.results.folder import RunFolder
 from app.results.labels import case_label
 from app.results.lines import Line
@@ -26,13 +29,16 @@ MOST_CHECKS = 2
 
 
 class CheckWork(Work):
-    """`result` is a round's, over once it compiled. Its process is ended after `time_limit_s`."""
+    """`result` is a round's, over once it compiled. Its process is ended after `time_limit_s`, and
+    once it holds more than `memory_limit_bytes` of the host's memory, 0 for no limit."""
 
     kind = "check"
     needs = Needs(shared=frozenset({CPU}), most=MOST_CHECKS)
 
-    def __init__(self, job: CheckJob, time_limit_s: float) -> None:
+    def __init__(self, job: CheckJob, time_limit_s: float, memory_limit_bytes: int = 0) -> None:
         self.job, self.time_limit_s = job, time_limit_s
+        self._memory_limit_bytes = memory_limit_bytes
+        self._watch: Watch | None = None
         self.result: RoundResult | None = None
         self._place: Place | None = None
         self._checker: Talk | None = None
@@ -42,12 +48,14 @@ class CheckWork(Work):
 
     def start(self, place: Place) -> None:
         self._place, self._checker = place, place.checker(self.job.case.runtime)
+        if self._memory_limit_bytes:
+            self._watch = Watch(self._checker.pid, self._memory_limit_bytes, (), Telemetry())
         self._deadline = time.monotonic() + self.time_limit_s
         self._started_at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._checker.send(json.dumps(to_json(self.job)))
 
     def due(self) -> float:
-        return self._deadline
+        return min(self._deadline, self._watch.due() if self._watch else math.inf)
 
     def advance(self) -> News:
         """Take the answer, or notice that none will come."""
@@ -57,13 +65,18 @@ class CheckWork(Work):
         ended = checker.ended()
         self.result = _result_among(checker.lines())
         if self.result is not None:
-            place.give_back(checker, self.job.case.runtime)
+            if self._watch is None:
+                place.give_back(checker, self.job.case.runtime)
+            else:  # what it holds of this case would count against the next one's limit
+                checker.close()
             self._checker, self.over = None, True
             return "ended"
         if ended and self._stopping:
             self.over = True
             return "dropped"
-        if ended or time.monotonic() >= self._deadline:
+        if self._watch is not None:
+            self._watch.look()
+        if ended or self._too_large or time.monotonic() >= self._deadline:
             checker.close()
             self.result, self.over = self._without_answer(checker, ended), True
             return "ended"
@@ -95,9 +108,19 @@ class CheckWork(Work):
         said = case_label(self.job.case)
         return f"{said}: {self.result.status}" if self.result else f"check of {said} was not ended"
 
+    @property
+    def _too_large(self) -> bool:
+        return self._watch is not None and self._watch.too_large
+
     def _without_answer(self, checker: Talk, ended: bool) -> RoundResult:
         status: Status = "crashed"
-        if not ended:
+        if self._too_large:
+            status = "out_of_memory"
+            reason = (
+                f"the checking process held more than {self._memory_limit_bytes / 2**20:,.0f} MiB "
+                "of the host's memory: raise --memory-limit or use a smaller batch"
+            )
+        elif not ended:
             status = "timeout"
             reason = (
                 f"it was still compiling after {self.time_limit_s:g} s: "
@@ -135,5 +158,5 @@ def _result_among(lines: Iterable[str]) -> RoundResult | None:
     """The answer, if it has come; what else arrives was printed by an engine."""
     for line in lines:
         with contextlib.suppress(CodecError):
-            return from_json(RoundResult, object_of(line))
+            return from_json(RoundResult, object_of(line), finite=True)
     return None

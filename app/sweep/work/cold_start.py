@@ -60,7 +60,7 @@ class ColdStartWork(ProcessWork):
 
     def _take(self, event: str, message: dict[str, Any]) -> None:
         if event == "result":
-            self.result = from_json(ColdStart, message)
+            self.result = from_json(ColdStart, message, finite=True)
 
     def _settle(self) -> None:
         if self._stopping:

@@ -1,4 +1,4 @@
-"""A worker on another machine: what its carrier hears of it, kept until the sweep asks.
+"""A worker on another machine: what its carrier hears of it, within limits, until the sweep asks.
 
 The carrier's threads only add to a queue and ring; samples are written by the thread of the sweep,
 where a full disk ends it as it does for a round of this machine.
@@ -7,6 +7,7 @@ where a full disk ends it as it does for a round of this machine.
 from __future__ import annotations
 
 import math
+import time
 import zlib
 from collections import deque
 from collections.abc import Callable
@@ -14,12 +15,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from app.carriers.contract import Block, Carrier, Ended, HostJob, Lost, Message, Said, Told
+from app.carriers.contract import (
+    Block,
+    Carrier,
+    CarrierError,
+    Ended,
+    HostJob,
+    Lost,
+    Message,
+    Said,
+    Told,
+)
 from app.carriers.wire import write_whole
 from app.cases.disk import unwritable
 from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
 from app.sweep.work.base import Talk
+
+MOST_SAMPLES_BYTES = 4 << 30
+MOST_WAITING_BYTES = 1 << 30
+"""Of samples that have arrived and are not written yet."""
+MOST_LINES_BYTES, MOST_MESSAGES = 128 << 20, 500_000
+"""Of one job: a flood of either keeps the sweep busy. A round sends some lines in each second."""
+END_LIMIT_S, LONGEST_END_S = 30.0, 600.0
+"""After a job was killed, samples that are still on their way may come; without any for the former,
+and after the latter in any case, the host is lost."""
 
 
 class HostTalk:
@@ -46,6 +66,9 @@ class HostTalk:
         self.lost, self.is_ours = "", False
         self.too_large = False
         self.crc32, self.arrived_bytes = 0, 0
+        self._samples_bytes = self._lines_bytes = self._messages = 0
+        self._killed_s: float | None = None
+        self._moved_s = 0.0
 
     def send(self, line: str) -> None:
         if self._sent:
@@ -65,6 +88,9 @@ class HostTalk:
 
     def ended(self) -> bool:
         self._take_all()
+        if self._end is None and not self.lost and self._is_disobeyed():
+            self.lost = "it did not end a job that was killed"
+            self._carrier.cancel(self._host, self._job.id, "kill")
         return self._end is not None or bool(self.lost)
 
     def how_it_ended(self) -> str:
@@ -80,7 +106,9 @@ class HostTalk:
         self._carrier.cancel(self._host, self._job.id, "terminate")
 
     def kill(self) -> None:
-        self._carrier.cancel(self._host, self._job.id, "kill")
+        if self._killed_s is None:
+            self._killed_s = self._moved_s = time.monotonic()
+            self._carrier.cancel(self._host, self._job.id, "kill")
 
     def close(self) -> None:
         if not self._closed:
@@ -103,9 +131,40 @@ class HostTalk:
         return readings
 
     def _hear(self, message: Message) -> None:
-        """In any thread."""
+        """In any thread; CarrierError once there is more than a job may have."""
+        if self._closed or self.lost:
+            return
+        if not isinstance(message, Lost):
+            self._refuse_too_much(message)
         self._heard.append(message)
         self._ring()
+
+    def _refuse_too_much(self, message: Message) -> None:
+        match message:
+            case Said(line):
+                self._messages += 1
+                self._lines_bytes += len(line)
+            case Told(readings):
+                self._messages += 1 + len(readings)
+            case Block(_, data):
+                self._messages += 1
+                self._samples_bytes += len(data)
+        waiting_bytes = self._samples_bytes - self.arrived_bytes
+        if (
+            self._messages > MOST_MESSAGES
+            or self._lines_bytes > MOST_LINES_BYTES
+            or self._samples_bytes > MOST_SAMPLES_BYTES
+            or waiting_bytes > MOST_WAITING_BYTES
+        ):
+            raise CarrierError("it sends more than a job may have", "see what runs there")
+
+    def _is_disobeyed(self) -> bool:
+        """Whether the job goes on too long after it was killed."""
+        if self._killed_s is None:
+            return False
+        now = time.monotonic()
+        silent_s, since_s = now - self._moved_s, now - self._killed_s
+        return silent_s > END_LIMIT_S or since_s > LONGEST_END_S
 
     def _take_all(self) -> None:
         while self._heard and not self._closed:
@@ -142,6 +201,7 @@ class HostTalk:
             raise unwritable(self._path, error, ", then --resume it", " any more") from error
         self.crc32 = zlib.crc32(data, self.crc32)
         self.arrived_bytes += len(data)
+        self._moved_s = time.monotonic()
 
 
 class HostPlace:

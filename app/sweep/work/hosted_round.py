@@ -11,12 +11,22 @@ from app.carriers.bringing import unreadable
 from app.carriers.contract import Carrier, HostJob
 from app.cases.case import Case
 from app.cases.round import MeasureJob, RoundResult
+from app.cases.status import FITS, Status
+from app.machine.available import runtime
 from app.results.folder import samples_name
+from app.results.soundness import damage
 from app.sweep.work.base import ALONE, Needs, Starter
 from app.sweep.work.brought import brought
 from app.sweep.work.host_talk import HostPlace, HostTalk
+from app.sweep.work.process import STOPPED
 from app.sweep.work.round import RoundWork, gpus_of
-from exporters.codec import to_json
+from exporters.codec import CodecError, to_json
+from runtimes.execution import Clock
+from runtimes.registry import names, parse_spec
+
+MOST_SLEEPS = 5
+"""A host that says more often that it was asleep in a round is lost."""
+_NOT_OF_A_WORKER: frozenset[Status] = frozenset({"imported", "compiles", "cancelled"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,7 @@ class HostedRound(RoundWork):
         self._way, self._said = way, (*way.said, *said)
         self._there = job
         self._starts = 0
+        self._not_understood = ""
         self._far: HostTalk | None = None
 
     def start(self, place: Starter) -> None:
@@ -102,11 +113,26 @@ class HostedRound(RoundWork):
         self.over, self.result = True, None
         self.unsent = self._why_dropped = why
 
+    def _take(self, event: str, message: dict[str, Any]) -> None:
+        try:
+            super()._take(event, message)
+        except CodecError as error:
+            if event in ("result", "outcome"):
+                self._not_understood = f"its result can't be understood ({error})"
+            raise
+
     def _settle(self) -> None:
+        was_asked, told = self._stopping, self.result
         super()._settle()
-        if self._again or (self._why_dropped and not self._disk_full):
-            return
         assert self._far is not None, "it was started"
+        if self._again and self._starts <= MOST_SLEEPS:
+            return
+        if self._again or (self._why_dropped == STOPPED and not was_asked):
+            self._again, self.over = False, True
+            self._lose("it slept in each round" if self._starts > MOST_SLEEPS else "it stopped")
+            return
+        if self._why_dropped and not self._disk_full:
+            return
         if self._far.is_ours:
             self._leave(self._far.lost)
             return
@@ -114,12 +140,9 @@ class HostedRound(RoundWork):
             self._far.lost
             or self._never_begun
             or self._disk_of_the_host()
-            or _unlike(self._far, self.job, self.result)
+            or (self._not_understood if told is None else "")
         )
-        if self.lost:
-            self.result = None
-            self._why_dropped = f"{self.host} was lost in it ({self.lost})"
-        elif self.result is not None:
+        if not self.lost and self.result is not None:
             result = self.result
             self.result = replace(
                 result,
@@ -127,6 +150,13 @@ class HostedRound(RoundWork):
                 samples=samples_name(result.case_id, result.round) if result.samples else "",
                 warnings=(*self._said, *result.warnings),
             )
+            self.lost = unsound(self._far, self.job, self.result)
+        if self.lost:
+            self._lose(self.lost)
+
+    def _lose(self, why: str) -> None:
+        self.lost, self.result = why, None
+        self._why_dropped = f"{self.host} was lost in it ({why})"
 
     def _disk_of_the_host(self) -> str:
         """That it is full ends nothing here: the case goes on elsewhere."""
@@ -134,12 +164,30 @@ class HostedRound(RoundWork):
         return said
 
 
-def _unlike(far: HostTalk, job: MeasureJob, result: RoundResult | None) -> str:
-    """Whether what has arrived is of this round, and what the worker wrote."""
-    if result is None:
-        return ""
+def unsound(far: HostTalk, job: MeasureJob, result: RoundResult) -> str:
+    """Why what has arrived is not a round that this job can have; empty if it is one."""
     if (result.case_id, result.round) != (job.case_id, job.round):
         return "it answered for another round"
-    if not result.samples or result.samples_crc32 == far.crc32:
-        return ""
-    return "its samples did not arrive as they were written"
+    if result.status in _NOT_OF_A_WORKER or result.imported is not None:
+        return f"its round ended with {result.status}, which no worker says"
+    if not result.samples:
+        return "it says that it measured, and has no samples" if result.status in FITS else ""
+    if result.samples_crc32 != far.crc32:
+        return "its samples did not arrive as they were written"
+    if result.clock not in _clocks(job.runtime):
+        return f"it timed {job.runtime} with the clock {result.clock}"
+    negative = min(result.warmup_iterations, result.iterations, result.duration_s) < 0
+    if negative or result.concurrency < 1:
+        return "its counts can't be true"
+    what = damage(Path(job.samples_path).parent.parent, result)
+    return f"its samples: the file {what}" if what else ""
+
+
+def _clocks(spec: str) -> tuple[Clock, ...]:
+    """Those that can have timed a round of `name[:device][@environment]`: an engine on a device may
+    have its device's clock, and what this machine does not have is unknown."""
+    name = parse_spec(spec).name
+    known = runtime(name) if name in names() else None
+    if known is None or known.accelerator:
+        return ("wall", "device")
+    return (known.clock,)

@@ -52,7 +52,7 @@ class OperatorWork(ProcessWork):
 
     def _take(self, event: str, message: dict[str, Any]) -> None:
         if event == "result":
-            self.result = from_json(OperatorTimes, message)
+            self.result = from_json(OperatorTimes, message, finite=True)
 
     def _settle(self) -> None:
         if self._stopping:

@@ -112,7 +112,8 @@ class ProcessWork(Work):
         except CodecError:
             return False  # an engine printed what looks like an event; ours are well formed
         if event == "result":
-            self._kill_at = time.monotonic() + GRACE_S
+            until = time.monotonic() + GRACE_S
+            self._kill_at = until if self._kill_at is None else min(self._kill_at, until)
         return bool(event)
 
     def _watch(self, now: float) -> None:

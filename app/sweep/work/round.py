@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 
 from app.cases.case import Case
 from app.cases.disk import disk_remedy
@@ -14,7 +14,7 @@ from app.cases.errors import DiskError
 from app.cases.gpu_state import GpuState
 from app.cases.progress import Progress
 from app.cases.reading import Reading
-from app.cases.round import SLEPT, MeasureJob, RoundResult
+from app.cases.round import SLEPT, MeasureJob, Phase, RoundResult
 from app.cases.status import FAILED, Status
 from app.cases.surroundings import Surroundings
 from app.machine.available import options_of
@@ -65,12 +65,13 @@ class RoundWork(ProcessWork):
         self._outcome: RoundResult | None = None
         self._readings: tuple[Reading, ...] = ()
         self._watcher: Eye | None = None
-        self._disk_full = self._again = False
+        self._disk_full = self._again = self._has_compiled = self._clock_rests = False
         self._place: Starter | None = None
         self._started_at_utc = ""
 
     def start(self, place: Starter) -> None:
         self._place = place
+        self._has_compiled = self._clock_rests = False
         super().start(place)
         self._started_at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._watcher = place.watch(self._worker, self.memory_limit_bytes, gpus_of(self.needs))
@@ -141,28 +142,29 @@ class RoundWork(ProcessWork):
         return job
 
     def _take(self, event: str, message: dict[str, Any]) -> None:
-        if event == "phase":
-            self._enter(str(message.get("phase", "")))
+        if event == "phase" and message.get("phase") in get_args(Phase):
+            self._enter(message["phase"])
         elif event == "device":
             uuid, device = (str(message.get(name, "")) for name in ("uuid", "device"))
             state = self._eye.computes_on(uuid, device)
             self._gpus += () if state is None else (state,)
         elif event == "gpu":  # of another machine, which asks for the state of its own
-            self._gpus += (from_json(GpuState, message),)
+            self._gpus += (from_json(GpuState, message, finite=True),)
         elif event == "outcome":
-            self._outcome = from_json(RoundResult, message)
+            self._outcome = from_json(RoundResult, message, finite=True)
         elif event == "progress":
-            self.progress = from_json(Progress, message)
+            self.progress = from_json(Progress, message, finite=True)
         elif event == "result":
-            self.result = from_json(RoundResult, message)
+            self.result = from_json(RoundResult, message, finite=True)
 
-    def _enter(self, phase: str) -> None:
-        """The clock of the round's limit rests while the process compiles."""
+    def _enter(self, phase: Phase) -> None:
+        """The clock of the round's limit rests while the process compiles, which it does once."""
         now = time.monotonic()
-        if phase == "compile":
+        if phase == "compile" and not self._has_compiled:
             self._left_s, self._deadline = self._deadline - now, now + self._compile_limit_s
-        elif self.phase == "compile":
-            self._deadline = now + self._left_s
+            self._has_compiled = self._clock_rests = True
+        elif self._clock_rests and phase != "compile":
+            self._deadline, self._clock_rests = now + self._left_s, False
         self.phase = phase
 
     def _settle(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -15,9 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.carriers.agent import Agent
+from app.carriers.agent import MOST_JOBS, Agent
 from app.carriers.contract import FILE, CarrierError, Ended, HostFile, HostJob
 from app.carriers.scrubbed import scrubbed
+from app.carriers.store import MOST_COMING
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.sweep.place import ThisMachine
 from exporters.codec import from_json
@@ -213,6 +215,81 @@ def test_the_store_stays_within_its_bound_and_takes_nothing_from_a_job(
     assert agent.lacks(tuple(files)) == (files[0].sha256, files[1].sha256), "the oldest went"
     with pytest.raises(CarrierError, match="set GRAPHLAP_CACHE_LIMIT there"):
         agent.keep("0" * 64, 0, b"", 300)
+
+
+def test_a_size_that_is_only_claimed_takes_nothing_from_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE_LIMIT", "250")
+    agent = Agent(root=tmp_path / "worker")
+    path = tmp_path / "f"
+    path.write_bytes(bytes(100))
+    file = HostFile(file_sha256(path), 100, path.name, path)
+    agent.keep(file.sha256, 0, path.read_bytes(), 100)
+    agent.keep("0" * 64, 0, bytes(11), 250)
+    assert agent.lacks((file,)) == ()
+    with pytest.raises(CarrierError, match="fill the store"):
+        for number in range(9):
+            agent.keep(str(number) * 64, 0, bytes(40), 250)
+    kept = sum(path.stat().st_size for path in (tmp_path / "worker").rglob("*") if path.is_file())
+    assert kept <= 250 + 4096, "beside what agents write down of themselves"
+
+
+def test_files_that_come_in_part_are_few_at_a_time(agent: Agent) -> None:
+    with pytest.raises(CarrierError, match="half here"):
+        for number in range(MOST_COMING + 1):
+            agent.keep(f"{number:064x}", 0, b"a", 3)
+
+
+def test_a_part_that_somebody_removed_takes_no_other_file_along(
+    agent: Agent, tmp_path: Path
+) -> None:
+    agent.keep("0" * 64, 0, b"ab", 3)
+    for part in (tmp_path / "worker" / "agents").rglob("*"):
+        if part.is_file() and part.read_bytes() == b"ab":
+            part.unlink()
+    path = tmp_path / "f"
+    path.write_bytes(b"abc")
+    sha256 = file_sha256(path)
+    agent.keep(sha256, 0, b"abc", 3)
+    assert agent.lacks((HostFile(sha256, 3, "f", path),)) == ()
+
+
+@pytest.mark.parametrize("kind", ["export", "check", "accuracy", "what"])
+def test_a_worker_that_serves_without_an_end_is_no_job(
+    agent: Agent, model: ExportedModel, tmp_path: Path, kind: str
+) -> None:
+    asked, heard = job(model, tmp_path), Heard()
+    bring(agent, asked)
+    with pytest.raises(CarrierError, match="no kind of job"):
+        agent.run(replace(asked, kind=kind), heard)
+    agent.run(asked, heard)
+    assert heard.end == Ended("exit code 0"), "and nothing holds the turn"
+
+
+def test_a_flood_of_jobs_makes_no_flood_of_threads(model: ExportedModel, tmp_path: Path) -> None:
+    """Each waits for the first, which never ends, until there are too many."""
+    asked = replace(job(model, tmp_path, min_s=60.0), files=(), line="{}")
+    waits = (sys.executable, "-c", "import time; time.sleep(60)")
+    agent = Agent(root=tmp_path / "worker", commands={"round": waits})
+    threads = [
+        threading.Thread(target=_run_quietly, args=(agent, replace(asked, id=f"{number}")))
+        for number in range(10 * MOST_JOBS)
+    ]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: sum(thread.is_alive() for thread in threads) <= MOST_JOBS)
+    assert any(thread.is_alive() for thread in threads)
+    for number in range(len(threads)):
+        agent.cancel(f"{number}", "kill")
+    for thread in threads:
+        thread.join(20.0)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def _run_quietly(agent: Agent, asked: HostJob) -> None:
+    with contextlib.suppress(CarrierError):
+        agent.run(asked, Heard())
 
 
 def test_cores_that_are_not_there_are_refused(tmp_path: Path) -> None:

@@ -117,7 +117,10 @@ def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
         (["--history", "."], ". has no run folder that can be read"),
         (["--plot", "x.svg"], "--plot belongs to --history"),
         (["--history", "runs", "--junit", "x.xml"], "--junit belongs to a comparison"),
-        (["--history", "runs", "--plot", "absent/x.svg"], "absent/x.svg can't be written"),
+        (
+            ["--history", "runs", "--plot", "absent/x.svg"],
+            "--plot absent/x.svg: its folder is not there",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence(

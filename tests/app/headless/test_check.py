@@ -13,6 +13,7 @@ from app.__main__ import main
 from app.results.reader import read_run
 from tests.app.headless.batch import launch, recorded, rows, run, wait_for_rounds
 from tests.app.headless.check_graphs import write_graphs
+from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
 
 RUNTIMES = "ort-cpu,openvino-cpu,fpga,fpga:ia-840f,ort-cuda"
@@ -147,6 +148,20 @@ def test_a_check_that_is_stopped_goes_on_where_it_was(work: Path) -> None:
     assert sorted(row["status"] for row in rows(work / "run")) == ["cancelled", "compiles"]
 
 
+def test_a_check_keeps_to_a_memory_limit(work: Path) -> None:
+    """Its compiling processes, and those that export: an input of 4 GiB is not expanded."""
+    write_add_graph(work / "huge.onnx", (1 << 30,))
+    asked = ["--check", "--models", "add.onnx,huge.onnx", "--runtimes", "fake"]
+    assert run(*asked, "--memory-limit", "16MiB", "--out", "run")[0] == 1
+    small, huge = rows(work / "run")
+    assert small["status"] == huge["status"] == "out_of_memory"
+    assert "the checking process" in small["reason"]
+    assert "the export of huge.onnx" in huge["reason"]
+    assert (
+        run(*asked[:2], "add.onnx", *asked[3:], "--memory-limit", "4GiB", "--out", "roomy")[0] == 0
+    )
+
+
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
@@ -158,7 +173,6 @@ def test_a_check_that_is_stopped_goes_on_where_it_was(work: Path) -> None:
         (["--scenario", "offline"], "scenarios means nothing to it"),
         (["--profile", "standard"], "profile means nothing to it"),
         (["--budget", "1m"], "budget_s means nothing to it"),
-        (["--memory-limit", "8GiB"], "memory_limit means nothing to it"),
         (["--cold-start", "6"], "cold_start means nothing to it"),
         (["--sort", "p50"], "--sort is of figures, and a check has none"),
         (["--export", "parquet"], "--export is of figures"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +28,37 @@ def test_windows_is_refused_in_one_sentence(arguments: list[str]) -> None:
     assert done.stderr.startswith("graphlap: Graphlap runs on Linux and macOS")
     assert "WSL" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+_WITHOUT_PROC = ("unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh")
+
+
+def _can_unmount() -> bool:
+    done = subprocess.run([*_WITHOUT_PROC, "true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("unshare") is None or not _can_unmount(),
+    reason="this user may not make a namespace of mounts",
+)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--headless", "--models", "mlp", "--runtimes", "fake"],
+        ["--check", "--models", "mlp", "--runtimes", "fake"],
+        ["--doctor"],
+    ],
+)
+def test_a_linux_without_proc_is_told_in_one_sentence(arguments: list[str], tmp_path: Path) -> None:
+    out = [] if "--doctor" in arguments else ["--out", str(tmp_path / "run")]
+    done = subprocess.run(
+        [*_WITHOUT_PROC, sys.executable, "-m", "app", *arguments, *out],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "/proc is not mounted" in done.stderr
+    assert not (tmp_path / "run").exists()

@@ -54,7 +54,8 @@ def test_a_message_in_several_lines_is_one(text: str = "it failed\n\tin 'a\x1b'\
 
 
 @pytest.mark.parametrize(
-    "begun", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", " =", "'=", "''-", "\n @"]
+    "begun",
+    ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", " =", "'=", "''-", "\n @", "x;=", "x\t@"],
 )
 def test_a_spreadsheet_runs_no_text_and_numbers_stay_numbers(begun: str) -> None:
     rows: list[Row] = [{"case_id": "a", "model": f"{begun}1+1", "latency_p50_us": -1.5}]

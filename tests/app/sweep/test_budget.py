@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from pathlib import Path
 
 import pytest
@@ -103,10 +104,15 @@ def test_every_case_has_its_first_round_before_any_has_more(
 def test_what_was_not_come_to_is_said_and_fails_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, out = run_of(tmp_path, monkeypatch, rounds=1, budget_s=0.01)
+    folder = tmp_path / "a folder; with more than one word in its name, and longer than a line"
+    folder.mkdir()
+    code, out = run_of(folder, monkeypatch, rounds=1, budget_s=0.01)
     assert code == 1
     assert "the budget of 0 s left out 4 of 4 rounds, and 4 of 4 cases altogether" in out
-    assert statuses(tmp_path) == {"cancelled"}
+    assert statuses(folder) == {"cancelled"}
+    (line,) = (line for line in out.splitlines() if "left out" in line)
+    command = line[line.index("graphlap ") :]
+    assert shlex.split(command) == ["graphlap", "--resume", str(folder / "run")], "to be pasted"
 
 
 def statuses(folder: Path) -> set[str]:

@@ -1,0 +1,88 @@
+"""Where exports are written: into the run folder and nowhere else, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.cases.errors import DiskError
+from app.console.exporting import FORMATS, export
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import Rows
+from tests.app.results.runs import CASE, manifest_of, record
+
+PRECIOUS = b"precious\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    path = tmp_path / "run"
+    with RunFolder.create(path, manifest_of((CASE,), rounds=1)) as folder:
+        record(folder, CASE, 0, [10.0 + number / 7 for number in range(2000)])
+    return path
+
+
+def _exported(path: Path, name: str) -> list[Path]:
+    run = read_run(path)
+    return export(run, Rows().measured(run), [name])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_replaces_a_link_and_never_follows_it(
+    run: Path, tmp_path: Path, name: str
+) -> None:
+    files = _exported(run, name)
+    for number, file in enumerate(files):
+        victim = tmp_path / f"victim{number}"
+        victim.write_bytes(PRECIOUS)
+        file.unlink()
+        file.symlink_to(victim)
+        file.with_name(f".{file.name}.{os.getpid()}").symlink_to(victim)
+    assert main(["--export", name, str(run)]) == 0
+    for number, file in enumerate(files):
+        assert (tmp_path / f"victim{number}").read_bytes() == PRECIOUS
+        assert file.is_file()
+        assert not file.is_symlink()
+    assert not list(run.rglob(f".*.{os.getpid()}"))
+
+
+@pytest.mark.parametrize(("name", "folder"), [("hdr", "hgrm"), ("trace", "trace")])
+def test_a_folder_of_an_export_that_is_a_link_is_refused(
+    run: Path, tmp_path: Path, name: str, folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (run / folder).symlink_to(outside)
+    assert main(["--export", name, str(run)]) == 2
+    assert str(run / folder) in capsys.readouterr().err
+    assert not list(outside.iterdir())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_disk_that_fills_up_leaves_the_export_before_and_no_part_of_the_new_one(
+    run: Path, name: str
+) -> None:
+    before = {file: file.read_bytes() for file in _exported(run, name)}
+    there = set(run.rglob("*"))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, limits[1]))
+    try:
+        with pytest.raises(DiskError):
+            _exported(run, name)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert set(run.rglob("*")) == there
+    assert {file: file.read_bytes() for file in before} == before
+
+
+def test_a_round_with_a_damaged_time_of_its_start_is_exported(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", manifest_of((CASE,), rounds=1)) as folder:
+        record(folder, CASE, 0, [10.0], started_at_utc="yesterday")
+    log, _ = _exported(tmp_path / "run", "hdr")
+    (line,) = [line for line in log.read_text().splitlines() if line.startswith("Tag=")]
+    assert line.split(",")[1] == "0.000"

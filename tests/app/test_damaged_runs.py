@@ -1,0 +1,145 @@
+"""Runs with a hostile value anywhere in their manifest or journals: each reader leaves out what is
+damaged, or says in one sentence that it can't read the run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporters.types import GraphlapError
+from tests.app.damaged_runs import READERS, damaged_copy, faults
+from tests.app.headless.batch import run as batch
+from tests.app.sweep.sweeps import write_add_graph
+from tests.hostile_values import VALUES
+
+QUICK = ("verify", "export", "open", "compare", "merge")
+SLOW = tuple(name for name in READERS if name not in QUICK)
+SEEDS, SEEDS_OF_SLOW, RARE_SEEDS = 12, 3, 400
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real run with the times of operators, of few samples."""
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+        graph = write_add_graph(folder / "add.onnx")
+        asked = ["--headless", "--models", str(graph), "--runtimes", "ort-cpu,fake"]
+        few = ["--scenario", "paced:5ms", "--profile", "glance", "--rounds", "2", "--profile-ops"]
+        assert batch(*asked, *few, "--out", str(folder / "run"))[0] == 0
+    return folder / "run"
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_a_damaged_run_is_read_or_refused(seed: int, whole: Path, tmp_path: Path) -> None:
+    assert not list(faults(whole, tmp_path, seed, QUICK))
+
+
+@pytest.mark.parametrize("seed", range(SEEDS_OF_SLOW))
+def test_a_damaged_run_is_shown_or_refused(seed: int, whole: Path, tmp_path: Path) -> None:
+    assert not list(faults(whole, tmp_path, seed, SLOW))
+
+
+@pytest.mark.rare
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_many_damaged_runs_are_read_or_refused(whole: Path, tmp_path: Path) -> None:
+    found = [fault for seed in range(RARE_SEEDS) for fault in faults(whole, tmp_path, seed)]
+    assert not found
+
+
+def _in_round(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    """Change the lines of rounds."""
+
+    def damage(run: Path) -> None:
+        for journal in (run / "journal").iterdir():
+            lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
+            for line in lines:
+                line.pop("crc", None)
+                if line["kind"] == "round":
+                    change(line)
+            journal.unlink()
+            journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    return damage
+
+
+def _in_operators(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    def damage(run: Path) -> None:
+        for journal in (run / "journal").iterdir():
+            lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
+            for line in lines:
+                line.pop("crc", None)
+                if line["kind"] == "operators":
+                    change(line)
+            journal.unlink()
+            journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+    return damage
+
+
+def _in_manifest(**values: Any) -> Callable[[Path], None]:
+    def damage(run: Path) -> None:
+        manifest = json.loads((run / "manifest.json").read_bytes())
+        (run / "manifest.json").unlink()
+        (run / "manifest.json").write_text(json.dumps({**manifest, **values}))
+
+    return damage
+
+
+def _dangling(run: Path) -> None:
+    (run / "journal" / "zz.jsonl").symlink_to(run / "gone")
+
+
+_DEEP = VALUES[-1]
+_PEAK = {"flops_per_s": 0.0, "bytes_per_s": 0.0, "in_use_bytes": 0, "how": ""}
+_KNOWN: dict[str, Callable[[Path], None]] = {
+    "a NUL in the name of samples": _in_round(lambda line: line.update(samples="a\0b")),
+    "no name of a plan": _in_manifest(name="no name\x1b of a plan"),
+    "packages that are a list": _in_manifest(environment={"packages": ["a"], "host": "h"}),
+    "an environment of lists": _in_manifest(environment={"virtual_machine": [], "host": ["h"]}),
+    "a deep environment": _in_manifest(environment={"x": _DEEP, "host": "h"}),
+    "a peak of nothing": _in_operators(lambda line: line.update(peak=_PEAK)),
+    "a negative clock": _in_round(lambda line: line["environment"].update(cpu_mhz=-1.0)),
+    "a time that is none": _in_round(lambda line: line.update(started_at_utc="yesterday")),
+    "NaN in all figures": _in_round(lambda line: line.update(duration_s=float("nan"))),
+    "NaN in an operator's times": _in_operators(lambda line: line.update(total_us=float("nan"))),
+    "a journal that is a dangling link": _dangling,
+}
+
+
+@pytest.mark.parametrize("kind", _KNOWN)
+def test_known_damage_is_told_by_every_reader(kind: str, whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    (run / "live.json").unlink()
+    _KNOWN[kind](run)
+    found = []
+    for name, read in READERS.items():
+        try:
+            read(run, whole, tmp_path / f"out {name}")
+        except GraphlapError:
+            continue
+        except Exception as error:
+            found.append(f"{name}: {type(error).__name__}: {error}")
+    assert not found, "each reads what is whole, or refuses in one sentence"
+
+
+def test_a_history_goes_on_without_what_is_damaged(
+    whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from app.__main__ import main
+
+    shutil.copytree(whole, tmp_path / "runs" / "whole")
+    shutil.copytree(whole, tmp_path / "runs" / "linked")
+    _in_manifest(run_id="another")(tmp_path / "runs" / "linked")
+    _dangling(tmp_path / "runs" / "linked")
+    for seed in range(20):
+        damaged_copy(whole, tmp_path / "runs" / f"damaged{seed}", seed)
+    assert main(["--history", str(tmp_path / "runs")]) == 0
+    assert "series of" in capsys.readouterr().out
