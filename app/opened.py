@@ -86,8 +86,9 @@ class OpenedRun:
     def compare(self, before: OpenedRun | str | Path, band: float = BAND) -> pd.DataFrame:
         """This run against another: a line for each case and percentile that both measured.
 
-        first_us is the other's, ratio is second_us over it, with its 95 % interval, the verdict
-        (faster, slower, same, undecided) and why. A change within `band` is none.
+        first_us is the other's, ratio is second_us over it, with the interval that decided the
+        verdict (corrected for all comparisons; 90 % where it is same), the verdict (faster,
+        slower, same, undecided) and why. A change within `band` is none.
         """
         other = before if isinstance(before, OpenedRun) else open(before)
         lines = []

@@ -18,7 +18,8 @@ from app.tune.space import BATCH, OPTION, PRECISION, RUNTIME, THREADS, Choice
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """How many times better, with the ends of its 95 % interval, None with too few rounds."""
+    """How many times better, with the ends of the interval that decided the verdict, None with too
+    few rounds."""
 
     times: float
     low: float | None
@@ -28,8 +29,7 @@ class Gain:
     def __str__(self) -> str:
         between = ""
         if self.low is not None and self.high is not None:
-            low, high = (text.significant(end, 4) for end in (self.low, self.high))
-            between = f" ({low} to {high})"
+            between = f" ({text.ratio_interval(self.low, self.high)})"
         return f"{text.significant(self.times)}{between}"
 
 
