@@ -34,6 +34,7 @@ from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.cluster import refuse_beside_cluster
 from app.plan.command_line import (
+    refuse_unprinted,
     refuse_with_check,
     refuse_with_resume,
     refuse_with_run_as_plan,
@@ -85,6 +86,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     plan = _asked(flags, manifest)
     if plan.check:
         refuse_with_check(flags)
+    refuse_unprinted(flags, bool(plan.tune))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     comparing = comparing_of(flags, plan)
     if flags.plot is not None:

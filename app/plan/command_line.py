@@ -124,6 +124,27 @@ def refuse_with_check(flags: argparse.Namespace) -> None:
             raise PlanError(f"{flag} is of figures, and a check has none", f"leave {flag} out")
 
 
+def refuse_unprinted(flags: argparse.Namespace, is_tuned: bool) -> None:
+    """What belongs to the table of rows, where another answer is printed in its place; PlanError.
+
+    `is_tuned` says that the run searches options and prints a ladder.
+    """
+    if is_tuned and flags.sort is not None:
+        raise PlanError(
+            "--sort has no effect: a search over options prints its steps", "Leave --sort out"
+        )
+    if is_tuned and flags.baseline_run is not None:
+        raise PlanError(
+            "--baseline-run has no effect: a search over options prints its steps",
+            "Leave --baseline-run out, and use --compare on the two runs",
+        )
+    if flags.markdown and flags.sort is not None:
+        raise PlanError(
+            "--sort has no effect: --markdown prints the comparison and no rows",
+            "Leave out --sort or --markdown",
+        )
+
+
 def refuse_with_import(flags: argparse.Namespace) -> None:
     """What is imported has been measured; PlanError for what would say how."""
     allowed = {"headless", "imports", "out", "export", "sort", "debug"}

@@ -34,6 +34,7 @@ from app.plan.gaps import paced_scenarios
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, load_suite
 from app.plan.studies import load_study, with_devices, with_runtimes
+from app.plan.unread import refuse_unread
 from app.tune.values import threads_of
 from exporters.types import PRECISIONS
 
@@ -51,6 +52,7 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
     if flags.suite and flags.plan:
         raise PlanError("--suite and --plan name two plans", "give one of them")
     given = _grid(flags)
+    filed: set[str] = set()
     models = words_of(flags.models, "--models")
     if flags.study is not None:
         data = load_study(flags.study).model_dump(exclude_unset=True)
@@ -61,6 +63,8 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         data["sweeps"] = [part for grid in named for part in with_devices(grid)]
     elif flags.suite or flags.plan:
         base = load_suite(flags.suite) if flags.suite else load_plan(Path(flags.plan))
+        if flags.plan:
+            filed = base.model_fields_set.union(*(grid.model_fields_set for grid in base.sweeps))
         data = base.model_dump(exclude_unset=True)
         data = of_a_check(data) if flags.check else data
         sweeps = [_kept(grid, models) for grid in data["sweeps"]]
@@ -72,7 +76,10 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
     if flags.tune is not None or (flags.study and data.get("tune")):
         data["sweeps"] = [{**_freedoms(flags), **grid} for grid in data["sweeps"]]
-    return parse_plan({**data, **of_whole_plan(flags)}, "the command line")
+    whole = of_whole_plan(flags)
+    plan = parse_plan({**data, **whole}, "the command line")
+    refuse_unread(plan, {*given, *whole}, filed)
+    return plan
 
 
 def _freedoms(flags: argparse.Namespace) -> dict[str, Any]:
