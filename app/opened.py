@@ -17,7 +17,7 @@ from app.report.operators import roofline, slowest
 from app.report.shown import Shown, shown
 from app.results.card_run import card_runs
 from app.results.compare import RunSide, compare_runs, side_of
-from app.results.exports.frames import pandas, rows_frame, samples_frame
+from app.results.exports.frames import pandas, run_frame, samples_frame
 from app.results.fastest import fastest
 from app.results.follow.details import case_operators
 from app.results.rows import Rows
@@ -72,7 +72,7 @@ class OpenedRun:
     @property
     def rows(self) -> pd.DataFrame:
         """The rows of `results.csv`, one for each case, with the columns' own types."""
-        return rows_frame(self.measured)
+        return run_frame(self.run, [one.row for one in self.measured])
 
     def samples(self, case_id: str = "", warmup: bool = False) -> pd.DataFrame:
         """One line for each run of all cases, or of one: case_id, round, phase, lane, and in

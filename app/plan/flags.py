@@ -52,7 +52,6 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
     if flags.suite and flags.plan:
         raise PlanError("--suite and --plan name two plans", "give one of them")
     given = _grid(flags)
-    filed: set[str] = set()
     models = words_of(flags.models, "--models")
     if flags.study is not None:
         data = load_study(flags.study).model_dump(exclude_unset=True)
@@ -63,8 +62,6 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         data["sweeps"] = [part for grid in named for part in with_devices(grid)]
     elif flags.suite or flags.plan:
         base = load_suite(flags.suite) if flags.suite else load_plan(Path(flags.plan))
-        if flags.plan:
-            filed = base.model_fields_set.union(*(grid.model_fields_set for grid in base.sweeps))
         data = base.model_dump(exclude_unset=True)
         data = of_a_check(data) if flags.check else data
         sweeps = [_kept(grid, models) for grid in data["sweeps"]]
@@ -78,7 +75,7 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         data["sweeps"] = [{**_freedoms(flags), **grid} for grid in data["sweeps"]]
     whole = of_whole_plan(flags)
     plan = parse_plan({**data, **whole}, "the command line")
-    refuse_unread(plan, {*given, *whole}, filed)
+    refuse_unread(plan, {*given, *whole})
     return plan
 
 

@@ -1,7 +1,7 @@
 """Options that a plan's other settings leave without effect: refused where a user typed them.
 
-A suite, a profile or a stored plan may bring such a key along: only what was given on the command
-line, or in one plan file together with what makes it useless, is a mistake.
+A suite, a profile or a plan file may bring such a key along for other modes: only what was given on
+the command line is a mistake.
 """
 
 from __future__ import annotations
@@ -19,27 +19,19 @@ from runtimes.registry import parse_spec
 
 @dataclass(frozen=True, slots=True)
 class _Unread:
-    """A key without effect: `flag` as it is typed, `beside` the keys that make it useless, `holds`
-    whether they do."""
+    """A key of a plan, its `flag`, and whether the rest of the plan leaves it without effect."""
 
     key: str
     flag: str
-    beside: Collection[str]
     holds: Callable[[Plan], bool]
     why: str
     remedy: str = ""
 
 
-def refuse_unread(plan: Plan, typed: Collection[str], filed: Collection[str] = ()) -> None:
-    """PlanError for the first key of a plan that does nothing.
-
-    `typed` are the keys that the command line gave, `filed` those of its plan file.
-    """
+def refuse_unread(plan: Plan, typed: Collection[str]) -> None:
+    """PlanError for the first of the keys that the command line gave and that does nothing."""
     for rule in _RULES:
-        if not _differs(plan, rule.key) or not rule.holds(plan):
-            continue
-        together = rule.key in filed and any(key in filed for key in rule.beside)
-        if rule.key in typed or together:
+        if rule.key in typed and _differs(plan, rule.key) and rule.holds(plan):
             remedy = rule.remedy or f"Leave {rule.flag} out"
             raise PlanError(f"{rule.flag} has no effect: {rule.why}", remedy)
 
@@ -50,8 +42,7 @@ def _differs(plan: Plan, key: str) -> bool:
         default = type(plan).model_fields[key].get_default(call_default_factory=True)
         return bool(getattr(plan, key) != default)
     return any(
-        getattr(sweep, key)
-        != type(sweep).model_fields[key].get_default(call_default_factory=True)
+        getattr(sweep, key) != type(sweep).model_fields[key].get_default(call_default_factory=True)
         for sweep in plan.sweeps
     )
 
@@ -86,14 +77,12 @@ _RULES = (
     _Unread(
         "rounds",
         "--rounds",
-        ("largest_batch",),
         lambda plan: plan.largest_batch,
         "a search for the largest batch tries each size once",
     ),
     _Unread(
         "tolerance",
         "--tolerance",
-        ("checked",),
         lambda plan: not plan.checked,
         "no outputs are compared",
         "Leave out --tolerance or --unchecked",
@@ -101,7 +90,6 @@ _RULES = (
     _Unread(
         "wait_policy",
         "--wait",
-        ("scenarios",),
         _never_pauses,
         "no scenario of the plan has gaps between runs",
         "Leave --wait out, or add a scenario with gaps, such as --scenario paced:20us",
@@ -109,7 +97,6 @@ _RULES = (
     _Unread(
         "calibration",
         "--calibration",
-        ("precisions",),
         _without_int8,
         "calibration samples are for int8, and no case has that precision",
         "Add --precision int8, or leave --calibration out",
@@ -117,7 +104,6 @@ _RULES = (
     _Unread(
         "input_range",
         "--input-range",
-        ("inputs",),
         _draws_nothing,
         "the inputs come from a file and none is drawn",
         "Leave out --input-range or --inputs",
@@ -125,7 +111,6 @@ _RULES = (
     _Unread(
         "device_memory_limit",
         "--device-memory-limit",
-        ("runtimes",),
         _without_accelerator,
         "none of the runtimes has a device with memory of its own",
         "Use --memory-limit for the host's memory",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from app.__main__ import main
@@ -85,12 +84,6 @@ def test_a_plan_file_brings_along_what_another_mode_does_not_read(tmp_path: Path
     assert not planned("--headless", "--plan", path, "--unchecked").checked
     with pytest.raises(PlanError):
         planned("--headless", "--plan", path, "--largest-batch", "--rounds", "4")
-    (tmp_path / "both.toml").write_text(f"checked = false\ntolerance = 0.1\n{grid}", "utf-8")
-    with pytest.raises(PlanError):
-        planned("--headless", "--plan", str(tmp_path / "both.toml"))
-    np.savez(tmp_path / "x.npz", x=np.zeros(1))  # a file that is there changes nothing
-    with pytest.raises(PlanError):
-        planned(*BASE, "--calibration", str(tmp_path / "x.npz"))
 
 
 @pytest.mark.parametrize("suite", ["starter", "layers"])
