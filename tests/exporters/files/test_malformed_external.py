@@ -92,14 +92,12 @@ def test_what_onnx_writes_is_whole(tmp_path: Path, kind: str, count: int) -> Non
     assert external_files(path, onnx.load(path, load_external_data=False))
 
 
-def test_weights_of_a_wrong_size_within_the_file_ask_for_no_library(tmp_path: Path) -> None:
+def test_a_file_of_known_operators_that_nobody_loads_asks_for_no_library(tmp_path: Path) -> None:
     path = saved(tmp_path / "net.onnx")
-    model = onnx.load(path, load_external_data=False)
-    short = helper.make_tensor("w", TensorProto.FLOAT, SHAPE, bytes(64), raw=True)
-    short.raw_data = bytes(60)
-    model.graph.initializer[0].CopyFrom(short)
+    model = onnx.load(path)
+    model.opset_import[0].version = 99
     path.write_bytes(model.SerializeToString())
     with pytest.raises(GraphlapError) as caught:
         export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache")))
-    assert isinstance(caught.value, ExportError) and not isinstance(caught.value, NotBenchmarkable)
+    assert not isinstance(caught.value, NotBenchmarkable)
     assert "custom-ops" not in caught.value.remedy
