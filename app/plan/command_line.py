@@ -99,8 +99,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def refuse_with_resume(flags: argparse.Namespace) -> None:
-    """A resumed run repeats its own plan, so nothing about it can be said again; PlanError."""
-    allowed = _OF_EVERY_RUN | {"resume", "cluster", "send_code", "insecure_cluster"}
+    """A resumed run repeats its own plan, so of that only the budget can be given anew, and where
+    it is measured; PlanError for all else."""
+    allowed = _OF_EVERY_RUN | {"resume", "budget", "cluster", "send_code", "insecure_cluster"}
     _refuse_but(allowed, flags, "the run in --resume")
 
 

@@ -225,6 +225,11 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
+def budget_of(text: str) -> float:
+    """The seconds of `--budget`; PlanError for what is no duration."""
+    return parsed(parse_duration, text, "--budget")
+
+
 def elsewhere(flags: argparse.Namespace) -> dict[str, Any]:
     """What they say of other machines; a resumed run may go on with others."""
     given: dict[str, Any] = {}

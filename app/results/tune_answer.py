@@ -168,7 +168,7 @@ def _sentences(model: str, tuned: Tuned, goal: Goal) -> list[str]:
     found = tuned.found
     if found is None:
         if tuned.following is not None:
-            return [f"{model} was not searched to the end: --resume the run"]
+            return [_unfinished(model, tuned, goal), _effort(tuned)]
         return [f"{model}: nothing that was tried may win", _effort(tuned)]
     said = [_verdict_sentence(model, tuned, goal)]
     if found.beside is not None and found.rival is not None:
@@ -186,6 +186,21 @@ def _sentences(model: str, tuned: Tuned, goal: Goal) -> list[str]:
     if tuned.following is not None:
         said.append("the final rounds are not all there: --resume the run")
     return said
+
+
+def _unfinished(model: str, tuned: Tuned, goal: Goal) -> str:
+    """The best of a search that has no final rounds yet."""
+    said = f"{model} was not searched to the end: --resume the run"
+    if tuned.lead_cost is None:
+        return f"{said}; nothing was measured so far"
+    value = value_text(1e6 / tuned.lead_cost if goal.rate else tuned.lead_cost, goal)
+    if tuned.lead.case_id == tuned.space.base.case_id:
+        return f"{said}; best so far is the default, {value}"
+    than = ""
+    if tuned.lead_gain is not None:
+        times = text.significant(tuned.lead_gain)
+        than = f", {times} times better than the default in the rounds by which it was chosen"
+    return f"{said}; best so far is {described(tuned.lead)}, {value}{than}"
 
 
 def _verdict_sentence(model: str, tuned: Tuned, goal: Goal) -> str:
