@@ -50,7 +50,7 @@ def extra_tables(
     if rates is not None:
         yield from rate_tables(rates)
     yield from null_tables(run, rows)
-    yield from scaling_tables(run.cases, rows)
+    yield from scaling_tables(run.cases, rows, run.manifest.asked)
     yield from together_tables(together)
     yield from batcher_table(run.cases, rows)
     yield from cold_tables(run, rows, width)

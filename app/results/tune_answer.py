@@ -192,7 +192,7 @@ def _unfinished(model: str, tuned: Tuned, goal: Goal) -> str:
     """The best of a search that has no final rounds yet."""
     said = f"{model} was not searched to the end: --resume the run"
     if tuned.lead_cost is None:
-        return f"{said}; nothing was measured so far"
+        return f"{said}; no configuration leads so far"
     value = value_text(1e6 / tuned.lead_cost if goal.rate else tuned.lead_cost, goal)
     if tuned.lead.case_id == tuned.space.base.case_id:
         return f"{said}; best so far is the default, {value}"
