@@ -176,7 +176,8 @@ class ExportedModel:
     know of the export. `fixed` has a graph of its own for each point, by `axes_key`, where the
     module could not be exported with open axes; `path` is then the first of them. `rotation`
     are further inputs for each point, files like the references without outputs. `beside` are the
-    files that hold weights of the graph, which finds them in its own folder.
+    files that hold weights of the graph, which finds them in its own folder. `unfit` says by
+    `axes_key` why the graph does not take some points, which have no reference.
     """
 
     name: str
@@ -211,6 +212,12 @@ class ExportedModel:
     fixed: Mapping[str, FixedGraph] = field(default_factory=dict)
     rotation: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
+    unfit: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def unfit_at(self) -> str:
+        """Why the graph does not take the sizes that the model is at; "" where it does."""
+        return self.unfit.get(axes_key(self.axes), "")
 
     def at(self, asked: Mapping[str, int]) -> ExportedModel:
         """The model at one point: `axes` are the sizes asked for, the rest at their defaults.
