@@ -86,6 +86,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         raise PlanError(
             f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
         )
+    if flags.format != "table" and not flags.list:
+        raise PlanError("--format belongs to --list", "Add --list, or leave --format out")
     for name, commands in _BELONGS.items():
         if getattr(flags, name) and not any(getattr(flags, command) for command in commands):
             flag = f"--{name.replace('_', '-')}"

@@ -55,6 +55,10 @@ def _never_pauses(plan: Plan) -> bool:
     return not plan.slo and not any(scenario.waits for scenario in _scenarios(plan))
 
 
+def _only_ahead(plan: Plan) -> bool:
+    return all(scenario.kind == "ahead" for scenario in _scenarios(plan))
+
+
 def _without_int8(plan: Plan) -> bool:
     return all("int8" not in sweep.precisions for sweep in plan.sweeps)
 
@@ -93,6 +97,21 @@ _RULES = (
         _never_pauses,
         "no scenario of the plan has gaps between runs",
         "Leave --wait out, or add a scenario with gaps, such as --scenario paced:20us",
+    ),
+    *(
+        _Unread(
+            key,
+            f"--{key.removesuffix('_us')}",
+            _only_ahead,
+            "runs that are queued ahead have no latency of their own",
+        )
+        for key in ("percentiles", "precise", "deadline_us")
+    ),
+    _Unread(
+        "seed",
+        "--seed",
+        lambda plan: plan.check,
+        "a check draws nothing and has no order of rounds",
     ),
     _Unread(
         "calibration",

@@ -20,6 +20,11 @@ WITHOUT_EFFECT = {
     "calibration": ("--calibration", "samples.npz"),
     "input-range": ("--inputs", "samples.npz", "--input-range", "x=0:1"),
     "device-memory-limit": ("--device-memory-limit", "1GiB"),
+    "percentiles": ("--percentiles", "50,99.99", "--scenario", "ahead:2"),
+    "precise": ("--precise", "p50=5%", "--scenario", "ahead:2"),
+    "deadline": ("--deadline", "1ms", "--scenario", "ahead:2,ahead:4"),
+    "seed": ("--check", "--seed", "3"),
+    "format": ("--format", "json"),
 }
 WITH_EFFECT = (
     ("--largest-batch",),
@@ -35,6 +40,8 @@ WITH_EFFECT = (
     ("--inputs", "samples.npz", "--input-range", "x=0:1", "--precision", "int8"),
     ("--input-range", "x=0:1"),
     ("--device-memory-limit", "1GiB", "--runtimes", "ort-cpu,ort-cuda"),
+    ("--deadline", "1ms", "--scenario", "ahead:2,closed_loop"),
+    ("--seed", "3"),
 )
 
 
