@@ -41,6 +41,7 @@ _COMPARED = (
     "ratio_ci_high",
     "verdict",
     "why",
+    "confidence",
 )
 
 
@@ -88,7 +89,8 @@ class OpenedRun:
 
         first_us is the other's, ratio is second_us over it, with the interval that decided the
         verdict (corrected for all comparisons; 90 % where it is same), the verdict (faster,
-        slower, same, undecided) and why. A change within `band` is none.
+        slower, same, undecided), why, and the confidence of the interval. A change within `band`
+        is none.
         """
         other = before if isinstance(before, OpenedRun) else open(before)
         lines = []
@@ -96,8 +98,11 @@ class OpenedRun:
             for name, sides in case.percentiles.items():
                 verdict, interval = sides.verdict, sides.verdict.interval
                 bounds = (interval.low, interval.high) if interval else (None, None)
+                confidence = verdict.confidence if interval else None
                 figures_us = (sides.first_us, sides.second_us, sides.ratio)
-                lines.append((case.label, name, *figures_us, *bounds, verdict.word, verdict.why))
+                lines.append(
+                    (case.label, name, *figures_us, *bounds, verdict.word, verdict.why, confidence)
+                )
         return pandas().DataFrame(lines, columns=list(_COMPARED))
 
     def latency(self, cases: Sequence[str] = ()) -> Figure:

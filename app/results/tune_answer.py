@@ -11,6 +11,7 @@ from app.results import text
 from app.results.labels import model_labels
 from app.results.run import Run
 from app.results.tuning import Tuned, tunings
+from app.results.verdicts import interval_note
 from app.stats.verdict import Verdict
 from app.tune.ladder import Step
 from app.tune.space import BATCH, OPTION, PRECISION, RUNTIME, THREADS, Choice
@@ -182,6 +183,17 @@ def _sentences(model: str, tuned: Tuned, goal: Goal) -> list[str]:
     ]
     if doubted and tuned.shown:
         said.append(f"not shown to help by itself: {', '.join(doubted)}")
+    note = interval_note(
+        verdict
+        for verdict in (
+            *(step.before for step in found.steps),
+            *(step.default for step in found.steps),
+            found.beside,
+            found.again,
+        )
+        if verdict is not None
+    )
+    said += [note] if note else []
     said.append(_effort(tuned))
     if tuned.following is not None:
         said.append("the final rounds are not all there: --resume the run")
