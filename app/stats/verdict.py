@@ -165,8 +165,10 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
         return Verdict(word, ratio, interval, confidence=step.confidence)
     both_sides = 2.0 * confidence - 1.0
     if _within(d, band, confidence):
-        word, why = ("same", "") if d.in_turn else ("undecided", "measured apart")
-        return Verdict(word, ratio, interval_of(d, both_sides), why, both_sides)
+        within = interval_of(d, both_sides)
+        if d.in_turn:
+            return Verdict("same", ratio, within, confidence=both_sides)
+        return Verdict("undecided", ratio, within, "measured apart", both_sides)
     least = smallest_change(d.error, d.freedom, band, step.confidence)
     why = f"would find a change of {least:.0%}"
     return Verdict("undecided", ratio, interval, why, step.confidence)

@@ -12,7 +12,7 @@ from onnx.helper import tensor_dtype_to_np_dtype
 
 from exporters.types import ExportError
 
-_PACKED_BITS = {
+_PACKED_BITS: dict[int, int] = {
     TensorProto.DataType.Value(name): bits
     for name, bits in (("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("INT2", 2), ("UINT2", 2))
     if name in TensorProto.DataType.keys()  # noqa: SIM118 - an enum of protobuf, no dictionary

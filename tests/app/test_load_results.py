@@ -16,6 +16,7 @@ from pandas.testing import assert_frame_equal
 
 from app.benchmark import load_results
 from app.cases.case import Case
+from app.cases.column import Row
 from app.cases.errors import ResultsError
 from app.opened import open as open_run
 from app.results.exports.frames import frame_of
@@ -87,7 +88,7 @@ def test_what_is_empty_has_a_type(run: Path) -> None:
 @given(st.lists(NAMES, min_size=1, max_size=5, unique=True))
 @example(list(WORDS))
 def test_no_name_is_lost_on_the_way(models: list[str]) -> None:
-    rows = [{"case_id": str(place), "model": name} for place, name in enumerate(models)]
+    rows: list[Row] = [{"case_id": str(place), "model": name} for place, name in enumerate(models)]
     _, read = table_of(to_csv(rows).decode())
     assert_frame_equal(frame_of(read), frame_of(rows))
     assert list(frame_of(read)["model"]) == models

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from app.cases.case import Case
+from app.cases.column import Row
 from app.cases.interference import Interference
 from app.cases.scenario import Scenario
 from app.results.folder import RESULTS, RunFolder
@@ -115,7 +116,7 @@ def test_what_a_round_recorded_of_the_machine_is_not_the_models(
 
 
 def test_outliers_with_a_recorded_cause_are_the_machines(path: Path) -> None:
-    row = {"outliers_by": "switch 12, steal 3, unseen 10", "case_id": "a"}
+    row: Row = {"outliers_by": "switch 12, steal 3, unseen 10", "case_id": "a"}
     fact = Fact(ORT, row, 20.0, None)
     assert "switch" in disturbance(fact)
     assert not disturbance(replace(fact, row={"outliers_by": "switch 3, unseen 10"}))
