@@ -236,7 +236,10 @@ def _described(
         narrowest=first.arithmetic.narrowest,
         depth=first.arithmetic.depth,
         custom_ops=request.custom_ops,
-        unfit={key: why for part in parts for key, why in part.references.unfit.items()} | unfit,
+        unfit={
+            **{key: why for part in parts for key, why in part.references.unfit.items()},
+            **unfit,
+        },
         # A graph that was converted holds its weights itself.
         beside=tuple(map(str, graph.beside)) if executed.path == graph.path else (),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +19,13 @@ from exporters.worker.export import export
 SHAPE = (4, 4)
 
 
-def saved(path: Path, kind: int = TensorProto.FLOAT, **entries: str) -> Path:
+def saved(
+    path: Path, entries: Mapping[str, str] | None = None, kind: int = TensorProto.FLOAT
+) -> Path:
     """y = x @ w with w in `weights.bin`, whose place is given as `entries` say."""
     weights = TensorProto(name="w", dims=SHAPE, data_type=kind)
     weights.data_location = TensorProto.EXTERNAL
-    for key, value in {"location": "weights.bin", **entries}.items():
+    for key, value in {"location": "weights.bin", **(entries or {})}.items():
         weights.external_data.add(key=key, value=value)
     x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 4]) for n in "xy")
     graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [x], [y])
@@ -52,7 +55,7 @@ def test_a_wrong_length_or_offset_is_told_of_the_file(
     tmp_path: Path, entries: dict[str, str]
 ) -> None:
     with pytest.raises(ExportError) as caught:
-        inspect(saved(tmp_path / "net.onnx", **entries))
+        inspect(saved(tmp_path / "net.onnx", entries))
     assert "'w'" in caught.value.cause
     assert "custom-ops" not in str(caught.value)
 
@@ -61,12 +64,12 @@ def test_a_wrong_length_or_offset_is_told_of_the_file(
     "entries", [{}, {"length": "64"}, {"offset": "64", "length": "64"}, {"length": "0"}], ids=str
 )
 def test_a_right_length_is_taken(tmp_path: Path, entries: dict[str, str]) -> None:
-    assert inspect(saved(tmp_path / "net.onnx", **entries))
+    assert inspect(saved(tmp_path / "net.onnx", entries))
 
 
 @pytest.mark.parametrize("kind", [TensorProto.STRING, TensorProto.UNDEFINED])
 def test_a_type_that_no_file_holds_is_told(tmp_path: Path, kind: int) -> None:
-    path = saved(tmp_path / "net.onnx", kind)
+    path = saved(tmp_path / "net.onnx", kind=kind)
     with pytest.raises(ExportError):
         external_files(path, onnx.load(path, load_external_data=False))
 
