@@ -224,7 +224,7 @@ def test_another_plan_has_no_search(tmp_path: Path) -> None:
 
 def test_a_search_that_is_not_over_says_what_it_knows(tmp_path: Path) -> None:
     """In every state: the figure without load, then the ends of the bracket as they come."""
-    seen = set()
+    seen: set[object] = set()
     for rounds in range(0, 40, 2):
         with new_search(tmp_path / f"run{rounds}", SLO) as folder:
             (found,) = play(folder, Script(), most_rounds=rounds)
