@@ -17,7 +17,7 @@ from tests.app.headless.batch import rows, run
 
 def save_quantised(path: Path) -> None:
     """x -> Q/DQ -> Conv with 8-bit weights -> Q/DQ, as quantising tools write it."""
-    arrays = {
+    arrays: dict[str, np.ndarray] = {
         "s": np.array(0.05, np.float32),
         "z": np.array(0, np.int8),
         "k": np.random.default_rng(0).integers(-90, 90, (8, 4, 3)).astype(np.int8),
