@@ -7,13 +7,13 @@ the rows of any number of runs, as dlmark's function of that name does.
 
 from __future__ import annotations
 
+import csv
 import glob
 import json
 import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,12 +24,13 @@ from app.machine.environment import describe_host
 from app.plan.plan import parse_plan
 from app.plan.plan_files import load_suite
 from app.results.atomic import write_atomically
-from app.results.exports.frames import pandas
+from app.results.exports.frames import frame_of, pandas, run_frame
 from app.results.plain import storable
 from app.results.profiles import as_json, profile
 from app.results.reader import read_run
+from app.results.regular import read_file
 from app.results.rows import Rows
-from app.results.table import csv_line, neutralised, to_csv
+from app.results.table import csv_line, neutralised, table_of
 from app.sweep.begin import begin
 from app.sweep.run import SweepRun
 from runtimes.base import Runtime
@@ -160,23 +161,21 @@ class CellBasedBenchmark(_SuiteBenchmark):
     suite = "cells"
 
 
-def load_results(pattern: str | Path) -> pd.DataFrame:
-    """The rows of all run folders and `results.csv` files that a glob matches, as one frame.
+def load_results(pattern: str | Path | Sequence[str | Path]) -> pd.DataFrame:
+    """The rows of run folders and of `results.csv` files as one frame: `pattern` is the path of
+    one, a glob, or a list of these.
 
-    A `Path` that exists is taken as it is, whatever characters are in it.
-    Columns as in `results.csv`; a folder that is still being written gives its rows so far.
-    What is neither is passed over with one warning; ResultsError if nothing else matches.
+    Columns and types as `graphlap.open(RUN).rows` has them; a folder that is still being written
+    gives its rows so far. What is neither is passed over with one warning; ResultsError if
+    nothing else matches.
 
     >>> load_results("graphlap-results/zoo-*").groupby("model").throughput_per_s.max()
     """
     dataframes = pandas()
-    if isinstance(pattern, Path) and pattern.exists():
-        paths = [pattern]
-    else:
-        found = glob.glob(str(pattern), recursive=True)  # noqa: PTH207
-        paths = [Path(name) for name in sorted(found)]
+    patterns = [pattern] if isinstance(pattern, str | Path) else list(pattern)
+    paths = [path for one in patterns for path in _matches(one)]
     if not paths:
-        raise ResultsError(f"nothing matches {str(pattern)!r}", "give a glob of run folders")
+        raise ResultsError("there is nothing to load", "give run folders, files or a glob")
     frames: list[pd.DataFrame] = []
     foreign: list[ResultsError] = []
     for path in paths:
@@ -187,24 +186,39 @@ def load_results(pattern: str | Path) -> pd.DataFrame:
     if not frames:
         raise foreign[0]
     if foreign:
-        what = f"{len(foreign)} of the {len(paths)} that match {pattern!r} are passed over"
+        asked = ", ".join(repr(str(one)) for one in patterns)
+        what = f"{len(foreign)} of the {len(paths)} that match {asked} are passed over"
         warnings.warn(f"{what}: {foreign[0].cause}", stacklevel=2)
     return dataframes.concat(frames, ignore_index=True)
 
 
+def _matches(pattern: str | Path) -> list[Path]:
+    """The path itself where it is there, whatever characters it has; else what the glob finds."""
+    if Path(pattern).exists():
+        return [Path(pattern)]
+    found = sorted(glob.glob(str(pattern), recursive=True))  # noqa: PTH207
+    if not found:
+        raise ResultsError(f"nothing matches {str(pattern)!r}", "give a glob of run folders")
+    return [Path(name) for name in found]
+
+
 def _frame(path: Path) -> pd.DataFrame:
-    pd = pandas()
     if path.is_dir():
-        return pd.read_csv(BytesIO(to_csv(Rows().of(read_run(path)))))
+        run = read_run(path)
+        return run_frame(run, Rows().of(run))
     try:
-        frame = pd.read_csv(path)
-        if not set(frame.columns) >= _OF_EVERY_FILE:
-            raise ValueError("it has not the columns of a results.csv")
-        return frame
-    except (OSError, ValueError) as error:
-        raise ResultsError(
-            f"{path} can't be read as results ({error})", "give run folders or results.csv files"
-        ) from None
+        names, rows = table_of(read_file(path).decode("utf-8-sig"))
+    except (OSError, ValueError, csv.Error) as error:
+        raise _no_results(path, str(error)) from None
+    if not set(names) >= _OF_EVERY_FILE:
+        raise _no_results(path, "it lacks columns of a results.csv")
+    return frame_of(rows, names)
+
+
+def _no_results(path: Path, why: str) -> ResultsError:
+    return ResultsError(
+        f"{path} can't be read as results ({why})", "give run folders or results.csv files"
+    )
 
 
 def _flat(profile: dict[str, Any]) -> dict[str, Any]:

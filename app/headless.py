@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from app.cases.column import Row
 from app.cases.disk import unwritable
-from app.cases.errors import ResultsError
+from app.cases.errors import PlanError, ResultsError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.check_page import check_page
 from app.console.checks import checked
@@ -34,15 +35,16 @@ from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.cluster import refuse_beside_cluster
 from app.plan.command_line import (
+    refuse_unprinted,
     refuse_with_check,
     refuse_with_resume,
     refuse_with_run_as_plan,
 )
 from app.plan.environments import environments_of
-from app.plan.flags import elsewhere, plan_from_flags
+from app.plan.flags import budget_of, elsewhere, plan_from_flags
 from app.plan.gaps import refuse_without_gaps
 from app.plan.placing import refuse_misplaced
-from app.plan.plan import Plan
+from app.plan.plan import Plan, parse_plan
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
 from app.results.hosts_together import HostsTogether, hosts_together
@@ -85,6 +87,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     plan = _asked(flags, manifest)
     if plan.check:
         refuse_with_check(flags)
+    refuse_unprinted(flags, bool(plan.tune))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     comparing = comparing_of(flags, plan)
     if flags.plot is not None:
@@ -246,11 +249,23 @@ def _of_a_run(flags: argparse.Namespace) -> Manifest | None:
     """The manifest of the run that the flags have resumed or repeated; None for a new plan."""
     if flags.resume is not None:
         refuse_with_resume(flags)
-        return measurable(Path(flags.resume))
+        return _with_budget(measurable(Path(flags.resume)), flags.budget)
     if _is_repeated(flags):
         refuse_with_run_as_plan(flags)
         return measurable(Path(flags.plan))
     return None
+
+
+def _with_budget(manifest: Manifest, budget: str | None) -> Manifest:
+    """The manifest with a budget of its own for the rounds that are missing; PlanError for a check,
+    which takes none."""
+    if budget is None:
+        return manifest
+    if manifest.asked.check:
+        raise PlanError("--budget is for rounds, and a check measures none", "Leave --budget out")
+    plan = {**manifest.plan, "budget_s": budget_of(budget)}
+    parse_plan(plan, "the command line")
+    return replace(manifest, plan=plan)
 
 
 def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:

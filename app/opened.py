@@ -17,7 +17,7 @@ from app.report.operators import roofline, slowest
 from app.report.shown import Shown, shown
 from app.results.card_run import card_runs
 from app.results.compare import RunSide, compare_runs, side_of
-from app.results.exports.frames import pandas, rows_frame, samples_frame
+from app.results.exports.frames import pandas, run_frame, samples_frame
 from app.results.fastest import fastest
 from app.results.follow.details import case_operators
 from app.results.rows import Rows
@@ -41,6 +41,7 @@ _COMPARED = (
     "ratio_ci_high",
     "verdict",
     "why",
+    "confidence",
 )
 
 
@@ -72,7 +73,7 @@ class OpenedRun:
     @property
     def rows(self) -> pd.DataFrame:
         """The rows of `results.csv`, one for each case, with the columns' own types."""
-        return rows_frame(self.measured)
+        return run_frame(self.run, [one.row for one in self.measured])
 
     def samples(self, case_id: str = "", warmup: bool = False) -> pd.DataFrame:
         """One line for each run of all cases, or of one: case_id, round, phase, lane, and in
@@ -86,8 +87,10 @@ class OpenedRun:
     def compare(self, before: OpenedRun | str | Path, band: float = BAND) -> pd.DataFrame:
         """This run against another: a line for each case and percentile that both measured.
 
-        first_us is the other's, ratio is second_us over it, with its 95 % interval, the verdict
-        (faster, slower, same, undecided) and why. A change within `band` is none.
+        first_us is the other's, ratio is second_us over it, with the interval that decided the
+        verdict (corrected for all comparisons; 90 % where it is same), the verdict (faster,
+        slower, same, undecided), why, and the confidence of the interval. A change within `band`
+        is none.
         """
         if not 0.0 <= band < 1.0:
             raise PlanError(f"band is not a share from 0 to 1 (got {band!r})", "give 0.02 for 2%")
@@ -97,8 +100,11 @@ class OpenedRun:
             for name, sides in case.percentiles.items():
                 verdict, interval = sides.verdict, sides.verdict.interval
                 bounds = (interval.low, interval.high) if interval else (None, None)
+                confidence = verdict.confidence if interval else None
                 figures_us = (sides.first_us, sides.second_us, sides.ratio)
-                lines.append((case.label, name, *figures_us, *bounds, verdict.word, verdict.why))
+                lines.append(
+                    (case.label, name, *figures_us, *bounds, verdict.word, verdict.why, confidence)
+                )
         return pandas().DataFrame(lines, columns=list(_COMPARED))
 
     def latency(self, cases: Sequence[str] = ()) -> Figure:

@@ -19,8 +19,16 @@ from exporters.evaluation import (
 from exporters.inputs import cast_specs
 from exporters.points import Point
 from exporters.source import Graph, Source
-from exporters.steps import done
-from exporters.types import Dimension, Precision, TensorSpec, axes_key, load_reference
+from exporters.steps import Done, done
+from exporters.types import (
+    Dimension,
+    ExportError,
+    NotBenchmarkable,
+    Precision,
+    TensorSpec,
+    axes_key,
+    load_reference,
+)
 from exporters.user_data import digest_of
 
 
@@ -30,6 +38,7 @@ class References:
 
     `uncompared` is why nothing is to be compared with them, empty where it is. `stored` says
     that all of them were there already, `is_packaged` that the inputs came with the model.
+    `unfit` says of each other point that was asked for why it has none; `points` are those that do.
     """
 
     by: str
@@ -38,6 +47,7 @@ class References:
     files: Mapping[str, str]
     stored: bool
     is_packaged: bool
+    unfit: Mapping[str, str]
 
     def resolved(self, outputs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
         """Output shapes in terms of the axes, where a file has other names or none.
@@ -82,7 +92,10 @@ def references_of(
     seed: int,
     checked: bool,
 ) -> References:
-    """Inputs at each point, the user's own, packaged or drawn ones, and if `checked` outputs."""
+    """Inputs at each point, the user's own, packaged or drawn ones, and if `checked` outputs.
+
+    A point that the graph does not take has none; ExportError where it takes none of them.
+    """
     subject, evaluator = source.subject, source.evaluator(graph) if checked else None
     packaged = None if own_inputs else source.packaged(points)
     fed = cast_specs(subject.inputs, precision)
@@ -105,28 +118,36 @@ def references_of(
         "types": [spec.dtype for spec in fed],
         "repeated_beyond": LARGEST_COMPUTED if rows else 0,
     }
-    made = {
-        axes_key(point): done(
-            store,
-            write_reference,
-            evaluation,
-            point,
-            rows,
-            about={**about, "point": dict(point)},
-            packages=("numpy", *(evaluator.packages if evaluator else ())),
-            beside=evaluator.modules if evaluator else (),
-        )
-        for point in points
-    }
+    made: dict[str, Done] = {}
+    unfit: dict[str, ExportError] = {}
+    for point in points:
+        try:
+            made[axes_key(point)] = done(
+                store,
+                write_reference,
+                evaluation,
+                point,
+                rows,
+                about={**about, "point": dict(point)},
+                packages=("numpy", *(evaluator.packages if evaluator else ())),
+                beside=evaluator.modules if evaluator else (),
+            )
+        except NotBenchmarkable:  # which the graph is at every size
+            raise
+        except ExportError as error:
+            unfit[axes_key(point)] = error
+    if not made:
+        raise next(iter(unfit.values()))
     files = {key: str(reference.entry.files[REFERENCE]) for key, reference in made.items()}
     vouched = [from_json(Vouched, reference.entry.facts) for reference in made.values()]
     return References(
         " and ".join(dict.fromkeys(told.by for told in vouched)),
         _why_uncompared(vouched),
-        points,
+        tuple(point for point in points if axes_key(point) in made),
         files,
         all(reference.stored for reference in made.values()),
         packaged is not None,
+        {key: str(error) for key, error in unfit.items()},
     )
 
 

@@ -177,7 +177,8 @@ class ExportedModel:
     module could not be exported with open axes; `path` is then the first of them. `rotation`
     are further inputs for each point, files like the references without outputs. `beside` are the
     files that hold weights of the graph, which finds them in its own folder. `written_inputs` are
-    those that the torch module behind the graph writes to when it runs.
+    those that the torch module behind the graph writes to when it runs. `unfit` says by
+    `axes_key` why the graph does not take some points, which have no reference.
     """
 
     name: str
@@ -213,6 +214,12 @@ class ExportedModel:
     rotation: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
     written_inputs: tuple[str, ...] = ()
+    unfit: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def unfit_at(self) -> str:
+        """Why the graph does not take the sizes that the model is at; "" where it does."""
+        return self.unfit.get(axes_key(self.axes), "")
 
     def at(self, asked: Mapping[str, int]) -> ExportedModel:
         """The model at one point: `axes` are the sizes asked for, the rest at their defaults.

@@ -1,4 +1,5 @@
-"""`make test`: all tests in two parts, and one line that counts them.
+"""`make test`: all tests in two parts, one line that counts them, and one for each reason why some
+were skipped.
 
 First what measures nothing, on all cores at once; then, one after another, what must have the
 machine for itself. Arguments are pytest's: `python -m tests tests/app -k resume`. What takes long
@@ -21,6 +22,8 @@ from tests.parallel import on_all_cores
 
 PARTS = (("not alone and not rare", on_all_cores()), ("alone and not rare", ()))
 RARE = (("rare", on_all_cores()),)
+_WITHOUT_SKIPS = ("-r", "fExX")
+"""pytest's own summary has a line for each file and line that skips."""
 NOTHING_CHOSEN = 5
 """pytest's exit code where none of the tests is meant."""
 
@@ -31,14 +34,18 @@ def main(arguments: Sequence[str]) -> int:
     # Hundreds of processes import our sources, and each would compile all that it imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     counts: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
     codes = []
     with tempfile.TemporaryDirectory() as folder:
         for part, (chosen, how) in enumerate(RARE if rare else PARTS):
             report = Path(folder) / f"{part}.xml"
-            command = [sys.executable, "-m", "pytest", "-q", "-m", chosen, *how]
+            command = [sys.executable, "-m", "pytest", "-q", *_WITHOUT_SKIPS, "-m", chosen, *how]
             command += [f"--junit-xml={report}", *arguments]
             codes.append(subprocess.run(command, env=environment, check=False).returncode)
             counts += counted(report)
+            skipped += reasons(report)
+    for reason, count in skipped.most_common():
+        sys.stdout.write(f"skipped {count}: {reason}\n")
     told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     minutes, seconds = divmod(round(time.monotonic() - begun), 60)
     sys.stdout.write(f"\nall tests: {told or 'none'} in {minutes} min {seconds} s\n")
@@ -57,6 +64,14 @@ def counted(report: Path) -> Counter[str]:
         counts.update(failed=failed, errors=errors, skipped=skipped)
         counts.update(passed=tests - failed - errors - skipped)
     return counts
+
+
+def reasons(report: Path) -> Counter[str]:
+    """How many tests were skipped for which reason."""
+    if not report.exists():
+        return Counter()
+    found = ElementTree.parse(report).getroot().iter("skipped")
+    return Counter(one.attrib.get("message", "") for one in found)
 
 
 if __name__ == "__main__":

@@ -187,7 +187,7 @@ BASELINE = (
                     f"baseline_{name}_ci_{end}",
                     f"{name} to baseline {word}",
                     "",
-                    f"The {side} end of the 95 % interval of that ratio.",
+                    f"The {side} end of the interval of that ratio that decided the verdict.",
                 )
                 for end, word, side in (("low", "from", "lower"), ("high", "to", "upper"))
             ),

@@ -50,7 +50,7 @@ def extra_tables(
     if rates is not None:
         yield from rate_tables(rates)
     yield from null_tables(run, rows)
-    yield from scaling_tables(run.cases, rows)
+    yield from scaling_tables(run.cases, rows, run.manifest.asked)
     yield from together_tables(together)
     yield from batcher_table(run.cases, rows)
     yield from cold_tables(run, rows, width)
@@ -82,8 +82,10 @@ def _ending(run: Run, search: Search) -> tuple[str, str, str]:
     statuses = {
         case_id: decisive.status
         for case_id, rounds in run.rounds.items()
-        if (decisive := worst(rounds.values())) is not None
+        if (decisive := worst(rounds.values())) is not None and decisive.status != "cancelled"
     }
     tried = search.tried(statuses)
     fits = str(largest_fit(tried) or text.NOT_MEASURED)
-    return fits, stopped_by(tried), ", ".join(map(str, tried))
+    ended = search.next_case(statuses) is None
+    by = stopped_by(tried) if ended else "not searched to the end: --resume the run"
+    return fits, by, ", ".join(map(str, tried))

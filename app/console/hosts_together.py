@@ -91,7 +91,7 @@ def _dealt(one: HostsTogether) -> str:
 def _between(one: HostsTogether) -> str:
     if one.interval is None:
         return ""
-    return f"{text.amount(one.interval.low)} to {text.rate_text(one.interval.high)}"
+    return text.rate_interval(one.interval.low, one.interval.high)
 
 
 def _taken(one: HostsTogether) -> str:

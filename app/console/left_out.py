@@ -13,8 +13,9 @@ from app.results.run import Run
 
 def left_out(run: Run, wanted: Callable[[Case], int]) -> Iterator[str]:
     """A line, or none; `wanted` is how many rounds a case was to have, as far as was known."""
-    budget_s = run.manifest.asked.budget_s
-    if budget_s is None:
+    asked = run.manifest.asked
+    budget_s = asked.budget_s
+    if budget_s is None or asked.slo or asked.tune:  # whose own sentences say how far they came
         return
     had = [
         (case, [result.status for result in run.rounds_of(case) if result.status != "cancelled"])

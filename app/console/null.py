@@ -67,6 +67,6 @@ def _cells(names: dict[str, str], row: Row) -> tuple[str, ...]:
         text.latency(p50),
         text.latency(null),
         text.latency(compute),
-        text.interval(low, high),
+        text.NOT_MEASURED if low is None or high is None else text.latency_range(low, high),
         share,
     )

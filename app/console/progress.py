@@ -47,8 +47,8 @@ class PlainLog:
         live, checks = run.live, run.folder.manifest.asked.check
         self._say(
             f"{_so_many(live.cases_total, 'case')}, {_pieces(run)}{_or_more(run)}, "
-            f"{live.rounds_total - live.rounds_done} to {'check' if checks else 'measure'}, "
-            f"about {text.duration(live.eta_s)}{_share_of_exports(live)}; "
+            f"{live.rounds_total - live.rounds_done}{_or_more(run)} to "
+            f"{'check' if checks else 'measure'}, {_time_of(run)}{_share_of_exports(live)}; "
             f"results in {run.folder.path}"
         )
 
@@ -68,7 +68,7 @@ class PlainLog:
     def _place(self, work: Work) -> str:
         """How far the sweep is; accuracies and operator times have no place in it."""
         live = self._run.live
-        left = f"{text.duration(live.eta_s)} left"
+        left = f"{_at_least(self._run)}{text.duration(live.eta_s)} left"
         if work.kind in ("round", "check"):
             return f"[{live.rounds_done}/{live.rounds_total}, {left}] "
         if work.kind == "export" and live.exports_done <= live.exports_total:
@@ -136,7 +136,7 @@ class LiveDisplay:
         total = (
             f" {live.rounds_done} of {_pieces(self._run)}, "
             f"{_so_many(live.cases_failed, 'failed case')}, "
-            f"{text.duration(live.eta_s)} left"
+            f"{_at_least(self._run)}{text.duration(live.eta_s)} left"
         )
         bar = ProgressBar(total=max(live.rounds_total, 1), completed=live.rounds_done, width=40)
         return Group(Text(what, style="bold"), Text(figures), bar, Text(total, style="dim"))
@@ -174,8 +174,22 @@ def _so_many(number: int, what: str) -> str:
 
 
 def _or_more(run: SweepRun) -> str:
-    """Where intervals decide, it is not known beforehand how many rounds there will be."""
-    return " or more" if run.folder.manifest.asked.precise else ""
+    """Where what is measured decides how many rounds there will be."""
+    return " or more" if run.is_open else ""
+
+
+def _at_least(run: SweepRun) -> str:
+    """Of such a run only the next step is known."""
+    return "at least " if run.is_open else ""
+
+
+def _time_of(run: SweepRun) -> str:
+    """How long the run is likely to take: `about 20 s`, or the bounds of what is not known."""
+    if not run.is_open:
+        return f"about {text.duration(run.live.eta_s)}"
+    budget_s = run.folder.manifest.asked.budget_s
+    most = f" and at most {text.duration(budget_s)}" if budget_s is not None else ""
+    return f"at least {text.duration(run.live.eta_s)}{most}"
 
 
 def _share_of_exports(live: Live) -> str:

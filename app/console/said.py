@@ -18,6 +18,7 @@ from app.results.fastest import Fastest, fastest
 from app.results.measured import Measured
 from app.results.noticing.noticed import noticed
 from app.results.together import Together
+from app.results.verdicts import interval_note
 from app.results.warned import Warned, warned
 from app.stats.between import LEAST_ROUNDS
 from exporters.twins import is_null
@@ -85,27 +86,47 @@ def without_winners(told: Said) -> Said:
 
 
 def verdict_text(one: Fastest, band: float) -> str:
-    """`ort-cpu, 1.42 times as fast as torch-cpu (1.38 to 1.47)`, or what would decide it."""
+    """`ort-cpu, 1.42 times as fast as torch-cpu (1.38 to 1.47)`, or what would decide it.
+
+    The interval is the one that decided.
+    """
     clock = " (simulated)" if one.simulated else ", measured apart" if one.apart else ""
     value, interval = text.significant(one.times), one.verdict.interval
     between = ""
     if interval is not None:
-        low, high = (text.significant(bound, 4) for bound in (interval.low, interval.high))
-        between = f" ({low} to {high})"
+        between = f" ({text.ratio_interval(interval.low, interval.high)})"
     if one.parted:
         return f"{one.first}, {value} times as fast as {one.second}{between}{clock}"
     if one.verdict.word == "same":
         return f"{one.first} and {one.second} are the same within {100 * band:g}%{between}{clock}"
     if one.rounds < LEAST_ROUNDS:
         return f"undecided; {one.first} leads {one.second} by {value} times{clock}"
-    decides = f"--rounds {one.needed} may decide" if one.needed else "they hardly differ"
     told = f"undecided between {one.first} and {one.second}, {value} times{between}"
-    return f"{told}{clock}" if one.apart else f"{told}: {decides}{clock}"
+    if one.apart:
+        return f"{told}{clock}"
+    decides = f"--rounds {one.needed} may decide" if one.needed else _possible(one)
+    return f"{told}: {decides}{clock}"
+
+
+def _possible(one: Fastest) -> str:
+    """What an interval allows that no sensible number of rounds makes narrow enough."""
+    interval = one.verdict.interval
+    if interval is None or text.is_too_noisy(interval.low, interval.high):
+        return "too noisy to compare, use a quieter machine"
+    sides = [
+        f"{text.significant(times, 2)} times {word}"
+        for times, word in ((1 / interval.low, "faster"), (interval.high, "slower"))
+        if times > 1.0
+    ]
+    return f"{one.second} may be up to {' or '.join(sides)}"
 
 
 def _fastest(measured: Sequence[Measured], band: float) -> list[str]:
     contests = fastest([one for one in measured if not is_null(one.case.model)], band)
     told = [f"{one.what}: {verdict_text(one, band)}" for one in contests]
+    note = interval_note(one.verdict for one in contests)
+    if note:
+        told.append(note)
     if any(not one.parted and one.rounds < LEAST_ROUNDS for one in contests):
         told.append(
             f"undecided: fewer than {LEAST_ROUNDS} rounds can't tell how much processes differ: "

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.console.tables import simple_table
+from app.plan.plan import Plan
+from app.plan.replicas import SHARED_WORK
 from app.results import text
 from app.results.labels import labels
 from app.results.plain import printable
@@ -20,8 +22,14 @@ if TYPE_CHECKING:
 _CAPTION = "efficiency is the speedup over the replicas, from pairs of rounds"
 
 
-def scaling_tables(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[RenderableType]:
-    """One table of all cases that were measured alone too, then why some have no efficiency."""
+def scaling_tables(
+    cases: Sequence[Case], rows: Sequence[Row], asked: Plan
+) -> Iterator[RenderableType]:
+    """One table of all cases that were measured alone too; where work is shared, as --replicas
+    does, then why some have no efficiency. Nothing of a search over options, which varies sessions
+    by itself."""
+    if asked.tune:
+        return
     from rich.text import Text
 
     several = [row for row in rows if row["scaling_base"]]
@@ -36,6 +44,8 @@ def scaling_tables(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[Rende
         for row in told:
             table.add_row(*(Text(printable(cell)) for cell in _cells(names, row)))
         yield table
+    if not any(sweep.replicas or SHARED_WORK in sweep.scenarios for sweep in asked.sweeps):
+        return
     together, missing = Together(cases), dict[str, list[str]]()
     for row in several:
         if row["scaling_absent"]:

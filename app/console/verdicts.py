@@ -15,7 +15,7 @@ from app.console.escaped import escaped
 from app.console.output_files import write_output
 from app.results import text
 from app.results.plain import printable
-from app.results.verdicts import Compared, Comparison, Sides
+from app.results.verdicts import Compared, Comparison, Sides, interval_note
 
 OK, NOT_MEASURED, SLOWER = 0, 1, 3
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
@@ -175,7 +175,7 @@ def _all(found: Comparison) -> Iterator[tuple[Compared, str, Sides]]:
 
 def _headings(found: Comparison) -> tuple[str, ...]:
     sides = ("baseline", "measured") if found.in_turn else ("first", "second")
-    return ("case", "percentile", *sides, "ratio", "95 % interval", "verdict")
+    return ("case", "percentile", *sides, "ratio", "interval", "verdict")
 
 
 def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:
@@ -188,7 +188,7 @@ def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:
             text.latency(sides.first_us),
             text.latency(sides.second_us),
             f"{sides.ratio:.3f}",
-            f"{interval.low:.3f} to {interval.high:.3f}" if interval else text.NOT_MEASURED,
+            text.ratio_interval(interval.low, interval.high) if interval else text.NOT_MEASURED,
             f"{verdict.word}: {verdict.why}" if verdict.why else verdict.word,
         )
 
@@ -201,6 +201,7 @@ def _sides(sides: Sides) -> dict[str, Any]:
         "ratio": sides.ratio,
         "ratio_ci_low": interval.low if interval else None,
         "ratio_ci_high": interval.high if interval else None,
+        "ratio_confidence": sides.verdict.confidence if interval else None,
         "verdict": sides.verdict.word,
         "why": sides.verdict.why,
     }
@@ -210,7 +211,7 @@ def _told(sides: Sides) -> str:
     ratio = f"{sides.ratio:.3f}"
     verdict = sides.verdict
     found = verdict.interval
-    interval = f" ({found.low:.3f} to {found.high:.3f})" if found else ""
+    interval = f" ({text.ratio_interval(found.low, found.high)})" if found else ""
     why = f": {verdict.why}" if verdict.why else ""
     return f"{verdict.word}, {ratio} times{interval}{why}"
 
@@ -234,6 +235,9 @@ def _remarks(found: Comparison) -> Iterator[str]:
             "runtimes and settings"
         )
     yield _sentence(found) + f"; a change within {100 * found.band:g}% is none"
+    note = interval_note(sides.verdict for _, _, sides in _all(found))
+    if note:
+        yield note
     yield from found.damaged
     for label, why in found.lost.items():
         yield f"{_lost(found)}: {label}: {why}"

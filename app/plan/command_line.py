@@ -86,6 +86,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         raise PlanError(
             f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
         )
+    if flags.format != "table" and not flags.list:
+        raise PlanError("--format belongs to --list", "Add --list, or leave --format out")
     for name, commands in _BELONGS.items():
         if getattr(flags, name) and not any(getattr(flags, command) for command in commands):
             flag = f"--{name.replace('_', '-')}"
@@ -99,8 +101,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def refuse_with_resume(flags: argparse.Namespace) -> None:
-    """A resumed run repeats its own plan, so nothing about it can be said again; PlanError."""
-    allowed = _OF_EVERY_RUN | {"resume", "cluster", "send_code", "insecure_cluster"}
+    """A resumed run repeats its own plan, so of that only the budget can be given anew, and where
+    it is measured; PlanError for all else."""
+    allowed = _OF_EVERY_RUN | {"resume", "budget", "cluster", "send_code", "insecure_cluster"}
     _refuse_but(allowed, flags, "the run in --resume")
 
 
@@ -122,6 +125,27 @@ def refuse_with_check(flags: argparse.Namespace) -> None:
         if getattr(flags, name) is not None:
             flag = f"--{name.replace('_', '-')}"
             raise PlanError(f"{flag} is of figures, and a check has none", f"leave {flag} out")
+
+
+def refuse_unprinted(flags: argparse.Namespace, is_tuned: bool) -> None:
+    """What belongs to the table of rows, where another answer is printed in its place; PlanError.
+
+    `is_tuned` says that the run searches options and prints a ladder.
+    """
+    if is_tuned and flags.sort is not None:
+        raise PlanError(
+            "--sort has no effect: a search over options prints its steps", "Leave --sort out"
+        )
+    if is_tuned and flags.baseline_run is not None:
+        raise PlanError(
+            "--baseline-run has no effect: a search over options prints its steps",
+            "Leave --baseline-run out, and use --compare on the two runs",
+        )
+    if flags.markdown and flags.sort is not None:
+        raise PlanError(
+            "--sort has no effect: --markdown prints the comparison and no rows",
+            "Leave out --sort or --markdown",
+        )
 
 
 def refuse_with_import(flags: argparse.Namespace) -> None:

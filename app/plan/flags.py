@@ -34,6 +34,7 @@ from app.plan.gaps import paced_scenarios
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, load_suite
 from app.plan.studies import load_study, with_devices, with_runtimes
+from app.plan.unread import refuse_unread
 from app.tune.values import threads_of
 from exporters.types import PRECISIONS
 
@@ -72,7 +73,10 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
         raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
     if flags.tune is not None or (flags.study and data.get("tune")):
         data["sweeps"] = [{**_freedoms(flags), **grid} for grid in data["sweeps"]]
-    return parse_plan({**data, **of_whole_plan(flags)}, "the command line")
+    whole = of_whole_plan(flags)
+    plan = parse_plan({**data, **whole}, "the command line")
+    refuse_unread(plan, {*given, *whole})
+    return plan
 
 
 def _freedoms(flags: argparse.Namespace) -> dict[str, Any]:
@@ -221,6 +225,11 @@ def _wanted(flags: argparse.Namespace) -> dict[str, Any]:
     if flags.realtime is not None:
         given["realtime"] = number_of(flags.realtime, "--realtime", least=1)
     return given
+
+
+def budget_of(text: str) -> float:
+    """The seconds of `--budget`; PlanError for what is no duration."""
+    return parsed(parse_duration, text, "--budget")
 
 
 def elsewhere(flags: argparse.Namespace) -> dict[str, Any]:

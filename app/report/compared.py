@@ -9,6 +9,7 @@ from app.cases.percentiles import shown
 from app.report.shown import safe, scrolled
 from app.results import text
 from app.results.compare import RunSide, compare_runs
+from app.results.verdicts import interval_note
 
 
 def comparison(before: RunSide, after: RunSide) -> Iterator[str]:
@@ -32,12 +33,17 @@ def comparison(before: RunSide, after: RunSide) -> Iterator[str]:
             yield f"<tr><td>{safe(case.label)}</td><td>{shown(name)}</td>"
             yield f'<td class="figure">{text.latency(sides.first_us)}</td>'
             yield f'<td class="figure">{text.latency(sides.second_us)}</td>'
-            yield f'<td class="figure">{sides.ratio:.3f}</td><td>{safe(told)}</td></tr>\n'
+            ends = verdict.interval
+            between = f" ({text.ratio_interval(ends.low, ends.high)})" if ends else ""
+            yield f'<td class="figure">{sides.ratio:.3f}{between}</td><td>{safe(told)}</td></tr>\n'
     yield "</tbody></table></div>\n"
+    note = interval_note(
+        sides.verdict for case in found.cases for sides in case.percentiles.values()
+    )
     lost = [f"{label}: {why}" for label, why in found.lost.items()]
     differs = [f"{name}: {one} there, {other} here" for name, one, other in found.environment]
     yield (
         "<ul>"
-        + "".join(f"<li>{safe(line)}</li>" for line in (*lost, *differs))
+        + "".join(f"<li>{safe(line)}</li>" for line in (*filter(None, [note]), *lost, *differs))
         + "</ul></section>\n"
     )

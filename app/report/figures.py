@@ -11,6 +11,7 @@ from math import log10
 from typing import TYPE_CHECKING
 
 from app.report.shown import NAMED, NAMES, Shown, safe
+from app.results.text import is_too_noisy
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -21,7 +22,10 @@ _NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 
 
 def latency(cases: Sequence[Shown]) -> Figure:
-    """p50 and p99 of each case with their 95 % intervals, in the order of the cases."""
+    """p50 and p99 of each case with their 95 % intervals, in the order of the cases.
+
+    An interval that is too noisy to be shown has no bar.
+    """
     from plotly import graph_objects as go
 
     figure = go.Figure()
@@ -32,6 +36,8 @@ def latency(cases: Sequence[Shown]) -> Figure:
                 continue
             low = one.figure(f"latency_{percentile}_ci_low_us")
             high = one.figure(f"latency_{percentile}_ci_high_us")
+            if low is not None and high is not None and is_too_noisy(low, high):
+                low = high = None
             figure.add_scatter(
                 x=[value],
                 y=[one.name],

@@ -13,6 +13,7 @@ from app.results.labels import labels
 from app.results.measured import Measured
 from app.results.run import Run
 from app.results.searches import largest_fit, stopped_by
+from app.results.text import is_too_noisy
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -40,6 +41,8 @@ def devices(cases: Sequence[Shown]) -> Figure | None:
     for one in sorted(alike, key=lambda one: -(one.figure("throughput_per_s") or 0.0)):
         rate = one.figure("throughput_per_s") or 0.0
         low, high = (one.figure(f"throughput_ci_{end}_per_s") for end in ("low", "high"))
+        if low is not None and high is not None and is_too_noisy(low, high):
+            low = high = None
         figure.add_bar(
             x=[rate],
             y=[one.name],

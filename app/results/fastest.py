@@ -124,7 +124,7 @@ def _fastest(
         verdicts[told],
         not open_ones,
         _rounds(first, second, apart),
-        None if apart else _needed(found, band),
+        None if apart else _needed(found, band, verdicts[told].confidence),
         first.row["clock"] == "simulated",
         apart,
     )
@@ -135,9 +135,9 @@ def _rounds(first: Measured, second: Measured, apart: bool) -> int:
     return min(len(a), len(b)) if apart else len(a & b)
 
 
-def _needed(found: Difference | None, band: float) -> int | None:
+def _needed(found: Difference | None, band: float, confidence: float) -> int | None:
     """More rounds than there were, or None where no number that is sensible would do."""
     if found is None:
         return LEAST_ROUNDS
-    needed = rounds_to_decide(found, band)
+    needed = rounds_to_decide(found, band, confidence)
     return None if needed is None else max(needed, round(found.freedom) + 2)

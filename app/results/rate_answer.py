@@ -52,7 +52,8 @@ def sentence(subject: str, searched: Searched, target: Target) -> str:
     """`ort-cpu with 2 sessions holds 1,180/s (1,160 to 1,200) at p99 <= 5.00 ms`, or why not."""
     found, at = bracket(searched.decided), f"at {kept(target)}"
     if searched.following is not None and searched.following not in searched.curve:
-        return f"{subject} was not searched to the end: --resume the run"
+        said = f"{subject} was not searched to the end: --resume the run"
+        return f"{said}; {_so_far(searched, found, target)}"
     if found.low_hz is None:
         return f"{subject} holds no rate {at}: {_why_none(searched, target)}"
     if found.high_hz is None or found.end == "not_offered":
@@ -65,6 +66,22 @@ def sentence(subject: str, searched: Searched, target: Target) -> str:
         rates = "a rate" if undecided == 1 else f"{undecided} rates"
         said += f"; {rates} in between stayed undecided: more --rounds or a longer --profile"
     return said
+
+
+def _so_far(searched: Searched, found: Bracket, target: Target) -> str:
+    """What the rates of a search that goes on have shown."""
+    if not searched.decided:
+        figure = figure_us(searched.unloaded.rounds)
+        unloaded = (
+            "" if figure is None else f", unloaded its {target.name} is {text.latency(figure)}"
+        )
+        return f"no rate was decided so far{unloaded}"
+    low_hz = 0.0 if found.low_hz is None else found.low_hz
+    holds = f"so far it holds at least {rate(low_hz)}"
+    if found.high_hz is None:
+        return f"{holds} at {kept(target)}, and no rate breaks it yet"
+    breaks = "the generator is late" if found.end == "not_offered" else "it breaks"
+    return f"{holds} and {breaks} at {rate(found.high_hz)}, at {kept(target)}"
 
 
 def _why_none(searched: Searched, target: Target) -> str:

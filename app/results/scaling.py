@@ -15,6 +15,7 @@ from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.machine.available import each_device_of, runtime
 from app.results.measured import Measured
+from app.results.throughput import WITH_THROUGHPUT
 from app.stats.quantiles import CONFIDENCE
 from app.stats.verdict import difference, interval_of
 from runtimes.options import SESSIONS
@@ -86,13 +87,21 @@ def _columns(base: Measured, one: Measured) -> Row:
     return values
 
 
+def _why_no_throughput(side: Measured) -> str:
+    if side.case.scenario.kind not in WITH_THROUGHPUT:
+        return f"in {side.case.scenario} runs begin at given times, use --scenario offline"
+    if side.row["batch_size"] is None:
+        return "the model has no batch axis"
+    return "its rounds give none"
+
+
 def _not_comparable(base: Measured, one: Measured) -> str:
     """Why the two give no efficiency, '' if they give one."""
     for side, whose in ((one, "it"), (base, "it alone")):
         if not side.is_well:
             return f"{whose} is {side.row['status']}: {side.row['reason'] or 'not measured'}"
         if not side.row["throughput_per_s"] or not side.row["concurrency"]:
-            return f"{whose} has no inputs in a second"
+            return f"{whose} has no known throughput: {_why_no_throughput(side)}"
     if base.turn != one.turn:
         return "one replica was not measured in turn with it: measure both in one run"
     if base.row["clock"] != one.row["clock"]:

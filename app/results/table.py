@@ -73,13 +73,23 @@ def rows_of(text: str) -> dict[str, Row]:
     columns = [column(name) for name in next(lines, ())]
     if BY_NAME["case_id"] not in columns:
         return {}
-    place, found = columns.index(BY_NAME["case_id"]), dict[str, Row]()
-    for line in lines:
-        if len(line) > place:
-            told = zip(columns, line, strict=False)
-            values = ((one.name, _value(one, cell)) for one, cell in told if one and cell)
-            found[line[place]] = Blank({name: value for name, value in values if value is not None})
-    return found
+    rows = (_row(columns, line) for line in lines)
+    return {str(row["case_id"]): row for row in rows if row["case_id"]}
+
+
+def table_of(text: str) -> tuple[tuple[str, ...], list[Row]]:
+    """The names in the header of such a file, and its lines in their order; a column that is not
+    known is text."""
+    lines = csv.reader(io.StringIO(text, newline=""))
+    names = tuple(next(lines, ()))
+    columns = [column(name) or Column(name, "text", name, "") for name in names]
+    return names, [_row(columns, line) for line in lines]
+
+
+def _row(columns: Sequence[Column | None], line: Sequence[str]) -> Row:
+    told = zip(columns, line, strict=False)
+    values = ((one.name, _value(one, cell)) for one, cell in told if one and cell)
+    return Blank({name: value for name, value in values if value is not None})
 
 
 def neutralised(text: str) -> str:

@@ -14,6 +14,9 @@ CLOCK_TEXT: dict[str, str] = {
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _FAR_APART = 100
+TOO_NOISY = "too noisy for an interval"
+_WIDEST = 10.0
+"""An interval whose ends are further apart, as a ratio, is not shown to people."""
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -37,10 +40,34 @@ def latency(microseconds: float | None) -> str:
     return NOT_MEASURED if microseconds is None else time_text(microseconds * 1e-6)
 
 
+def is_too_noisy(low: float, high: float) -> bool:
+    """Whether an interval of a positive figure says so little that it is not shown."""
+    return high > _WIDEST * low
+
+
 def interval(low_us: float | None, high_us: float | None) -> str:
-    """`24.05 to 24.31 µs`: in one unit where that can be, a digit more than a latency alone."""
+    """`24.05 to 24.31 µs` for a latency; a wide interval is not shown."""
     if low_us is None or high_us is None:
         return NOT_MEASURED
+    return TOO_NOISY if is_too_noisy(low_us, high_us) else latency_range(low_us, high_us)
+
+
+def rate_interval(low_per_s: float, high_per_s: float) -> str:
+    """`703 to 727/s` for a throughput; a wide interval is not shown."""
+    if is_too_noisy(low_per_s, high_per_s):
+        return TOO_NOISY
+    return f"{amount(low_per_s)} to {rate_text(high_per_s)}"
+
+
+def ratio_interval(low: float, high: float) -> str:
+    """`1.054 to 1.141` for a ratio of two figures; a wide interval is not shown."""
+    if is_too_noisy(low, high):
+        return TOO_NOISY
+    return f"{significant(low, 4)} to {significant(high, 4)}"
+
+
+def latency_range(low_us: float, high_us: float) -> str:
+    """`24.05 to 24.31 µs`: in one unit where that can be, a digit more than a latency alone."""
     if low_us * _FAR_APART < high_us:
         return f"{latency(low_us)} to {latency(high_us)}"
     scale, unit = _time_unit(high_us * 1e-6)

@@ -10,6 +10,8 @@ from app.stats.summary import MEAN, Summary
 from app.stats.throughput import Rate, rate_of
 from runtimes.execution import Samples
 
+WITH_THROUGHPUT = ("closed_loop", "multistream", "ahead", "offline")
+"""Kinds of scenarios whose runs follow each other, so that inputs in a second are the model's."""
 OF_ARRIVAL = (
     "response_p50_us",
     "response_p99_us",

@@ -11,6 +11,7 @@ from app.results import text
 from app.results.labels import model_labels
 from app.results.run import Run
 from app.results.tuning import Tuned, tunings
+from app.results.verdicts import interval_note
 from app.stats.verdict import Verdict
 from app.tune.ladder import Step
 from app.tune.space import BATCH, OPTION, PRECISION, RUNTIME, THREADS, Choice
@@ -18,7 +19,8 @@ from app.tune.space import BATCH, OPTION, PRECISION, RUNTIME, THREADS, Choice
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """How many times better, with the ends of its 95 % interval, None with too few rounds."""
+    """How many times better, with the ends of the interval that decided the verdict, None with too
+    few rounds."""
 
     times: float
     low: float | None
@@ -28,8 +30,7 @@ class Gain:
     def __str__(self) -> str:
         between = ""
         if self.low is not None and self.high is not None:
-            low, high = (text.significant(end, 4) for end in (self.low, self.high))
-            between = f" ({low} to {high})"
+            between = f" ({text.ratio_interval(self.low, self.high)})"
         return f"{text.significant(self.times)}{between}"
 
 
@@ -168,7 +169,7 @@ def _sentences(model: str, tuned: Tuned, goal: Goal) -> list[str]:
     found = tuned.found
     if found is None:
         if tuned.following is not None:
-            return [f"{model} was not searched to the end: --resume the run"]
+            return [_unfinished(model, tuned, goal), _effort(tuned)]
         return [f"{model}: nothing that was tried may win", _effort(tuned)]
     said = [_verdict_sentence(model, tuned, goal)]
     if found.beside is not None and found.rival is not None:
@@ -182,10 +183,36 @@ def _sentences(model: str, tuned: Tuned, goal: Goal) -> list[str]:
     ]
     if doubted and tuned.shown:
         said.append(f"not shown to help by itself: {', '.join(doubted)}")
+    note = interval_note(
+        verdict
+        for verdict in (
+            *(step.before for step in found.steps),
+            *(step.default for step in found.steps),
+            found.beside,
+            found.again,
+        )
+        if verdict is not None
+    )
+    said += [note] if note else []
     said.append(_effort(tuned))
     if tuned.following is not None:
         said.append("the final rounds are not all there: --resume the run")
     return said
+
+
+def _unfinished(model: str, tuned: Tuned, goal: Goal) -> str:
+    """The best of a search that has no final rounds yet."""
+    said = f"{model} was not searched to the end: --resume the run"
+    if tuned.lead_cost is None:
+        return f"{said}; no configuration leads so far"
+    value = value_text(1e6 / tuned.lead_cost if goal.rate else tuned.lead_cost, goal)
+    if tuned.lead.case_id == tuned.space.base.case_id:
+        return f"{said}; best so far is the default, {value}"
+    than = ""
+    if tuned.lead_gain is not None:
+        times = text.significant(tuned.lead_gain)
+        than = f", {times} times better than the default in the rounds by which it was chosen"
+    return f"{said}; best so far is {described(tuned.lead)}, {value}{than}"
 
 
 def _verdict_sentence(model: str, tuned: Tuned, goal: Goal) -> str:

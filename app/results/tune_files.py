@@ -40,16 +40,17 @@ class _File:
 
 
 def files_of(run: Run, found: TunesFound) -> Iterator[tuple[str, bytes]]:
-    """Names in the run folder and what is in them; no plan and no program before all is over."""
+    """Names in the run folder and what is in them.
+
+    While a search is not over its plan and its program are of the default, unless the final rounds
+    so far show the winner to be better.
+    """
     answers = tuple(answer for _, answer in found.searches)
     yield ANSWERS, json.dumps(to_json(_File(answers)), indent=1).encode()
     rows = [row for answer in answers for row in _rows(answer, found)]
-    if not rows:
-        return
-    yield LADDER, to_csv(rows, COLUMNS)
-    chosen = [tuned.chosen for tuned, answer in found.searches if answer.over]
-    if len(chosen) < len(found.searches):
-        return
+    if rows:
+        yield LADDER, to_csv(rows, COLUMNS)
+    chosen = [tuned.chosen for tuned, _ in found.searches]
     # TOML has no form for a name that is no text; all else of the answer has it.
     with suppress(PlanError):
         yield TUNED, plan_toml(_plan(run.manifest.asked, chosen)).encode()

@@ -116,7 +116,8 @@ class Tuned:
     `found` is its ladder, of the final rounds that there are; None before the first. `shown`:
     the winner is shown to be better than the default. `tried` counts configurations, `left_out`
     why some could not win. `compared` is how many rounds each block of the final comparison has,
-    were the choosing over now.
+    were the choosing over now. `lead_cost` is that of `lead` so far, `lead_gain` how many times
+    less than the default's in the rounds that both have, by which it was chosen; None without any.
     """
 
     space: Space
@@ -130,6 +131,8 @@ class Tuned:
     errors: Mapping[str, float | None]
     kept_us: Mapping[str, float | None]
     compared: int
+    lead_cost: float | None = None
+    lead_gain: float | None = None
 
     @property
     def shown(self) -> bool:
@@ -215,6 +218,7 @@ class Tuning:
             {case.case_id: seen.error(case) for case in told},
             {case.case_id: seen.kept_us(case) for case in told} if self.goal.kept else {},
             len(self.space.between(self.space.base, search.lead)) + 2 + bool(search.rival),
+            *_so_far(seen, search.lead, self.space.base),
         )
 
 
@@ -228,6 +232,15 @@ def tunings(run: Run) -> list[Tuning]:
         Tuning(space_of(asked, case, batch_axis(case.model, case.given) or ""), asked, goal)
         for case in run.manifest.cases
     ]
+
+
+def _so_far(seen: SeenInRun, lead: Case, base: Case) -> tuple[float | None, float | None]:
+    """The cost of a case, and how many times less it is than another's in the same rounds."""
+    numbers = seen.run.rounds.get(lead.case_id, {})
+    costs = {n: cost for n in numbers if (cost := seen.cost(lead, n))}
+    both = [math.log(other / costs[n]) for n in costs if (other := seen.cost(base, n))]
+    typical = math.exp(float(np.mean(np.log(list(costs.values()))))) if costs else None
+    return typical, math.exp(float(np.mean(both))) if both else None
 
 
 def _missing(block: Block, seen: SeenInRun) -> tuple[Case, int] | None:

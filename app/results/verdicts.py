@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.results.measured import COMPARED, Measured, confidence_of
@@ -71,6 +71,26 @@ class Pair:
     label: str
     first: Measured
     second: Measured
+
+
+def interval_note(verdicts: Iterable[Verdict]) -> str:
+    """At which confidence the intervals of these verdicts are; "" where none has one."""
+    known = [one for one in verdicts if one.interval is not None]
+    same = {one.confidence for one in known if one.word == "same"}
+    others = {one.confidence for one in known if one.word != "same"}
+    parts = [
+        f"{_percent(others)}, corrected for all comparisons judged together (Holm)"
+        if others
+        else "",
+        f"{_percent(same)} where two are the same (two one-sided tests)" if same else "",
+    ]
+    levels = "; ".join(filter(None, parts))
+    return f"confidence of the intervals: {levels}" if levels else ""
+
+
+def _percent(levels: Iterable[float]) -> str:
+    low, high = (f"{100 * level:.4g}" for level in (min(levels), max(levels)))
+    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def judged(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quantiles import Interval, needed_samples
-from app.stats.verdict import difference, judge
+from app.stats.quantiles import CONFIDENCE, Interval, needed_samples
+from app.stats.verdict import difference, interval_of
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 
@@ -74,7 +74,7 @@ def shifts(
 
 
 def _shift(quantile: float, first: np.ndarray, second: np.ndarray, in_turn: bool) -> Shift:
-    (verdict,) = judge([difference(first.tolist(), second.tolist(), in_turn)])
+    found = difference(first.tolist(), second.tolist(), in_turn)
     at = float(np.exp(np.log(second).mean()))
     ratio = at / float(np.exp(np.log(first).mean()))
-    return Shift(quantile, at, ratio, verdict.interval)
+    return Shift(quantile, at, ratio, None if found is None else interval_of(found, CONFIDENCE))

@@ -39,12 +39,26 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`ratio` is second over first, `interval` its own; `why` says what is undecided."""
+    """`ratio` is second over first; `why` says what is undecided.
+
+    `interval` is the one that decided, at `confidence`: it lies beyond the band where the word is
+    slower or faster, within it where it is same, and neither where the size of the change leaves
+    it undecided.
+    """
 
     word: Word
     ratio: float | None
     interval: Interval | None
     why: str = ""
+    confidence: float = CONFIDENCE
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Whether a test was rejected, and at which confidence."""
+
+    rejected: bool
+    confidence: float
 
 
 def difference(first: Sequence[float], second: Sequence[float], in_turn: bool) -> Difference | None:
@@ -81,17 +95,15 @@ def judge(
 ) -> list[Verdict]:
     """A verdict for each, none of all being wrongly faster or slower in more than 5 % of runs.
 
-    At another `confidence` in as many more or fewer, and the intervals are of it too. Faster and
-    slower: the test that the change lies within the band fails, with Holm's
-    correction over all (Holm, Scand. J. Statist. 6, 1979). Same: two one-sided tests that
-    it lies beyond the band fail (Schuirmann, J. Pharmacokin. Biopharm. 15, 1987).
+    At another `confidence` in as many more or fewer. Faster and slower: the test that the change
+    lies within the band fails, with Holm's correction over all (Holm, Scand. J. Statist. 6, 1979).
+    Its interval is at the level of its step, so it lies beyond the band exactly where the test
+    fails. Same: two one-sided tests that it lies beyond the band fail (Schuirmann, J. Pharmacokin.
+    Biopharm. 15, 1987), which an interval at 90 % says where they are at 5 %.
     """
     tested = [None if d is None else _beyond(d, band) for d in differences]
-    beyond = _holm(tested, 1.0 - confidence)
-    return [
-        _verdict(d, rejected, band, confidence)
-        for d, rejected in zip(differences, beyond, strict=True)
-    ]
+    steps = _holm(tested, 1.0 - confidence)
+    return [_verdict(d, step, band, confidence) for d, step in zip(differences, steps, strict=True)]
 
 
 def smallest_change(
@@ -106,15 +118,18 @@ def smallest_change(
     return math.expm1(math.log1p(band) + reach * error)
 
 
-def rounds_to_decide(d: Difference, band: float = BAND) -> int | None:
+def rounds_to_decide(
+    d: Difference, band: float = BAND, confidence: float = CONFIDENCE
+) -> int | None:
     """How many rounds in turn would decide it in nine of ten tries, were it as large as it looks.
 
-    The least n at which |ln ratio| lies beyond the band, or within it, by the reach of the test
-    and of its power, with standard errors of s / sqrt(n). None where `MOST_ROUNDS` are too few.
+    The least n at which |ln ratio| lies beyond the band, by a test at this `confidence`, or within
+    it, by the reach of the test and of its power, with standard errors of s / sqrt(n). None where
+    `MOST_ROUNDS` are too few.
     """
     spread = d.error * math.sqrt(d.freedom + 1)
     apart = abs(d.log) - math.log1p(band)
-    level = 0.5 + CONFIDENCE / 2 if apart > 0 else CONFIDENCE
+    level = 0.5 + confidence / 2 if apart > 0 else CONFIDENCE
     for rounds in range(LEAST_ROUNDS, MOST_ROUNDS + 1):
         reach = t_quantile(rounds - 1, level) + t_quantile(rounds - 1, FOUND)
         if reach * spread / math.sqrt(rounds) < abs(apart):
@@ -139,20 +154,24 @@ def binomial_interval(count: int, of: int) -> Interval:
     return Interval(low, high)
 
 
-def _verdict(d: Difference | None, beyond: bool, band: float, confidence: float) -> Verdict:
+def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) -> Verdict:
     if d is None:
         return Verdict("undecided", None, None, f"fewer than {LEAST_ROUNDS} rounds")
-    ratio, interval = math.exp(d.log), interval_of(d, confidence)
-    if beyond and not d.in_turn and abs(ratio - 1.0) < APART:
-        return Verdict("undecided", ratio, interval, "measured apart")
-    if beyond:
-        return Verdict("slower" if d.log > 0 else "faster", ratio, interval)
+    ratio, interval = math.exp(d.log), interval_of(d, step.confidence)
+    if step.rejected:
+        if not d.in_turn and abs(ratio - 1.0) < APART:
+            return Verdict("undecided", ratio, interval, "measured apart", step.confidence)
+        word: Word = "slower" if d.log > 0 else "faster"
+        return Verdict(word, ratio, interval, confidence=step.confidence)
+    both_sides = 2.0 * confidence - 1.0
     if _within(d, band, confidence):
+        within = interval_of(d, both_sides)
         if d.in_turn:
-            return Verdict("same", ratio, interval)
-        return Verdict("undecided", ratio, interval, "measured apart")
-    least = smallest_change(d.error, d.freedom, band, confidence)
-    return Verdict("undecided", ratio, interval, f"would find a change of {least:.0%}")
+            return Verdict("same", ratio, within, confidence=both_sides)
+        return Verdict("undecided", ratio, within, "measured apart", both_sides)
+    least = smallest_change(d.error, d.freedom, band, step.confidence)
+    why = f"would find a change of {least:.0%}"
+    return Verdict("undecided", ratio, interval, why, step.confidence)
 
 
 def _beyond(d: Difference, band: float) -> float:
@@ -169,12 +188,17 @@ def _within(d: Difference, band: float, confidence: float) -> bool:
     return abs(d.log) + reach < edge
 
 
-def _holm(values: Sequence[float | None], level: float) -> list[bool]:
-    """Which tests fail at this level together; None is no test."""
+def _holm(values: Sequence[float | None], level: float) -> list[_Step]:
+    """What becomes of each test at this level together; None is no test.
+
+    The tests after the first that does not fail have its level: none of them was decided.
+    """
     known = sorted((p, place) for place, p in enumerate(values) if p is not None)
-    rejected = [False] * len(values)
+    steps = [_Step(False, 1.0 - level)] * len(values)
+    rejecting, own = True, level
     for rank, (p, place) in enumerate(known):
-        if p > level / (len(known) - rank):
-            break
-        rejected[place] = True
-    return rejected
+        if rejecting:
+            own = level / (len(known) - rank)
+            rejecting = p <= own
+        steps[place] = _Step(rejecting, 1.0 - own)
+    return steps

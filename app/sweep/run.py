@@ -77,6 +77,8 @@ class SweepRun:
         self.said = tuple(chain.from_iterable(cluster.said.values())) if cluster else ()
         self._rounds, self._afterwards, source = sources(folder, self.run, self._rows, benches)
         self._rule = asked.stopping
+        self.is_open = asked.is_search or bool(asked.precise)
+        """Whether what is measured decides how many rounds there will be."""
         self._engine = Engine(source, here)
         self._seconds: dict[str, Mean] = {}
         self._refresher = Refresher(folder, row_names(asked))

@@ -119,7 +119,7 @@ def _told(job: CheckJob, model: ExportedModel, found: Checked) -> dict[str, Any]
     return told | {
         "call_path": "",
         "facts": facts | made,
-        "warnings": (*execution.warnings, *of_precision(model.precision, execution)),
+        "warnings": (*execution.warnings, *of_precision(model, execution)),
         "device_memory_peak_mb": None if peak is None else peak / 2**20,
     }
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from app.cases.round import Check
-from exporters.types import UNOPTIMISED, StatePair
+from exporters.types import UNOPTIMISED, ExportedModel, StatePair
 from runtimes.base import Arrays, Lane
 from runtimes.execution import Execution
+from runtimes.session.precision import INTEGER, UNKNOWN
 
 _ALONE = "since ONNX's evaluator cannot compute the graph"
 
@@ -69,8 +70,16 @@ def of_crowding(sessions: int, threads: int, cores: int) -> tuple[str, ...]:
     )
 
 
-def of_precision(asked: str, execution: Execution) -> tuple[str, ...]:
-    """A simulated card has one precision, which its rows tell; an engine may have chosen."""
-    if execution.precision == asked or execution.clock == "simulated":
+def of_precision(model: ExportedModel, execution: Execution) -> tuple[str, ...]:
+    """A simulated card has one precision, which its rows tell; an engine may have chosen.
+
+    At fp32 a graph is run as it is, so its own types are what was asked for: a quantised file runs
+    in int8, one of doubles in fp64.
+    """
+    asked = model.precision
+    own = {asked, INTEGER, *((model.narrowest, "fp64") if asked == "fp32" else ())}
+    if own.issuperset(execution.precision.split("+")) or execution.clock == "simulated":
         return ()
+    if execution.precision == UNKNOWN:
+        return (f"{asked} was asked for and the engine does not tell what it executed",)
     return (f"{asked} was asked for and {execution.precision} was executed",)

@@ -183,6 +183,6 @@ def _runtime(this: UnderWay) -> Runtime:
 
 def _note_execution(this: UnderWay, execution: Execution) -> None:
     this.note(**executed(execution))
-    this.warn(*execution.warnings, *of_precision(this.job.model.precision, execution))
+    this.warn(*execution.warnings, *of_precision(this.job.model, execution))
     if execution.clock != "simulated":  # nothing that goes on here touches a simulated clock
         this.warn(*round_warnings(this.result.environment))

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import onnx
 from onnx import ModelProto
+from onnx.defs import has
 
 from exporters.complaint import deepest, first_line
 from exporters.digest import file_sha256
@@ -90,22 +92,29 @@ class FileEvaluator:
         return Evaluator(str(self._path))
 
     def _fault(
-        self, onnx: Exception, runtime: Exception, point: Mapping[str, int]
+        self, refused: Exception, runtime: Exception, point: Mapping[str, int]
     ) -> ExportError | MemoryError:
         """What is to blame where both have failed."""
-        if isinstance(onnx, MemoryError):
-            return onnx
-        unknown = "_evaluator" not in self.__dict__ or isinstance(onnx, NotImplementedError)
+        if isinstance(refused, MemoryError):
+            return refused
+        unknown = "_evaluator" not in self.__dict__ or isinstance(refused, NotImplementedError)
         if unknown and not self._unoptimised.is_open:
+            foreign = _has_foreign_operators(self._path)
+            if not foreign and type(runtime).__name__ != "NotImplemented":
+                return ExportError(
+                    f"{self._called} cannot be loaded ({plain(runtime)})",
+                    "check the file, or export it again",
+                )
+            library = "give --custom-ops the library of its operators, " if foreign else ""
             return NotBenchmarkable(
-                f"neither ONNX's evaluator ({first_line(onnx)}) nor ONNX Runtime "
+                f"neither ONNX's evaluator ({first_line(refused)}) nor ONNX Runtime "
                 f"({plain(runtime)}) can tell what {self._called} should give",
-                "give --custom-ops the library of its operators, lay expected outputs beside it "
+                f"{library}lay expected outputs beside it "
                 "(test_data_set_0/output_0.pb), or measure it --unchecked",
             )
-        node = "" if unknown else _failing_node(onnx)
+        node = "" if unknown else _failing_node(refused)
         at = f" in node {node!r}" if node else ""
-        reason = plain(runtime) if unknown else first_line(deepest(onnx))
+        reason = plain(runtime) if unknown else first_line(deepest(refused))
         if point:
             return ExportError(
                 f"{self._called} cannot run at {axes_key(point)}: it fails{at} ({reason})",
@@ -115,6 +124,20 @@ class FileEvaluator:
             f"{self._called} cannot run on its inputs: it fails{at} ({reason})",
             "give --inputs that it takes, or export the file again",
         )
+
+
+def _has_foreign_operators(path: Path) -> bool:
+    """Whether a node is neither one of ONNX's operators nor a function of the file."""
+    try:
+        model = onnx.load(path, format="protobuf", load_external_data=False)
+    except Exception:
+        return False
+    functions = {(function.domain, function.name) for function in model.functions}
+    return any(
+        (node.domain, node.op_type) not in functions
+        and not has(node.op_type, "" if node.domain == "ai.onnx" else node.domain)
+        for node in all_nodes(model)
+    )
 
 
 def is_repeatable(model: ModelProto) -> bool:

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, TensorProto
 from onnx.external_data_helper import ExternalDataInfo, uses_external_data
+from onnx.helper import tensor_dtype_to_np_dtype
 
 from exporters.types import ExportError
+
+_PACKED_BITS: dict[int, int] = {
+    TensorProto.DataType.Value(name): bits
+    for name, bits in (("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("INT2", 2), ("UINT2", 2))
+    if name in TensorProto.DataType.keys()  # noqa: SIM118 - an enum of protobuf, no dictionary
+}
 
 
 def external_tensors(model: ModelProto) -> Iterator[TensorProto]:
@@ -27,6 +35,26 @@ def external_tensors(model: ModelProto) -> Iterator[TensorProto]:
                 if attribute.type == AttributeProto.GRAPH:
                     holders.append(attribute.g)
                 holders.extend(attribute.graphs)
+
+
+def _bytes_of(tensor: TensorProto) -> int:
+    """What its values take by shape and type; ExportError for a tensor that has none.
+
+    Types of four bits and fewer are packed into whole bytes.
+    """
+    count = prod(tensor.dims)
+    bits = _PACKED_BITS.get(tensor.data_type)
+    try:
+        if bits is None:
+            bits = 8 * tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+    except (KeyError, ValueError, TypeError):
+        bits = 0
+    if min(tensor.dims, default=0) < 0 or bits == 0 or tensor.data_type == TensorProto.STRING:
+        raise ExportError(
+            f"the external weights {tensor.name!r} have a shape or type that no file holds",
+            "save the model again with its external data",
+        )
+    return (count * bits + 7) // 8
 
 
 def external_files(path: Path, model: ModelProto) -> dict[str, Path]:
@@ -59,7 +87,16 @@ def external_files(path: Path, model: ModelProto) -> dict[str, Path]:
                 f"{path.name} needs the external data file {info.location!r}, which is not there",
                 "copy it into the model's folder",
             )
-        if size < (info.offset or 0) + (info.length or 0):
+        offset, needed = info.offset or 0, _bytes_of(tensor)
+        length = info.length or needed  # 0, as ONNX Runtime reads it, is all that it takes
+        if offset < 0 or length != needed:
+            raise ExportError(
+                f"{path.name} has malformed external data: the weights of {tensor.name!r} take "
+                f"{needed:,} bytes, and {length:,} at byte {offset:,} of {info.location!r} are "
+                "named",
+                "save it again with its external data",
+            )
+        if size < offset + length:
             raise ExportError(
                 f"the external data file {info.location!r} of {path.name} ends before the "
                 f"weights of {tensor.name!r} do",

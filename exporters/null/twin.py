@@ -40,12 +40,13 @@ GRAPH, REFERENCE = "graph", "reference"
 def null_twin(
     store: Store, model: ExportedModel, points: Sequence[Point]
 ) -> tuple[ExportedModel, bool]:
-    """The twin with a reference for each of the points, and whether all of it was stored.
+    """The twin with a reference for each of the points that the model takes, and whether all of it
+    was stored.
 
     One graph for all points where every open size is one of an input's; else one for each.
     NotBenchmarkable for an output whose sizes only its computation tells, if it was not computed.
     """
-    sized = [_sized(model, point) for point in points or ({},)]
+    sized = [_sized(model, point) for point in points or ({},) if not model.at(point).unfit_at]
     is_open = all(one.follows for one in sized) and not model.fixed
     if is_open:
         never_read = frozenset().union(*(one.empty for one in sized))
@@ -91,6 +92,7 @@ def null_twin(
             for one, path in zip(sized, paths, strict=True)
         },
         rotation=model.rotation,
+        unfit=model.unfit,
     )
     return twin, all(step.stored for step in (*graphs, *made))
 

@@ -6,7 +6,7 @@ evaluate, describe.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,8 +27,10 @@ from exporters.source import Graph, Source, Subject
 from exporters.steps import done
 from exporters.types import (
     ExportedModel,
+    ExportError,
     FixedGraph,
     MissingPackage,
+    NotBenchmarkable,
     Precision,
     TensorSpec,
     axes_key,
@@ -55,14 +57,11 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     source = _source(request)
     subject = _sized(source.subject, sets)
     points = full_points(subject.called, request.points, subject.axes, subject.default)
-    parts = [
-        _part(request, store, source, subject, graph, points, sets)
-        for graph in source.graphs(store, points)
-    ]
+    parts, unfit = _parts(request, store, source, subject, points, sets)
     rotation = {}
     if request.rotate_inputs:
         rotation = rotation_of(store, subject, points, request.precision, sets, request.seed)
-    model = _described(request, subject, points, parts, sets)
+    model = _described(request, subject, parts, sets, unfit)
     store.settle()
     return replace(model, rotation=rotation), all(part.stored for part in parts)
 
@@ -84,6 +83,29 @@ class _Part:
         return cast_specs(self.references.resolved(self.graph.outputs), precision)
 
 
+def _parts(
+    request: ExportRequest,
+    store: Store,
+    source: Source,
+    subject: Subject,
+    points: tuple[Point, ...],
+    sets: Sequence[Path],
+) -> tuple[list[_Part], dict[str, str]]:
+    """What follows from each graph, and of points with a graph of their own why one has none."""
+    parts: list[_Part] = []
+    unfit: dict[str, ExportError] = {}
+    for graph in source.graphs(store, points):
+        try:
+            parts.append(_part(request, store, source, subject, graph, points, sets))
+        except ExportError as error:
+            if graph.point is None or isinstance(error, NotBenchmarkable):
+                raise
+            unfit[axes_key(graph.point)] = error
+    if not parts:
+        raise next(iter(unfit.values()))
+    return parts, {key: str(error) for key, error in unfit.items()}
+
+
 def _part(
     request: ExportRequest,
     store: Store,
@@ -98,10 +120,11 @@ def _part(
     if graph.point is not None:
         points = (graph.point,)
     own_inputs = sets[0] if sets else None
-    executed = _in_precision(request, store, subject, graph, subject.default or points[0])
     references = references_of(
         store, source, graph, points, precision, own_inputs, request.seed, request.checked
     )
+    usual = subject.default or references.points[0]
+    executed = _in_precision(request, store, subject, graph, usual)
     if request.states:
         types = {spec.name: spec.dtype for spec in (*graph.outputs, *subject.inputs)}
         for file in references.files.values():
@@ -167,9 +190,9 @@ def _in_precision(
 def _described(
     request: ExportRequest,
     subject: Subject,
-    points: Sequence[Point],
     parts: Sequence[_Part],
     sets: Sequence[Path],
+    unfit: Mapping[str, str],
 ) -> ExportedModel:
     first, precision = parts[0], request.precision
     graph, executed = first.graph, first.executed
@@ -187,7 +210,7 @@ def _described(
         precision=precision,
         inputs=cast_specs(subject.inputs, precision),
         outputs=first.outputs(precision),
-        axes=subject.default or points[0],
+        axes=subject.default or first.references.points[0],
         references={key: file for part in parts for key, file in part.references.files.items()},
         reference=first.references.by,
         states=subject.states,
@@ -215,6 +238,10 @@ def _described(
         depth=first.arithmetic.depth,
         custom_ops=request.custom_ops,
         written_inputs=graph.written_inputs,
+        unfit={
+            **{key: why for part in parts for key, why in part.references.unfit.items()},
+            **unfit,
+        },
         # A graph that was converted holds its weights itself.
         beside=tuple(map(str, graph.beside)) if executed.path == graph.path else (),
     )

@@ -52,7 +52,11 @@ class TensorRtRtx(TensorRtGpu):
             return Available(installed[0])
         here = self.availability()
         if isinstance(here, Unavailable) and not device:
-            return Unavailable(here.reason, f"name a GPU that is not here, as in {self.name}:sm89")
+            return Unavailable(
+                here.reason,
+                "to check for the GPU of another machine, give its compute capability: --runtimes "
+                f"{self.name}:sm89 is 8.9",
+            )
         return here
 
     def _check(self, request: Request) -> Checked:

@@ -168,7 +168,9 @@ class ProgressLine(QStatusBar):
         left_s = live.eta_s - (time.monotonic() - self._promised[1])
         if left_s <= 0:
             return "longer than expected"
-        at_least = live.exports_done < live.exports_total and not live.exports_done
+        plan = state.manifest.plan if (state := self._state) else {}
+        is_open = any(plan.get(name) for name in ("largest_batch", "slo", "tune", "precise"))
+        at_least = is_open or (live.exports_done < live.exports_total and not live.exports_done)
         return f"{duration(left_s)}{' or more' if at_least else ''}"
 
     def _phase(self, live: Live) -> str:

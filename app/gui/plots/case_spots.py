@@ -9,7 +9,7 @@ from app.gui.plots.read.spots import Spot
 from app.gui.plots.style import legend_text
 from app.results.figures import interval_columns, number
 from app.results.series import Series
-from app.results.text import interval, latency, rate_text
+from app.results.text import interval, latency, rate_interval, rate_text
 
 
 def figure_text(series: Series, column: str, name: str) -> str:
@@ -22,7 +22,7 @@ def figure_text(series: Series, column: str, name: str) -> str:
     told = f"{name} {rate_text(value) if is_rate else latency(value)}"
     if low is None or high is None:
         return told
-    within = f"{rate_text(low)} to {rate_text(high)}" if is_rate else interval(low, high)
+    within = rate_interval(low, high) if is_rate else interval(low, high)
     return f"{told}, 95 %: {within}"
 
 

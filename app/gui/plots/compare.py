@@ -23,8 +23,8 @@ from app.gui.plots.read.spots import ROW, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.results.compare import RunSide, compare_runs
 from app.results.measured import COMPARED
-from app.results.text import CLOCK_TEXT, significant
-from app.results.verdicts import Compared, Comparison, Sides
+from app.results.text import CLOCK_TEXT, ratio_interval, significant
+from app.results.verdicts import Compared, Comparison, Sides, interval_note
 from app.stats.verdict import APART
 
 _MOST_NOTES = 8
@@ -81,7 +81,10 @@ class CompareView(ScrolledView):
             f"{second.name} over {first.name}",
             f"{len(found.cases)} cases in both, all judged together; "
             f"a change within {100 * found.band:g}% is none, "
-            f"and measured apart one below {APART:.0%} decides nothing",
+            f"and measured apart one below {APART:.0%} decides nothing; "
+            + interval_note(
+                sides.verdict for case in found.cases for sides in case.percentiles.values()
+            ),
         )
         return ""
 
@@ -168,7 +171,8 @@ def _spot(row: int, case: Compared, sides: Sides | None, name: str) -> Spot:
     verdict, interval = sides.verdict, sides.verdict.interval
     ratio = f"ratio of {name} {significant(sides.ratio, 4)}"
     if interval is not None:
-        ratio += f", 95 %: {significant(interval.low, 4)} to {significant(interval.high, 4)}"
+        level = f"{100 * verdict.confidence:.4g} %"
+        ratio += f", {level}: {ratio_interval(interval.low, interval.high)}"
     lines = (ratio, f"{verdict.word}{f': {verdict.why}' if verdict.why else ''}")
     return Spot(math.log10(sides.ratio), row, _named(case), lines, (case.case_id,), reach=ROW)
 
@@ -276,7 +280,7 @@ class RatioLayer(Overlay):
                     self.x_px(math.log10(limit)) for limit in (interval.low, interval.high)
                 )
                 painter.drawLine(QPointF(low, middle), QPointF(high, middle))
-                limits = f"{significant(interval.low)} to {significant(interval.high)}"
+                limits = ratio_interval(interval.low, interval.high)
                 right = high
             painter.setBrush(_dot(found.verdict.word, self._theme))
             painter.drawEllipse(QPointF(self.x_px(math.log10(found.ratio)), middle), 4.0, 4.0)

@@ -16,7 +16,7 @@ from app.gui.plots.case_spots import figure_text
 from app.gui.plots.style import clocks_text, remark, series_styles
 from app.results.figures import batches, interval_columns, number, of_batch, ranked, variants
 from app.results.series import Series
-from app.results.text import CLOCK_TEXT, rate_text
+from app.results.text import CLOCK_TEXT, is_too_noisy, rate_text
 
 
 class DevicesView(BarView):
@@ -91,7 +91,7 @@ class DevicesView(BarView):
 
 def _interval(series: Series) -> tuple[float, float] | None:
     low, high = (number(series, name) for name in interval_columns("throughput_per_s"))
-    return (low, high) if low and high else None
+    return (low, high) if low and high and not is_too_noisy(low, high) else None
 
 
 def _device(name: str, device: object) -> str:

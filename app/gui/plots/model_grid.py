@@ -18,6 +18,7 @@ from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle
 from app.results.figures import interval_columns, number
 from app.results.series import Series
+from app.results.text import is_too_noisy
 
 _PANEL_HEIGHT, _LEAST_WIDTH = 210, 300
 
@@ -37,9 +38,12 @@ class Point:
 
 
 def interval_of(series: Series, column: str, unit: float) -> tuple[float, float] | None:
-    """log10 of the ends of a latency's or a rate's 95 % interval; None where it has none."""
+    """log10 of the ends of a latency's or a rate's 95 % interval; None where it has none
+    or is too noisy for one."""
     low, high = (number(series, name) for name in interval_columns(column))
-    return (math.log10(low * unit), math.log10(high * unit)) if low and high else None
+    if not low or not high or is_too_noisy(low, high):
+        return None
+    return math.log10(low * unit), math.log10(high * unit)
 
 
 class ModelGrid(ScrolledView):

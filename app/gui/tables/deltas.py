@@ -10,7 +10,7 @@ from app.gui.tables.columns import Column
 from app.results.baselined import Baseline, deltas
 from app.results.measured import COMPARED
 from app.results.series import Series
-from app.results.text import significant
+from app.results.text import ratio_interval, significant
 from app.results.verdicts import Sides
 
 _WIDTH = 210
@@ -32,9 +32,7 @@ class DeltaColumn(Column):
         if found is None:
             return ""
         interval = found.verdict.interval
-        limits = (
-            f" ({significant(interval.low)} to {significant(interval.high)})" if interval else ""
-        )
+        limits = f" ({ratio_interval(interval.low, interval.high)})" if interval else ""
         return f"{significant(found.ratio)}{limits} {found.verdict.word}"
 
 
@@ -53,7 +51,7 @@ def delta_columns(
                     f"over:{baseline.key}:{name}",
                     f"{told} / {baseline.name}",
                     f"The {told} over that of the baseline {baseline.name}, from {how}, with its "
-                    "95 % interval and its verdict.",
+                    "verdict and the interval that decided it, corrected for all comparisons.",
                     "count",
                     _WIDTH,
                     {key: of[name] for key, of in found.items() if name in of},

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.cases.chosen_columns import all_names, column
-from app.cases.column import Kind, Value
+from app.cases.column import Kind, Row, Value
 from app.cases.errors import ResultsError
 from app.cases.round import MEASURED, RECORD
 from app.results.exports.records import NAMES, PHASES, Recorded, recorded
-from app.results.measured import Measured
 from app.results.plain import storable
+from app.results.rows import row_names
 from app.results.run import Run
 
 if TYPE_CHECKING:
@@ -40,11 +40,22 @@ def pandas() -> ModuleType:
     return pd
 
 
-def rows_frame(measured: Sequence[Measured]) -> pd.DataFrame:
-    """One line for each case, with all columns and their own types, whether or not this run fills
-    them: `Int64`, `boolean` and `string` have room for what was not measured."""
-    pd, rows = pandas(), [one.row for one in measured]
-    kinds = {name: known.kind for name in all_names(rows) if (known := column(name))}
+def run_frame(run: Run, rows: Sequence[Row]) -> pd.DataFrame:
+    """One line for each case of a run, with the columns of its `results.csv`."""
+    return frame_of(rows, row_names(run.manifest.asked))
+
+
+def frame_of(rows: Sequence[Row], names: Sequence[str] = ()) -> pd.DataFrame:
+    """One line for each row, with all columns and their own types, whether or not these rows fill
+    them: `Int64`, `boolean` and `string` have room for what was not measured. `names` are columns
+    that are there even if no row has them.
+
+    Rows of a run folder and of its `results.csv` give the same frame: a text that is empty is
+    missing, since a file has no other form for it.
+    """
+    pd = pandas()
+    columns = dict.fromkeys((*all_names(rows), *names))
+    kinds = {name: known.kind if (known := column(name)) else "text" for name in columns}
     return pd.DataFrame(
         {
             name: pd.Series([_cell(row.get(name)) for row in rows], dtype=_TYPES[kind])
@@ -55,7 +66,7 @@ def rows_frame(measured: Sequence[Measured]) -> pd.DataFrame:
 
 def _cell(value: Value) -> Value:
     """A name may hold bytes that no dataframe takes."""
-    return storable(value) if isinstance(value, str) else value
+    return storable(value) or None if isinstance(value, str) else value
 
 
 def samples_frame(run: Run, case_id: str = "", warmup: bool = False) -> pd.DataFrame:

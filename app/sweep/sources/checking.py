@@ -93,6 +93,8 @@ class Checks:
         reply = self._models[case.model, case.precision]
         if reply.model is None:
             return self._ended(case, as_status(reply.status), reply.reason)
+        if unfit := reply.model.at(case.axes).unfit_at:
+            return self._ended(case, "export_failed", unfit)
         job = CheckJob(case, reply.model, str(engines.folder()))
         return CheckWork(job, self._time_limit_s, self.schedule.memory_limit_bytes)
 

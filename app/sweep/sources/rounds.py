@@ -26,6 +26,7 @@ from app.machine.available import (
 from app.machine.cores import listed, usable_cores
 from app.results.folder import samples_name
 from app.sweep.sources.batches import batches
+from app.sweep.sources.batches import points as points_of
 from app.sweep.sources.budget import Budget
 from app.sweep.sources.conditions import limits_under, neighbour_job, shapes_of, why_not
 from app.sweep.sources.site import Site, needed
@@ -130,6 +131,9 @@ def round_work(
         return settled(schedule, case, number, "unsupported", reason, tried)
     settings = settings_of(case, site.engines)
     model = reply.model.at({**case.axes, **next(iter(case.condition.points), {})})
+    unfit = [reply.model.at(axes).unfit_at for axes in points_of(case)]
+    if any(unfit):
+        return settled(schedule, case, number, "export_failed", next(filter(None, unfit)), tried)
     try:
         refuse_sessions(engine, model, model.axes, settings)
         sessions = sessions_of(options_on(engine, spec.device), case.options)

@@ -56,3 +56,34 @@ def test_what_can_not_be_asked_writes_nothing(work: Path) -> None:
     assert code == 2
     assert "'soon' is no goal: write it like p99" in log
     assert not (work / "run").exists()
+
+
+def test_a_budget_that_ends_a_search_leaves_a_plan_and_goes_on(work: Path) -> None:
+    """And a resume has a budget of its own."""
+    tune = (*TUNE, "--tune", "p50", "--rounds", "3")
+    code, out, log = run(*tune, "--budget", "3s", "--out", "run")
+    assert code == 1, "it has no answer"
+    assert "at least" in log.splitlines()[0] and "at most 3 s" in log.splitlines()[0]
+    had = recorded(work / "run")
+    assert "--resume the run" in out
+    (case,) = expand(load_plan(work / "run" / "tuned.toml"))
+    assert case.runtime == "fake"
+    assert run("--resume", "run", "--budget", "soon")[0] == 2
+    assert run("--resume", "run", "--rounds", "9")[0] == 2
+    code, out, log = run("--resume", "run", "--budget", "120s")
+    assert code == 0, log
+    assert "at most 2 min 00 s" in log.splitlines()[0]
+    assert recorded(work / "run") > had and "--resume" not in out
+
+
+def test_a_run_of_known_length_is_announced_with_it(work: Path) -> None:
+    rounds = ("--profile", "glance", "--rounds", "1", "--out", "run")
+    _, _, log = run("--headless", "--models", "add.onnx", *FAKE, *rounds)
+    assert "at least" not in log and "or more" not in log and "about" in log.splitlines()[0]
+    code, _, log = run("--resume", "run", "--budget", "1m")
+    assert code == 0, log
+
+
+def test_a_check_takes_no_budget_when_it_goes_on(work: Path) -> None:
+    run("--check", "--models", "add.onnx", *FAKE, "--out", "run")
+    assert run("--resume", "run", "--budget", "1m")[0] == 2

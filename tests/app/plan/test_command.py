@@ -53,13 +53,17 @@ PLANS = st.builds(
 )
 
 
-def test_what_is_compared_and_how_is_part_of_the_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("asked", "flags"),
+    [({"tolerance": 0.01}, "--tolerance 0.01"), ({"checked": False}, "--unchecked")],
+)
+def test_what_is_compared_and_how_is_part_of_the_command(
+    asked: dict[str, object], flags: str, tmp_path: Path
+) -> None:
     sweeps = [{"models": ["mlp"], "runtimes": ["fake"]}]
-    plan = parse_plan(
-        {"name": "sweep", "sweeps": sweeps, "checked": False, "tolerance": 0.01}, "test"
-    )
+    plan = parse_plan({"name": "sweep", "sweeps": sweeps, **asked}, "test")
     line = command_line(plan, tmp_path)
-    assert "--unchecked --tolerance 0.01" in line
+    assert flags in line
     assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == plan
 
 

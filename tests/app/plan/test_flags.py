@@ -31,10 +31,10 @@ def test_a_command_says_the_same_as_the_plan_in_its_words(tmp_path: Path) -> Non
     command = (
         "--models mlp,cnn_tiny --runtimes ort-cpu,fake --precision fp32,int8 --batch 1,8 "
         "--axis sequence=4,16 --threads 0,2 --option fake.latency_us=5,10 --option fake.fail=none "
-        "--scenario closed_loop,paced:20us --wait sleep --profile standard --rounds 7 --seed 3 "
+        "--scenario closed_loop,paced:20us --wait sleep --profile standard --seed 3 "
         "--time-limit 90 --memory-limit 8GiB --profile-ops --largest-batch --accuracy digits "
         "--weights w.safetensors --inputs x.npz --calibration c.npz --from-node a,b --to-node c "
-        "--custom-ops a.so,b.so --custom-ops c.so --unchecked --tolerance 1e-3"
+        "--custom-ops a.so,b.so --custom-ops c.so --unchecked"
     )
     sweep = {
         "models": ["mlp", "cnn_tiny"],
@@ -50,7 +50,6 @@ def test_a_command_says_the_same_as_the_plan_in_its_words(tmp_path: Path) -> Non
     plan = {
         "sweeps": [sweep],
         "profile": "standard",
-        "rounds": 7,
         "seed": 3,
         "time_limit_s": 90,
         "memory_limit": "8GiB",
@@ -64,9 +63,10 @@ def test_a_command_says_the_same_as_the_plan_in_its_words(tmp_path: Path) -> Non
         "to_nodes": ["c"],
         "custom_ops": ["a.so", "b.so", "c.so"],
         "checked": False,
-        "tolerance": 1e-3,
     }
     assert told(*command.split()) == parse_plan(plan, "test")
+    compared = told("--models", "mlp", "--rounds", "7", "--tolerance", "1e-3")
+    assert (compared.rounds, compared.tolerance) == (7, 1e-3)
 
 
 def test_what_is_not_said_is_left_to_the_plan() -> None:

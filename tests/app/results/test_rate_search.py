@@ -17,7 +17,7 @@ from app.console.rate_svg import SVG
 from app.console.rates import rate_tables, write_rates
 from app.plan.plan import Sweep
 from app.results.follow.reader import RunReader
-from app.results.rate_answer import sentence, subjects
+from app.results.rate_answer import rate, sentence, subjects
 from app.results.rate_curve import RATES
 from app.results.rate_search import Searched, rate_searches
 from app.results.rates_found import ANSWERS, rates_found, read_answers
@@ -220,3 +220,25 @@ def test_another_plan_has_no_search(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", "") as folder:
         assert rates_found(read_run(folder.path)) is None
         assert searched(folder) == []
+
+
+def test_a_search_that_is_not_over_says_what_it_knows(tmp_path: Path) -> None:
+    """In every state: the figure without load, then the ends of the bracket as they come."""
+    seen: set[object] = set()
+    for rounds in range(0, 40, 2):
+        with new_search(tmp_path / f"run{rounds}", SLO) as folder:
+            (found,) = play(folder, Script(), most_rounds=rounds)
+        if found.following is None or found.following in found.curve:
+            continue
+        said, ends = told(found), bracket(found.decided)
+        assert "--resume the run" in said
+        if not found.decided:
+            seen.add("unloaded")
+            assert ("1.00 ms" in said) == bool(found.unloaded.rounds)
+            continue
+        seen.add((ends.low_hz is not None, ends.high_hz is not None))
+        low = f"at least {rate(ends.low_hz or 0.0)}"
+        assert low in said
+        if ends.high_hz is not None:
+            assert f"breaks at {rate(ends.high_hz)}" in said
+    assert {"unloaded", (True, True)} <= seen

@@ -27,7 +27,7 @@ def test_a_latency_is_shown_in_the_unit_that_suits(microseconds: float | None, s
 
 def test_both_ends_of_an_interval_share_a_unit() -> None:
     assert text.interval(998.0, 1002.0) == "0.9980 to 1.002 ms"
-    assert text.interval(0.5, 2000.0) == "500 ns to 2.00 ms", "unless they are far apart"
+    assert text.latency_range(0.5, 2000.0) == "500 ns to 2.00 ms", "unless they are far apart"
     assert text.interval(None, 1.0) == "-"
 
 

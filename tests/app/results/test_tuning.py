@@ -62,6 +62,26 @@ def test_one_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
         assert play(folder) == 0, "a search that is over asks for nothing"
 
 
+def test_one_that_is_not_over_says_the_best_so_far(tmp_path: Path) -> None:
+    for rounds in range(0, 18, 3):
+        with new_tune(tmp_path / f"run{rounds}", "p50") as folder:
+            play(folder, most_rounds=rounds)
+            found = found_in(folder)
+            ((tuned, answer),) = found.searches
+            files = dict(files_of(read_run(folder.path), found))
+        assert not answer.over and tuned.following is not None
+        if tuned.lead_cost is None:
+            assert "leads so far" in answer.sentences[0]
+        else:
+            assert "best so far" in answer.sentences[0]
+            assert tuned.lead_cost == pytest.approx(latency_us(tuned.lead), rel=0.05)
+        if tuned.lead != tuned.space.base:
+            assert tuned.lead_gain == pytest.approx(200.0 / latency_us(tuned.lead), rel=0.05)
+        (tmp_path / TUNED).write_bytes(files[TUNED])
+        (case,) = expand(load_plan(tmp_path / TUNED))
+        assert case.options == tuned.space.base.options, "the default, until another is shown"
+
+
 def test_once_hurried_it_never_goes_back_to_choosing(tmp_path: Path) -> None:
     with new_tune(tmp_path / "run", "p50", rounds=3) as folder:
         play(folder, most_rounds=30)

@@ -11,8 +11,9 @@ from PySide6.QtGui import QColor
 
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.reading import Line, Place, Reading
-from app.gui.plots.read.told import range_text, rank_text, short_names
+from app.gui.plots.read.told import rank_text, short_names
 from app.results.parts import Part
+from app.results.text import interval as interval_text
 from app.results.text import time_text
 from app.stats.histogram import BINS_PER_DECADE
 from app.stats.quantiles import Interval
@@ -103,8 +104,9 @@ class PercentileReader:
     def _told(curve: DrawnCurve, called: str, place: Place) -> tuple[str, float]:
         for x, name, seconds, interval in curve.known:
             if abs(x - place.x) / place.pixel[0] <= _NEAR_PX / 2.0:
-                within = f" (95 %: {range_text(interval.low, interval.high)})" if interval else ""
-                told = f"{called}: {name} {time_text(seconds, 4)}{within}"
+                told = f"{called}: {name} {time_text(seconds, 4)}"
+                if interval:
+                    told += f" (95 %: {interval_text(interval.low * 1e6, interval.high * 1e6)})"
                 return told, math.log10(seconds)
         if place.x > curve.x[-1]:
             return f"{called}: not bounded by its samples", math.inf

@@ -11,9 +11,13 @@ import numpy as np
 import pytest
 
 from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.interference import Interference
 from app.cases.scenario import Scenario
 from app.results.folder import RESULTS, RunFolder
 from app.results.measured import Measured
+from app.results.noticing.disturbed import disturbance
+from app.results.noticing.facts import Fact
 from app.results.noticing.notice import Notice
 from app.results.noticing.noticed import MOST, noticed
 from app.results.reader import read_run
@@ -85,6 +89,41 @@ def test_two_levels_and_stalls_are_told_with_their_figures(path: Path) -> None:
         "timeline",
         (OV.case_id, torch.case_id),
     )
+
+
+@pytest.mark.parametrize(
+    ("recorded", "disturbed"),
+    [
+        ({}, False),
+        ({"involuntary_switches": 2}, False),
+        ({"steal_share": 0.001}, False),
+        ({"involuntary_switches": 400}, True),
+        ({"steal_share": 0.03}, True),
+    ],
+    ids=str,
+)
+def test_what_a_round_recorded_of_the_machine_is_not_the_models(
+    path: Path, recorded: dict[str, Any], disturbed: bool
+) -> None:
+    rng = np.random.default_rng(5)
+    plain = [25.0 * np.exp(0.05 * rng.standard_normal(4000)) for _ in range(4)]
+    stalled = [with_stalls(rng, one, 3_000.0, 10_000.0).tolist() for one in plain]
+    jumping = [TWO_LEVELS["1.36 times, even, 5 %"](rng, 4000).tolist() for _ in range(4)]
+    seen = {"interference": Interference(seconds=1.0, **recorded)}
+    found = by_kind(measured(path, (ORT, jumping, seen), (OV, stalled, seen)))
+    for kind in ("bimodal", "stalls"):
+        assert ("may be the machine" in found[kind].sentence) == disturbed
+
+
+def test_outliers_with_a_recorded_cause_are_the_machines(path: Path) -> None:
+    row: Row = {"outliers_by": "switch 12, steal 3, unseen 10", "case_id": "a"}
+    fact = Fact(ORT, row, 20.0, None)
+    assert "switch" in disturbance(fact)
+    assert not disturbance(replace(fact, row={"outliers_by": "switch 3, unseen 10"}))
+    assert not disturbance(replace(fact, row={"outliers_by": "unseen 10"}))
+    assert not disturbance(replace(fact, row={}))
+    often = replace(fact, row={"involuntary_switches_per_s": 20.0})
+    assert disturbance(often, per_s=10.0) and not disturbance(often, per_s=1000.0)
 
 
 def test_a_tail_is_told_of_a_closed_loop_alone(path: Path) -> None:

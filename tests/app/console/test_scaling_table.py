@@ -1,0 +1,51 @@
+"""Replicas whose throughput is not known: the reason in plain words, and only where asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.column import Row
+from app.console.scaling import scaling_tables
+from app.plan.plan import Plan, Sweep
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import Rows
+from tests.app.results.runs import manifest_of, record
+
+ALONE = Case("net.onnx", "ort-cpu")
+TWO = replace(ALONE, options={"sessions": 2})
+PLANS = {
+    "replicas": (Plan(sweeps=(Sweep(models=("net.onnx",), replicas=(2,)),)), True),
+    "offline": (Plan(sweeps=(Sweep(models=("net.onnx",), scenarios=("offline",)),)), True),
+    "options": (Plan(sweeps=(Sweep(models=("net.onnx",)),)), False),
+    "search": (Plan(tune="p50", sweeps=(Sweep(models=("net.onnx",)),)), False),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_why_there_is_no_efficiency_is_told_who_asked_for_one(name: str, tmp_path: Path) -> None:
+    plan, asked = PLANS[name]
+    with RunFolder.create(tmp_path / "run", manifest_of((ALONE, TWO), 1)) as folder:
+        record(folder, ALONE, 0, [100.0] * 30)
+        record(folder, TWO, 0, [100.0] * 30, concurrency=2)
+    rows = Rows().of(read_run(tmp_path / "run"))
+    assert "the model has no batch axis" in str(rows[1]["scaling_absent"])
+    told = printed((ALONE, TWO), rows, plan)
+    assert bool(told) == asked
+    if asked:
+        assert "the model has no batch axis" in told
+
+
+def printed(cases: Sequence[Case], rows: Sequence[Row], plan: Plan) -> str:
+    from rich.console import Console
+
+    out = StringIO()
+    for part in scaling_tables(cases, rows, plan):
+        Console(file=out, width=200).print(part)
+    return out.getvalue()

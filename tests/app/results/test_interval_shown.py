@@ -1,0 +1,87 @@
+"""Intervals as people read them: those that decided, and none that say nothing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from app.cases.verdict import BAND
+from app.console.said import verdict_text
+from app.results import text
+from app.results.fastest import Fastest
+from app.results.verdicts import interval_note
+from app.stats.verdict import Difference, Verdict, difference, judge, rounds_to_decide
+
+EDGE = math.log1p(BAND)
+
+
+def drawn(seed: int, count: int) -> list[Difference | None]:
+    """Pairs of rounds of many sizes of change and of noise."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        change, spread = rng.choice([0.0, 0.0, 0.03, 0.1, 0.4]), rng.choice([0.001, 0.01, 0.05])
+        first = np.exp(spread * rng.standard_normal(6))
+        second = (1.0 + change) * np.exp(spread * rng.standard_normal(6))
+        found.append(difference(first.tolist(), second.tolist(), in_turn=True))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_an_interval_says_what_its_verdict_says(seed: int) -> None:
+    for one in judge(drawn(seed, 1 + seed)):
+        assert one.interval is not None
+        low, high = math.log(one.interval.low), math.log(one.interval.high)
+        beyond = low > EDGE or high < -EDGE
+        within = low > -EDGE and high < EDGE
+        assert beyond == (one.word in ("slower", "faster")), one
+        assert within == (one.word == "same"), one
+
+
+def test_more_comparisons_widen_the_interval_that_is_shown() -> None:
+    found = Difference(math.log(1.10), 0.028, 9, in_turn=True)
+    (alone,) = judge([found])
+    wide = Difference(0.0, 1.0, 9, in_turn=True)
+    among = judge([found, *[wide] * 8])[0]
+    assert alone.word == "slower" and among.word == "undecided"
+    assert alone.interval is not None and among.interval is not None
+    assert among.interval.low < 1.0 + BAND < alone.interval.low
+    assert among.confidence == pytest.approx(1.0 - 0.05 / 9)
+    assert f"{100 * among.confidence:.4g} %" in interval_note([among])
+
+
+def test_what_an_undecided_comparison_would_find_is_more_than_what_it_saw() -> None:
+    for seed in range(40):
+        for one in judge(drawn(seed, 9)):
+            if one.why.startswith("would find"):
+                assert one.ratio is not None
+                least = float(one.why.rpartition(" ")[2].rstrip("%")) / 100
+                assert least >= abs(math.expm1(abs(math.log(one.ratio)))) - 0.006
+
+
+def contest(verdict: Verdict, needed: int | None) -> Fastest:
+    times = verdict.ratio or 1.0
+    return Fastest("m", "a", "b", times, verdict, False, 3, needed, simulated=False)
+
+
+@pytest.mark.parametrize("spread", [0.03, 0.2, 0.5, 2.0])
+def test_two_that_may_differ_by_more_than_the_band_are_not_called_alike(spread: float) -> None:
+    found = Difference(math.log(1.03), spread, 2, in_turn=True)
+    (verdict,) = judge([found])
+    told = verdict_text(contest(verdict, rounds_to_decide(found)), BAND)
+    assert verdict.word == "undecided" and "differ" not in told and "same" not in told
+    assert verdict.interval is not None
+    if verdict.interval.high > 10 * verdict.interval.low:
+        assert text.significant(verdict.interval.high, 4) not in told
+        assert "too noisy" in told
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3, 1e6])
+def test_an_interval_of_more_than_a_factor_of_ten_is_not_shown(unit: float) -> None:
+    assert text.interval(unit, 10.0 * unit) != text.TOO_NOISY
+    assert text.interval(unit, 10.1 * unit) == text.TOO_NOISY
+    assert text.rate_interval(unit, 10.1 * unit) == text.TOO_NOISY
+    assert text.ratio_interval(unit, 10.1 * unit) == text.TOO_NOISY
+    assert text.interval(0.0, unit) == text.TOO_NOISY
