@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
-from app.results.verdicts import TOO_SHORT, Comparison
+from app.results.verdicts import TOO_SHORT, Comparison, NotCompared
 
 OK, FAILED, SLOWER = 0, 1, 3
 DAMAGED, NOT_PLANNED, NOT_PAIRED = "damaged", "no_longer_planned", "no_partner"
@@ -25,6 +25,10 @@ class Reason:
     case: str
     why: str
     case_id: str = ""
+
+    @classmethod
+    def of(cls, one: NotCompared) -> Self:
+        return cls(one.reason, one.label, one.why, one.case_id)
 
     @property
     def sentence(self) -> str:
@@ -65,7 +69,7 @@ def _reasons(found: Comparison) -> Iterator[Reason]:
     for sentence in found.damaged:
         yield Reason(DAMAGED, "", sentence)
     for one in found.not_compared:
-        yield Reason(one.reason, one.label, one.why, one.case_id)
+        yield Reason.of(one)
     for case in found.cases:
         whys = [s.verdict.why for s in case.percentiles.values() if s.verdict.interval is None]
         if whys:

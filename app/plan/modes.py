@@ -100,7 +100,7 @@ def refuse_mixed(flags: argparse.Namespace) -> None:
         if mode.settler:
             raise PlanError(f"{flag} says what {mode.settler} has settled", "leave it out")
         owners = ", ".join(_owners(flag)) or "another command"
-        raise PlanError(f"{flag} is no option of {mode.flag}, but of {owners}", "leave it out")
+        raise PlanError(f"{flag} belongs to {owners}, not to {mode.flag}", "leave it out")
     if len(flags.paths) > mode.paths:
         _refuse_paths(mode, flags.paths)
 

@@ -25,6 +25,8 @@ from app.results.verdicts import (
 
 RUN_BY = ("runtime_version", "call_path")
 """Columns that say what a case was run by, beside the environment of the host."""
+_WITH_FIGURES = ("ok", "partial", "imported")
+"""Statuses of rows that can be compared with rows of the same status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Compari
 def _hindrance(pair: Pair, first: str) -> tuple[str, str]:
     """Why a pair can have no verdict: a code and a sentence, both empty if it can have one.
 
-    Partial rows are compared with partial rows alone.
+    Rows that are partial, or imported, are compared with their like alone.
     """
     if not _has_figures(pair.first):
         reason, why = ending_of(pair.first)
@@ -90,13 +92,14 @@ def _hindrance(pair: Pair, first: str) -> tuple[str, str]:
         return ending_of(pair.second)
     statuses = [str(side.row["status"]) for side in (pair.first, pair.second)]
     if statuses[0] != statuses[1]:
-        return "partial", f"{statuses[1]}, and {statuses[0]} in {first}"
+        reason = next(status for status in reversed(statuses) if status != "ok")
+        return reason, f"{statuses[1]}, and {statuses[0]} in {first}"
     return clocks_apart(pair)
 
 
 def _has_figures(side: Measured) -> bool:
-    partial = side.row["status"] == "partial" and side.row["valid"] is not False
-    return side.summary is not None and (side.is_well or partial)
+    known = side.row["status"] in _WITH_FIGURES and side.row["valid"] is not False
+    return known and side.summary is not None
 
 
 def _labels_of(before: Mapping[str, Measured], after: Mapping[str, Measured]) -> Mapping[str, str]:

@@ -116,7 +116,7 @@ def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
         (["--history", "absent"], "absent is no folder"),
         (["--history", "."], ". has no run folder that can be read"),
         (["--plot", "x.svg"], "--plot belongs to --history"),
-        (["--history", "runs", "--junit", "x.xml"], "--junit belongs to a comparison"),
+        (["--history", "runs", "--junit", "x.xml"], "--junit belongs to --compare"),
         (["--history", "runs", "--plot", "absent/x.svg"], "absent/x.svg can't be written"),
     ],
 )
