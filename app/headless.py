@@ -276,7 +276,7 @@ def _folder(
 ) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
     if manifest is not None:
-        comparing.refuse_useless(plan, manifest.cases)
+        comparing.refuse_useless(plan, manifest.cases, resumed=flags.resume is not None)
     if flags.resume is not None:
         if cluster is None:
             refuse_misplaced(plan)

@@ -14,7 +14,9 @@ from app.console import itself, verdicts
 from app.console.damage import damage
 from app.console.gate import code
 from app.console.verdicts import Wanted, wanted_of
+from app.machine.available import clock_of
 from app.machine.environment import describe_host
+from app.plan.baseline import baselines
 from app.plan.plan import Plan
 from app.results.baseline import against_baseline
 from app.results.compare import RunSide, compare_runs, side_of
@@ -60,9 +62,10 @@ class Comparing:
         against = against_baseline(plan, measured, where)
         return None if against is None else self._outcome(against)
 
-    def refuse_useless(self, plan: Plan, cases: Sequence[Case]) -> None:
+    def refuse_useless(self, plan: Plan, cases: Sequence[Case], resumed: bool = False) -> None:
         """PlanError for a comparison that would come to nothing, and for a gate that could never
-        find anything slower, before anything is measured."""
+        find anything slower, before anything is measured. A run that is resumed has rounds
+        already, which no budget bounds."""
         if self.stored is not None:
             self._refuse_unlike(self.stored, plan, cases)
         if not self.wanted.fail_on_slower:
@@ -76,12 +79,21 @@ class Comparing:
                 if not plan.largest_batch
                 else "leave out --fail-on or the search for the largest batch",
             )
-        if plan.budget_s is not None and not plan.cluster and not plan.is_search:
+        pairs = baselines(plan.baseline, cases) if plan.baseline else {}
+        clocks = {case.case_id: clock_of(case.runtime) for case in cases}
+        if pairs and all(clocks[case_id] != clocks[one.case_id] for case_id, one in pairs.items()):
+            raise PlanError(
+                f"--fail-on slower: no case has the clock of its baseline {plan.baseline!r}, and "
+                "clocks are not mixed",
+                "give a runtime of the same clock",
+            )
+        budget_s = None if resumed else plan.budget_s
+        if budget_s is not None and not plan.cluster and not plan.is_search:
             least_s = plan.lengths.limits.min_s * (LEAST_ROUNDS * len(cases) - 1)
-            if plan.budget_s < least_s:
+            if budget_s < least_s:
                 raise PlanError(
                     f"--fail-on slower: a verdict needs {LEAST_ROUNDS} rounds of each case, which "
-                    f"take more than the budget of {duration(plan.budget_s)}",
+                    f"take more than the budget of {duration(budget_s)}",
                     f"give --budget {duration(math.ceil(least_s))} or more, or fewer cases",
                 )
 

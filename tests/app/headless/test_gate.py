@@ -169,6 +169,7 @@ def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
         ("--plan", "short.toml"),
         ("--rounds", "8", "--budget", "1s"),
         ("--rounds", "3", "--largest-batch"),
+        ("--rounds", "3", "--runtimes", "fake,fpga:v80", "--baseline", "fake"),
     ],
 )
 def test_a_gate_that_could_find_nothing_is_refused_before_anything_is_measured(
@@ -178,7 +179,7 @@ def test_a_gate_that_could_find_nothing_is_refused_before_anything_is_measured(
         'profile = "glance"\n[[sweeps]]\nmodels = ["add.onnx"]\nruntimes = ["fake"]\n'
     )
     models = () if "--plan" in arguments else ("--models", "add.onnx")
-    option = ("--option", "fake.latency_us=200,400")
+    option: tuple[str, ...] = ("--option", "fake.latency_us=200,400")
     against = ("--baseline", FASTER)
     if "--largest-batch" in arguments:
         against = ("--baseline-run", str(runs / "whole"))
