@@ -12,7 +12,8 @@ from app.results.verdicts import OTHER_CLOCK, NotCompared
 from app.results.verify import read_whole
 from app.stats.changes import LEAST_RUNS
 
-DAMAGED, OTHER_HOST, TOO_FEW_RUNS = "damaged", "other_host", "too_few_runs"
+DAMAGED, NOT_PLANNED = "damaged", "no_longer_planned"
+OTHER_HOST, TOO_FEW_RUNS = "other_host", "too_few_runs"
 """Reasons, beside the statuses of rows and `OTHER_CLOCK`."""
 
 
@@ -23,6 +24,7 @@ def not_judged(found: History) -> tuple[NotCompared, ...]:
     return (
         *_damaged(found, newest),
         *_broken(found, newest),
+        *_no_longer_planned(found, newest),
         *_without_series(found, newest),
     )
 
@@ -60,6 +62,20 @@ def _broken(found: History, newest: PastRun) -> Iterator[NotCompared]:
             before = ", ".join(sorted(clocks[case_id]))
             why = f"the clock was {before}, and is {clock} in {newest.path}"
             yield NotCompared(case_id, labels[case_id], OTHER_CLOCK, why)
+
+
+def _no_longer_planned(found: History, newest: PastRun) -> Iterator[NotCompared]:
+    """What the run before it measured and it has no case of, if they have others in common: the
+    one before of the same plan's name."""
+    here = {identity_of(case) for case, _ in newest.cases}
+    labels = {trend.case_id: trend.label for trend in found.trends}
+    for before in reversed([run for run in found.runs[:-1] if run.name == newest.name]):
+        well = [identity_of(case) for case, row in before.cases if is_well(row)]
+        if here.intersection(well):
+            why = f"in {before.path}, and not in {newest.path}"
+            gone = [one for one in dict.fromkeys(well) if one not in here and one in labels]
+            yield from (NotCompared(one, labels[one], NOT_PLANNED, why) for one in gone)
+            return
 
 
 def _without_series(found: History, newest: PastRun) -> Iterator[NotCompared]:

@@ -29,8 +29,8 @@ from app.results.table import read_rows
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """One run: where it lies, when it began, on which hosts, and its cases with their rows.
-    `merged` are the ids of the runs that it is of."""
+    """One run: where it lies, when it began, on which hosts, and its cases with their rows. `name`
+    is its plan's; `merged` are the ids of the runs that it is of."""
 
     path: Path
     run_id: str
@@ -38,6 +38,7 @@ class PastRun:
     environments: Mapping[str, Mapping[str, Any]]
     cases: tuple[tuple[Case, Row], ...]
     merged: tuple[str, ...] = ()
+    name: str = ""
 
     def environment_of(self, host: str) -> Mapping[str, Any]:
         """What this host was; {} of one that nobody tells of."""
@@ -132,6 +133,7 @@ def _read(path: Path) -> PastRun:
         environments(manifest, read_environments(path), rows.values()),
         tuple((case, rows[case.case_id]) for case in manifest.cases),
         tuple(part.run_id for part in manifest.merged),
+        manifest.name,
     )
 
 

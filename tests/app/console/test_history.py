@@ -213,6 +213,22 @@ def test_a_case_that_is_not_ok_any_more_does_not_pass(
     assert gated(capsys, tmp_path / "runs") == (0, [])
 
 
+def test_a_case_that_the_newest_run_does_not_plan_any_more_does_not_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    nights_at(runs, [1.0] * 12)
+    manifest = replace(manifest_of((OTHER,)), created_at_utc="2026-04-01T02:00:00.000+00:00")
+    for name in ("newest", "next"):
+        with RunFolder.create(runs / name, replace(manifest, run_id=name)) as folder:
+            folder.begin({**ENVIRONMENT, "cpu": "a processor"})
+            for number in range(2):
+                record(folder, OTHER, number, [200.0] * 400)
+        expected = (1, [("no_longer_planned", CASE.case_id)]) if name == "newest" else (0, [])
+        assert gated(capsys, runs) == expected, "only the run before is what it is held against"
+        manifest = replace(manifest, created_at_utc="2026-04-02T02:00:00.000+00:00")
+
+
 def test_too_few_runs_and_another_machine_do_not_pass(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
