@@ -92,6 +92,9 @@ def refuse_mixed(flags: argparse.Namespace) -> None:
             raise PlanError(
                 f"{first.flag} and {second.flag} are two commands", "give them one after the other"
             )
+    for mode in asked:
+        if getattr(flags, mode.key) == "":
+            raise PlanError(f"{mode.flag} has an empty value", "name a folder, or what it takes")
     stored = not asked and flags.export is not None and flags.paths
     mode = asked[0] if asked else _EXPORT if stored else _WINDOW
     if mode.key == "doctor" and flags.cluster:

@@ -87,6 +87,9 @@ def test_two_modes_are_refused_unless_they_are_one_command(first: Mode, second: 
         "--models mlp --fail-on slower",
         "--models mlp --out run",
         "--export csv",
+        "--verify ''",
+        "--history ''",
+        "--resume ''",
     ],
 )
 def test_what_a_mode_does_not_read_is_refused(command: str) -> None:
