@@ -21,6 +21,7 @@ from app.console.error_file import write_error_file
 from app.console.exporting import export, formats_of
 from app.console.extras import extra_tables
 from app.console.gap_svg import gaps_svg
+from app.console.gate import SLOWER
 from app.console.hosts_together import write_together
 from app.console.ladder import ladder_code, ladder_tables, write_ladder
 from app.console.lasting import Lasting
@@ -49,7 +50,7 @@ from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
 from app.results.hosts_together import HostsTogether, hosts_together
 from app.results.int8_peak import with_peak
-from app.results.labels import case_label
+from app.results.labels import case_label, model_labels
 from app.results.manifest import Manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
@@ -92,7 +93,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     comparing = comparing_of(flags, plan)
     if flags.plot is not None:
         refuse_without_gaps(plan)
-    with cluster_of(plan) as cluster, _folder(flags, plan, manifest, cluster) as folder:
+    with cluster_of(plan) as cluster, _folder(flags, plan, manifest, cluster, comparing) as folder:
         return measure(
             folder,
             make_run=partial(SweepRun, cluster=cluster),
@@ -123,9 +124,10 @@ def measure(
     """Measure what the folder lacks, show it, and report; the folder's end state is written."""
     shown, log = Lasting(out or sys.stdout), Lasting(log or sys.stderr)
     with make_run(folder, describe_host()) as run, Steering(run) as steering:
+        models = model_labels(case.model for case in run.run.cases)
         for line in run.voided:
             what = f"its samples are damaged ({line.reason})"
-            label = case_label(run.cases[line.case_id])
+            label = case_label(run.cases[line.case_id], models)
             told = printable(f"{label} {round_name(line.round)} is measured again: {what}")
             log.write(f"{told}\n")
         for said in run.said:
@@ -151,8 +153,8 @@ def measure(
         if tunes is not None and not run.stopped and not strict:
             code = ladder_code(tunes)
         compared = (comparing or Comparing()).of(run.run, measured)
-        if compared is not None:
-            code = code or compared.code
+        if compared is not None and code != INTERRUPTED:
+            code = SLOWER if compared.code == SLOWER else code or compared.code
         try:
             run.close(code, rows)
             rates = rates_found(run.run)
@@ -281,9 +283,15 @@ def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
 
 
 def _folder(
-    flags: argparse.Namespace, plan: Plan, manifest: Manifest | None, cluster: Cluster | None
+    flags: argparse.Namespace,
+    plan: Plan,
+    manifest: Manifest | None,
+    cluster: Cluster | None,
+    comparing: Comparing,
 ) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
+    if manifest is not None:
+        comparing.refuse_useless(plan, manifest.cases, resumed=flags.resume is not None)
     if flags.resume is not None:
         if cluster is None:
             refuse_misplaced(plan)
@@ -291,7 +299,9 @@ def _folder(
         engines.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume), manifest)
     out = Path(flags.out) if flags.out else None
-    return repeat(Path(flags.plan), out) if _is_repeated(flags) else begin(plan, out, cluster)
+    if _is_repeated(flags):
+        return repeat(Path(flags.plan), out)
+    return begin(plan, out, cluster, comparing.refuse_useless)
 
 
 def _is_repeated(flags: argparse.Namespace) -> bool:

@@ -1,8 +1,9 @@
 """`graphlap --compare A B`: two run folders as a table or Markdown, and what a job fails by.
 
 The exit code is 3 where something is slower and the caller asked to fail on that, 1 where a
-case that the first run measured was not measured by the second, or something damaged of either is
-left out.
+case that the first run measured was not measured by the second, something damaged of either is
+left out, or the caller asked to fail on what is slower and not every case of the first run was
+judged.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from pathlib import Path
 from app.cases.errors import PlanError
 from app.cases.imported import is_imported
 from app.console.damage import damage
-from app.console.verdicts import Wanted, as_markdown, as_text, code, files, write
+from app.console.gate import code
+from app.console.verdicts import Wanted, as_markdown, as_text, files, write
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.verify import read_whole
 
@@ -23,14 +25,15 @@ def compare(first: str, second: str, *, band: float, wanted: Wanted) -> tuple[st
     whole = [read_whole(Path(path)) for path in (first, second)]
     one, other = (side_of(each.run) for each in whole)
     found = replace(compare_runs(one, other, band), damaged=damage(whole))
-    if not found.cases and not found.lost:
+    if not found.cases and not any(each.lost for each in found.not_compared):
         _refuse_imported(one, other)
+    if not found.cases and not found.not_compared and not found.damaged:
         raise PlanError(
             f"{first} and {second} have no case in common",
             "compare runs of the same models, runtimes and settings",
         )
     write(files(found, wanted))
-    lines = as_markdown(found) if wanted.markdown else as_text(found)
+    lines = (as_markdown if wanted.markdown else as_text)(found, wanted.fail_on_slower)
     return "\n".join(lines) + "\n", code(found, wanted.fail_on_slower)
 
 

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.console import itself, verdicts
+from app.console.damage import damage
+from app.console.gate import code
 from app.console.verdicts import Wanted, wanted_of
+from app.machine.available import clock_of
+from app.machine.environment import describe_host
+from app.plan.baseline import baselines
 from app.plan.plan import Plan
 from app.results.baseline import against_baseline
 from app.results.compare import RunSide, compare_runs, side_of
+from app.results.hosts import are_placed, the_same
 from app.results.itself import ComparedWithItself, with_itself
 from app.results.measured import Measured
-from app.results.reader import read_run
 from app.results.run import Run
+from app.results.text import duration
 from app.results.verdicts import Comparison
+from app.results.verify import read_whole
 from app.stats.between import LEAST_ROUNDS
 
 
@@ -34,10 +43,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Comparing:
-    """`stored` is the run to compare with; without one it is the plan's own baseline, if any."""
+    """`stored` is the run to compare with; without one it is the plan's own baseline, if any.
+    `damaged` has a sentence for each thing in the stored run that could not be read."""
 
     wanted: Wanted = field(default_factory=Wanted)
     stored: RunSide | None = None
+    damaged: tuple[str, ...] = ()
 
     def of(self, run: Run, measured: Sequence[Measured]) -> Outcome | None:
         """What is to be told of a run that has ended; None where nothing was to be compared."""
@@ -46,18 +57,81 @@ class Comparing:
             return self._with_itself(with_itself(run, measured), run.path)
         if self.stored is not None:
             side = side_of(run, measured)
-            return self._outcome(compare_runs(self.stored, side, plan.band))
-        found = against_baseline(plan, measured, where)
-        return None if found is None else self._outcome(found)
+            found = compare_runs(self.stored, side, plan.band)
+            return self._outcome(replace(found, damaged=self.damaged))
+        against = against_baseline(plan, measured, where)
+        return None if against is None else self._outcome(against)
+
+    def refuse_useless(self, plan: Plan, cases: Sequence[Case], resumed: bool = False) -> None:
+        """PlanError for a comparison that would come to nothing, and for a gate that could never
+        find anything slower, before anything is measured. A run that is resumed has rounds
+        already, which no budget bounds."""
+        if self.stored is not None:
+            self._refuse_unlike(self.stored, plan, cases)
+        if not self.wanted.fail_on_slower:
+            return
+        rounds = 1 if plan.largest_batch else plan.lengths.rounds
+        if rounds < LEAST_ROUNDS:
+            raise PlanError(
+                f"--fail-on slower: a verdict needs {LEAST_ROUNDS} rounds of each case, and the "
+                f"plan has {rounds}",
+                f"give --rounds {LEAST_ROUNDS} or more"
+                if not plan.largest_batch
+                else "leave out --fail-on or the search for the largest batch",
+            )
+        pairs = baselines(plan.baseline, cases) if plan.baseline else {}
+        clocks = {case.case_id: clock_of(case.runtime) for case in cases}
+        if pairs and all(clocks[case_id] != clocks[one.case_id] for case_id, one in pairs.items()):
+            raise PlanError(
+                f"--fail-on slower: no case has the clock of its baseline {plan.baseline!r}, and "
+                "clocks are not mixed",
+                "give a runtime of the same clock",
+            )
+        budget_s = None if resumed else plan.budget_s
+        if budget_s is not None and not plan.cluster and not plan.is_search:
+            least_s = plan.lengths.limits.min_s * (LEAST_ROUNDS * len(cases) - 1)
+            if budget_s < least_s:
+                raise PlanError(
+                    f"--fail-on slower: a verdict needs {LEAST_ROUNDS} rounds of each case, which "
+                    f"take more than the budget of {duration(budget_s)}",
+                    f"give --budget {duration(math.ceil(least_s))} or more, or fewer cases",
+                )
+
+    def _refuse_unlike(self, stored: RunSide, plan: Plan, cases: Sequence[Case]) -> None:
+        """For a stored run that has no case of this plan, no percentile of it, or, for a gate, too
+        few rounds. What a search will try is not known yet, nor which host a case will be on."""
+        if not set(stored.percentiles) & set(plan.percentiles):
+            raise PlanError(
+                f"{stored.name} has none of the percentiles of this plan",
+                "give the same --percentiles, or none",
+            )
+        placed = are_placed(one.case for one in stored.cases)
+        if plan.is_search or (placed and plan.cluster and not plan.per_host):
+            return
+        host = describe_host()["host"]
+        same = the_same([(case, case.host or host) for case in cases])
+        common = [one for one in stored.cases if same(one.case, one.row.get("host"))]
+        if not common:
+            raise PlanError(
+                f"{stored.name} and this plan have no case in common",
+                "name a run of the same models, runtimes and settings",
+            )
+        if self.wanted.fail_on_slower and all(len(o.rounds) < LEAST_ROUNDS for o in common):
+            raise PlanError(
+                f"--fail-on slower: a verdict needs {LEAST_ROUNDS} rounds of each case, and "
+                f"{stored.name} has fewer of every case of this plan",
+                "name a run with more rounds",
+            )
 
     def _outcome(self, found: Comparison) -> Outcome:
         design = ", round by round" if found.in_turn else ""
+        gated = self.wanted.fail_on_slower
         return Outcome(
             f"against {found.first}{design}",
-            tuple(verdicts.as_lines(found)),
+            tuple(verdicts.as_lines(found, gated)),
             verdicts.files(found, self.wanted),
-            verdicts.code(found, self.wanted.fail_on_slower),
-            "\n".join(verdicts.as_markdown(found)) + "\n" if self.wanted.markdown else "",
+            code(found, gated),
+            "\n".join(verdicts.as_markdown(found, gated)) + "\n" if self.wanted.markdown else "",
         )
 
     def _with_itself(self, found: ComparedWithItself, folder: Path) -> Outcome:
@@ -88,7 +162,10 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
             "so few rounds a side decide nothing, and --aa would tell nothing",
             f"give --rounds {LEAST_ROUNDS} or more",
         )
-    stored = None if flags.baseline_run is None else side_of(read_run(Path(flags.baseline_run)))
-    if stored is not None and not any(one.summary for one in stored.cases):
+    if flags.baseline_run is None:
+        return Comparing(wanted_of(flags))
+    whole = read_whole(Path(flags.baseline_run))
+    stored = side_of(whole.run)
+    if not any(one.summary for one in stored.cases):
         raise PlanError(f"nothing was measured in {stored.name}", "name a run that has rows")
-    return Comparing(wanted_of(flags), stored)
+    return Comparing(wanted_of(flags), stored, damage([whole]))

@@ -1,7 +1,7 @@
 """`graphlap --history DIR`: many runs as a table for a terminal, with what changed and when.
 
-The exit code is 3 where the last change of some case is a slowdown and the caller asked to fail
-on that.
+Where the caller asked to fail on what is slower, the exit code is 3 if the last change of some case
+is a slowdown, else 1 if the newest run could not be judged.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from typing import TYPE_CHECKING
 
 from app.cases.latency_columns import INTERVALS
 from app.cases.verdict import BAND
+from app.console.gate import FAILED, OK, SLOWER, Reason, as_lines
+from app.console.gate import as_json as gate_json
 from app.console.history_files import as_csv, as_json
 from app.console.history_svg import as_svg
 from app.console.output_files import write_output
 from app.results import text
 from app.results.history import Change, History, Trend, read_history
+from app.results.newest import not_judged
 from app.results.plain import printable
 from app.stats.changes import FALSE_ALARMS, LEAST_RUNS
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
 
-OK, SLOWER = 0, 3
 _HEADINGS = ("case", "", "runs", "typical", "change", "since (UTC)")
 _FIGURES = ("runs", "typical", "change")
 _GAP = 2
@@ -43,15 +45,22 @@ def history(
 ) -> tuple[str, int]:
     """What to print and the exit code; ResultsError for a folder without runs."""
     found = read_history(Path(folder), BAND if band is None else band, any_host)
-    for path, content in ((json_path, as_json), (csv_path, as_csv), (plot_path, as_svg)):
+    why = [Reason.of(one) for one in not_judged(found)] if fail_on_slower else []
+    code = OK
+    if fail_on_slower:
+        code = SLOWER if found.called("slower") else FAILED if why else OK
+    gate = gate_json(code, why) if fail_on_slower else None
+    for path, content in ((csv_path, as_csv), (plot_path, as_svg)):
         if path:
             write_output(Path(path), content(found))
-    code = SLOWER if fail_on_slower and found.called("slower") else OK
-    return as_text(found, width), code
+    if json_path:
+        write_output(Path(json_path), as_json(found, gate))
+    return as_text(found, width, why), code
 
 
-def as_text(found: History, width: int) -> str:
-    """Those that changed last before the others, then each change, then what to know of it."""
+def as_text(found: History, width: int, why: Sequence[Reason] = ()) -> str:
+    """Those that changed last before the others, then each change, then what to know of it, and
+    why a gate can't pass."""
     from rich.console import Console
     from rich.table import Table
 
@@ -64,7 +73,7 @@ def as_text(found: History, width: int) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
     console.print(table)
-    for line in (*_changes(found), *_remarks(found)):
+    for line in (*_changes(found), *_remarks(found), *map(printable, as_lines(why))):
         console.print(line, soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
@@ -126,8 +135,8 @@ def _remarks(found: History) -> Iterator[str]:
     short = sum(len(trend.points) < LEAST_RUNS for trend in found.trends)
     if short:
         yield f"too few to tell a change: fewer than {LEAST_RUNS} runs in {short} series"
-    for why in found.passed_over:
-        yield printable(f"passed over: {why}")
+    for one in found.passed_over:
+        yield printable(f"passed over: {one.why}")
 
 
 def _moved(change: Change) -> str:

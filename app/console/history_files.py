@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from app.cases.column import Row
@@ -33,9 +34,9 @@ def as_csv(found: History) -> bytes:
     return to_csv([row for trend in found.trends for row in _rows(trend)], COLUMNS)
 
 
-def as_json(found: History) -> bytes:
-    """Stable keys: what is added later is a new key."""
-    told = {
+def as_json(found: History, gate: Mapping[str, Any] | None = None) -> bytes:
+    """Stable keys: what is added later is a new key, as `gate` is where a job fails by it."""
+    told: dict[str, Any] = {
         "format": "graphlap-history",
         "version": 1,
         "folder": found.folder,
@@ -46,8 +47,10 @@ def as_json(found: History) -> bytes:
             for run in found.runs
         ],
         "series": [_series(trend) for trend in found.trends],
-        "passed_over": list(found.passed_over),
+        "passed_over": [one.why for one in found.passed_over],
     }
+    if gate is not None:
+        told["gate"] = gate
     return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
 
 

@@ -10,7 +10,7 @@ from app.cases.operators import Operator, OperatorTimes
 from app.console.tables import APART, simple_table
 from app.results import text
 from app.results.beside import Beside, side_by_side
-from app.results.labels import case_label
+from app.results.labels import case_label, model_labels
 from app.results.lines import Operators
 from app.results.operators import read_operators
 from app.results.plain import printable
@@ -33,6 +33,7 @@ def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Rende
 
     if not run.operators:
         return
+    models = model_labels(case.model for case in run.cases)
     p50s_us = {str(row["case_id"]): row["latency_p50_us"] for row in rows}
     hows: dict[str, None] = {}
     missing: dict[str, list[str]] = {}
@@ -45,7 +46,7 @@ def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Rende
             continue
         times = read_operators(run.path, line)
         plain_us = number_of(p50s_us.get(case.case_id))
-        yield _table(f"operators of {case_label(case)}", times, line, plain_us, width)
+        yield _table(f"operators of {case_label(case, models)}", times, line, plain_us, width)
         if times.peak is not None:
             hows[times.peak.how] = None
     for beside in side_by_side(run):

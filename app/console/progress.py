@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from app.results import text
-from app.results.labels import case_label
+from app.results.labels import ModelNames, case_label, model_labels
 from app.results.live import Live
 from app.results.needed import still_needed
 from app.results.plain import printable
@@ -43,6 +42,7 @@ class PlainLog:
 
     def __init__(self, run: SweepRun, stream: TextIO) -> None:
         self._run = run
+        self._models = _models_of(run)
         self._stream = stream
         live, checks = run.live, run.folder.manifest.asked.check
         self._say(
@@ -56,9 +56,9 @@ class PlainLog:
         for event in events:
             match event:
                 case Ended(work):
-                    self._say(f"{self._place(work)}{work.text()}{self._look(work)}")
+                    self._say(f"{self._place(work)}{work.text(self._models)}{self._look(work)}")
                 case Dropped(work):
-                    self._say(work.text())
+                    self._say(work.text(self._models))
                 case Paused():
                     self._say("paused")
 
@@ -95,6 +95,7 @@ class LiveDisplay:
         from rich.live import Live as Redrawn
 
         self._run = run
+        self._models = _models_of(run)
         self._drawn = 0.0
         # Refreshed by hand: a refreshing thread would wake beside the measurement for nothing.
         self._live = Redrawn(console=Console(file=stream), auto_refresh=False, transient=True)
@@ -103,7 +104,7 @@ class LiveDisplay:
     def show(self, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, Ended) and event.work.failed:
-                told = printable(event.work.text())
+                told = printable(event.work.text(self._models))
                 self._live.console.print(told, markup=False, emoji=False, highlight=False)
         if events or time.monotonic() - self._drawn >= 1.0:
             self._draw()
@@ -125,13 +126,13 @@ class LiveDisplay:
 
         live = self._run.live
         if live.state in ("starting", "exporting"):
-            names = printable(", ".join(Path(model).name for model in live.exporting))
+            names = printable(", ".join(self._models.get(m, m) for m in live.exporting))
             what = f"exporting {names}" if names else "starting"
             figures = f"{live.exports_done}/{live.exports_total} exported"
         else:
             case = self._run.cases.get(live.case_id)
             doing = "checking" if live.phase == "check" else live.state
-            what = f"{doing} {case_label(case) if case else ''}"
+            what = f"{doing} {case_label(case, self._models) if case else ''}"
             figures = _figures(live) + self._lacking(live)
         total = (
             f" {live.rounds_done} of {_pieces(self._run)}, "
@@ -161,6 +162,10 @@ def _figures(live: Live) -> str:
         f"{round_name(live.round or 0)}, {live.phase}, {text.count(live.iterations)} runs, "
         f"p50 {text.latency(live.p50_us)}, p99 {text.latency(live.p99_us)}"
     )
+
+
+def _models_of(run: SweepRun) -> ModelNames:
+    return model_labels(case.model for case in run.run.cases)
 
 
 def _pieces(run: SweepRun) -> str:

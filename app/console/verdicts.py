@@ -1,4 +1,4 @@
-"""A comparison as a table, Markdown, JSON or JUnit XML, and the exit code that follows from it."""
+"""A comparison as lines, a table, Markdown or JSON, and the files that a job asked for."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from app.cases.percentiles import shown
+from app.console import gate
 from app.console.escaped import escaped
+from app.console.junit import as_junit
 from app.console.output_files import write_output
+from app.console.sides import sides_text
 from app.results import text
-from app.results.plain import printable
-from app.results.verdicts import Compared, Comparison, Sides, interval_note
+from app.results.verdicts import Compared, Comparison, NotCompared, Sides, interval_note
 
-OK, NOT_MEASURED, SLOWER = 0, 1, 3
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
 _WORDS = ("faster", "slower", "same", "undecided")
 
@@ -41,9 +41,9 @@ def files(found: Comparison, wanted: Wanted) -> dict[str, str]:
     """The files that are wanted, by their paths."""
     told = {}
     if wanted.json_path:
-        told[wanted.json_path] = json_text(as_json(found))
+        told[wanted.json_path] = json_text(as_json(found, wanted.fail_on_slower))
     if wanted.junit_path:
-        told[wanted.junit_path] = as_junit(found)
+        told[wanted.junit_path] = as_junit(found, wanted.fail_on_slower)
     return told
 
 
@@ -58,27 +58,15 @@ def write(files: Mapping[str, str]) -> None:
         write_output(Path(path), content.encode(errors="backslashreplace"))
 
 
-def code(found: Comparison, fail_on_slower: bool) -> int:
-    """The exit code; what was not measured, or is damaged, weighs more than what is slower, and
-    nothing in common is nothing measured.
-
-    What a run could not compare with its own baseline, its rows tell.
-    """
-    nothing = not found.cases and not found.lost
-    if (found.lost and not found.in_turn) or nothing or found.damaged:
-        return NOT_MEASURED
-    return SLOWER if fail_on_slower and found.called("slower") else OK
-
-
-def as_lines(found: Comparison) -> Iterator[str]:
+def as_lines(found: Comparison, fail_on_slower: bool = False) -> Iterator[str]:
     """A line for each case, for the end of a run, and what a reader has to know."""
     for case in found.cases:
-        told = "; ".join(f"{name} {_told(sides)}" for name, sides in case.percentiles.items())
+        told = "; ".join(f"{name} {sides_text(s)}" for name, s in case.percentiles.items())
         yield f"{case.label}: {told}"
-    yield from _remarks(found)
+    yield from _remarks(found, fail_on_slower)
 
 
-def as_text(found: Comparison) -> Iterator[str]:
+def as_text(found: Comparison, fail_on_slower: bool = False) -> Iterator[str]:
     """A table for a terminal, and under it what a reader has to know."""
     lines = [_headings(found), *_cells(found)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -86,10 +74,10 @@ def as_text(found: Comparison) -> Iterator[str]:
         padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         yield "  ".join(padded).rstrip()
     yield ""
-    yield from _remarks(found)
+    yield from _remarks(found, fail_on_slower)
 
 
-def as_markdown(found: Comparison) -> Iterator[str]:
+def as_markdown(found: Comparison, fail_on_slower: bool = False) -> Iterator[str]:
     """A table for a pull request or a summary of continuous integration."""
     yield f"### {escaped(_sentence(found))}"
     yield ""
@@ -98,13 +86,17 @@ def as_markdown(found: Comparison) -> Iterator[str]:
     for line in _cells(found):
         yield "| " + " | ".join(map(escaped, line)) + " |"
     yield ""
-    for remark in _remarks(found):
+    for remark in _remarks(found, fail_on_slower):
         yield f"- {escaped(remark)}"
 
 
-def as_json(found: Comparison) -> dict[str, Any]:
-    """Stable keys: what is added later is a new key."""
-    return {
+def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
+    """Stable keys: what is added later is a new key.
+
+    `counts` are cases of which some percentile has the verdict, so that a case may be in two of
+    them; `verdict_counts` are percentiles. `gate` is there where the job fails on what is slower.
+    """
+    told: dict[str, Any] = {
         "format": "graphlap-comparison",
         "version": 1,
         "first": found.first,
@@ -112,15 +104,21 @@ def as_json(found: Comparison) -> dict[str, Any]:
         "band": found.band,
         "in_turn": found.in_turn,
         "counts": {word: len(found.called(word)) for word in _WORDS},
+        "verdict_counts": _counts(found),
         "cases": [
             {
                 "case_id": case.case_id,
                 "case": case.label,
                 "percentiles": {name: _sides(sides) for name, sides in case.percentiles.items()},
+                "on_one_side_only": list(case.missing),
             }
             for case in found.cases
         ],
-        "not_measured": dict(found.lost),
+        "not_measured": {one.label: one.why for one in found.not_compared if _is_lost(found, one)},
+        "not_compared": [
+            {"case_id": one.case_id, "case": one.label, "reason": one.reason, "why": one.why}
+            for one in found.not_compared
+        ],
         "damaged": list(found.damaged),
         "only_first": list(found.only_first),
         "only_second": list(found.only_second),
@@ -129,42 +127,19 @@ def as_json(found: Comparison) -> dict[str, Any]:
             for name, first, second in found.environment
         ],
     }
+    if fail_on_slower:
+        told["gate"] = gate.as_json(gate.code(found, True), gate.reasons(found))
+    return told
 
 
-def as_junit(found: Comparison) -> str:
-    """A test for each case and percentile: slower fails, what is lost is an error between two runs
-    and skipped within one, whose own rows say it; what is damaged is an error."""
-    failed = sum(
-        sides.verdict.word == "slower"
-        for case in found.cases
-        for sides in case.percentiles.values()
-    )
-    lost, damaged = len(found.lost), len(found.damaged)
-    suite = ElementTree.Element(
-        "testsuite",
-        name="graphlap compare",
-        tests=str(sum(len(case.percentiles) for case in found.cases) + lost + damaged),
-        failures=str(failed),
-        errors=str(damaged + (0 if found.in_turn else lost)),
-        skipped=str(lost if found.in_turn else 0),
-    )
-    # Of control characters XML 1.0 has hardly any form.
-    for case, name, sides in _all(found):
-        called = printable(case.label)
-        test = ElementTree.SubElement(suite, "testcase", classname=called, name=name)
-        told = printable(_told(sides))
-        if sides.verdict.word == "slower":
-            ElementTree.SubElement(test, "failure", message=told)
-        elif sides.verdict.word == "undecided":
-            ElementTree.SubElement(test, "system-out").text = told
-    for label, why in found.lost.items():
-        called, told = printable(label), printable(why)
-        test = ElementTree.SubElement(suite, "testcase", classname=called, name="measured")
-        ElementTree.SubElement(test, "skipped" if found.in_turn else "error", message=told)
-    for what in map(printable, found.damaged):
-        test = ElementTree.SubElement(suite, "testcase", classname="runs", name="whole")
-        ElementTree.SubElement(test, "error", message=what)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+def _is_lost(found: Comparison, one: NotCompared) -> bool:
+    return found.in_turn or one.lost
+
+
+def _counts(found: Comparison) -> dict[str, int]:
+    """How many percentiles got each verdict."""
+    words: list[str] = [verdict.word for verdict in found.verdicts]
+    return {word: words.count(word) for word in _WORDS}
 
 
 def _all(found: Comparison) -> Iterator[tuple[Compared, str, Sides]]:
@@ -207,29 +182,23 @@ def _sides(sides: Sides) -> dict[str, Any]:
     }
 
 
-def _told(sides: Sides) -> str:
-    ratio = f"{sides.ratio:.3f}"
-    verdict = sides.verdict
-    found = verdict.interval
-    interval = f" ({text.ratio_interval(found.low, found.high)})" if found else ""
-    why = f": {verdict.why}" if verdict.why else ""
-    return f"{verdict.word}, {ratio} times{interval}{why}"
-
-
 def _sentence(found: Comparison) -> str:
-    counts = [f"{len(found.called(word))} {word}" for word in _WORDS if found.called(word)]
-    lost = [f"{len(found.lost)} {_lost(found)}"] if found.lost else []
+    """Cases, which add up, and then verdicts, which do: there is one for each percentile."""
     against = f" against {found.first}" if found.in_turn else ""
-    of = len(found.cases) + len(found.lost)
-    return f"{of} case{'s' * (of != 1)}{against}: {', '.join([*counts, *lost])}"
+    compared, left_out = len(found.cases), len(found.not_compared)
+    parts = [f"{compared} compared", *([f"{left_out} not compared"] if left_out else [])]
+    told = f"{_so_many(compared + left_out, 'case')}{against}: {', '.join(parts)}"
+    counts = [f"{count} {word}" for word, count in _counts(found).items() if count]
+    verdicts = f"; {_so_many(len(found.verdicts), 'verdict')}: {', '.join(counts)}"
+    return told + (verdicts if counts else "")
 
 
-def _lost(found: Comparison) -> str:
-    return "not compared" if found.in_turn else "no longer measured"
+def _so_many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _remarks(found: Comparison) -> Iterator[str]:
-    if not found.cases and not found.lost:
+def _remarks(found: Comparison, fail_on_slower: bool) -> Iterator[str]:
+    if not found.cases and not found.not_compared:
         yield (
             f"no case of {found.first} was measured here: compare runs of the same models, "
             "runtimes and settings"
@@ -239,8 +208,13 @@ def _remarks(found: Comparison) -> Iterator[str]:
     if note:
         yield note
     yield from found.damaged
-    for label, why in found.lost.items():
-        yield f"{_lost(found)}: {label}: {why}"
+    for one in found.not_compared:
+        told = "no longer measured" if one.lost else "not compared"
+        yield f"{told}: {one.label}: {one.why}"
+    for case in found.cases:
+        if case.missing:
+            names = ", ".join(map(shown, case.missing))
+            yield f"not compared: {case.label}: {names}, which only one side has runs enough for"
     if any(sides.verdict.why == "measured apart" for _, _, sides in _all(found)):
         yield (
             "measured apart: the two runs were not measured in turn, so a small change may be the "
@@ -254,9 +228,14 @@ def _remarks(found: Comparison) -> Iterator[str]:
         if not _is_of_machine(name):
             yield f"differs: {name}: {first}, then {second}"
     if found.only_first:
-        yield f"only in {found.first}: {', '.join(found.only_first)}"
+        alone = "of the baseline, compared with no case"
+        where = alone if found.in_turn else f"only in {found.first}"
+        yield f"{where}: {', '.join(found.only_first)}"
     if found.only_second:
-        yield f"only in {found.second}: {', '.join(found.only_second)}"
+        where = "without a baseline" if found.in_turn else f"only in {found.second}"
+        yield f"{where}: {', '.join(found.only_second)}"
+    if fail_on_slower:
+        yield from gate.as_lines(gate.reasons(found))
 
 
 def _is_of_machine(name: str) -> bool:

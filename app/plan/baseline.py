@@ -48,6 +48,27 @@ def baselines(text: str, cases: Sequence[Case]) -> dict[str, Case]:
     return {case_id: first[rest] for case_id, rest in others if rest in first}
 
 
+def unmatched(text: str, cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
+    """The baseline's cases with which no other case is compared, and the other cases that are
+    compared with none."""
+    baseline = _understood(text, cases)
+    if baseline is None:
+        return [], list(cases)
+    own = {case.case_id for case in cases if baseline.holds(case)}
+    compared = baselines(text, cases)
+    partners = {case.case_id for case in compared.values()}
+    rests = {baseline.without(case).identity_id for case in compared.values()}
+    alone = [
+        case
+        for case in cases
+        if case.case_id in own
+        and case.case_id not in partners
+        and baseline.without(case).identity_id not in rests
+    ]
+    others = [c for c in cases if c.case_id not in own and c.case_id not in compared]
+    return alone, others
+
+
 def refuse_useless(plan: Plan, cases: Sequence[Case]) -> None:
     """PlanError for a comparison that would come to nothing, or for two at once."""
     for alternatives in (

@@ -6,23 +6,11 @@ import argparse
 from collections.abc import Collection, Sequence
 
 from app.cases.errors import PlanError, suggestion
+from app.plan.modes import options_beyond, refuse_mixed, refuse_repeated
 from app.plan.parser import parser
 
 _OF_VERDICTS = ("fail_on", "markdown", "json", "junit")
 """How verdicts are told, whichever comparison they are of."""
-_RUNS = ("headless", "resume")
-_BELONGS = {
-    "baseline_run": _RUNS,
-    "fail_on": ("compare", "history", *_RUNS),
-    "json": ("compare", "history", *_RUNS),
-    "markdown": ("compare", "check", *_RUNS),
-    "junit": ("compare", *_RUNS),
-    "csv": ("history",),
-    "output": ("report",),
-    "plot": ("history", *_RUNS),
-    "any_host": ("history",),
-}
-"""Flags of a command -> the commands that take them."""
 _OF_EVERY_RUN = frozenset(
     {
         "headless",
@@ -66,37 +54,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if rest:
         names = [name for action in known._actions for name in action.option_strings]
         raise PlanError(f"{rest[0]} is not known", suggestion(rest[0].partition("=")[0], names))
-    if flags.imports:
-        refuse_with_import(flags)
+    refuse_repeated(arguments)
+    refuse_mixed(flags)
     if flags.study is not None:
         refuse_with_study(flags)
-    if flags.merge:
-        refuse_with_merge(flags)
-    begins = flags.headless or flags.check or flags.imports or flags.merge
-    if flags.export and not (flags.paths or begins or flags.study or flags.resume is not None):
-        raise PlanError(
-            "--export belongs to a run", "name run folders beside it, or add --headless or --resume"
-        )
-    if flags.paths and (begins or flags.resume is not None):
-        raise PlanError(
-            f"{flags.paths[0]} would be opened in the window, and none is asked for",
-            "name models with --models, a plan with --plan",
-        )
     if flags.fail_on not in (None, "slower"):
         raise PlanError(
             f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
         )
-    if flags.format != "table" and not flags.list:
-        raise PlanError("--format belongs to --list", "Add --list, or leave --format out")
-    for name, commands in _BELONGS.items():
-        if getattr(flags, name) and not any(getattr(flags, command) for command in commands):
-            flag = f"--{name.replace('_', '-')}"
-            if commands == ("report",):
-                raise PlanError(f"{flag} belongs to --report", "add --report RUN, or give --out")
-            owner = "a comparison" if "compare" in commands else "--history"
-            raise PlanError(
-                f"{flag} belongs to {owner}", "add --compare, --history, or --headless --baseline"
-            )
     return flags
 
 
@@ -148,26 +113,11 @@ def refuse_unprinted(flags: argparse.Namespace, is_tuned: bool) -> None:
         )
 
 
-def refuse_with_import(flags: argparse.Namespace) -> None:
-    """What is imported has been measured; PlanError for what would say how."""
-    allowed = {"headless", "imports", "out", "export", "sort", "debug"}
-    _refuse_but(allowed, flags, "the measurement behind --import")
-
-
-def refuse_with_merge(flags: argparse.Namespace) -> None:
-    """What is merged has been measured likewise; PlanError."""
-    allowed = {"headless", "merge", "out", "export", "sort", "debug"}
-    _refuse_but(allowed, flags, "the runs behind --merge")
-
-
 def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:
     """A run that is repeated likewise; only where to is new."""
     _refuse_but(_OF_EVERY_RUN | {"plan", "out"}, flags, "the run in --plan")
 
 
 def _refuse_but(allowed: Collection[str], flags: argparse.Namespace, settler: str) -> None:
-    for action in parser()._actions:
-        free = action.dest in allowed or not action.option_strings
-        if not free and getattr(flags, action.dest, action.default) != action.default:
-            flag = action.option_strings[0]
-            raise PlanError(f"{flag} says what {settler} has settled", "leave it out")
+    for flag in options_beyond(allowed, flags):
+        raise PlanError(f"{flag} says what {settler} has settled", "leave it out")

@@ -36,7 +36,8 @@ examples:
 exit codes: 0 all rows are well, 1 a row failed or was not come to, nothing could be measured
 or, of --check, compiled, a disk failed, the table could not be printed,
 or --doctor found a broken runtime, 2 the command or the plan is wrong and nothing was written,
-3 a comparison or --history found a case slower and --fail-on asked for that, 130 interrupted.
+3 a comparison or --history found a case slower and --fail-on asked for that, which gives 1
+where a case could not be judged, 130 interrupted.
 Ctrl-C once ends after the block in flight, twice at once; --resume goes on from there.
 """
 
@@ -221,7 +222,11 @@ def parser() -> argparse.ArgumentParser:
     )
     against = top.add_argument_group("of --compare, --baseline, --baseline-run and --history")
     against.add_argument("--band", metavar="P", help="a change within this is none; default 2%%")
-    against.add_argument("--fail-on", metavar="slower", help="exit with 3 if a case is slower")
+    against.add_argument(
+        "--fail-on",
+        metavar="slower",
+        help="exit with 3 if a case is slower, 1 if one can't be judged",
+    )
     against.add_argument(
         "--markdown", action="store_true", help="of --compare and --check: print Markdown"
     )

@@ -80,7 +80,9 @@ def page(runs: Sequence[Whole]) -> Iterator[str]:
     """The page, part by part: of a run that was told only its rows are kept."""
     from plotly.offline import get_plotlyjs
 
-    title = ", ".join(found.run.path.name for found in runs)
+    names = model_labels(str(found.run.path) for found in runs)  # of paths, as those of models
+    called = [names[str(found.run.path)] for found in runs]
+    title = ", ".join(called)
     yield '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -90,7 +92,7 @@ def page(runs: Sequence[Whole]) -> Iterator[str]:
     sides = []
     for number, found in enumerate(runs):
         measured = Rows().measured(found.run)
-        yield from _run(found, measured, number)
+        yield from _run(found, measured, number, called[number] if len(runs) > 1 else "")
         sides.append(side_of(found.run, measured))
     if len(sides) == 2:
         yield from comparison(*sides)
@@ -99,9 +101,11 @@ def page(runs: Sequence[Whole]) -> Iterator[str]:
     yield "</body></html>\n"
 
 
-def _run(found: Whole, measured: Sequence[Measured], number: int) -> Iterator[str]:
+def _run(found: Whole, measured: Sequence[Measured], number: int, called: str) -> Iterator[str]:
+    """One run's section; `called` is its folder's name where there are several."""
     run, manifest = found.run, found.run.manifest
-    yield f'<section class="run" id="run-{number}">\n<h1>{safe(manifest.name)}</h1>\n'
+    heading = f"{manifest.name}: {called}" if called else manifest.name
+    yield f'<section class="run" id="run-{number}">\n<h1>{safe(heading)}</h1>\n'
     yield f'<p class="quiet">{safe(_what_ran(measured))}; {safe(manifest.created_at_utc)}, '
     yield f"run {safe(manifest.run_id)}, Graphlap {safe(manifest.graphlap_version)}</p>\n"
     told = said(measured, manifest.asked.band)

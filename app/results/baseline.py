@@ -9,24 +9,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.cases.column import Row
-from app.plan.baseline import baselines
+from app.plan.baseline import baselines, unmatched
 from app.plan.plan import Plan
 from app.results.labels import labels
 from app.results.measured import COMPARED, Measured
-from app.results.verdicts import Compared, Comparison, Pair, Sides, judged
+from app.results.verdicts import (
+    Compared,
+    Comparison,
+    NotCompared,
+    Pair,
+    Sides,
+    clocks_apart,
+    ending_of,
+    judged,
+    without_percentiles,
+)
 from app.results.warned import joined
+from exporters.twins import is_null
 
 
 def against_baseline(plan: Plan, measured: Sequence[Measured], where: str) -> Comparison | None:
     """What the plan's baseline says of the run; None without one. `where` names the run.
 
-    Cases that can't be compared, or whose baseline can't, are the comparison's lost ones.
+    Null twins are no part of it.
     """
     if not plan.baseline:
         return None
-    pairs, lost = _pairs(plan.baseline, measured)
+    pairs, not_compared = _pairs(plan.baseline, measured)
     cases = judged(pairs, plan.band, in_turn=True)
-    return Comparison(plan.baseline, where, plan.band, True, cases, lost)
+    known = [one.case for one in measured if not is_null(one.case.model)]
+    unpaired, without = unmatched(plan.baseline, known)
+    names = labels([one.case for one in measured])
+    return Comparison(
+        plan.baseline,
+        where,
+        plan.band,
+        True,
+        cases,
+        (*not_compared, *without_percentiles(pairs, cases)),
+        tuple(names[case.case_id] for case in unpaired),
+        tuple(names[case.case_id] for case in without),
+    )
 
 
 def baseline_columns(plan: Plan, measured: Sequence[Measured]) -> dict[str, Row]:
@@ -41,31 +64,30 @@ def baseline_columns(plan: Plan, measured: Sequence[Measured]) -> dict[str, Row]
     }
 
 
-def _pairs(baseline: str, measured: Sequence[Measured]) -> tuple[list[Pair], dict[str, str]]:
-    """What is compared, and why something is not, both by the labels of the cases."""
+def _pairs(baseline: str, measured: Sequence[Measured]) -> tuple[list[Pair], list[NotCompared]]:
+    """What is compared, and what is not."""
     partners = baselines(baseline, [one.case for one in measured])
     by_id = {one.case.case_id: one for one in measured}
     names = labels([one.case for one in measured])
     pairs: list[Pair] = []
-    lost: dict[str, str] = {}
+    left_out: list[NotCompared] = []
     for case_id, partner in partners.items():
         pair = Pair(names[case_id], by_id[partner.case_id], by_id[case_id])
-        why = _not_comparable(pair, names[partner.case_id])
-        if why:
-            lost[pair.label] = why
+        reason, why = _hindrance(pair, names[partner.case_id])
+        if reason:
+            left_out.append(NotCompared(pair.second.case.identity_id, pair.label, reason, why))
         else:
             pairs.append(pair)
-    return pairs, lost
+    return pairs, left_out
 
 
-def _not_comparable(pair: Pair, partner: str) -> str:
-    """Why a pair has no verdict, '' if it has one."""
+def _hindrance(pair: Pair, partner: str) -> tuple[str, str]:
+    """Why a pair can have no verdict: a code and a sentence, both empty if it can have one."""
     for side, whose in ((pair.second, ""), (pair.first, f"its baseline {partner} is ")):
         if not side.is_well:
-            return f"{whose}{side.row['status']}: {side.row['reason'] or 'not measured'}"
-    if pair.first.row["clock"] != pair.second.row["clock"]:
-        return f"the clock is {pair.second.row['clock']}, the baseline's {pair.first.row['clock']}"
-    return ""
+            reason, why = ending_of(side)
+            return reason, f"{whose}{why}"
+    return clocks_apart(pair)
 
 
 def _columns(pair: Pair, compared: Compared) -> Row:

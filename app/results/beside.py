@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from app.cases.case import Case
 from app.cases.operators import Operator, OperatorTimes
-from app.results.labels import case_label
+from app.results.labels import case_label, model_labels
 from app.results.operators import read_operators
 from app.results.run import Run
 from runtimes.execution import Clock
@@ -45,11 +45,13 @@ def side_by_side(run: Run) -> list[Beside]:
 
     ResultsError if a table of operators can't be read.
     """
+    models = model_labels(case.model for case in run.cases)
     alike: dict[tuple[str, Clock], list[tuple[Case, OperatorTimes]]] = {}
     for case in run.cases:
         line = run.operators.get(case.case_id)
         if line is not None and line.file:
-            what = case_label(replace(case, runtime="", options={})).replace("  ", " ").strip()
+            bare = replace(case, runtime="", options={})
+            what = case_label(bare, models).replace("  ", " ").strip()
             alike.setdefault((what, line.clock), []).append((case, read_operators(run.path, line)))
     return [
         _beside(what, clock, told)

@@ -13,10 +13,20 @@ from app.results.labels import labels
 from app.results.measured import COMPARED, Measured
 from app.results.rows import Rows
 from app.results.run import Run
-from app.results.verdicts import Comparison, Pair, judged
+from app.results.verdicts import (
+    Comparison,
+    NotCompared,
+    Pair,
+    clocks_apart,
+    ending_of,
+    judged,
+    without_percentiles,
+)
 
 RUN_BY = ("runtime_version", "call_path")
 """Columns that say what a case was run by, beside the environment of the host."""
+_WITH_FIGURES = ("ok", "partial", "imported")
+"""Statuses of rows that can be compared with rows of the same status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +52,61 @@ def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
 def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Comparison:
     """Cases are paired by what makes them, whichever schema named them; clocks are not mixed."""
     before, after = _paired(first, second)
-    names = labels([one.case for one in first.cases])
-    lost: dict[str, str] = {}
+    names = _labels_of(before, after)
     pairs: list[Pair] = []
+    left_out: list[NotCompared] = []
     for key, one in before.items():
         other = after.get(key)
-        if other is None or one.summary is None:
+        if other is None:
             continue
-        label = names[one.case.case_id]
-        if other.summary is None:
-            lost[label] = f"{other.row['status']}: {other.row['reason'] or 'not measured'}"
-        elif one.row["clock"] == other.row["clock"]:
-            pairs.append(Pair(label, one, other))
+        pair = Pair(names[key], one, other)
+        reason, why = _hindrance(pair, first.name)
+        if reason:
+            lost = _has_figures(one) and other.summary is None
+            left_out.append(NotCompared(other.case.identity_id, names[key], reason, why, lost))
+        else:
+            pairs.append(pair)
+    cases = judged(pairs, band, in_turn=False, names=common_percentiles(first, second))
     return Comparison(
         first.name,
         second.name,
         band,
         False,
-        judged(pairs, band, in_turn=False, names=_told_by_both(first, second)),
-        lost,
-        _absent(before, after),
-        _absent(after, before),
+        cases,
+        (*left_out, *without_percentiles(pairs, cases)),
+        tuple(names[key] for key in before if key not in after),
+        tuple(names[key] for key in after if key not in before),
         (*_of_hosts(first.environments, second.environments), *_of_cases(pairs)),
     )
+
+
+def _hindrance(pair: Pair, first: str) -> tuple[str, str]:
+    """Why a pair can have no verdict: a code and a sentence, both empty if it can have one.
+
+    Rows that are partial, or imported, are compared with their like alone.
+    """
+    if not _has_figures(pair.first):
+        reason, why = ending_of(pair.first)
+        return reason, f"not measured in {first}: {why}"
+    if not _has_figures(pair.second):
+        return ending_of(pair.second)
+    statuses = [str(side.row["status"]) for side in (pair.first, pair.second)]
+    if statuses[0] != statuses[1]:
+        reason = next(status for status in reversed(statuses) if status != "ok")
+        return reason, f"{statuses[1]}, and {statuses[0]} in {first}"
+    return clocks_apart(pair)
+
+
+def _has_figures(side: Measured) -> bool:
+    known = side.row["status"] in _WITH_FIGURES and side.row["valid"] is not False
+    return known and side.summary is not None
+
+
+def _labels_of(before: Mapping[str, Measured], after: Mapping[str, Measured]) -> Mapping[str, str]:
+    """What each case of either side is called, so that no two are called the same."""
+    cases = {key: one.case for key, one in (*after.items(), *before.items())}
+    names = labels(list(cases.values()))
+    return {key: names[case.case_id] for key, case in cases.items()}
 
 
 def _of_hosts(
@@ -93,7 +135,7 @@ def _of_cases(pairs: Sequence[Pair]) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _told_by_both(first: RunSide, second: RunSide) -> tuple[str, ...]:
+def common_percentiles(first: RunSide, second: RunSide) -> tuple[str, ...]:
     """The percentiles that both plans chose; p50 and p99 where neither chose any."""
     if first.percentiles == second.percentiles == DEFAULT:
         return COMPARED
@@ -124,8 +166,3 @@ def _paired(*sides: RunSide) -> list[dict[str, Measured]]:
     """The cases of each side by what pairs them with the other's."""
     keys = paired_by([[(one.case, one.row.get("host")) for one in side.cases] for side in sides])
     return [dict(zip(own, side.cases, strict=True)) for own, side in zip(keys, sides, strict=True)]
-
-
-def _absent(some: Mapping[str, Measured], others: Mapping[str, Measured]) -> tuple[str, ...]:
-    names = labels([one.case for one in some.values()])
-    return tuple(names[one.case.case_id] for key, one in some.items() if key not in others)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.cases.axes import AXES
 from app.cases.case import Case
-from app.results.labels import model_name
+from app.results.labels import model_names
 from app.results.plain import printable
 from app.results.series import Series
 
@@ -16,14 +16,15 @@ def facets(series: Sequence[Series]) -> dict[str, dict[str, str]]:
 
     What a case has not, as another model's size, is "".
     """
-    told = {one.key: _all_of(one.case) for one in series}
+    models = model_names(one.case.model for one in series)
+    told = {one.key: _all_of(one.case, models[one.case.model]) for one in series}
     names = dict.fromkeys(name for values in told.values() for name in values)
     found = {name: {key: of.get(name, "") for key, of in told.items()} for name in names}
     return {name: of for name, of in found.items() if len(set(of.values())) > 1}
 
 
-def _all_of(case: Case) -> dict[str, str]:
-    own = {"runtime": case.runtime, "model": model_name(case.model)}
+def _all_of(case: Case, model: str) -> dict[str, str]:
+    own = {"runtime": case.runtime, "model": model}
     own |= {axis.field: axis.told(case) for axis in AXES}
     own |= {"host": f"on {printable(case.host)}"} if case.host else {}
     own |= {name: f"{name} {size}" for name, size in sorted(case.axes.items())}

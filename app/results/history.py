@@ -18,18 +18,21 @@ from app.cases.column import Row, number_of
 from app.cases.verdict import BAND
 from app.results.compare import differences
 from app.results.labels import labels
-from app.results.past_runs import PastRun, past_runs
+from app.results.past_runs import PassedOver, PastRun, past_runs
 from app.stats.changes import ChangePoint, change_points
 
 PERCENTILES = ("p50", "p99")
 _TELLING = ("graphlap_version", "model_sha256", "runtime_version", "options", "call_path")
 """Columns that may explain a change, beside the environment."""
+Known = Mapping[str, Any]
+"""What a run tells of the machine and of how a case was run, by name."""
 _ALWAYS_ANOTHER = frozenset({"load_1min"})
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One run's figure in microseconds; the ends of its interval are None where it has none."""
+    """One run's figure in microseconds; the ends of its interval are None where it has none, as
+    the median over several hosts of one run has none."""
 
     run: PastRun
     value_us: float
@@ -83,8 +86,7 @@ class Trend:
         """First run, last run and level in microseconds between changes; none without a change."""
         if not self.changes:
             return []
-        places = {point.run.run_id: place for place, point in enumerate(self.points)}
-        begins = [places[change.point.run.run_id] for change in self.changes]
+        begins = [self.points.index(change.point) for change in self.changes]
         told = [self.changes[0].before_us, *(change.after_us for change in self.changes)]
         edges = pairwise([0, *begins, len(self.points)])
         return [(begin, end - 1, level) for (begin, end), level in zip(edges, told, strict=True)]
@@ -96,13 +98,13 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`passed_over` says of each folder that was not taken why."""
+    """`runs` are in order of time; `passed_over` are the folders that were not taken, with why."""
 
     folder: str
     band: float
     runs: tuple[PastRun, ...]
     trends: tuple[Trend, ...]
-    passed_over: tuple[str, ...]
+    passed_over: tuple[PassedOver, ...]
 
     def called(self, word: str) -> list[Trend]:
         """Those whose last change is of this word."""
@@ -125,16 +127,20 @@ class _Key:
 def read_history(folder: Path, band: float = BAND, any_host: bool = False) -> History:
     """The history of the runs below a folder; ResultsError if there is none.
 
-    `any_host` takes the runs of all machines for one series.
+    `any_host` takes the runs of all machines for one series, of which each run is one point: of a
+    merged run the median over its hosts.
     """
     runs, passed_over = past_runs(folder)
-    series: dict[_Key, list[tuple[Point, Row]]] = {}
+    series: dict[_Key, list[tuple[Point, Known]]] = {}
     cases: dict[str, Case] = {}
     for run in runs:
+        found_here: dict[_Key, list[tuple[Point, Known]]] = {}
         for case, row in run.cases:
-            cases.setdefault(_identity(case), case)
+            cases.setdefault(identity_of(case), case)
             for key, point in _points(run, case, row, any_host):
-                series.setdefault(key, []).append((point, row))
+                found_here.setdefault(key, []).append((point, _told(run, row)))
+        for key, of_hosts in found_here.items():
+            series.setdefault(key, []).append(_together(of_hosts))
     names = labels(list(cases.values()))
     found = change_points([[p.value_us for p, _ in one] for one in series.values()], band)
     trends = (
@@ -153,14 +159,19 @@ def read_history(folder: Path, band: float = BAND, any_host: bool = False) -> Hi
     return History(str(folder), band, tuple(runs), tuple(trends), tuple(passed_over))
 
 
-def _identity(case: Case) -> str:
+def identity_of(case: Case) -> str:
     """What makes a case, whether or not its run tells it apart by its host: each is of one."""
     return replace(case, host="").identity_id if case.host else case.identity_id
 
 
+def is_well(row: Row) -> bool:
+    """Whether its figures are points of a series."""
+    return row["status"] == "ok" and row["valid"] is not False
+
+
 def _points(run: PastRun, case: Case, row: Row, any_host: bool) -> Iterator[tuple[_Key, Point]]:
     """What is well in a row, one for each percentile."""
-    if row["status"] != "ok" or row["valid"] is False:
+    if not is_well(row):
         return
     host = str(row["host"] or "")
     cpu = str(run.environment_of(host).get("cpu") or "")
@@ -169,17 +180,31 @@ def _points(run: PastRun, case: Case, row: Row, any_host: bool) -> Iterator[tupl
         value = number_of(row[f"latency_{name}_us"])
         if value:
             low, high = (number_of(row[f"latency_{name}_ci_{end}_us"]) for end in ("low", "high"))
-            key = _Key(_identity(case), name, str(row["clock"] or ""), *machine)
+            key = _Key(identity_of(case), name, str(row["clock"] or ""), *machine)
             yield key, Point(run, value, low, high)
 
 
-def _change(series: Sequence[tuple[Point, Row]], change: ChangePoint) -> Change:
-    (last, last_row), (first, first_row) = series[change.place - 1 : change.place + 1]
-    differs = differences(_told(last.run, last_row), _told(first.run, first_row))
+def _together(of_hosts: Sequence[tuple[Point, Known]]) -> tuple[Point, Known]:
+    """One point of a run and what is the same on all of the hosts that measured it."""
+    (first, known), *others = of_hosts
+    if not others:
+        return first, known
+    value_us = statistics.median(point.value_us for point, _ in of_hosts)
+    shared = {
+        name: value
+        for name, value in known.items()
+        if all(name in other and other[name] == value for _, other in others)
+    }
+    return Point(first.run, value_us, None, None), shared
+
+
+def _change(series: Sequence[tuple[Point, Known]], change: ChangePoint) -> Change:
+    (_, before), (first, after) = series[change.place - 1 : change.place + 1]
+    differs = differences(before, after)
     return Change(first, change.before, change.after, change.p_value, tuple(differs))
 
 
-def _told(run: PastRun, row: Row) -> Mapping[str, Any]:
+def _told(run: PastRun, row: Row) -> Known:
     told = run.environment_of(str(row["host"] or ""))
     known = {name: told[name] for name in told if name not in _ALWAYS_ANOTHER}
     return known | {name: row[name] for name in _TELLING}

@@ -16,27 +16,43 @@ from runtimes import registry
 from runtimes.registry import parse_spec
 
 NONE_LEFT_OUT: Mapping[str, str] = {}
+ModelNames = Mapping[str, str]
+"""What each model of a run is called, by the model as its cases name it."""
+FILE_NAMES: ModelNames = {}
 _BETWEEN = " · "
 _USUAL = Case("", "")
 """A case with all at its default."""
 
 
-def case_label(case: Case) -> str:
-    """One line that tells a case from any other: `net.onnx ort-cpu batch 4 2 threads`."""
-    words = [file_name(case.model), case.runtime, *_sizes(case), *_options(case)]
+def case_label(case: Case, models: ModelNames = FILE_NAMES) -> str:
+    """One line that tells a case from any other: `net.onnx ort-cpu batch 4 2 threads`.
+
+    `models` are the `model_labels` of its run; without them a model goes by its file's name alone.
+    """
+    model = models.get(case.model) or file_name(case.model)
+    words = [model, case.runtime, *_sizes(case), *_options(case)]
     words += [told for axis in AXES if (told := axis.told(case)) != axis.told(_USUAL)]
     return printable(" ".join([*words, *_host(case)]))
 
 
 def labels(cases: Sequence[Case]) -> dict[str, str]:
-    """Case id -> label with what differs among these: `cnn_tiny · ort-cpu · batch 4`."""
+    """Case id -> label with what differs among these: `cnn_tiny · ort-cpu · batch 4`.
+
+    No two labels are the same: cases that differ in nothing that has a word, as in the content of
+    a file, get their ids.
+    """
     apart = differences(cases)
-    names = {model: model_name(model) for model in {case.model for case in cases}}
-    return {
+    names = model_names(case.model for case in cases)
+    found = {
         case.case_id: printable(
             _BETWEEN.join([names[case.model], case.runtime, *apart[case.case_id]])
         )
         for case in cases
+    }
+    uses = Counter(found.values())
+    return {
+        case_id: label if uses[label] == 1 else f"{label}{_BETWEEN}case {case_id}"
+        for case_id, label in found.items()
     }
 
 
@@ -70,6 +86,7 @@ def differences(
     sizes = {case.case_id: (case.model, _sizes(case, but.get(case.case_id, ""))) for case in cases}
     _add_differing(found, sizes)
     _add_differing(found, {case.case_id: (case.runtime, _options(case)) for case in cases})
+    _add_differing(found, {case.case_id: (case.model, str(case.given).split()) for case in cases})
     _add_differing(found, {case.case_id: ("", _host(case)) for case in cases})
     return found
 
@@ -84,6 +101,12 @@ def model_name(model: str) -> str:
 def file_name(model: str) -> str:
     """The last part of a path, a catalogue name as it is."""
     return null_of(file_name(original_of(model))) if is_null(model) else Path(model).name
+
+
+def model_names(models: Iterable[str]) -> dict[str, str]:
+    """Each model's stem; where two models share one, all get the names of `model_labels`."""
+    stems = {model: model_name(model) for model in models}
+    return stems if len(set(stems.values())) == len(stems) else model_labels(stems)
 
 
 def model_labels(models: Iterable[str]) -> dict[str, str]:

@@ -29,8 +29,8 @@ from app.results.table import read_rows
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """One run: where it lies, when it began, on which hosts, and its cases with their rows.
-    `merged` are the ids of the runs that it is of."""
+    """One run: where it lies, when it began, on which hosts, and its cases with their rows. `name`
+    is its plan's; `merged` are the ids of the runs that it is of."""
 
     path: Path
     run_id: str
@@ -38,13 +38,25 @@ class PastRun:
     environments: Mapping[str, Mapping[str, Any]]
     cases: tuple[tuple[Case, Row], ...]
     merged: tuple[str, ...] = ()
+    name: str = ""
 
     def environment_of(self, host: str) -> Mapping[str, Any]:
         """What this host was; {} of one that nobody tells of."""
         return self.environments.get(host, {})
 
 
-def past_runs(folder: Path) -> tuple[list[PastRun], list[str]]:
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A folder that was not taken, and why. `damaged`: it is a run that can't be read;
+    `created_at_utc` is None where that can't be read either."""
+
+    path: Path
+    why: str
+    damaged: bool = False
+    created_at_utc: str | None = None
+
+
+def past_runs(folder: Path) -> tuple[list[PastRun], list[PassedOver]]:
     """The runs below a folder, at any depth, the oldest first; and why others were passed over.
 
     ResultsError if there is none.
@@ -57,41 +69,56 @@ def past_runs(folder: Path) -> tuple[list[PastRun], list[str]]:
         try:
             run = _read(path)
         except ResultsError as error:
-            passed_over.append(str(error))
+            passed_over.append(_unread(path, str(error)))
             continue
         if run.run_id in found:
-            passed_over.append(f"{path} is a copy of {found[run.run_id].path}")
+            why = f"{path} is a copy of {found[run.run_id].path}"
+            passed_over.append(PassedOver(path, why))
         else:
             found[run.run_id] = run
     passed_over += _once(found)
     if not found:
-        why = f" ({passed_over[0]})" if passed_over else ""
+        why = f" ({passed_over[0].why})" if passed_over else ""
         raise ResultsError(
             f"{folder} has no run folder that can be read{why}", "give a folder with runs in it"
         )
     return sorted(found.values(), key=lambda run: run.created_at_utc), passed_over
 
 
-def _once(found: dict[str, PastRun]) -> Iterator[str]:
+def _unread(path: Path, why: str) -> PassedOver:
+    """A folder without journals is none of ours, and one that is being measured is whole."""
+    if not (path / JOURNAL).is_dir() or is_being_written(path):
+        return PassedOver(path, why)
+    try:
+        return PassedOver(path, why, True, read_manifest(path).created_at_utc)
+    except ResultsError:
+        return PassedOver(path, why, True)
+
+
+def _once(found: dict[str, PastRun]) -> Iterator[PassedOver]:
     """Leave out what is there twice, and say why: a merged run, or what is in one if not all of its
     runs are here themselves."""
     for run in [one for one in found.values() if one.merged]:
         there = [run_id for run_id in run.merged if run_id in found]
         if len(there) == len(run.merged):
             del found[run.run_id]
-            yield f"{run.path} was merged of runs that are here themselves"
+            why = f"{run.path} was merged of runs that are here themselves"
+            yield PassedOver(run.path, why)
             continue
         for run_id in there:
-            yield f"{found.pop(run_id).path} is in {run.path}, which was merged of it and others"
+            path = found.pop(run_id).path
+            why = f"{path} is in {run.path}, which was merged of it and others"
+            yield PassedOver(path, why)
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
     for path, folders, files in os.walk(folder):
         folders.sort()
-        if MANIFEST in files:
+        is_run = JOURNAL in folders and any((Path(path) / JOURNAL).glob("*.jsonl"))
+        if MANIFEST in files or is_run:
             yield Path(path)
-            if JOURNAL in folders:
-                folders.clear()  # nothing inside a run is another
+        if is_run:
+            folders.clear()  # nothing inside a run is another
 
 
 def _read(path: Path) -> PastRun:
@@ -106,6 +133,7 @@ def _read(path: Path) -> PastRun:
         environments(manifest, read_environments(path), rows.values()),
         tuple((case, rows[case.case_id]) for case in manifest.cases),
         tuple(part.run_id for part in manifest.merged),
+        manifest.name,
     )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.results.measured import COMPARED, Measured, confidence_of
+from app.stats.between import LEAST_ROUNDS
 from app.stats.verdict import Difference, Verdict, difference, judge
 
 
@@ -26,22 +27,48 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One case beside another: its percentiles by name."""
+    """One case beside another: its percentiles by name; `missing` are those that only one of the
+    two has."""
 
     case_id: str
     label: str
     clock: str
     percentiles: Mapping[str, Sides]
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotCompared:
+    """A case that both sides planned and that has no verdict.
+
+    `reason` is a code: the status of the row that stands in the way, or one of `OTHER_CLOCK`,
+    `NO_PERCENTILE`, `NO_RUNS` and `NOT_VALID`; `why` is a sentence. `lost`: of two runs, the first
+    measured the case and the second did not.
+    """
+
+    case_id: str
+    label: str
+    reason: str
+    why: str
+    lost: bool = False
+
+
+OTHER_CLOCK, NO_PERCENTILE = "other_clock", "no_percentile"
+"""Reasons: clocks that are not mixed, no percentile that both sides have."""
+NO_RUNS, NOT_VALID = "no_runs", "not_valid"
+"""Reasons: a row that is `ok` without runs, and one whose measurement broke its protocol."""
+TOO_SHORT = "too few runs in a round"
+"""Why there is no interval although there are rounds enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`lost` are cases that can no longer be compared, with the reason.
+    """`cases` have verdicts, `not_compared` none.
 
-    `in_turn` says that both sides were measured in one run, round by round. Of two runs
-    `only_first` and `only_second` are the cases that were not asked of the other, `environment`
-    is what the two hosts do not share: name, first, second, and `damaged` has a sentence for each
-    thing that could not be read of either.
+    `in_turn` says that both sides were measured in one run, round by round. `only_first` and
+    `only_second` are the cases that the other side did not plan. Of two runs `environment` is what
+    the two hosts do not share: name, first, second, and `damaged` has a sentence for each thing
+    that could not be read of either.
     """
 
     first: str
@@ -49,11 +76,16 @@ class Comparison:
     band: float
     in_turn: bool
     cases: tuple[Compared, ...]
-    lost: Mapping[str, str]
+    not_compared: tuple[NotCompared, ...] = ()
     only_first: tuple[str, ...] = ()
     only_second: tuple[str, ...] = ()
     environment: tuple[tuple[str, str, str], ...] = ()
     damaged: tuple[str, ...] = ()
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Of each case and percentile."""
+        return [sides.verdict for case in self.cases for sides in case.percentiles.values()]
 
     def called(self, word: str) -> list[Compared]:
         """The cases of which some percentile got this verdict."""
@@ -93,6 +125,34 @@ def _percent(levels: Iterable[float]) -> str:
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
+def ending_of(side: Measured) -> tuple[str, str]:
+    """How a case ended that can't be compared, as a code and as a sentence."""
+    status, reason = str(side.row["status"]), side.row["reason"]
+    if status == "ok" and side.row["valid"] is False:
+        return NOT_VALID, f"not valid: {reason or 'the measurement broke its own protocol'}"
+    if status == "ok" and side.summary is None:
+        return NO_RUNS, f"{status}: {reason or 'no run was measured'}"
+    return status, f"{status}: {reason or 'not measured'}"
+
+
+def clocks_apart(pair: Pair) -> tuple[str, str]:
+    """The same for two clocks that are not mixed, both empty where there is one clock."""
+    first, second = pair.first.row["clock"], pair.second.row["clock"]
+    if first == second:
+        return "", ""
+    return OTHER_CLOCK, f"the clock is {second}, the baseline's {first}"
+
+
+def without_percentiles(pairs: Sequence[Pair], cases: Sequence[Compared]) -> Iterator[NotCompared]:
+    """The pairs of which no percentile has a verdict, since one side lacks each."""
+    compared = {case.case_id for case in cases}
+    for pair in pairs:
+        case_id = pair.second.case.identity_id
+        if case_id not in compared:
+            why = "no percentile was measured on both sides: both need the same --percentiles"
+            yield NotCompared(case_id, pair.label, NO_PERCENTILE, why)
+
+
 def judged(
     pairs: Sequence[Pair], band: float, in_turn: bool, names: Sequence[str] = COMPARED
 ) -> tuple[Compared, ...]:
@@ -113,7 +173,10 @@ def judged(
     verdicts = judge(tested, band, confidence)
     by_pair: dict[int, dict[str, Sides]] = {}
     for (place, name, a, b), verdict in zip(found, verdicts, strict=True):
-        told = verdict if in_turn else _by_the_clock(pairs[place], verdict, band)
+        pair = pairs[place]
+        told = verdict if in_turn else _by_the_clock(pair, verdict, band)
+        if verdict.interval is None and min(_rounds(pair, in_turn)) >= LEAST_ROUNDS:
+            told = replace(verdict, why=TOO_SHORT)
         by_pair.setdefault(place, {})[name] = Sides(a, b, told)
     return tuple(
         Compared(
@@ -121,9 +184,23 @@ def judged(
             pairs[place].label,
             str(pairs[place].second.row["clock"]),
             percentiles,
+            tuple(name for name in names if _has_one_side(pairs[place], name)),
         )
         for place, percentiles in by_pair.items()
     )
+
+
+def _rounds(pair: Pair, in_turn: bool) -> tuple[int, int]:
+    """How many timed rounds each side has; of sides that alternated, how many both have."""
+    first, second = pair.first, pair.second
+    if in_turn and first.turn == second.turn:
+        both = len(set(first.rounds) & set(second.rounds))
+        return both, both
+    return len(first.rounds), len(second.rounds)
+
+
+def _has_one_side(pair: Pair, name: str) -> bool:
+    return (pair.first.value_us(name) is None) != (pair.second.value_us(name) is None)
 
 
 def _by_the_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import count
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from app.cases.case import Case
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.machine.system import refuse_without_proc
@@ -27,17 +29,25 @@ SEARCH_SHARE = 0.75
 """Of the memory that is free when a search begins, so much is its limit if none is given."""
 
 
-def begin(plan: Plan, path: Path | None = None, cluster: Cluster | None = None) -> RunFolder:
+def begin(
+    plan: Plan,
+    path: Path | None = None,
+    cluster: Cluster | None = None,
+    refuse: Callable[[Plan, Sequence[Case]], None] | None = None,
+) -> RunFolder:
     """The locked folder of a new run, `graphlap-results/NAME-TIME` unless `path` is given.
 
-    With `cluster` its hosts measure, each of them every case if the plan says so. Raises PlanError
-    or ResultsError before anything is written.
+    With `cluster` its hosts measure, each of them every case if the plan says so. `refuse` raises
+    PlanError for cases that the caller can't use. Raises PlanError or ResultsError before anything
+    is written.
     """
     refuse_without_proc()
     plan = spelled_out(plan)
     cases = expand(plan, cluster.runtimes if cluster else ())
     if cluster and plan.per_host:
         cases = cluster.cases_of(cases)
+    if refuse is not None:
+        refuse(plan, cases)
     plan = plan.model_copy(update={"environments": environments_of(plan)})
     if cluster is None:  # its cores are looked at where they are
         refuse_misplaced(plan)

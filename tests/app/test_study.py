@@ -172,7 +172,7 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
         (["--study", "volo"], "there is no study called 'volo': did you mean 'vollo'?"),
         (["--study", "vollo", "--batch", "4"], "--batch says what the study vollo has settled"),
         (["--study", "vollo", "--suite", "cells"], "--suite says what the study vollo"),
-        (["--study", "vollo", "--check"], "--check says what the study vollo has settled"),
+        (["--study", "vollo", "--check"], "--study and --check are two commands"),
         (["--study", "vollo", "a", "b"], "--study pages one run, and 2 are named"),
         (["--study", "vollo", "a", "--rounds", "2"], "--rounds says what the run a has settled"),
         (["--study", "vollo", "--resume", "a", "--models", "mlp"], "--models says what the run in"),

@@ -78,10 +78,10 @@ def test_a_slowed_graph_fails_the_job(job: Path) -> None:
     assert measure(job, 4) == 3
     summary = (job / "summary.md").read_text("utf-8")
     told = summary.splitlines()
-    assert told[0] == "### 1 case against old/net.onnx: 1 slower"
+    assert told[0] == "### 1 case against old/net.onnx: 1 compared; 2 verdicts: 2 slower"
     quoted = PAGE.read_text("utf-8")
     assert all(line in quoted for line in (told[0], told[2], told[-1])), "the page shows another"
-    assert "| net · ort-cpu | p50 |" in summary and "| slower |" in summary
+    assert "| new/net.onnx · ort-cpu | p50 |" in summary and "| slower |" in summary
     verdicts = json.loads((job / "verdicts.json").read_text("utf-8"))
     assert verdicts["cases"][0]["percentiles"]["p50"]["ratio"] > 2
     assert 'failures="' in (job / "verdicts.xml").read_text("utf-8")

@@ -29,7 +29,7 @@ from app.results.follow.state import RunState
 from app.results.follow.summaries import Summaries
 from app.results.follow.watching import Watching
 from app.results.follow.written import Written, read_live
-from app.results.labels import labels, model_name
+from app.results.labels import labels, model_names
 from app.results.live import Live
 from app.results.measured import timed_rounds
 from app.results.problem import Problem
@@ -310,7 +310,7 @@ class RunReader:
 
 def _model_names(cases: Iterable[Case]) -> dict[str, str]:
     """Each model once: the cases of a large sweep are of few."""
-    return {model: model_name(model) for model in {case.model for case in cases}}
+    return model_names({case.model for case in cases})
 
 
 def _so_far(row: Row) -> Row:

@@ -9,7 +9,7 @@ from typing import Any
 from app.cases.accuracy import AccuracyJob, AccuracyResult
 from app.results import text
 from app.results.folder import RunFolder
-from app.results.labels import case_label
+from app.results.labels import FILE_NAMES, ModelNames, case_label
 from app.results.lines import Line
 from app.results.live import Live
 from app.sweep.work.process import STOPPED, ProcessWork
@@ -42,8 +42,8 @@ class AccuracyWork(ProcessWork):
     def failed(self) -> bool:
         return self.result is None or self.result.top1 is None
 
-    def text(self) -> str:
-        said, result = f"accuracy of {case_label(self.job.subject)}", self.result
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        said, result = f"accuracy of {case_label(self.job.subject, models)}", self.result
         if result is None:
             return f"{said} was not measured: {self._why_dropped}"
         if result.top1 is None:

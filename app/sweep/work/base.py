@@ -16,6 +16,7 @@ from typing import ClassVar, Literal, Protocol
 from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
 from app.results.folder import RunFolder
+from app.results.labels import FILE_NAMES, ModelNames
 from app.results.lines import Line
 from app.results.live import Live
 
@@ -187,8 +188,8 @@ class Work(ABC):
         """Whether its end is to be told to who only wants to hear of failures."""
 
     @abstractmethod
-    def text(self) -> str:
-        """How it ended, in one line for people."""
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        """How it ended, in one line for people; `models` are the names of the run's models."""
 
 
 class Known(Work):

@@ -16,7 +16,7 @@ from app.machine.available import options_of
 from app.machine.telemetry import Telemetry
 from app.machine.watch import Watch
 from app.results.folder import RunFolder
-from app.results.labels import case_label
+from app.results.labels import FILE_NAMES, ModelNames, case_label
 from app.results.lines import Line
 from app.results.live import Live
 from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work
@@ -104,8 +104,8 @@ class CheckWork(Work):
     def failed(self) -> bool:
         return self.result is not None and self.result.status in FAILED
 
-    def text(self) -> str:
-        said = case_label(self.job.case)
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        said = case_label(self.job.case, models)
         return f"{said}: {self.result.status}" if self.result else f"check of {said} was not ended"
 
     @property
@@ -150,8 +150,8 @@ class SettledCheck(SettledRound):
 
     kind = CheckWork.kind
 
-    def text(self) -> str:
-        return f"{case_label(self.case)}: {self.result.status}"
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        return f"{case_label(self.case, models)}: {self.result.status}"
 
 
 def _result_among(lines: Iterable[str]) -> RoundResult | None:

@@ -10,7 +10,7 @@ from typing import Any
 from app.cases.cold_start import SCOUT, ColdStart, ColdStartJob
 from app.results import text
 from app.results.folder import RunFolder
-from app.results.labels import case_label
+from app.results.labels import FILE_NAMES, ModelNames, case_label
 from app.results.lines import Line
 from app.results.live import Live
 from app.sweep.work.base import Needs, Starter
@@ -45,9 +45,9 @@ class ColdStartWork(ProcessWork):
     def failed(self) -> bool:
         return self.result is None or bool(self.result.reason)
 
-    def text(self) -> str:
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
         which = "before the first" if self.job.process == SCOUT else f"{self.job.process + 1}"
-        said, result = f"cold start {which} of {case_label(self.job.subject)}", self.result
+        said, result = f"cold start {which} of {case_label(self.job.subject, models)}", self.result
         if result is None:
             return f"{said} was not finished: {self._why_dropped}"
         if result.reason:

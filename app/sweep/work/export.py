@@ -15,7 +15,7 @@ from app.machine.telemetry import Telemetry
 from app.machine.watch import Watch
 from app.results.folder import RunFolder
 from app.results.inputs import inputs_to_keep
-from app.results.labels import file_name
+from app.results.labels import FILE_NAMES, ModelNames, file_name
 from app.results.lines import Exported, Line
 from app.results.live import Live
 from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work
@@ -120,8 +120,9 @@ class ExportWork(Work):
     def failed(self) -> bool:
         return self.reply is None or self.reply.model is None
 
-    def text(self) -> str:
-        name, reply = file_name(self.request.model), self.reply
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        model, reply = self.request.model, self.reply
+        name = models.get(model) or file_name(model)
         if reply is None:
             return f"export of {name} was not finished"
         if reply.model is None:

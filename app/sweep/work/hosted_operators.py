@@ -11,6 +11,7 @@ from app.carriers.bringing import unreadable
 from app.carriers.contract import ENGINES, HostJob
 from app.cases.operators import OperatorJob
 from app.results.folder import RunFolder
+from app.results.labels import FILE_NAMES, ModelNames
 from app.results.lines import Line, Operators
 from app.results.live import Live
 from app.sweep.work.base import Needs, Starter
@@ -55,8 +56,8 @@ class HostedOperators(OperatorWork):
             assert isinstance(line, Operators), "it is all that there is"
             yield replace(line, attempt=self._attempt)
 
-    def text(self) -> str:
-        return f"{self.host}: {super().text()}"
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        return f"{self.host}: {super().text(models)}"
 
     def _settle(self) -> None:
         super()._settle()

@@ -14,6 +14,7 @@ from app.cases.round import MeasureJob, RoundResult
 from app.cases.status import FITS, Status
 from app.machine.available import runtime
 from app.results.folder import samples_name
+from app.results.labels import FILE_NAMES, ModelNames
 from app.results.soundness import damage
 from app.sweep.work.base import ALONE, Needs, Starter
 from app.sweep.work.brought import brought
@@ -102,8 +103,8 @@ class HostedRound(RoundWork):
         """Whether anything was heard of its worker: a loss before is none of the case."""
         return self._begun
 
-    def text(self) -> str:
-        return f"{self.host}: {super().text()}"
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        return f"{self.host}: {super().text(models)}"
 
     def _job(self) -> Mapping[str, Any]:
         job: Mapping[str, Any] = to_json(self._there)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from app.results.folder import RunFolder
+from app.results.labels import FILE_NAMES, ModelNames
 from app.results.lines import Line, Voided
 from app.results.live import Live
 from app.sweep.work.base import Known
@@ -25,5 +26,5 @@ class HostNews(Known):
     def failed(self) -> bool:
         return True  # whoever sees nothing but failures is to see this
 
-    def text(self) -> str:
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
         return self._said

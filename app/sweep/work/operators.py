@@ -8,7 +8,7 @@ from typing import Any
 from app.cases.operators import OperatorJob, OperatorTimes
 from app.results import text
 from app.results.folder import RunFolder
-from app.results.labels import case_label
+from app.results.labels import FILE_NAMES, ModelNames, case_label
 from app.results.lines import Line
 from app.results.live import Live
 from app.results.operators import write_operators
@@ -38,8 +38,8 @@ class OperatorWork(ProcessWork):
     def failed(self) -> bool:
         return self.result is None or not self.result.ops
 
-    def text(self) -> str:
-        said, result = f"operators of {case_label(self.job.case)}", self.result
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        said, result = f"operators of {case_label(self.job.case, models)}", self.result
         if result is None:
             return f"{said} were not told: {self._why_dropped}"
         if not result.ops:

@@ -20,7 +20,7 @@ from app.cases.surroundings import Surroundings
 from app.machine.available import options_of
 from app.results import text
 from app.results.folder import RunFolder
-from app.results.labels import case_label
+from app.results.labels import FILE_NAMES, ModelNames, case_label
 from app.results.lines import Line, Tried
 from app.results.live import Live
 from app.stats.quantiles import needed_samples
@@ -127,10 +127,10 @@ class RoundWork(ProcessWork):
     def failed(self) -> bool:
         return self.result is not None and self.result.status in FAILED
 
-    def text(self) -> str:
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
         if self.result is None:
             return f"round dropped: {self._why_dropped}"
-        said = _ending(self.case, self.result)
+        said = _ending(self.case, self.result, models)
         if self.result.status in ("ok", "partial") and self.progress is not None:
             p50_us, p99_us = self._running(self.progress)
             said += f", {text.count(self.result.iterations)} runs"
@@ -281,8 +281,8 @@ class SettledRound(Known):
     def failed(self) -> bool:
         return False  # it was refused, or its export has told of the failure
 
-    def text(self) -> str:
-        return _ending(self.case, self.result)
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        return _ending(self.case, self.result, models)
 
 
 def gpus_of(needs: Needs) -> tuple[int, ...]:
@@ -292,6 +292,6 @@ def gpus_of(needs: Needs) -> tuple[int, ...]:
     return tuple(sorted(int(number) for number in numbers if number.isdecimal()))
 
 
-def _ending(case: Case, result: RoundResult) -> str:
+def _ending(case: Case, result: RoundResult, models: ModelNames) -> str:
     """Without the reason, which is told once at the end for all the cases that have it."""
-    return f"{case_label(case)} {round_name(result.round)}: {result.status}"
+    return f"{case_label(case, models)} {round_name(result.round)}: {result.status}"

@@ -38,7 +38,7 @@ def test_the_same_twice_passes_and_says_that_the_runs_were_apart(
     code, out = told(capsys, "--compare", first, second, "--fail-on", "slower")
     assert code == 0
     assert "undecided: measured apart" in out
-    assert "2 cases: 2 undecided" in out
+    assert "2 cases: 2 compared; 4 verdicts: 4 undecided" in out
     assert "measure both in one run" in out
 
 
@@ -78,7 +78,7 @@ def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
     kept = ("--json", tmp_path / "out.json", "--junit", tmp_path / "out.xml")
     code, out = told(capsys, "--compare", first, second, "--fail-on", "slower", *kept)
     assert code == 1
-    assert "2 cases: 2 undecided" in out and said in out
+    assert "2 cases: 2 compared; " in out and said in out
     (damaged,) = json.loads((tmp_path / "out.json").read_text())["damaged"]
     assert said in damaged
     suite = ElementTree.parse(tmp_path / "out.xml").getroot()
@@ -165,7 +165,7 @@ def test_a_changed_clock_is_told_as_that_and_not_as_slower(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--fail-on", "slower"], "--fail-on belongs to a comparison"),
+        (["--fail-on", "slower"], "--fail-on belongs to --compare"),
         (["--compare", "absent", "absent"], "absent"),
         (["--compare", "a", "a", "--band", "wide"], "--band 'wide' is no share"),
         (["--compare", "a", "a", "--fail-on", "faster"], "--fail-on faster is not known"),

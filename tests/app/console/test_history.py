@@ -7,16 +7,21 @@ import io
 import json
 import re
 import shutil
+import statistics
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from app.__main__ import main
-from app.results.folder import RESULTS
+from app.cases.column import number_of
+from app.cases.status import Status
+from app.results.folder import RESULTS, RunFolder
+from app.results.history import identity_of, read_history
 from tests.app.console.telling import told
 from tests.app.results.pasts import night_at, nights_at
-from tests.app.results.runs import CASE
+from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 
 SLOWER = [1.0] * 8 + [1.1] * 6
 
@@ -116,7 +121,7 @@ def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
         (["--history", "absent"], "absent is no folder"),
         (["--history", "."], ". has no run folder that can be read"),
         (["--plot", "x.svg"], "--plot belongs to --history"),
-        (["--history", "runs", "--junit", "x.xml"], "--junit belongs to a comparison"),
+        (["--history", "runs", "--junit", "x.xml"], "--junit belongs to --compare"),
         (
             ["--history", "runs", "--plot", "absent/x.svg"],
             "--plot absent/x.svg: its folder is not there",
@@ -136,3 +141,140 @@ def test_a_mistake_is_one_sentence(
     assert main(arguments) == 2
     errors = capsys.readouterr().err
     assert sentence in errors and errors.count("\n") == 1
+
+
+def gated(
+    capsys: pytest.CaptureFixture[str], folder: Path, *more: str
+) -> tuple[int, list[tuple[str, str]]]:
+    """The exit code of a gate, and its reasons with their cases."""
+    answer = folder.parent / "gate.json"
+    words = ("--history", folder, "--fail-on", "slower", "--json", answer, *more)
+    code, out = told(capsys, *words)
+    gate = json.loads(answer.read_text("utf-8"))["gate"]
+    assert gate["exit_code"] == code
+    assert all(one["reason"] in out and one["why"] in out for one in gate["reasons"])
+    return code, [(one["reason"], one["case_id"]) for one in gate["reasons"]]
+
+
+def test_a_newest_run_that_is_damaged_does_not_pass_and_what_is_slower_weighs_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    nights = nights_at(runs, [1.0] * 10 + [2.0] * 6)
+    assert gated(capsys, runs)[0] == 3
+    for night in nights[10:]:
+        (night / RESULTS).unlink()
+        damage_line(night, 3)
+    code, reasons = gated(capsys, runs)
+    assert (code, reasons) == (1, [("damaged", "")] * 6)
+    for night in nights[11:]:
+        shutil.rmtree(night)
+    (nights[10] / "manifest.json").unlink()
+    code, reasons = gated(capsys, runs)
+    assert (code, reasons) == (1, [("damaged", "")]), "nobody knows when it began"
+    shutil.rmtree(nights[10])
+    assert gated(capsys, runs) == (0, [])
+
+
+def test_damage_that_the_table_hides_is_found_in_the_newest_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    *_, newest = nights_at(runs, [1.0] * 11)
+    samples = newest / "samples" / f"{CASE.case_id}.1.bin"
+    samples.write_bytes(samples.read_bytes()[:-7])
+    assert gated(capsys, runs) == (1, [("damaged", "")])
+    for name in ("journal", "samples"):
+        shutil.rmtree(newest / name)
+    assert gated(capsys, runs) == (1, [("damaged", "")])
+
+
+def test_of_older_runs_damage_is_told_and_passes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    nights = nights_at(runs, [1.0] * 12)
+    (nights[4] / RESULTS).unlink()
+    damage_line(nights[4], 3)
+    assert gated(capsys, runs) == (0, [])
+
+
+@pytest.mark.parametrize("status", ["unsupported", "crashed", "wrong_output"])
+def test_a_case_that_is_not_ok_any_more_does_not_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], status: Status
+) -> None:
+    nights_at(tmp_path / "runs", [1.0] * 12)
+    manifest = replace(manifest_of(), created_at_utc="2026-04-01T02:00:00.000+00:00")
+    environment = {**ENVIRONMENT, "cpu": "a processor"}
+    with RunFolder.create(tmp_path / "runs" / "newest", manifest) as folder:
+        folder.begin(environment)
+        record(folder, CASE, 0, [], status, reason="as the test says")
+        for number in range(2):
+            record(folder, OTHER, number, [200.0] * 400)
+    assert gated(capsys, tmp_path / "runs") == (1, [(status, CASE.case_id)])
+    shutil.rmtree(tmp_path / "runs" / "newest")
+    assert gated(capsys, tmp_path / "runs") == (0, [])
+
+
+def test_a_case_that_the_newest_run_does_not_plan_any_more_does_not_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    nights_at(runs, [1.0] * 12)
+    manifest = replace(manifest_of((OTHER,)), created_at_utc="2026-04-01T02:00:00.000+00:00")
+    for name in ("newest", "next"):
+        with RunFolder.create(runs / name, replace(manifest, run_id=name)) as folder:
+            folder.begin({**ENVIRONMENT, "cpu": "a processor"})
+            for number in range(2):
+                record(folder, OTHER, number, [200.0] * 400)
+        expected = (1, [("no_longer_planned", CASE.case_id)]) if name == "newest" else (0, [])
+        assert gated(capsys, runs) == expected, "only the run before is what it is held against"
+        manifest = replace(manifest, created_at_utc="2026-04-02T02:00:00.000+00:00")
+
+
+def test_too_few_runs_and_another_machine_do_not_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    nights = nights_at(runs, [1.0] * 11)
+    night_at(runs / "newest", 20, environment={"host": "elsewhere", "cpu": "another"})
+    assert gated(capsys, runs) == (1, [("other_host", "")])
+    assert gated(capsys, runs, "--any-host") == (0, [])
+    shutil.rmtree(runs / "newest")
+    for night in nights[9:]:
+        shutil.rmtree(night)
+    assert gated(capsys, runs) == (1, [("too_few_runs", "")])
+
+
+def test_a_merged_run_is_one_point_of_each_series(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Six hosts at one speed and six at another are no slowdown."""
+    runs = tmp_path / "runs"
+    parts = [
+        night_at(
+            tmp_path / "parts" / f"{number:02}",
+            number,
+            1.0 if number < 6 else 1.5,
+            {"host": f"h{number:02}", "cpu": "a processor"},
+        )
+        for number in range(12)
+    ]
+    assert main(["--merge", *map(str, parts), "--out", str(runs / "merged")]) == 0
+    capsys.readouterr()
+    assert gated(capsys, runs, "--any-host") == (1, [("too_few_runs", "")])
+    nights_at(runs, [1.0] * 11)
+    found = read_history(runs, any_host=True)
+    assert {len(trend.points) for trend in found.trends} == {12}
+    for trend in found.trends:
+        (point,) = [point for point in trend.points if point.run.path.name == "merged"]
+        hosts = [
+            number_of(row[f"latency_{trend.percentile}_us"])
+            for case, row in point.run.cases
+            if identity_of(case) == trend.case_id
+        ]
+        assert len(hosts) == 12
+        assert point.value_us == statistics.median(value for value in hosts if value)
+        assert point.low_us is point.high_us is None
+    apart = read_history(runs)
+    assert {trend.host for trend in apart.trends} == {f"h{n:02}" for n in range(12)} | {"testhost"}

@@ -112,7 +112,7 @@ def test_sizes_are_powers_of_two_and_anything_else_is_refused_with_its_flag() ->
         (["--suite", "starter", "--plan", "p.toml"], "two plans"),
         (["--mod", "mlp"], "--mod is not known"),
         (["--headless", "runs/nets", "--models", "mlp"], "runs/nets would be opened in the window"),
-        (["--models", "mlp", "--export", "csv"], "--export belongs to a run"),
+        (["--models", "mlp", "--export", "csv"], "--export belongs to --import"),
         (["--verify"], "expected one argument"),
         (["--models", "mlp", "--option", "fake.fail"], "write it as --option runtime.name=value"),
         (["--models", "mlp", "--scenario", "paced:5"], "paced:5"),

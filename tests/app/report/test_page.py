@@ -125,6 +125,17 @@ def test_two_runs_are_compared_and_two_that_share_no_case_say_so(run: Path, tmp_
     assert "share no case" in out.read_text("utf-8")
 
 
+def test_two_folders_of_one_name_are_told_apart(run: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(run, tmp_path / "new" / run.name))
+    out = tmp_path / "both.html"
+    assert main(["--report", str(run), str(other), "-o", str(out)]) == 0
+    text = out.read_text("utf-8")
+    sides = [f"{path.parent.name}/{path.name}" for path in (run, other)]
+    assert f"<h2>{sides[1]} against {sides[0]}</h2>" in text
+    assert f"<title>{', '.join(sides)} " in text
+    assert all(f": {side}</h1>" in text for side in sides)
+
+
 def test_a_damaged_line_is_told_and_the_rest_is_shown(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

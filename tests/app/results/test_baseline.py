@@ -60,17 +60,22 @@ def test_what_is_undecided_says_why_in_its_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "why"),
+    ("facts", "reason", "why"),
     [
-        ({"clock": "simulated"}, "the clock is simulated, the baseline's wall"),
-        ({"status": "wrong_output", "reason": "off by 2"}, "wrong_output: off by 2"),
+        ({"clock": "simulated"}, "other_clock", "the clock is simulated, the baseline's wall"),
+        (
+            {"status": "wrong_output", "reason": "off by 2"},
+            "wrong_output",
+            "wrong_output: off by 2",
+        ),
     ],
 )
 def test_what_can_not_be_compared_has_no_verdict_and_a_reason(
-    tmp_path: Path, facts: dict[str, str], why: str
+    tmp_path: Path, facts: dict[str, str], reason: str, why: str
 ) -> None:
     base = dict(enumerate(LEVELS))
     found, rows = compared(tmp_path / "run", base, base, **facts)
     assert not found.cases
-    assert found.lost == {"mlp · torch-cpu": why}
+    (one,) = found.not_compared
+    assert (one.label, one.reason, one.why) == ("mlp · torch-cpu", reason, why)
     assert not any(row["baseline"] for row in rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.cases.case import Case
+from app.cases.given import Given
 from app.cases.scenario import Scenario
 from app.results.labels import case_label, differences, labels, model_labels
 
@@ -65,3 +66,27 @@ def test_files_are_called_by_as_much_of_their_path_as_tells_them_apart() -> None
         "y/net.onnx",
         "other.onnx",
     ]
+
+
+def test_models_of_one_stem_are_called_by_as_much_of_their_path_as_sets_them_apart() -> None:
+    names = ("old/net.onnx", "new/net.onnx", "x/old/net.onnx", "net", "net.onnx.onnx", "net.onnx")
+    cases = [Case(name, "fake") for name in names]
+    assert len(set(labels(cases).values())) == len(names)
+    models = model_labels(names)
+    assert len({case_label(case, models) for case in cases}) == len(names)
+    twins = [Case(f"null({name})", "fake") for name in names]
+    assert len(set(labels([*cases, *twins]).values())) == 2 * len(names)
+    (alone,) = labels(cases[:1]).values()
+    assert alone == "net · fake"
+
+
+def test_cases_that_differ_in_what_a_user_gave_have_labels_of_their_own() -> None:
+    given = [
+        Given(states={"y": "x"}),
+        Given(inputs="/a/in.npz", digests={"inputs": "1" * 64}),
+        Given(inputs="/b/in.npz", digests={"inputs": "2" * 64}),
+    ]
+    cases = [MLP, *(replace(MLP, given=one) for one in given)]
+    told = list(labels(cases).values())
+    assert len(set(told)) == len(cases)
+    assert told[1] == "mlp · ort-cpu · states=y:x"

@@ -63,7 +63,9 @@ def test_a_run_that_is_being_measured_is_left_for_later(tmp_path: Path) -> None:
         folder.begin(ENVIRONMENT)
         runs, passed_over = past_runs(tmp_path)
     assert [run.path.name for run in runs] == ["done"]
-    assert passed_over == [f"{tmp_path / 'now'} is being measured: look again when it has ended"]
+    (one,) = passed_over
+    assert one.why == f"{tmp_path / 'now'} is being measured: look again when it has ended"
+    assert not one.damaged
 
 
 def test_runs_are_in_order_of_time_wherever_they_lie(tmp_path: Path) -> None:

@@ -110,7 +110,8 @@ def test_a_merged_run_is_compared_with_one_of_its_hosts_own(run: Path, tmp_path:
 def test_history_counts_a_measurement_once(run: Path, tmp_path: Path) -> None:
     found = read_history(tmp_path)
     assert len(found.runs) == 2
-    assert found.passed_over == (f"{run} was merged of runs that are here themselves",)
+    (passed_over,) = found.passed_over
+    assert passed_over.why == f"{run} was merged of runs that are here themselves"
     assert {(trend.host, trend.cpu) for trend in found.trends} == {
         ("board", "A76"),
         ("server", "EPYC"),

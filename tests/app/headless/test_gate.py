@@ -1,0 +1,269 @@
+"""A job that fails on what is slower: it passes only when every case of the baseline was judged."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from app.cases.case import Case
+from tests.app.headless.batch import FAKE, run
+from tests.app.headless.faulty_runs import (
+    FAST_US,
+    SLOW_US,
+    ended,
+    made,
+    other_clock,
+    plan_of,
+    with_cut_samples,
+    without_a_case,
+)
+from tests.app.sweep.sweeps import write_add_graph
+
+GATE = ("--fail-on", "slower", "--json", "v.json", "--junit", "v.xml")
+FASTER, SLOWER = (f"fake.latency_us={us:g}" for us in (SLOW_US, FAST_US))
+"""The baseline of which the other case is faster, or slower."""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a graph and `whole`, a run of two cases."""
+    folder = tmp_path_factory.mktemp("gate")
+    made(folder / "whole", plan_of(write_add_graph(folder / "add.onnx")))
+    return folder
+
+
+@pytest.fixture
+def here(runs: Path, work: Path) -> Iterator[Path]:
+    """A folder to stand in; runs that are made go there."""
+    yield work
+
+
+def judged(*command: object) -> tuple[int, dict[str, Any]]:
+    """The exit code and the JSON of a command with a gate; its JUnit says the same."""
+    code, _, errors = run(*map(str, command), *GATE)
+    answer = json.loads(Path("v.json").read_text("utf-8"))
+    suite = ElementTree.parse("v.xml").getroot()
+    tests = suite.findall("testcase")
+    names = Counter((test.get("classname"), test.get("name")) for test in tests)
+    assert max(names.values()) == 1, "two tests of one name are one to whoever reads them"
+    assert int(suite.get("tests", "")) == len(tests)
+    for word in ("failure", "error", "skipped"):
+        attribute = word if word == "skipped" else f"{word}s"
+        assert int(suite.get(attribute, "")) == len(suite.findall(f"testcase/{word}"))
+    assert answer["gate"]["exit_code"] == code, errors
+    told = {element.get("type") for element in suite.findall("testcase/error")}
+    assert told == {reason["reason"] for reason in answer["gate"]["reasons"]}
+    assert (suite.get("failures") != "0") == (code == 3)
+    return code, answer
+
+
+def reasons(answer: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(one["reason"], one["case_id"]) for one in answer["gate"]["reasons"]]
+
+
+def paired(here: Path, graph: Path, baseline: str = FASTER, **more: Any) -> Path:
+    return made(here / "paired", plan_of(graph, baseline=baseline), **more)
+
+
+def fast_id(run_folder: Path) -> str:
+    manifest = json.loads((run_folder / "manifest.json").read_text("utf-8"))
+    (found,) = [
+        case["case_id"] for case in manifest["cases"] if case["options"]["latency_us"] == FAST_US
+    ]
+    return str(found)
+
+
+@pytest.mark.parametrize("status", ["unsupported", "unavailable", "crashed"])
+def test_a_case_without_figures_fails_the_gate_of_its_own_run(
+    runs: Path, here: Path, status: Any
+) -> None:
+    folder = paired(here, runs / "add.onnx", facts=ended(status))
+    code, answer = judged("--resume", folder)
+    assert (code, reasons(answer)) == (1, [(status, fast_id(folder))])
+    assert answer["counts"] == dict.fromkeys(("faster", "slower", "same", "undecided"), 0)
+
+
+def test_a_clock_of_its_own_fails_the_gate_of_its_run(runs: Path, here: Path) -> None:
+    folder = paired(here, runs / "add.onnx", facts=other_clock)
+    code, answer = judged("--resume", folder)
+    assert (code, reasons(answer)) == (1, [("other_clock", fast_id(folder))])
+
+
+def test_what_is_slower_weighs_more_than_what_failed(runs: Path, here: Path) -> None:
+    graph = runs / "add.onnx"
+
+    def one_crashed(case: Case) -> dict[str, Any]:
+        return {"status": "crashed"} if case.options["latency_us"] == 300.0 else {}
+
+    plan = plan_of(graph, (FAST_US, 300.0, SLOW_US), baseline=SLOWER)
+    code, answer = judged("--resume", made(here / "three", plan, one_crashed))
+    assert code == 3
+    assert [one["reason"] for one in answer["gate"]["reasons"]] == ["crashed"]
+
+
+def test_two_runs_of_which_one_lacks_a_case_say_why(runs: Path, here: Path) -> None:
+    graph, whole = runs / "add.onnx", runs / "whole"
+    other = made(here / "clock", plan_of(graph), other_clock)
+    alone = made(here / "alone", plan_of(graph, (SLOW_US,)))
+    failed = made(here / "failed", plan_of(graph), ended("unsupported"))
+    few = made(here / "few", plan_of(graph, rounds=2))
+    tried = {
+        "clock": (other, [("other_clock", fast_id(whole))]),
+        "failed": (failed, [("unsupported", fast_id(whole))]),
+        "alone": (alone, [("no_longer_planned", "")]),
+    }
+    for name, (folder, expected) in tried.items():
+        code, answer = judged("--compare", whole, folder)
+        assert (code, reasons(answer)) == (1, expected), name
+    code, answer = judged("--compare", whole, few)
+    assert code == 1 and {reason for reason, _ in reasons(answer)} == {"too_few_rounds"}
+    assert len(answer["gate"]["reasons"]) == 2
+    code, answer = judged("--compare", failed, whole)
+    assert (code, reasons(answer)) == (1, [("unsupported", fast_id(whole))])
+    assert judged("--compare", alone, whole)[0] == 0, "a new case has no baseline to be judged by"
+    assert judged("--compare", whole, whole)[0] == 0
+
+
+def test_without_a_gate_all_of_it_is_told_and_no_more(runs: Path, here: Path) -> None:
+    graph, whole = runs / "add.onnx", runs / "whole"
+    other = made(here / "clock", plan_of(graph), other_clock)
+    files = ("--json", "v.json", "--junit", "v.xml")
+    code, out, _ = run("--compare", str(whole), str(other), *files)
+    assert code == 0 and "the clock is simulated" in out
+    answer = json.loads(Path("v.json").read_text("utf-8"))
+    (left_out,) = answer["not_compared"]
+    assert (left_out["case_id"], left_out["reason"]) == (fast_id(whole), "other_clock")
+    assert "gate" not in answer
+    (skipped,) = ElementTree.parse("v.xml").getroot().findall("testcase/skipped")
+    assert skipped.get("type") == "other_clock"
+    failed = made(here / "failed", plan_of(graph), ended("unsupported"))
+    code, out, _ = run("--compare", str(failed), str(whole), *files)
+    assert code == 0 and f"not measured in {failed}: unsupported" in out
+
+
+def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
+    whole, stored = str(runs / "whole"), here / "stored"
+    with_cut_samples(runs / "whole", stored)
+    code, answer = judged("--resume", whole, "--baseline-run", stored)
+    assert code == 1 and answer["damaged"]
+    assert [one["reason"] for one in answer["gate"]["reasons"]] == ["damaged", "too_few_rounds"]
+    code, out, _ = run("--resume", whole, "--baseline-run", str(stored))
+    assert code == 1 and "damaged and left out" in out, "as --compare has it, without a gate too"
+    code, answer = judged(
+        "--resume", whole, "--baseline-run", without_a_case(runs / "whole", here / "lost")
+    )
+    assert (code, reasons(answer)) == (1, [("cancelled", fast_id(runs / "whole"))])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--rounds", "2"),
+        ("--profile", "glance"),
+        ("--plan", "short.toml"),
+        ("--rounds", "8", "--budget", "1s"),
+        ("--rounds", "3", "--largest-batch"),
+        ("--rounds", "3", "--runtimes", "fake,fpga:v80", "--baseline", "fake"),
+    ],
+)
+def test_a_gate_that_could_find_nothing_is_refused_before_anything_is_measured(
+    runs: Path, here: Path, arguments: tuple[str, ...]
+) -> None:
+    Path("short.toml").write_text(
+        'profile = "glance"\n[[sweeps]]\nmodels = ["add.onnx"]\nruntimes = ["fake"]\n'
+    )
+    models = () if "--plan" in arguments else ("--models", "add.onnx")
+    option: tuple[str, ...] = ("--option", "fake.latency_us=200,400")
+    against = ("--baseline", FASTER)
+    if "--largest-batch" in arguments:
+        against = ("--baseline-run", str(runs / "whole"))
+        option = ()
+    asked = ("--headless", *models, *FAKE, *option, *against, *arguments, "--out", "run")
+    assert run(*asked, "--fail-on", "slower")[0] == 2
+    assert not Path("run").exists()
+
+
+def test_a_stored_run_that_can_decide_nothing_is_refused_before_anything_is_measured(
+    runs: Path, here: Path
+) -> None:
+    graph = runs / "add.onnx"
+    made(here / "few", plan_of(graph, rounds=2))
+    made(here / "other", plan_of(graph, (900.0,)))
+    made(here / "tail", plan_of(graph, percentiles=[12.5]))
+    asked = ("--headless", "--models", str(graph), *FAKE, "--option", "fake.latency_us=200,400")
+    for stored in ("few", "other", "tail"):
+        more = ("--baseline-run", stored, "--fail-on", "slower", "--out", "run")
+        assert run(*asked, "--rounds", "3", *more)[0] == 2, stored
+        assert not Path("run").exists()
+
+
+def test_percentiles_that_two_runs_do_not_share_fail_the_gate(runs: Path, here: Path) -> None:
+    tail = made(here / "tail", plan_of(runs / "add.onnx", percentiles=[12.5]))
+    code, answer = judged("--compare", runs / "whole", tail)
+    assert code == 1
+    assert {reason for reason, _ in reasons(answer)} == {"no_percentile"}
+
+
+@pytest.mark.alone
+def test_rounds_that_a_budget_left_out_fail_the_gate(runs: Path, here: Path) -> None:
+    asked = ("--headless", "--models", "add.onnx", *FAKE, "--option", "fake.latency_us=200,400")
+    lengths = ("--profile", "glance", "--rounds", "200", "--budget", "2s", "--out", "run")
+    code, answer = judged(*asked, "--baseline", FASTER, *lengths)
+    assert code == 1
+    assert {reason for reason, _ in reasons(answer)} <= {"too_few_rounds", "cancelled"}
+
+
+def test_files_of_one_name_are_told_apart_everywhere(runs: Path, here: Path) -> None:
+    for name in ("base", "x", "y"):
+        (here / name).mkdir()
+        write_add_graph(here / name / "net.onnx")
+    models = [f"{name}/net.onnx" for name in ("base", "x", "y")]
+    asked = ("--headless", "--models", ",".join(models), *FAKE, "--rounds", "3")
+    lengths = ("--profile", "glance", "--option", "fake.latency_us=300", "--baseline", models[0])
+    code, out, log = run(*asked, *lengths, "--json", "v.json", "--junit", "v.xml", "--out", "run")
+    assert code == 0
+    cases = json.loads(Path("v.json").read_text("utf-8"))["cases"]
+    assert [case["case"] for case in cases] == ["x/net.onnx · fake", "y/net.onnx · fake"]
+    assert len({case["case_id"] for case in cases}) == 2
+    tests = ElementTree.parse("v.xml").getroot().findall("testcase")
+    assert len({(t.get("classname"), t.get("name")) for t in tests}) == len(tests)
+    assert all(case["case"] in out for case in cases)
+    for model in models:
+        assert sum(f"{model} fake latency_us=300.0 round" in line for line in log.splitlines()) == 3
+        assert f"exported {model}" in log
+    failed = made(here / "before", plan_three(models))
+    lost = made(here / "after", plan_three(models), lambda _: {"status": "crashed"})
+    code, answer = judged("--compare", failed, lost)
+    assert code == 1
+    assert len(answer["not_measured"]) == len(answer["not_compared"]) == 3
+
+
+def plan_three(models: list[str]) -> Any:
+    plan = plan_of(Path(models[0]), (300.0,))
+    grid = plan.sweeps[0].model_copy(update={"models": tuple(models)})
+    return plan.model_copy(update={"sweeps": (grid,)})
+
+
+def test_a_case_of_the_baseline_with_nothing_to_compare_fails_the_gate(
+    runs: Path, here: Path
+) -> None:
+    """The fast case has no other option, the slow one is not of the baseline."""
+    graph = runs / "add.onnx"
+    plan = plan_of(graph, baseline="fake")
+    kinds = ((FAST_US, "fp32"), (SLOW_US, "fp16"))
+    changes = [{"options": {"fake.latency_us": (us,)}, "precisions": (p,)} for us, p in kinds]
+    grids = [plan.sweeps[0].model_copy(update=change) for change in changes]
+    other = plan.sweeps[0].model_copy(
+        update={"runtimes": ("fake:1",), "options": {"fake.latency_us": (FAST_US,)}}
+    )
+    plan = plan.model_copy(update={"sweeps": (*grids, other)})
+    code, answer = judged("--resume", made(here / "run", plan))
+    assert code == 1
+    assert [one["reason"] for one in answer["gate"]["reasons"]] == ["no_partner"]
+    assert len(answer["only_first"]) == 1 and len(answer["cases"]) == 1
