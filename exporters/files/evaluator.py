@@ -1,4 +1,4 @@
-"""Expected outputs of a user's graph: ONNX's own evaluator, else ONNX Runtime without rewriting.
+"""The references of a graph: ONNX's own evaluator, and ONNX Runtime without rewriting.
 
 Where neither can compute them, the message blames what failed: an operator that nobody knows,
 the sizes asked for, or the graph.
@@ -10,18 +10,23 @@ import traceback
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from onnx import ModelProto
 
+from exporters.agreement import Bound
 from exporters.complaint import deepest, first_line
+from exporters.consensus import Arrays, Computed, Node
 from exporters.digest import file_sha256
-from exporters.evaluation import Expected
+from exporters.files.differing import first_difference
 from exporters.files.nodes import all_nodes, node_name
 from exporters.files.unoptimised import Unoptimised, plain
+from exporters.limited import EVALUATOR_LIMIT_S, TooSlow, within
+from exporters.points import Point
 from exporters.semantics.evaluator import RANDOM, Evaluator
 from exporters.types import (
+    EVALUATED,
     UNOPTIMISED,
     ExportError,
     NotBenchmarkable,
@@ -35,7 +40,7 @@ _ONNX_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 class FileEvaluator:
     """One file for both evaluators, each of which reads it when it is first run."""
 
-    name: ClassVar[str] = "onnx"
+    name: ClassVar[str] = EVALUATED
     packages: ClassVar[tuple[str, ...]] = ("onnx", "onnxruntime")
 
     def __init__(
@@ -52,24 +57,67 @@ class FileEvaluator:
         self._outputs = [spec.name for spec in outputs]
         self._custom_ops = tuple(custom_ops)
         self._unoptimised = Unoptimised(path, self._outputs, custom_ops)
+        self._too_slow = ""
         self.is_repeatable = is_repeatable
 
-    def expected(self, inputs: Mapping[str, np.ndarray], point: Mapping[str, int]) -> Expected:
-        """The outputs, and which of the two gave them.
+    def computed(
+        self, inputs: Arrays, point: Point, bound: Bound, is_alone: bool = True
+    ) -> Computed:
+        """What each of the two gives, whose difference `bound` does not limit here.
 
+        ONNX's evaluator has as long as it takes only where there is no other reference.
         NotBenchmarkable where neither knows an operator; ExportError, with the node's name, if
         the graph cannot take these inputs.
         """
+        outputs: dict[str, Arrays] = {}
+        missing: dict[str, str] = {}
+        faults: dict[str, Exception] = {}
+        for name, run in ((UNOPTIMISED, self.by_runtime), (EVALUATED, self.by_onnx)):
+            try:
+                limited = name == EVALUATED and not (is_alone and not outputs)
+                outputs[name] = self.within_limit(inputs) if limited else run(inputs)
+            except Exception as error:
+                faults[name] = error
+                missing[name] = plain(deepest(error))
+        if not outputs:
+            raise self._fault(faults[EVALUATED], faults[UNOPTIMISED], point) from faults[EVALUATED]
+        order = [name for name in (EVALUATED, UNOPTIMISED) if name in outputs]
+        return Computed({name: outputs[name] for name in order}, missing)
+
+    def by_runtime(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """The outputs by ONNX Runtime; raises what it raises."""
+        return self._unoptimised.outputs(inputs)
+
+    def by_onnx(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """The outputs by ONNX's evaluator; raises what it raises."""
+        with np.errstate(all="ignore"):
+            values = self._evaluator.run(self._outputs, dict(inputs))
+        return {name: np.asarray(v) for name, v in zip(self._outputs, values, strict=True)}
+
+    def within_limit(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """The same in `EVALUATOR_LIMIT_S`; once it was too slow, TooSlow at once."""
+        if self._too_slow:
+            raise TooSlow(self._too_slow)
         try:
-            return Expected(self._by_onnx(inputs), self.name)
-        except Exception as error:
-            refused = error
-        try:
-            return Expected(self._unoptimised.outputs(inputs), UNOPTIMISED)
-        except ExportError:
+            return within(EVALUATOR_LIMIT_S, lambda: self.by_onnx(inputs))
+        except TooSlow as error:
+            self._too_slow = str(error)
             raise
-        except Exception as error:
-            raise self._fault(refused, error, point) from refused
+
+    def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
+        """The first node whose outputs the two compute differently; None where nobody can say."""
+        try:
+            values = within(EVALUATOR_LIMIT_S, lambda: self._all_values(inputs))
+            return first_difference(self._path, values, inputs, bound, self._custom_ops)
+        except Exception:
+            # Every value of a graph can be too much, or of types that only one of them gives.
+            return None
+
+    def _all_values(self, inputs: Arrays) -> Mapping[str, Any]:
+        with np.errstate(all="ignore"):
+            values: Any = self._evaluator.run(None, dict(inputs), intermediate=True)
+        found: Mapping[str, Any] = values
+        return found
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -80,19 +128,16 @@ class FileEvaluator:
     def needs(self) -> tuple[str, ...]:
         return tuple(file_sha256(Path(library)) for library in self._custom_ops)
 
-    def _by_onnx(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        with np.errstate(all="ignore"):
-            values = self._evaluator.run(self._outputs, dict(inputs))
-        return {name: np.asarray(v) for name, v in zip(self._outputs, values, strict=True)}
-
     @cached_property
     def _evaluator(self) -> Evaluator:
         return Evaluator(str(self._path))
 
     def _fault(
-        self, onnx: Exception, runtime: Exception, point: Mapping[str, int]
+        self, onnx: Exception, runtime: Exception, point: Point
     ) -> ExportError | MemoryError:
         """What is to blame where both have failed."""
+        if isinstance(runtime, ExportError):
+            return runtime
         if isinstance(onnx, MemoryError):
             return onnx
         unknown = "_evaluator" not in self.__dict__ or isinstance(onnx, NotImplementedError)

@@ -1,7 +1,7 @@
-"""A user's graph run by ONNX Runtime as it is written, with no rewriting: the second reference.
+"""A graph run by ONNX Runtime as it is written, with no rewriting: one of its references.
 
-For what ONNX's own evaluator does not know: operators of other domains, of libraries, and those
-that it gets wrong. Engines are imported in the export process, where this runs.
+It also knows operators of other domains and of libraries. Engines are imported in the export
+process, where this runs.
 """
 
 from __future__ import annotations
@@ -45,14 +45,23 @@ class Unoptimised:
 
     @cached_property
     def _session(self) -> onnxruntime.InferenceSession:
-        import onnxruntime
+        return opened(self._path, self._custom_ops)
 
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = _LOG_FATAL
-        options.intra_op_num_threads = os.cpu_count() or 1
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        register_operators(options, self._custom_ops)
-        return onnxruntime.InferenceSession(self._path, options, providers=["CPUExecutionProvider"])
+
+def opened(
+    model: Path | bytes, custom_ops: Sequence[str], entries: Mapping[str, str] | None = None
+) -> onnxruntime.InferenceSession:
+    """A session that runs the graph as it is written; `entries` are session settings by key."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _LOG_FATAL
+    options.intra_op_num_threads = os.cpu_count() or 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    for key, value in (entries or {}).items():
+        options.add_session_config_entry(key, value)
+    register_operators(options, custom_ops)
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def register_operators(options: onnxruntime.SessionOptions, libraries: Sequence[str]) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 from exporters import own
 from exporters.brought import Brought
 from exporters.calling import named_outputs
-from exporters.evaluation import Expected
 from exporters.points import Point
 from exporters.pyt.build import build, failing_part
 from exporters.pyt.weights import load_weights
@@ -60,11 +59,13 @@ class ModuleEvaluator:
         """Definitions of the catalogue are; a user's module may draw what it likes."""
         return self._brought is None
 
-    def expected(self, inputs: Mapping[str, np.ndarray], point: Point) -> Expected:
-        """The outputs, computed by torch."""
+    def expected(
+        self, inputs: Mapping[str, np.ndarray], point: Point
+    ) -> tuple[str, dict[str, np.ndarray]]:
+        """The reference's name and its outputs, computed by torch."""
         if self._definition.in_fp64:
-            return Expected(self._in_fp64(inputs), f"{self.name} in fp64")
-        return Expected(self.outputs(inputs, point), self.name)
+            return f"{self.name} in fp64", self._in_fp64(inputs)
+        return self.name, self.outputs(inputs, point)
 
     def _in_fp64(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The same by a copy of the module in double precision, rounded to the outputs' types."""
