@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from exporters.agreement import TOLERANCE, Bound, difference, scale_of
+from exporters.complaint import first_line
 from exporters.types import EVALUATED, UNOPTIMISED, Disagreement, Reference
 
 Arrays = Mapping[str, np.ndarray]
@@ -46,8 +47,7 @@ def reconciled(
         found = disagreement(one, other, computed.outputs, bound, scale)
         if found is not None:
             if {one, other} == {EVALUATED, UNOPTIMISED}:
-                node, operator = first_difference() or ("", "")
-                found = replace(found, node=node, operator=operator)
+                found = _located(found, first_difference)
             disagreements.append(found)
     equal = tuple(
         name
@@ -78,3 +78,14 @@ def disagreement(
         if worst is None or found.relative > worst[0]:
             worst = found.relative, Disagreement(one, other, name, relative, unequal)
     return None if worst is None else worst[1]
+
+
+def _located(found: Disagreement, first_difference: Callable[[], Node | None]) -> Disagreement:
+    """With the node, or why there is none: all values of a graph can be too much to hold."""
+    try:
+        node = first_difference()
+    except Exception as error:
+        return replace(found, no_node=first_line(error))
+    if node is None:
+        return replace(found, no_node="no value between inputs and outputs differs so much")
+    return replace(found, node=node[0], operator=node[1])

@@ -118,15 +118,15 @@ class Evaluation:
         if evaluator is None:
             return Reference(fed, {}), Vouched("")
         computed = self._computed(evaluator, given, point)
-        by = next(iter(computed.outputs))
         if not evaluator.is_repeatable:
-            again = self._computed(evaluator, given, point)
-            if _is_random(computed, again):
-                return Reference(fed, computed.outputs[by], (by,)), Vouched(by, random=True)
+            drawing = _drawing(computed, self._computed(evaluator, given, point))
+            if drawing:
+                outputs = computed.outputs[drawing]
+                return Reference(fed, outputs, (drawing,)), Vouched(drawing, random=True)
         found = reconciled(
             given, computed, self.bound, lambda: evaluator.first_difference(given, self.bound)
         )
-        return replace(found, inputs=fed), Vouched(by)
+        return replace(found, inputs=fed), Vouched(found.by[0])
 
     def _drawn(self, point: Point) -> Arrays:
         if self.own_file is not None:
@@ -148,12 +148,16 @@ class Evaluation:
         return Computed({**outputs, **found.outputs}, found.missing)
 
 
-def _is_random(computed: Computed, again: Computed) -> bool:
-    return any(
-        difference(again.outputs[by][name], array).unequal
-        for by, outputs in computed.outputs.items()
-        if by in again.outputs
-        for name, array in outputs.items()
+def _drawing(computed: Computed, again: Computed) -> str:
+    """The first reference whose outputs were others in a second run; empty for none."""
+    return next(
+        (
+            by
+            for by, outputs in computed.outputs.items()
+            if by in again.outputs
+            and any(difference(again.outputs[by][n], a).unequal for n, a in outputs.items())
+        ),
+        "",
     )
 
 

@@ -255,7 +255,7 @@ class Disagreement:
     comparable: another shape, or NaN or infinite on one side. `unequal` is the share of elements
     that differ, of an output that must be equal. `node` is the first node, in the graph's order,
     whose outputs differ so between ONNX's evaluator and ONNX Runtime, and `operator` its type;
-    both are empty for other references and where no node was found.
+    both are empty for other references. `no_node` says why none was found between these two.
     """
 
     first: str
@@ -265,6 +265,7 @@ class Disagreement:
     unequal: float | None = None
     node: str = ""
     operator: str = ""
+    no_node: str = ""
 
 
 @dataclass(frozen=True, slots=True)

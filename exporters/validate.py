@@ -128,10 +128,9 @@ def _is_evaluated_so(
     """Whether ONNX's evaluator gives these outputs; not if it can't, or takes too long."""
     from exporters.semantics.evaluator import Evaluator
 
-    def evaluated() -> Sequence[object]:
+    def evaluated() -> list[object]:
         with np.errstate(all="ignore"):
-            outputs: Sequence[object] = Evaluator(str(path)).run(list(expected), dict(inputs))
-        return outputs
+            return [*Evaluator(str(path)).run(list(expected), dict(inputs))]
 
     try:
         values = within(EVALUATOR_LIMIT_S, evaluated)

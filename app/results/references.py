@@ -44,4 +44,6 @@ def _sentence(found: Disagreement) -> str:
         what = f"{what} in its shape, or in where it is NaN or infinite"
     if found.node:
         what = f"{what}, first at node {found.node!r} ({found.operator})"
+    elif found.no_node:
+        what = f"{what}, at an unknown node ({found.no_node})"
     return what

@@ -40,12 +40,12 @@ def of_references(check: Check) -> tuple[str, ...]:
         return ()
     if not agreeing:
         return (f"the outputs agree with no single reference throughout: {_LOOK}",)
-    if check.only_own:
+    others = " and ".join(name for name in check.references if name not in check.agrees_with)
+    if check.only_own and others:
         alone = f"the outputs agree with {agreeing} alone, which is the runtime's own engine"
-        others = [name for name in check.references if name not in check.agrees_with]
-        if not others:
-            return (f"{alone}, and nothing else could compute them: {_BRING}",)
-        return (f"{alone}, and not with {' and '.join(others)}: {_LOOK}",)
+        return (f"{alone}, and not with {others}: {_LOOK}",)
+    if check.only_own:
+        return (f"compared with ONNX Runtime's own unoptimised self alone: {_BRING}",)
     if check.disagreements:
         return (f"the references disagree, and the outputs agree with {agreeing}: {_LOOK}",)
     return ()

@@ -47,30 +47,27 @@ class ModuleReferences:
         self, inputs: Arrays, point: Point, bound: Bound, is_alone: bool = True
     ) -> Computed:
         """The outputs of each; ExportError if the module raises."""
-        by, expected = self._module.expected(inputs, point)
-        outputs: dict[str, Arrays] = {by: expected}
+        expected = self._module.expected(inputs, point)
+        by: dict[str, Arrays] = {expected.by: expected.outputs}
         missing: dict[str, str] = {}
-        self._add(UNOPTIMISED, outputs, missing, inputs)
-        if UNOPTIMISED in outputs:
+        of_runtime = self._of_graph(UNOPTIMISED, missing, inputs)
+        if of_runtime:
+            compared = {**by, **of_runtime}
             scale = scale_of(inputs)
-            if disagreement(UNOPTIMISED, by, outputs, bound, scale) is not None:
-                self._add(EVALUATED, outputs, missing, inputs)
-        return Computed(outputs, missing)
+            if disagreement(UNOPTIMISED, expected.by, compared, bound, scale) is not None:
+                by |= self._of_graph(EVALUATED, missing, inputs)
+        return Computed({**by, **of_runtime}, missing)
 
     def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
         """Of the graph."""
         return self._graph.first_difference(inputs, bound)
 
-    def _add(
-        self,
-        name: str,
-        outputs: dict[str, Arrays],
-        missing: dict[str, str],
-        inputs: Arrays,
-    ) -> None:
+    def _of_graph(self, name: str, missing: dict[str, str], inputs: Arrays) -> dict[str, Arrays]:
+        """The outputs of the graph by the reference's name; nothing, and why, if it fails."""
         graph = self._graph
         run = graph.by_runtime if name == UNOPTIMISED else graph.within_limit
         try:
-            outputs[name] = run(inputs)
+            return {name: run(inputs)}
         except Exception as error:
             missing[name] = plain(deepest(error))
+            return {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -20,6 +21,14 @@ from exporters.types import Definition, ExportError
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A module's outputs by name, and the reference that they are."""
+
+    outputs: Mapping[str, np.ndarray]
+    by: str
 
 
 class ModuleEvaluator:
@@ -59,13 +68,11 @@ class ModuleEvaluator:
         """Definitions of the catalogue are; a user's module may draw what it likes."""
         return self._brought is None
 
-    def expected(
-        self, inputs: Mapping[str, np.ndarray], point: Point
-    ) -> tuple[str, dict[str, np.ndarray]]:
-        """The reference's name and its outputs, computed by torch."""
+    def expected(self, inputs: Mapping[str, np.ndarray], point: Point) -> Expected:
+        """The outputs, computed by torch."""
         if self._definition.in_fp64:
-            return f"{self.name} in fp64", self._in_fp64(inputs)
-        return self.name, self.outputs(inputs, point)
+            return Expected(self._in_fp64(inputs), f"{self.name} in fp64")
+        return Expected(self.outputs(inputs, point), self.name)
 
     def _in_fp64(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The same by a copy of the module in double precision, rounded to the outputs' types."""
