@@ -16,6 +16,9 @@ from exporters.complaint import first_line
 from exporters.types import EVALUATED, UNOPTIMISED, Disagreement, Reference
 
 Arrays = Mapping[str, np.ndarray]
+Outputs = Mapping[str, Arrays]
+"""By the name of a reference."""
+NO_OUTPUTS: Outputs = {}
 Node = tuple[str, str]
 """A node's name and its operator."""
 
@@ -27,7 +30,7 @@ AS_ONE = TOLERANCE["fp32"] / 10
 class Computed:
     """Outputs by reference, in the order of preference, and why others could not be had."""
 
-    outputs: Mapping[str, Arrays]
+    outputs: Outputs
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -64,8 +67,14 @@ def reconciled(
     )
 
 
+def two_agree(outputs: Outputs, bound: Bound, scale: float) -> bool:
+    """Whether there are two references within the bound of each other."""
+    pairs = combinations(outputs, 2)
+    return any(disagreement(one, other, outputs, bound, scale) is None for one, other in pairs)
+
+
 def disagreement(
-    one: str, other: str, outputs: Mapping[str, Arrays], bound: Bound, scale: float
+    one: str, other: str, outputs: Outputs, bound: Bound, scale: float
 ) -> Disagreement | None:
     """The worst output in which two references differ by more than the bound; None if none does."""
     worst: tuple[float, Disagreement] | None = None

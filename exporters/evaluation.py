@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from exporters.agreement import Bound, difference
-from exporters.consensus import Arrays, Computed, Node, reconciled
+from exporters.consensus import NO_OUTPUTS, Arrays, Computed, Node, Outputs, reconciled
 from exporters.inputs import cast_inputs, seeded_inputs
 from exporters.made import Made
 from exporters.points import Point
@@ -62,13 +62,12 @@ class Evaluator(Protocol):
         """Whether it is known to give the same outputs each time."""
 
     def computed(
-        self, inputs: Arrays, point: Point, bound: Bound, is_alone: bool = True
+        self, inputs: Arrays, point: Point, bound: Bound, known: Outputs = NO_OUTPUTS
     ) -> Computed:
         """The outputs of each reference, for inputs in the float32 graph's own types.
 
-        `bound` is how far they may differ. Not `is_alone`: there are expected outputs already,
-        so that none of these is worth much time. NotBenchmarkable or ExportError if there is
-        no reference.
+        `bound` is how far they may differ. What is `known` comes first. NotBenchmarkable or
+        ExportError if there is no reference.
         """
 
     def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
@@ -134,18 +133,9 @@ class Evaluation:
         return seeded_inputs(self.inputs, point, self.seed, self.examples)
 
     def _computed(self, evaluator: Evaluator, given: Arrays, point: Point) -> Computed:
-        """All references; packaged outputs come first, and suffice where there is no other."""
-        if self.packaged is None:
-            found = evaluator.computed(given, point, self.bound)
-            return Computed(found.outputs, {**self.missing, **found.missing})
-        outputs = {PACKAGED: self.packaged.outputs}
-        try:
-            found = evaluator.computed(given, point, self.bound, is_alone=False)
-        except ExportError as error:
-            return Computed(outputs, {evaluator.name: error.cause})
-        except MemoryError:
-            return Computed(outputs, {evaluator.name: "it needs more memory than there is"})
-        return Computed({**outputs, **found.outputs}, found.missing)
+        known = NO_OUTPUTS if self.packaged is None else {PACKAGED: self.packaged.outputs}
+        found = evaluator.computed(given, point, self.bound, known)
+        return Computed(found.outputs, {**self.missing, **found.missing})
 
 
 def _drawing(computed: Computed, again: Computed) -> str:

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 from onnx import ModelProto
 
-from exporters.agreement import Bound
+from exporters.agreement import Bound, scale_of
 from exporters.complaint import deepest, first_line
-from exporters.consensus import Arrays, Computed, Node
+from exporters.consensus import NO_OUTPUTS, Arrays, Computed, Node, Outputs, two_agree
 from exporters.digest import file_sha256
 from exporters.files.differing import first_difference
 from exporters.files.nodes import all_nodes, node_name
@@ -61,28 +61,34 @@ class FileEvaluator:
         self.is_repeatable = is_repeatable
 
     def computed(
-        self, inputs: Arrays, point: Point, bound: Bound, is_alone: bool = True
+        self, inputs: Arrays, point: Point, bound: Bound, known: Outputs = NO_OUTPUTS
     ) -> Computed:
-        """What each of the two gives, whose difference `bound` does not limit here.
+        """What ONNX Runtime gives, and unless that agrees with what is `known`, ONNX's evaluator.
 
-        ONNX's evaluator has as long as it takes only where there is no other reference.
+        The evaluator has as long as it takes only where there is no other reference.
         NotBenchmarkable where neither knows an operator; ExportError, with the node's name, if
-        the graph cannot take these inputs.
+        the graph cannot take these inputs; neither where something is known.
         """
-        outputs: dict[str, Arrays] = {}
-        missing: dict[str, str] = {}
+        of_runtime: Arrays | None = None
+        of_onnx: Arrays | None = None
         faults: dict[str, Exception] = {}
-        for name, run in ((UNOPTIMISED, self.by_runtime), (EVALUATED, self.by_onnx)):
+        try:
+            of_runtime = self.by_runtime(inputs)
+        except Exception as error:
+            faults[UNOPTIMISED] = error
+        outputs = dict(known) if of_runtime is None else {**known, UNOPTIMISED: of_runtime}
+        if not two_agree(outputs, bound, scale_of(inputs)):
             try:
-                limited = name == EVALUATED and not (is_alone and not outputs)
-                outputs[name] = self.within_limit(inputs) if limited else run(inputs)
+                of_onnx = self.within_limit(inputs) if outputs else self.by_onnx(inputs)
             except Exception as error:
-                faults[name] = error
-                missing[name] = plain(deepest(error))
-        if not outputs:
+                faults[EVALUATED] = error
+        if not outputs and of_onnx is None:
             raise self._fault(faults[EVALUATED], faults[UNOPTIMISED], point) from faults[EVALUATED]
-        order = [name for name in (EVALUATED, UNOPTIMISED) if name in outputs]
-        return Computed({name: outputs[name] for name in order}, missing)
+        found = {**known, EVALUATED: of_onnx, UNOPTIMISED: of_runtime}
+        return Computed(
+            {name: arrays for name, arrays in found.items() if arrays is not None},
+            {name: plain(deepest(error)) for name, error in faults.items()},
+        )
 
     def by_runtime(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """The outputs by ONNX Runtime; raises what it raises."""

@@ -143,7 +143,7 @@ def test_what_onnx_runtime_lacks_is_missing_with_its_reason(
     assert list(reference.missing) == [UNOPTIMISED]
 
 
-def test_data_beside_a_file_is_one_reference_of_three(tmp_path: Path) -> None:
+def test_data_beside_a_file_and_a_runtime_suffice_unless_they_disagree(tmp_path: Path) -> None:
     x = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
     right = np.maximum(-x, 0) + x
     for name, outputs in (("right", right), ("wrong", right + 1)):
@@ -153,10 +153,34 @@ def test_data_beside_a_file_is_one_reference_of_three(tmp_path: Path) -> None:
         model, reference = _exported(path, tmp_path / "cache")
         assert model.reference == PACKAGED
         assert np.array_equal(reference.inputs["x"], x)
-        assert {*reference.by, *reference.others} == {PACKAGED, *BOTH}
         pairs = {(one.first, one.second) for one in reference.disagreements}
-        expected = {(PACKAGED, EVALUATED), (PACKAGED, UNOPTIMISED)}
-        assert pairs == (set() if name == "right" else expected)
+        if name == "right":
+            assert (reference.by, dict(reference.others)) == ((PACKAGED, UNOPTIMISED), {})
+            assert pairs == set()
+        else:
+            assert (reference.by, set(reference.others)) == ((PACKAGED,), {*BOTH})
+            assert pairs == {(PACKAGED, EVALUATED), (PACKAGED, UNOPTIMISED)}
+        assert reference.missing == {}
+
+
+def test_the_evaluator_is_the_second_where_onnx_runtime_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    x = np.ones((2, 3), np.float32)
+    path = _save(tmp_path / "chain.onnx")
+    _data(tmp_path / "test_data_set_0", x, x)
+    _, reference = _exported(path, tmp_path / "cache")
+    assert (reference.by, list(reference.missing)) == ((PACKAGED, EVALUATED), [UNOPTIMISED])
+
+
+def test_data_suffices_where_nobody_can_compute_the_graph(tmp_path: Path) -> None:
+    path = tmp_path / "vendor.onnx"
+    node = h.make_node("Unknown", ["x"], ["y"], domain="vendor")
+    onnx.save(graph([node], [X], [Y], vendor="vendor"), path)
+    _data(tmp_path / "test_data_set_0", np.ones((2, 3), np.float32), np.ones((2, 3), np.float32))
+    _, reference = _exported(path, tmp_path / "cache")
+    assert (reference.by, set(reference.missing)) == ((PACKAGED,), {*BOTH})
 
 
 def test_references_of_packaged_inputs_are_of_the_same_values_in_every_precision(
@@ -168,7 +192,7 @@ def test_references_of_packaged_inputs_are_of_the_same_values_in_every_precision
     _data(tmp_path / "test_data_set_0", x, np.maximum(-x, 0) + x)
     _, reference = _exported(path, tmp_path / "cache", "fp16")
     assert reference.inputs["x"].dtype == np.float16
-    assert (reference.by, reference.disagreements) == ((PACKAGED, *BOTH), ())
+    assert (reference.by, reference.disagreements) == ((PACKAGED, UNOPTIMISED), ())
 
 
 def test_a_data_set_beside_several_models_is_of_one_of_them_and_nobody_knows_which(
@@ -183,7 +207,7 @@ def test_a_data_set_beside_several_models_is_of_one_of_them_and_nobody_knows_whi
         assert model.inputs_drawn != "packaged"
     second.unlink()
     model, reference = _exported(first, tmp_path / "cache")
-    assert (model.reference, reference.by) == (PACKAGED, (PACKAGED, *BOTH))
+    assert (model.reference, reference.by) == (PACKAGED, (PACKAGED, UNOPTIMISED))
 
 
 def test_data_that_bears_the_name_of_its_model_is_of_that_one_alone(tmp_path: Path) -> None:
@@ -194,7 +218,7 @@ def test_data_that_bears_the_name_of_its_model_is_of_that_one_alone(tmp_path: Pa
     of: Mapping[str, Reference] = {
         name: _exported(tmp_path / f"{name}.onnx", tmp_path / "cache")[1] for name in ("a", "b")
     }
-    assert of["a"].by == (PACKAGED, *BOTH)
+    assert of["a"].by == (PACKAGED, UNOPTIMISED)
     assert (of["b"].by, dict(of["b"].missing)) == (BOTH, {})
 
 
