@@ -143,7 +143,7 @@ class FileEvaluator:
         if isinstance(onnx, MemoryError):
             return onnx
         unknown = "_evaluator" not in self.__dict__ or isinstance(onnx, NotImplementedError)
-        if unknown and not self._unoptimised.is_open:
+        if unknown and not self._unoptimised.was_open:
             return NotBenchmarkable(
                 f"neither ONNX's evaluator ({first_line(onnx)}) nor ONNX Runtime "
                 f"({plain(runtime)}) can tell what {self._called} should give",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,26 +25,24 @@ _NOISE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? f
 
 
 class Unoptimised:
-    """One file on the CPU provider, opened when it is first run."""
+    """One file on the CPU provider, opened for each run.
+
+    So its weights are not in memory beside those that ONNX's evaluator then reads. `was_open`
+    says that ONNX Runtime has taken the graph.
+    """
 
     def __init__(self, path: Path, outputs: Sequence[str], custom_ops: Sequence[str]) -> None:
         self._path = path
         self._outputs = list(outputs)
         self._custom_ops = tuple(custom_ops)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether ONNX Runtime has taken the graph."""
-        return "_session" in self.__dict__
+        self.was_open = False
 
     def outputs(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name; raises what ONNX Runtime raises, ExportError for a library."""
-        values = self._session.run(self._outputs, dict(inputs))
+        session = opened(self._path, self._custom_ops)
+        self.was_open = True
+        values = session.run(self._outputs, dict(inputs))
         return dict(zip(self._outputs, values, strict=True))
-
-    @cached_property
-    def _session(self) -> onnxruntime.InferenceSession:
-        return opened(self._path, self._custom_ops)
 
 
 def opened(

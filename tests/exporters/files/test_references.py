@@ -233,3 +233,18 @@ def test_a_size_in_which_references_differ_stays_open(
     model, reference = _exported(path, tmp_path / "cache")
     assert reference.disagreements[0].relative is None
     assert model.outputs[0].shape == ("rows", 3)
+
+
+@pytest.mark.usefixtures("broken_relu")
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_state_is_taken_if_one_reference_gives_its_shape(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checked: bool
+) -> None:
+    monkeypatch.setattr(Relu, "_run", lambda self, x: (x[:1],))
+    path = _save(tmp_path / "stream.onnx", [h.make_node("Relu", ["x"], ["y"])])
+    states = {"y": "x"}
+    request = ExportRequest(
+        str(path), states=states, checked=checked, cache_dir=str(tmp_path / "cache")
+    )
+    model, _ = export(request)
+    assert [(pair.output, pair.input) for pair in model.states] == [("y", "x")]
