@@ -27,10 +27,7 @@ def packaged_reference(face: OnnxFile, points: Sequence[Point]) -> Packaged:
     """
     folder = face.path.parent
     data_set = folder / "test_data_set_0"
-    models = sum(path.suffix.lower() == ".onnx" for path in folder.iterdir())
-    refused = ""
-    if data_set.is_dir() and models > 1:
-        refused = f"{data_set.name} belongs to one of the {models} .onnx files beside it"
+    refused = _why_refused(data_set) if data_set.is_dir() else ""
     if data_set.is_dir() and not refused:
         inputs = _read_all(face.inputs, data_set, "input")
         outputs = _read_all(face.outputs, data_set, "output")
@@ -40,8 +37,19 @@ def packaged_reference(face: OnnxFile, points: Sequence[Point]) -> Packaged:
     if inputs is None or outputs is None:
         return Packaged(None, refused)
     if not all(_fits(inputs[s.name], s, point) for s in face.inputs for point in points):
-        return Packaged(None, refused)
+        return Packaged(None, refused or "its inputs are of other sizes or types")
     return Packaged(Reference(inputs, outputs))
+
+
+def _why_refused(data_set: Path) -> str:
+    """Why a folder of test data may be of another file; empty where there is only one."""
+    try:
+        models = [path for path in data_set.parent.iterdir() if path.suffix.lower() == ".onnx"]
+    except OSError as error:
+        return f"the files beside {data_set.name} are unknown ({error.strerror})"
+    if len(models) > 1:
+        return f"{data_set.name} belongs to one of the {len(models)} .onnx files beside it"
+    return ""
 
 
 def _fits(array: np.ndarray, spec: TensorSpec, point: Point) -> bool:
