@@ -5,7 +5,7 @@ Numpy alone, in parts, so that comparing a large output does not take several ti
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt
 
@@ -30,6 +30,9 @@ _UNITS = {"bf16": 2.0**-8, "fp8": 2.0**-3}
 _MOST = 0.5
 """Outputs of zeros are off by 1: what may be off by more than half of that is hardly checked."""
 _PART = 2**18
+_SMALLEST_NORMAL = {"float32": 2.0**-126, "float64": 2.0**-1022}
+_ZERO = 2.0**-72
+"""What an output of zeros is measured by, times its inputs' scale: float32 rounded three times."""
 
 
 def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]) -> float:
@@ -64,16 +67,55 @@ class Difference:
     nans: int = 0
 
 
-def difference(got: np.ndarray | None, wanted: np.ndarray) -> Difference:
-    """Of two arrays of one shape, in double precision; integers are told apart exactly."""
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How far one set of outputs may be from another.
+
+    Integers and booleans must be equal: they are indices, masks and classes. With `steps`, those
+    of 8 bits are numbers that a quantised graph has rounded.
+    """
+
+    tolerance: float
+    steps: bool = False
+
+    def is_exact(self, wanted: np.ndarray) -> bool:
+        """Whether each element of this output must be equal."""
+        return wanted.dtype.kind in "iub" and not (self.steps and wanted.dtype.itemsize == 1)
+
+    def holds(self, found: Difference, wanted: np.ndarray) -> bool:
+        """Whether an output with this difference from `wanted` is within the bound."""
+        if self.is_exact(wanted):
+            return not found.unequal
+        return found.relative <= self.tolerance
+
+
+def scale_of(inputs: Mapping[str, np.ndarray]) -> float:
+    """The largest magnitude among floating-point inputs, 1 where that says nothing."""
+    largest = 0.0
+    for array in inputs.values():
+        if array.dtype.kind in "fc" and array.size:
+            magnitudes = np.abs(array[np.isfinite(array)])
+            largest = max(largest, float(np.max(magnitudes, initial=0.0)))
+    return largest or 1.0
+
+
+def difference(got: np.ndarray | None, wanted: np.ndarray, inputs_scale: float = 1.0) -> Difference:
+    """Of two arrays of one shape, in double precision; integers are compared exactly.
+
+    A difference below the smallest normal number of float32, or of float64, is none, since
+    engines may flush such values to zero. Where every expected value is zero, the error is
+    relative to 2^-72 of `inputs_scale`: with inputs of 1, 1e-30 passes for zero, and 1e-20 does
+    not.
+    """
     if got is None or got.shape != wanted.shape:
         return Difference(np.inf, np.inf, 0.0, wanted.size)
+    kind = np.complex128 if "c" in (got.dtype.kind, wanted.dtype.kind) else np.float64
     absolute = scale = product = square_a = square_b = 0.0
     unequal, nans, apart = 0, 0, False
     flat_a, flat_b = got.ravel(), wanted.ravel()
     for start in range(0, flat_b.size, _PART):
         part_a, part_b = flat_a[start : start + _PART], flat_b[start : start + _PART]
-        a, b = part_a.astype(np.float64), part_b.astype(np.float64)
+        a, b = part_a.astype(kind), part_b.astype(kind)
         both_nan = np.isnan(a) & np.isnan(b)
         differs = ~((part_a == part_b) | both_nan)
         nans += int(both_nan.sum())
@@ -83,13 +125,16 @@ def difference(got: np.ndarray | None, wanted: np.ndarray) -> Difference:
         a, b = a[finite], b[finite]
         absolute = max(absolute, float(np.max(np.abs(a - b), initial=0.0)))
         scale = max(scale, float(np.max(np.abs(b), initial=0.0)))
-        product += float(a @ b)
-        square_a += float(a @ a)
-        square_b += float(b @ b)
+        product += float(np.vdot(b, a).real)
+        square_a += float(np.vdot(a, a).real)
+        square_b += float(np.vdot(b, b).real)
     if apart:
         return Difference(np.inf, np.inf, 0.0, unequal, nans)
     if absolute == 0.0:
         return Difference(0.0, 0.0, 1.0, unequal, nans)
     norms = float(np.sqrt(square_a) * np.sqrt(square_b))
     cosine = product / norms if norms else 0.0
-    return Difference(absolute, absolute / scale if scale else np.inf, cosine, unequal, nans)
+    relative = absolute / (scale or _ZERO * inputs_scale)
+    if absolute < _SMALLEST_NORMAL.get(wanted.dtype.name, 0.0):
+        relative = 0.0
+    return Difference(absolute, relative, cosine, unequal, nans)

@@ -45,11 +45,14 @@ def refuse_unfit_states(
 ) -> None:
     """ExportError for an output that is not of the shape and type of the input it becomes.
 
-    `types` are those of the float32 graph, whatever the reference is fed.
+    `types` are those of the float32 graph, whatever the reference is fed. A shape is right if
+    one reference has it; without outputs nothing is known of it.
     """
+    computed = [of for of in (reference.outputs, *reference.others.values()) if of]
     for pair in pairs:
         taken = types[pair.input], list(reference.inputs[pair.input].shape)
-        given = types[pair.output], list(reference.outputs[pair.output].shape)
+        shapes = [list(outputs[pair.output].shape) for outputs in computed] or [taken[1]]
+        given = types[pair.output], taken[1] if taken[1] in shapes else shapes[0]
         if taken != given:
             raise ExportError(
                 f"the output {pair.output!r} of {model} is {given[0]} {given[1]} and cannot "

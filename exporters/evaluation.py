@@ -1,4 +1,4 @@
-"""What a model is fed at one point of its axes, and the expected outputs, written to a file.
+"""What a model is fed at one point of its axes, and its references there, written to a file.
 
 In float32 whatever the precision: an fp16 graph is fed float16, and who evaluates it the same
 values in float32, so that the error of a row is the runtime's and not that of rounding its
@@ -8,17 +8,19 @@ inputs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Protocol
 
 import numpy as np
 
-from exporters.agreement import difference
+from exporters.agreement import Bound, difference
+from exporters.consensus import NO_OUTPUTS, Arrays, Computed, Node, Outputs, reconciled
 from exporters.inputs import cast_inputs, seeded_inputs
 from exporters.made import Made
 from exporters.points import Point
 from exporters.types import (
+    PACKAGED,
     ExportError,
     Reference,
     TensorSpec,
@@ -34,23 +36,15 @@ LARGEST_COMPUTED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """Outputs by name, and who computed them."""
-
-    outputs: Mapping[str, np.ndarray]
-    by: str
-
-
-@dataclass(frozen=True, slots=True)
 class Vouched:
-    """Who computed a reference, empty for nobody; `random` if a second run gave other outputs."""
+    """Whose outputs a file has, empty for nobody; `random` if a second run gave other outputs."""
 
     by: str
     random: bool = False
 
 
 class Evaluator(Protocol):
-    """Computes a model's expected outputs; `name` and `packages` say who does, or tries first."""
+    """Computes a model's references; `name` is the first of them, `packages` compute them all."""
 
     name: ClassVar[str]
     packages: ClassVar[tuple[str, ...]]
@@ -67,8 +61,17 @@ class Evaluator(Protocol):
     def is_repeatable(self) -> bool:
         """Whether it is known to give the same outputs each time."""
 
-    def expected(self, inputs: Mapping[str, np.ndarray], point: Point) -> Expected:
-        """The outputs for inputs in the float32 graph's own types."""
+    def computed(
+        self, inputs: Arrays, point: Point, bound: Bound, known: Outputs = NO_OUTPUTS
+    ) -> Computed:
+        """The outputs of each reference, for inputs in the float32 graph's own types.
+
+        `bound` is how far they may differ. What is `known` comes first. NotBenchmarkable or
+        ExportError if there is no reference.
+        """
+
+    def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
+        """The first node whose outputs ONNX's evaluator and ONNX Runtime compute differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,9 @@ class Evaluation:
 
     `inputs` are those of the float32 graph, `fed` the same in the precision asked for. They
     come with the model (`packaged`, outputs and all), from the user's file, from `examples`
-    of the model's own, or from the seed. Without an evaluator nothing is expected.
+    of the model's own, or from the seed. Without an evaluator nothing is expected. References
+    of the float32 graph agree if they are within `bound`; `missing` says of some why the model
+    cannot have them.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -88,6 +93,8 @@ class Evaluation:
     evaluator: Evaluator | None
     examples: Mapping[str, np.ndarray]
     called: str
+    bound: Bound
+    missing: Mapping[str, str]
 
     def at(self, point: Point) -> tuple[Reference, Vouched]:
         """Inputs and expected outputs at this point; ExportError where they find no room."""
@@ -101,26 +108,47 @@ class Evaluation:
 
     def _at(self, point: Point) -> tuple[Reference, Vouched]:
         if self.packaged is not None:
-            fed = cast_inputs(self.packaged.inputs, self.fed)
-            if self.evaluator is None:
-                return Reference(fed, {}), Vouched("")
-            return Reference(fed, self.packaged.outputs), Vouched("packaged")
-        if self.own_file is not None:
-            inputs = own_inputs(self.own_file, self.inputs, point)
+            given = self.packaged.inputs
+            fed = cast_inputs(given, self.fed)
         else:
-            inputs = seeded_inputs(self.inputs, point, self.seed, self.examples)
-        fed = cast_inputs(inputs, self.fed)
-        if self.evaluator is None:
+            fed = cast_inputs(self._drawn(point), self.fed)
+            given = cast_inputs(fed, self.inputs)
+        evaluator = self.evaluator
+        if evaluator is None:
             return Reference(fed, {}), Vouched("")
-        given = cast_inputs(fed, self.inputs)
-        expected = self.evaluator.expected(given, point)
-        random = False
-        if not self.evaluator.is_repeatable:
-            again = self.evaluator.expected(given, point).outputs
-            random = any(
-                difference(again[name], array).unequal for name, array in expected.outputs.items()
-            )
-        return Reference(fed, expected.outputs), Vouched(expected.by, random)
+        computed = self._computed(evaluator, given, point)
+        if not evaluator.is_repeatable:
+            drawing = _drawing(computed, self._computed(evaluator, given, point))
+            if drawing:
+                outputs = computed.outputs[drawing]
+                return Reference(fed, outputs, (drawing,)), Vouched(drawing, random=True)
+        found = reconciled(
+            given, computed, self.bound, lambda: evaluator.first_difference(given, self.bound)
+        )
+        return replace(found, inputs=fed), Vouched(found.by[0])
+
+    def _drawn(self, point: Point) -> Arrays:
+        if self.own_file is not None:
+            return own_inputs(self.own_file, self.inputs, point)
+        return seeded_inputs(self.inputs, point, self.seed, self.examples)
+
+    def _computed(self, evaluator: Evaluator, given: Arrays, point: Point) -> Computed:
+        known = NO_OUTPUTS if self.packaged is None else {PACKAGED: self.packaged.outputs}
+        found = evaluator.computed(given, point, self.bound, known)
+        return Computed(found.outputs, {**self.missing, **found.missing})
+
+
+def _drawing(computed: Computed, again: Computed) -> str:
+    """The first reference whose outputs were others in a second run; empty for none."""
+    return next(
+        (
+            by
+            for by, outputs in computed.outputs.items()
+            if by in again.outputs
+            and any(difference(again.outputs[by][n], a).unequal for n, a in outputs.items())
+        ),
+        "",
+    )
 
 
 def write_reference(

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from exporters.agreement import Bound
 from exporters.cache import Store
-from exporters.codec import from_json
+from exporters.codec import from_json, to_json
 from exporters.digest import arrays_sha256
 from exporters.evaluation import (
     LARGEST_COMPUTED,
@@ -18,13 +19,15 @@ from exporters.evaluation import (
 )
 from exporters.inputs import cast_specs
 from exporters.points import Point
-from exporters.source import Graph, Source
+from exporters.source import Graph, Packaged, Source
 from exporters.steps import Done, done
 from exporters.types import (
+    PACKAGED,
     Dimension,
     ExportError,
     NotBenchmarkable,
     Precision,
+    Reference,
     TensorSpec,
     axes_key,
     load_reference,
@@ -53,7 +56,8 @@ class References:
         """Output shapes in terms of the axes, where a file has other names or none.
 
         An open dimension is the axis whose size it has at every point, else a number if it is
-        the same at every point, else what the file says.
+        the same at every point, else what the file says. So it does where references differ
+        in it.
         """
         axes = self.points[0]
 
@@ -62,12 +66,12 @@ class References:
 
         if not self.by or all(is_known(size) for spec in outputs for size in spec.shape):
             return tuple(outputs)
-        expected = [load_reference(self.files[axes_key(point)]).outputs for point in self.points]
+        found = [load_reference(self.files[axes_key(point)]) for point in self.points]
 
         def dimension(output: str, position: int, declared: Dimension) -> Dimension:
-            if is_known(declared):
+            if is_known(declared) or not all(_agree_in(one, output) for one in found):
                 return declared
-            sizes = [arrays[output].shape[position] for arrays in expected]
+            sizes = [one.outputs[output].shape[position] for one in found]
             if len(set(sizes)) == 1:
                 return sizes[0]
             follows = [axis for axis in axes if sizes == [point[axis] for point in self.points]]
@@ -91,21 +95,34 @@ def references_of(
     own_inputs: Path | None,
     seed: int,
     checked: bool,
+    bound: Bound,
 ) -> References:
     """Inputs at each point, the user's own, packaged or drawn ones, and if `checked` outputs.
 
     A point that the graph does not take has none; ExportError where it takes none of them.
+    `bound` is how far outputs of the graph's own types may be off.
     """
     subject, evaluator = source.subject, source.evaluator(graph) if checked else None
-    packaged = None if own_inputs else source.packaged(points)
+    there = Packaged(None) if own_inputs else source.packaged(points)
+    packaged = there.reference
+    missing = {PACKAGED: there.refused} if there.refused else {}
     fed = cast_specs(subject.inputs, precision)
     examples = subject.examples
     evaluation = Evaluation(
-        subject.inputs, fed, seed, own_inputs, packaged, evaluator, examples, subject.called
+        subject.inputs,
+        fed,
+        seed,
+        own_inputs,
+        packaged,
+        evaluator,
+        examples,
+        subject.called,
+        bound,
+        missing,
     )
     rows = None if own_inputs else _batch_positions(source, graph)
     if packaged is not None:
-        by, drawn_from = "packaged", arrays_sha256({**packaged.inputs, **packaged.outputs})
+        by, drawn_from = PACKAGED, arrays_sha256({**packaged.inputs, **packaged.outputs})
     else:
         by = evaluator.name if evaluator else ""
         seeded = f"{seed} {subject.inputs} {arrays_sha256(examples)}"
@@ -117,6 +134,8 @@ def references_of(
         "inputs": drawn_from,
         "types": [spec.dtype for spec in fed],
         "repeated_beyond": LARGEST_COMPUTED if rows else 0,
+        "bound": to_json(bound),
+        "missing": missing,
     }
     made: dict[str, Done] = {}
     unfit: dict[str, ExportError] = {}
@@ -149,6 +168,12 @@ def references_of(
         packaged is not None,
         {key: str(error) for key, error in unfit.items()},
     )
+
+
+def _agree_in(reference: Reference, output: str) -> bool:
+    """Whether an output has one shape, whoever computed it."""
+    shape = reference.outputs[output].shape
+    return all(other[output].shape == shape for other in reference.others.values())
 
 
 def _why_uncompared(vouched: Sequence[Vouched]) -> str:

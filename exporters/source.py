@@ -71,6 +71,14 @@ class Graph:
     written_inputs: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Packaged:
+    """Inputs and outputs that came with a model; `refused` says why data there is not taken."""
+
+    reference: Reference | None
+    refused: str = ""
+
+
 class Source(Protocol):
     """A model that can be exported: what it is, its graph, and who vouches for its outputs."""
 
@@ -85,7 +93,7 @@ class Source(Protocol):
         """
 
     def evaluator(self, graph: Graph) -> Evaluator:
-        """Who computes the expected outputs."""
+        """Who computes the references."""
 
-    def packaged(self, points: Sequence[Point]) -> Reference | None:
+    def packaged(self, points: Sequence[Point]) -> Packaged:
         """Inputs and outputs that came with the model, if they fit at all the points."""

@@ -6,8 +6,9 @@ names what is measured, an exported model is that definition as a checked file.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -158,11 +159,10 @@ class FixedGraph:
 class ExportedModel:
     """A checked .onnx file and all that later stages need to know of it.
 
-    `references` maps `axes_key(axes)` to an .npz file holding `input:NAME` and
-    `output:NAME` arrays; `reference` says who computed the outputs (`torch`, `onnx`
-    for ONNX's reference evaluator, `onnxruntime unoptimised` where that cannot, `packaged`
-    for data that came with the file), empty for nobody. `uncompared` is why outputs are not
-    to be compared with it, empty where they are.
+    `references` maps `axes_key(axes)` to the .npz file of a `Reference`; `reference` is the
+    first that was computed (`packaged` for data that came with the file, `torch`, `onnx` for
+    ONNX's reference evaluator, `onnxruntime unoptimised`), empty for nobody. `uncompared` is why
+    outputs are not to be compared with it, empty where they are.
     `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`, `fp8`) among the graph's
     weights and products, `depth` how many products follow each other on its longest path.
     `custom_ops` are libraries of operators for ONNX Runtime that the graph needs.
@@ -247,24 +247,60 @@ class ExportedModel:
         return frozenset(self.axes) & {size for spec in self.inputs for size in spec.shape}
 
 
+PACKAGED = "packaged"
+EVALUATED = "onnx"
 UNOPTIMISED = "onnxruntime unoptimised"
-"""The reference where ONNX's own evaluator cannot be it."""
+"""References of a graph: data beside it, ONNX's evaluator, ONNX Runtime as the graph is written."""
 
 _REPEAT = "repeat:"
 _LONGEST_NAME = 65_000
 """A member's name in a zip file has at most 65,535 bytes, with ours before and behind it."""
+_OTHER = "other:"
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two references of a model that differ by more than its graph's types allow.
+
+    `relative` is max|a-b| / max|b| of `output`, the worst one, None where the two are not
+    comparable: another shape, or NaN or infinite on one side. `unequal` is the share of elements
+    that differ, of an output that must be equal. `node` is the first node, in the graph's order,
+    whose outputs differ so between ONNX's evaluator and ONNX Runtime, and `operator` its type;
+    both are empty for other references. `no_node` says why none was found between these two.
+    """
+
+    first: str
+    second: str
+    output: str
+    relative: float | None = None
+    unequal: float | None = None
+    node: str = ""
+    operator: str = ""
+    no_node: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Inputs and expected outputs of one model at one point of its axes."""
+    """Inputs and expected outputs of one model at one point of its axes.
+
+    `outputs` are those of the references `by`, which are as good as equal; empty `by` is
+    nobody in particular. `others` are the outputs of references that differ, by their name.
+    `missing` says of each reference that could not be had why.
+    """
 
     inputs: Mapping[str, np.ndarray]
     outputs: Mapping[str, np.ndarray]
+    by: tuple[str, ...] = ()
+    others: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    disagreements: tuple[Disagreement, ...] = ()
 
 
 def load_reference(path: str) -> Reference:
-    """Read what `save_reference` wrote; OSError or ValueError if the file is damaged."""
+    """Read what `save_reference` wrote; OSError or ValueError if the file is damaged.
+
+    A file of an earlier version has inputs and outputs alone.
+    """
     with np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     for repeat in [name for name in arrays if name.startswith(_REPEAT)]:
@@ -274,7 +310,20 @@ def load_reference(path: str) -> Reference:
     def part(prefix: str) -> dict[str, np.ndarray]:
         return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
 
-    return Reference(part("input:"), part("output:"))
+    about = json.loads(str(arrays.get("about", "{}")))
+    return Reference(
+        part("input:"),
+        part("output:"),
+        tuple(about.get("by", ())),
+        {name: part(f"{_OTHER}{name}:") for name in about.get("others", ())},
+        about.get("missing", {}),
+        tuple(map(_disagreement, about.get("disagreements", ()))),
+    )
+
+
+def _disagreement(values: Mapping[str, Any]) -> Disagreement:
+    known = {one.name for one in fields(Disagreement)}
+    return Disagreement(**{name: value for name, value in values.items() if name in known})
 
 
 def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: int) -> None:
@@ -285,14 +334,27 @@ def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: in
     """
     with np.load(source, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
-    there = {name: axis for name, axis in axes.items() if name in arrays}
+    # Every reference's array of an output grows as that output does, if it is of such a shape.
+    there = {
+        name: axes[like]
+        for name, array in arrays.items()
+        if (like := _output_of(name)) in axes and any(array.shape[axes[like] :][:1])
+    }
     marks = {f"{_REPEAT}{name}": np.array([axis, size]) for name, axis in there.items()}
     with Path(target).open("wb") as file:
         np.savez(file, **arrays, **marks)  # type: ignore[arg-type]
 
 
+def _output_of(name: str) -> str:
+    """`output:NAME` for another reference's array of that output, else the name itself."""
+    if name.startswith(_OTHER):
+        return f"output:{name.removeprefix(_OTHER).partition(':')[2]}"
+    return name
+
+
 def save_reference(path: str, reference: Reference) -> None:
-    """Write inputs and outputs to one uncompressed .npz file; ExportError for too long a name."""
+    """Write inputs, outputs and what is known of them to one uncompressed .npz file; ExportError
+    for too long a name."""
     for name in (*reference.inputs, *reference.outputs):
         if len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
             raise ExportError(
@@ -302,5 +364,14 @@ def save_reference(path: str, reference: Reference) -> None:
             )
     arrays = {f"input:{name}": array for name, array in reference.inputs.items()}
     arrays |= {f"output:{name}": array for name, array in reference.outputs.items()}
+    for by, outputs in reference.others.items():
+        arrays |= {f"{_OTHER}{by}:{name}": array for name, array in outputs.items()}
+    about = {
+        "by": reference.by,
+        "others": list(reference.others),
+        "missing": dict(reference.missing),
+        "disagreements": [asdict(one) for one in reference.disagreements],
+    }
+    arrays["about"] = np.array(json.dumps(about))
     with Path(path).open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]

@@ -69,7 +69,8 @@ def _version(package: str) -> str:
         with suppress(PackageNotFoundError):
             return version(name)
     # Which distribution a module is of is told by the file lists of all: a tenth of a second.
-    return version(packages_distributions()[package][0])
+    distributions = packages_distributions().get(package, ())
+    return version(distributions[0]) if distributions else "not installed"
 
 
 def _path(module: str) -> Path | None:

@@ -172,7 +172,29 @@ _INTERFERENCE = (
     text("outliers_by", "Outliers by", "What came between when they ran; unseen: nothing was."),
 )
 _OUTPUT = (
-    text("reference", "Reference", "Who computed the outputs that it is compared with."),
+    text(
+        "reference",
+        "Reference",
+        "Who computed the outputs that the errors are of: the first reference that the outputs "
+        "agree with, else the nearest.",
+    ),
+    text("references", "References", "All references of the model, and why it is without others."),
+    text(
+        "agrees_with",
+        "Agrees with",
+        "The references that the outputs agree with, within the tolerance.",
+    ),
+    flag(
+        "only_own_reference",
+        "Only own reference",
+        "Whether right outputs agree with nothing but what the runtime's own engine computed.",
+    ),
+    text(
+        "reference_disagreement",
+        "References disagree",
+        "Which references differ by more than the graph's types allow, by how much, and the first "
+        "node where ONNX's evaluator and ONNX Runtime do.",
+    ),
     less("max_abs_error", "Absolute error", "", "The largest difference from the reference."),
     less(
         "max_rel_error",

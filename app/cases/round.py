@@ -23,7 +23,7 @@ from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.status import Status
 from app.cases.surroundings import Surroundings
 from exporters.codec import NON_FINITE
-from exporters.types import ExportedModel
+from exporters.types import Disagreement, ExportedModel
 from runtimes.execution import Boundary, Clock
 from runtimes.options import OptionValue, Settings
 
@@ -117,11 +117,15 @@ class MeasureJob:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Outputs against the reference: error is max|a-b| / max|b|, the worst output's.
+    """Outputs against a reference: error is max|a-b| / max|b|, the worst output's.
 
-    `unequal` is the share of its elements that differ, where it is to be equal, `nans` are the
-    outputs that hold NaN where the reference does. `lane` is the one of several that had it,
-    `batch` the one of a batcher's, 0 without one, and `shape` the sizes where there are several.
+    `reference` is the first that the outputs agree with, else the nearest; `references` are all,
+    `agrees_with` those that they agree with, `missing` why others could not be had. With
+    `only_own` they agree with nothing but what the runtime's own engine computed. Checks of
+    earlier versions know `reference` alone. `unequal` is the share of its elements that differ,
+    where it is to be equal, `nans` are the outputs that hold NaN where the reference does. `lane`
+    is the one of several that had it, `batch` the one of a batcher's, 0 without one, and `shape`
+    the sizes where there are several.
     """
 
     reference: str
@@ -136,6 +140,11 @@ class Check:
     nans: tuple[str, ...] = ()
     batch: int = 0
     shape: str = ""
+    references: tuple[str, ...] = ()
+    agrees_with: tuple[str, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    disagreements: tuple[Disagreement, ...] = ()
+    only_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)

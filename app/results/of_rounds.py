@@ -9,6 +9,7 @@ from functools import partial
 from app.cases.column import Row
 from app.cases.columns import BY_NAME
 from app.cases.round import RoundResult
+from app.results.references import reference_columns
 from app.results.warned import joined
 
 _OF_ROUNDS = (
@@ -54,7 +55,7 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
     }
     if check is not None:
         values |= {
-            "reference": check.reference,
+            **reference_columns(checks, check),
             "max_abs_error": check.max_abs_error,
             "max_rel_error": check.max_rel_error,
             "cosine": check.cosine,

@@ -1,4 +1,4 @@
-"""Outputs against the stored reference, with the tolerance of the arithmetic that made them."""
+"""Outputs against the stored references, with the tolerance of the arithmetic that made them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,9 @@ from math import isinf
 import numpy as np
 
 from app.cases.round import Check
-from exporters.agreement import Difference, difference, tolerance_of
+from exporters.agreement import Bound, difference, scale_of, tolerance_of
 from exporters.types import ExportedModel, Reference
-from runtimes.base import Lane, Session
-
-
-def check_session(
-    session: Session,
-    inputs: Mapping[str, np.ndarray],
-    expected: Mapping[str, np.ndarray],
-    model: ExportedModel,
-    tolerance: float | None,
-) -> Check:
-    """The worst lane's errors, as `check_lanes`."""
-    told = session.execution.precision
-    return check_lanes(session.lanes, told, Reference(inputs, expected), model, tolerance)
+from runtimes.base import Lane
 
 
 def check_lanes(
@@ -35,28 +23,49 @@ def check_lanes(
 ) -> Check:
     """The worst lane's errors: each is bound, its output buffers poisoned, run once and compared.
 
-    `tolerance` None is that of the executed type, `precision`, or of the graph's narrowest,
-    whichever is coarser: an engine may compute a narrow graph in a wider type. Leaves the inputs
-    bound.
+    Outputs are right if those of all lanes agree with one reference; the errors are from the
+    first such, else from the nearest. `tolerance` None is that of the executed type, `precision`,
+    or of the graph's narrowest, whichever is coarser: an engine may compute a narrow graph in a
+    wider type. Leaves the inputs bound.
     """
     types, inputs = {*precision.split("+"), model.narrowest}, reference.inputs
     if model.precision == "bf16":
         types.add("bf16 tensors")
     allowed = tolerance_of(types, model.depth, model.outputs) if tolerance is None else tolerance
-    steps = "int8" in types
-    checks = [
-        replace(
-            compare(_run(lane, inputs), reference.outputs, model.reference, allowed, steps),
-            lane=number,
-        )
-        for number, lane in enumerate(lanes)
-    ]
-    return worst(checks)
+    steps, scale = "int8" in types, scale_of(inputs)
+    by = reference.by or (model.reference,)
+    expected = {by[0]: reference.outputs, **reference.others}
+    checks: dict[str, list[Check]] = {name: [] for name in expected}
+    for number, lane in enumerate(lanes):
+        outputs = _run(lane, inputs)
+        for name, wanted in expected.items():
+            found = compare(outputs, wanted, name, allowed, steps, scale)
+            checks[name].append(replace(found, lane=number))
+    against = {name: worst(of_lanes) for name, of_lanes in checks.items()}
+    agreeing = [name for name, check in against.items() if check.output_ok]
+    nearest = min(against.values(), key=lambda check: (not check.output_ok, check.max_rel_error))
+    return replace(
+        against[agreeing[0]] if agreeing else nearest,
+        references=(*by, *reference.others),
+        agrees_with=(*(by if by[0] in agreeing else ()), *(n for n in agreeing if n != by[0])),
+        missing=reference.missing,
+        disagreements=reference.disagreements,
+    )
 
 
 def worst(checks: Iterable[Check]) -> Check:
-    """The one that is farthest off, a wrong one before any other."""
-    return max(checks, key=lambda check: (not check.output_ok, check.max_rel_error))
+    """The one that is farthest off, a wrong one before any other; with what all agree with."""
+    checks = list(checks)
+    return replace(
+        max(checks, key=lambda check: (not check.output_ok, check.max_rel_error)),
+        agrees_with=common(check.agrees_with for check in checks),
+    )
+
+
+def common(agreeing: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The references that are in each of these, in the order of the first."""
+    first, *others = agreeing
+    return tuple(name for name in first if all(name in other for other in others))
 
 
 def _run(lane: Lane, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
@@ -73,39 +82,33 @@ def compare(
     reference: str,
     tolerance: float,
     steps: bool = False,
+    inputs_scale: float = 1.0,
 ) -> Check:
     """The worst output's errors; a missing, misshapen or non-finite output is infinitely wrong.
 
-    Integers and booleans must be equal, whatever the tolerance: they are indices, masks and
-    classes. With `steps`, those of 8 bits are numbers that a quantised graph has rounded.
+    `tolerance` and `steps` are as of a `Bound`; `inputs_scale` measures outputs of which every
+    expected value is zero.
     """
+    bound = Bound(tolerance, steps)
     worst = Check(reference, 0.0, 0.0, 1.0, tolerance, True)
     nans = []
     for name, wanted in expected.items():
-        found = difference(actual.get(name), wanted)
+        found = difference(actual.get(name), wanted, inputs_scale)
         if found.nans:
             nans.append(name)
-        exact = wanted.dtype.kind in "iub" and not (steps and wanted.dtype.itemsize == 1)
-        check = _check(name, found, wanted.size, reference, tolerance, exact)
+        check = Check(
+            reference,
+            found.absolute,
+            found.relative,
+            found.cosine,
+            tolerance,
+            bound.holds(found, wanted),
+            name,
+            unequal=found.unequal / max(wanted.size, 1) if bound.is_exact(wanted) else None,
+        )
         if (not check.output_ok, check.max_rel_error) >= (not worst.output_ok, worst.max_rel_error):
             worst = replace(check, cosine=min(check.cosine, worst.cosine))
     return replace(worst, nans=tuple(nans))
-
-
-def _check(
-    name: str, found: Difference, size: int, reference: str, tolerance: float, exact: bool
-) -> Check:
-    right = not found.unequal if exact else found.relative <= tolerance
-    return Check(
-        reference,
-        found.absolute,
-        found.relative,
-        found.cosine,
-        tolerance,
-        right,
-        name,
-        unequal=found.unequal / max(size, 1) if exact else None,
-    )
 
 
 def why_wrong(check: Check, lanes: int) -> str:
@@ -113,7 +116,10 @@ def why_wrong(check: Check, lanes: int) -> str:
     where = f" of session {check.lane + 1} of {lanes}" if lanes > 1 else ""
     where = f" at batch {check.batch}" if check.batch else where
     where = f" at {check.shape}" if check.shape else where
-    said = f"output {check.worst_output!r}{where} differs from the {check.reference} reference"
+    whom = f"the {check.reference} reference"
+    if check.disagreements:
+        whom = f"every reference, from the nearest ({check.reference})"
+    said = f"output {check.worst_output!r}{where} differs from {whom}"
     if check.unequal is not None:
         return f"{said} in {100 * check.unequal:.3g} % of its elements, and integers must be equal"
     if isinf(check.max_abs_error):

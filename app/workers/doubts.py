@@ -12,7 +12,10 @@ from runtimes.base import Arrays, Lane
 from runtimes.execution import Execution
 from runtimes.session.precision import INTEGER, UNKNOWN
 
-_ALONE = "since ONNX's evaluator cannot compute the graph"
+_OF_ENGINES = {"ort": UNOPTIMISED, "torch": "torch"}
+"""The reference that the engine of a runtime has computed, by the beginning of its name."""
+_LOOK = "compare the node that reference_disagreement names with the model's source"
+_BRING = "lay expected outputs beside the model (NAME_output_0.pb)"
 
 
 def of_nans(check: Check) -> tuple[str, ...]:
@@ -21,11 +24,37 @@ def of_nans(check: Check) -> tuple[str, ...]:
     return (f"outputs hold NaN, as the reference does: {named}",) if check.nans else ()
 
 
-def of_itself(check: Check, runtime: str) -> tuple[str, ...]:
-    """ONNX Runtime checked by ONNX Runtime: what both get wrong does not show."""
-    if check.reference != UNOPTIMISED or not runtime.startswith("ort-"):
+def is_only_own(check: Check, runtime: str) -> bool:
+    """Whether right outputs agree with nothing but what the runtime's own engine computed.
+
+    ONNX Runtime as the only reference counts too: what both get wrong does not show. A torch
+    module is what its graph was made of, so torch counts only where another reference differs.
+    """
+    kind = runtime.partition("-")[0]
+    own = _OF_ENGINES.get(kind)
+    if own is None or not check.output_ok or not check.agrees_with:
+        return False
+    if not all(name.startswith(own) for name in check.agrees_with):
+        return False
+    return kind == "ort" or len(check.agrees_with) < len(check.references)
+
+
+def of_references(check: Check) -> tuple[str, ...]:
+    """Outputs that not every reference expects; of wrong ones the reason says more."""
+    agreeing = " and ".join(check.agrees_with)
+    if not check.output_ok or not check.references:
         return ()
-    return (f"compared with ONNX Runtime's own unoptimised self, {_ALONE}",)
+    if not agreeing:
+        return (f"the outputs agree with no single reference throughout: {_LOOK}",)
+    others = " and ".join(name for name in check.references if name not in check.agrees_with)
+    if check.only_own and others:
+        alone = f"the outputs agree with {agreeing} alone, which is the runtime's own engine"
+        return (f"{alone}, and not with {others}: {_LOOK}",)
+    if check.only_own:
+        return (f"compared with ONNX Runtime's own unoptimised self alone: {_BRING}",)
+    if check.disagreements:
+        return (f"the references disagree, and the outputs agree with {agreeing}: {_LOOK}",)
+    return ()
 
 
 def of_states(lanes: Iterable[Lane], pairs: Iterable[StatePair]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from app.cases.progress import Progress
 from app.cases.round import MEASURED, RECORD, MeasureJob, latency_ns
 from app.stats.quantiles import order_statistic
 from app.workers.check import why_wrong
+from app.workers.doubts import of_references
 from app.workers.round_schedule import simulated_schedule
 from app.workers.simulated_at_once import simulate_at_once
 from app.workers.under_way import UnderWay
@@ -29,8 +30,10 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
     if this.result.status == "partial":
         # Without a timing that a wrong output could put in doubt, the nodes come first.
         this.note(check=check, stop_reason="partial")
-        if check is not None and not check.output_ok:
-            this.warn(why_wrong(check, this.result.concurrency))
+        if check is not None:
+            this.warn(*of_references(check))
+            if not check.output_ok:
+                this.warn(why_wrong(check, this.result.concurrency))
         return
     this.note_check(check)
     this.enter("measure")

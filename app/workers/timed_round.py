@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from app.cases.interference import Interference
+from app.cases.round import Check
 from app.stats.sustained import part_s
 from app.workers.ahead import refuse_unqueued
 from app.workers.at_once import AllAtOnce, Queries
 from app.workers.batching import batch_serving, warm_up
 from app.workers.beside import beside
+from app.workers.check import common
 from app.workers.condition import polluting
 from app.workers.doubts import of_states
 from app.workers.floor import harness_floor_ns
@@ -96,7 +99,15 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
             "use a quieter machine, or --profile standard"
         )
     after = this.check(session, reference)
-    this.note_check(after if before is None or before.output_ok else before)
+    this.note_check(_both(before, after))
+
+
+def _both(before: Check | None, after: Check | None) -> Check | None:
+    """The later one unless the earlier was wrong, with what both agree with."""
+    if before is None or after is None:
+        return after
+    agreeing = common([before.agrees_with, after.agrees_with])
+    return replace(after if before.output_ok else before, agrees_with=agreeing)
 
 
 def _measured(

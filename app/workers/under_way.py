@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, cast
 from app.cases.progress import Progress
 from app.cases.round import Check, MeasureJob, Phase, RoundResult
 from app.workers.batching import parts
-from app.workers.check import check_lanes, check_session, why_wrong, worst
+from app.workers.check import check_lanes, why_wrong, worst
 from app.workers.conditions import describe_round, peak_rss_mb
-from app.workers.doubts import of_itself, of_nans
+from app.workers.doubts import is_only_own, of_nans, of_references
 from app.workers.shapes import fed
 from exporters.types import Reference
 from runtimes.base import Session
@@ -103,7 +103,9 @@ class UnderWay:
                 for shape, lane, own in fed(session, self.job)
             )
         return worst(
-            replace(check_session(one, own.inputs, own.outputs, model, tolerance), batch=batch)
+            replace(
+                check_lanes(one.lanes, one.execution.precision, own, model, tolerance), batch=batch
+            )
             for batch, one, own in parts(session, reference, self.job)
         )
 
@@ -112,8 +114,9 @@ class UnderWay:
         if check is None:
             self.warn(self.job.model.uncompared)
             return
+        check = replace(check, only_own=is_only_own(check, self.job.runtime))
         self.note(check=check)
-        self.warn(*of_nans(check), *of_itself(check, self.job.runtime))
+        self.warn(*of_nans(check), *of_references(check))
         if not check.output_ok:
             reason = why_wrong(check, self.result.concurrency)
             self.note(status="wrong_output", reason=reason)

@@ -1,4 +1,4 @@
-"""Expected outputs of a user's graph: ONNX's own evaluator, else ONNX Runtime without rewriting.
+"""The references of a graph: ONNX's own evaluator, and ONNX Runtime without rewriting.
 
 Where neither can compute them, the message blames what failed: an operator that nobody knows,
 the sizes asked for, or the graph.
@@ -10,20 +10,25 @@ import traceback
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import onnx
 from onnx import ModelProto
 from onnx.defs import has
 
+from exporters.agreement import Bound, scale_of
 from exporters.complaint import deepest, first_line
+from exporters.consensus import NO_OUTPUTS, Arrays, Computed, Node, Outputs, two_agree
 from exporters.digest import file_sha256
-from exporters.evaluation import Expected
+from exporters.files.differing import first_difference
 from exporters.files.nodes import all_nodes, node_name
 from exporters.files.unoptimised import Unoptimised, plain
+from exporters.limited import EVALUATOR_LIMIT_S, TooSlow, within
+from exporters.points import Point
 from exporters.semantics.evaluator import RANDOM, Evaluator
 from exporters.types import (
+    EVALUATED,
     UNOPTIMISED,
     ExportError,
     NotBenchmarkable,
@@ -37,7 +42,7 @@ _ONNX_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 class FileEvaluator:
     """One file for both evaluators, each of which reads it when it is first run."""
 
-    name: ClassVar[str] = "onnx"
+    name: ClassVar[str] = EVALUATED
     packages: ClassVar[tuple[str, ...]] = ("onnx", "onnxruntime")
 
     def __init__(
@@ -54,24 +59,69 @@ class FileEvaluator:
         self._outputs = [spec.name for spec in outputs]
         self._custom_ops = tuple(custom_ops)
         self._unoptimised = Unoptimised(path, self._outputs, custom_ops)
+        self._too_slow = ""
         self.is_repeatable = is_repeatable
 
-    def expected(self, inputs: Mapping[str, np.ndarray], point: Mapping[str, int]) -> Expected:
-        """The outputs, and which of the two gave them.
+    def computed(
+        self, inputs: Arrays, point: Point, bound: Bound, known: Outputs = NO_OUTPUTS
+    ) -> Computed:
+        """What ONNX Runtime gives, and unless that agrees with what is `known`, ONNX's evaluator.
 
+        The evaluator has as long as it takes only where there is no other reference.
         NotBenchmarkable where neither knows an operator; ExportError, with the node's name, if
-        the graph cannot take these inputs.
+        the graph cannot take these inputs; neither where something is known.
         """
+        of_runtime: Arrays | None = None
+        of_onnx: Arrays | None = None
+        faults: dict[str, Exception] = {}
         try:
-            return Expected(self._by_onnx(inputs), self.name)
+            of_runtime = self.by_runtime(inputs)
         except Exception as error:
-            refused = error
+            faults[UNOPTIMISED] = error
+        outputs = dict(known) if of_runtime is None else {**known, UNOPTIMISED: of_runtime}
+        if not two_agree(outputs, bound, scale_of(inputs)):
+            try:
+                of_onnx = self.within_limit(inputs) if outputs else self.by_onnx(inputs)
+            except Exception as error:
+                faults[EVALUATED] = error
+        if not outputs and of_onnx is None:
+            raise self._fault(faults[EVALUATED], faults[UNOPTIMISED], point) from faults[EVALUATED]
+        found = {**known, EVALUATED: of_onnx, UNOPTIMISED: of_runtime}
+        return Computed(
+            {name: arrays for name, arrays in found.items() if arrays is not None},
+            {name: plain(deepest(error)) for name, error in faults.items()},
+        )
+
+    def by_runtime(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """The outputs by ONNX Runtime; raises what it raises."""
+        return self._unoptimised.outputs(inputs)
+
+    def by_onnx(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """The outputs by ONNX's evaluator; raises what it raises."""
+        with np.errstate(all="ignore"):
+            values = self._evaluator.run(self._outputs, dict(inputs))
+        return {name: np.asarray(v) for name, v in zip(self._outputs, values, strict=True)}
+
+    def within_limit(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """The same in `EVALUATOR_LIMIT_S`; once it was too slow, TooSlow at once."""
+        if self._too_slow:
+            raise TooSlow(self._too_slow)
         try:
-            return Expected(self._unoptimised.outputs(inputs), UNOPTIMISED)
-        except ExportError:
+            return within(EVALUATOR_LIMIT_S, lambda: self.by_onnx(inputs))
+        except TooSlow as error:
+            self._too_slow = str(error)
             raise
-        except Exception as error:
-            raise self._fault(refused, error, point) from refused
+
+    def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
+        """The first node whose outputs the two compute differently; raises what either raises."""
+        values = within(EVALUATOR_LIMIT_S, lambda: self._all_values(inputs))
+        return first_difference(self._path, values, inputs, bound, self._custom_ops)
+
+    def _all_values(self, inputs: Arrays) -> Mapping[str, Any]:
+        with np.errstate(all="ignore"):
+            values: Any = self._evaluator.run(None, dict(inputs), intermediate=True)
+        found: Mapping[str, Any] = values
+        return found
 
     @property
     def modules(self) -> tuple[str, ...]:
@@ -82,23 +132,20 @@ class FileEvaluator:
     def needs(self) -> tuple[str, ...]:
         return tuple(file_sha256(Path(library)) for library in self._custom_ops)
 
-    def _by_onnx(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        with np.errstate(all="ignore"):
-            values = self._evaluator.run(self._outputs, dict(inputs))
-        return {name: np.asarray(v) for name, v in zip(self._outputs, values, strict=True)}
-
     @cached_property
     def _evaluator(self) -> Evaluator:
         return Evaluator(str(self._path))
 
     def _fault(
-        self, refused: Exception, runtime: Exception, point: Mapping[str, int]
+        self, refused: Exception, runtime: Exception, point: Point
     ) -> ExportError | MemoryError:
         """What is to blame where both have failed."""
+        if isinstance(runtime, ExportError):
+            return runtime
         if isinstance(refused, MemoryError):
             return refused
         unknown = "_evaluator" not in self.__dict__ or isinstance(refused, NotImplementedError)
-        if unknown and not self._unoptimised.is_open:
+        if unknown and not self._unoptimised.was_open:
             foreign = _has_foreign_operators(self._path)
             if not foreign and type(runtime).__name__ != "NotImplemented":
                 return ExportError(

@@ -1,7 +1,8 @@
 """Inputs and outputs that came with a user's file, in the layouts of ONNX's own test data.
 
-Either `test_data_set_0/{input,output}_0.pb` beside the model, or `NAME_output_0.pb` beside
-`NAME.onnx` with inputs that ONNX's backend test runner computes.
+Either `test_data_set_0/{input,output}_0.pb` beside the model, which must be the only one of its
+folder, or `NAME_output_0.pb` beside `NAME.onnx` with inputs that ONNX's backend test runner
+computes.
 """
 
 from __future__ import annotations
@@ -15,26 +16,40 @@ from onnx import numpy_helper
 
 from exporters.files.face import OnnxFile
 from exporters.points import Point
+from exporters.source import Packaged
 from exporters.types import ExportError, Reference, TensorSpec
 
 
-def packaged_reference(face: OnnxFile, points: Sequence[Point]) -> Reference | None:
-    """The data packaged with the file; None if there is none, or if it does not fit all points.
+def packaged_reference(face: OnnxFile, points: Sequence[Point]) -> Packaged:
+    """The data packaged with the file, if there is any that fits all points.
 
     ExportError if it is damaged.
     """
-    data_set = face.path.parent / "test_data_set_0"
-    if data_set.is_dir():
+    folder = face.path.parent
+    data_set = folder / "test_data_set_0"
+    refused = _why_refused(data_set) if data_set.is_dir() else ""
+    if data_set.is_dir() and not refused:
         inputs = _read_all(face.inputs, data_set, "input")
         outputs = _read_all(face.outputs, data_set, "output")
     else:
         inputs = {spec.name: _ramp(spec) for spec in face.inputs} if not face.axes else None
-        outputs = _read_all(face.outputs, face.path.parent, f"{face.path.stem}_output")
+        outputs = _read_all(face.outputs, folder, f"{face.path.stem}_output")
     if inputs is None or outputs is None:
-        return None
+        return Packaged(None, refused)
     if not all(_fits(inputs[s.name], s, point) for s in face.inputs for point in points):
-        return None
-    return Reference(inputs, outputs)
+        return Packaged(None, refused or "its inputs are of other sizes or types")
+    return Packaged(Reference(inputs, outputs))
+
+
+def _why_refused(data_set: Path) -> str:
+    """Why a folder of test data may be of another file; empty where there is only one."""
+    try:
+        models = [path for path in data_set.parent.iterdir() if path.suffix.lower() == ".onnx"]
+    except OSError as error:
+        return f"the files beside {data_set.name} are unknown ({error.strerror})"
+    if len(models) > 1:
+        return f"{data_set.name} belongs to one of the {len(models)} .onnx files beside it"
+    return ""
 
 
 def _fits(array: np.ndarray, spec: TensorSpec, point: Point) -> bool:

@@ -21,9 +21,9 @@ from exporters.files.part import part
 from exporters.points import Point
 from exporters.regular import user_path
 from exporters.request import ExportRequest
-from exporters.source import Graph, Subject
+from exporters.source import Graph, Packaged, Subject
 from exporters.steps import done
-from exporters.types import NotBenchmarkable, Reference, StatePair
+from exporters.types import NotBenchmarkable, StatePair
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class FileSource:
         return (graph,)
 
     def evaluator(self, graph: Graph) -> FileEvaluator:
-        """ONNX's reference evaluator, or ONNX Runtime, on the file as it is kept."""
+        """ONNX's reference evaluator and ONNX Runtime, on the file as it is kept."""
         return FileEvaluator(
             self.face.path.name,
             graph.path,
@@ -101,10 +101,10 @@ class FileSource:
             custom_ops=self.custom_ops,
         )
 
-    def packaged(self, points: Sequence[Point]) -> Reference | None:
+    def packaged(self, points: Sequence[Point]) -> Packaged:
         """Data beside the file, which fits the whole of it only."""
         if self._is_part or self.has_ranges:
-            return None
+            return Packaged(None)
         return packaged_reference(self.face, points)
 
     @property

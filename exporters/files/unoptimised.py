@@ -1,7 +1,7 @@
-"""A user's graph run by ONNX Runtime as it is written, with no rewriting: the second reference.
+"""A graph run by ONNX Runtime as it is written, with no rewriting: one of its references.
 
-For what ONNX's own evaluator does not know: operators of other domains, of libraries, and those
-that it gets wrong. Engines are imported in the export process, where this runs.
+It also knows operators of other domains and of libraries. Engines are imported in the export
+process, where this runs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,33 +25,40 @@ _NOISE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? f
 
 
 class Unoptimised:
-    """One file on the CPU provider, opened when it is first run."""
+    """One file on the CPU provider, opened for each run.
+
+    So its weights are not in memory beside those that ONNX's evaluator then reads. `was_open`
+    says that ONNX Runtime has taken the graph.
+    """
 
     def __init__(self, path: Path, outputs: Sequence[str], custom_ops: Sequence[str]) -> None:
         self._path = path
         self._outputs = list(outputs)
         self._custom_ops = tuple(custom_ops)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether ONNX Runtime has taken the graph."""
-        return "_session" in self.__dict__
+        self.was_open = False
 
     def outputs(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name; raises what ONNX Runtime raises, ExportError for a library."""
-        values = self._session.run(self._outputs, dict(inputs))
+        session = opened(self._path, self._custom_ops)
+        self.was_open = True
+        values = session.run(self._outputs, dict(inputs))
         return dict(zip(self._outputs, values, strict=True))
 
-    @cached_property
-    def _session(self) -> onnxruntime.InferenceSession:
-        import onnxruntime
 
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = _LOG_FATAL
-        options.intra_op_num_threads = os.cpu_count() or 1
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        register_operators(options, self._custom_ops)
-        return onnxruntime.InferenceSession(self._path, options, providers=["CPUExecutionProvider"])
+def opened(
+    model: Path | bytes, custom_ops: Sequence[str], entries: Mapping[str, str] | None = None
+) -> onnxruntime.InferenceSession:
+    """A session that runs the graph as it is written; `entries` are session settings by key."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _LOG_FATAL
+    options.intra_op_num_threads = os.cpu_count() or 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    for key, value in (entries or {}).items():
+        options.add_session_config_entry(key, value)
+    register_operators(options, custom_ops)
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def register_operators(options: onnxruntime.SessionOptions, libraries: Sequence[str]) -> None:

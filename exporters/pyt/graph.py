@@ -16,7 +16,7 @@ from exporters.made import Made
 from exporters.points import Point
 from exporters.pyt.run import ModuleEvaluator
 from exporters.types import Definition, ExportError, TensorSpec
-from exporters.validate import check_file, check_numbers
+from exporters.validate import Numbers, check_file, check_numbers
 
 if TYPE_CHECKING:
     from exporters.pyt.to_onnx import Exporter
@@ -30,7 +30,9 @@ class GraphFacts:
     """What is kept beside the graph; the counts are as `ExportedModel` has them.
 
     `runs` is False where ONNX Runtime's CPU provider lacks a kernel, so that the graph could
-    not be run beside its module. `written_inputs` are those that the module writes to.
+    not be run beside its module. `is_disputed` says that ONNX Runtime gave other outputs than
+    the module and ONNX's evaluator, which agree. `written_inputs` are those that the module
+    writes to.
     """
 
     opset: int
@@ -40,6 +42,7 @@ class GraphFacts:
     macs: int | None
     runs: bool
     written_inputs: tuple[str, ...] = ()
+    is_disputed: bool = False
 
 
 def exported(
@@ -87,16 +90,18 @@ def exported(
     repeats = evaluator.is_repeatable or _repeats(evaluator, inputs[0], points[0], expected[0])
     types = arithmetic(proto)
     tolerance = tolerance_of([types.narrowest], types.depth, outputs)
-    runs = not repeats or check_numbers(
-        path, definition.name, list(zip(inputs, expected, strict=True)), tolerance
-    )
+    numbers = Numbers(runs=True)
+    if repeats:
+        seen_at = list(zip(inputs, expected, strict=True))
+        numbers = check_numbers(path, definition.name, seen_at, tolerance)
     facts = GraphFacts(
         opset=OPSET,
         outputs=outputs,
         parameters=parameters,
         parameters_with_buffers=with_buffers,
         macs=macs(evaluator.flat, [torch.from_numpy(array) for array in default]),
-        runs=runs,
+        runs=numbers.runs,
+        is_disputed=numbers.is_disputed,
         written_inputs=tuple(sorted(evaluator.written_inputs)),
     )
     files = {MODEL: path}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -13,7 +14,6 @@ import numpy as np
 from exporters import own
 from exporters.brought import Brought
 from exporters.calling import named_outputs
-from exporters.evaluation import Expected
 from exporters.points import Point
 from exporters.pyt.build import build, failing_part
 from exporters.pyt.weights import load_weights
@@ -21,6 +21,14 @@ from exporters.types import Definition, ExportError
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A module's outputs by name, and the reference that they are."""
+
+    outputs: Mapping[str, np.ndarray]
+    by: str
 
 
 class ModuleEvaluator:

@@ -22,20 +22,25 @@ from exporters.inputs import NO_EXAMPLES
 from exporters.models.catalogue import find
 from exporters.points import Point
 from exporters.pyt.graph import MODEL, WEIGHTS, GraphFacts, exported
+from exporters.pyt.references import ModuleReferences
 from exporters.pyt.run import ModuleEvaluator
 from exporters.pyt.user import definition_of, examples_of, title_of
 from exporters.pyt.ways import WAYS, Way, at_point, nearest, told
 from exporters.regular import user_path
 from exporters.request import ExportRequest
-from exporters.source import Graph, Subject
+from exporters.source import Graph, Packaged, Subject
 from exporters.steps import done
-from exporters.types import Definition, ExportError, Factory, Reference
+from exporters.types import Definition, ExportError, Factory
 from exporters.user_data import digest_of
 
-_PACKAGES = ("numpy", "onnx", "onnx-ir", "onnxscript", "torch")
+_PACKAGES = ("numpy", "onnx", "onnx-ir", "onnxruntime", "onnxscript", "torch")
 _NOT_RUN = (
     "ONNX Runtime's CPU provider has no kernel for the graph's types, so that it was not run "
     "beside the module when it was exported"
+)
+_DISPUTED = (
+    "ONNX Runtime without optimisation computes other outputs of the exported graph than the "
+    "torch module and ONNX's evaluator: report it to ONNX Runtime"
 )
 
 
@@ -93,13 +98,13 @@ class ModuleSource:
                 return tuple(replace(g, warnings=(*warnings, *g.warnings)) for g in graphs)
         raise nearest(faults)
 
-    def evaluator(self, graph: Graph) -> ModuleEvaluator:
-        """Torch, on the module that the graph was exported from."""
-        return self.module
+    def evaluator(self, graph: Graph) -> ModuleReferences:
+        """Torch, on the module that the graph was exported from, and who runs the graph."""
+        return ModuleReferences(self.module, graph)
 
-    def packaged(self, points: Sequence[Point]) -> Reference | None:
+    def packaged(self, points: Sequence[Point]) -> Packaged:
         """No data comes with a definition."""
-        return None
+        return Packaged(None)
 
     def _exported(self, store: Store, way: Way, points: Sequence[Point]) -> list[Graph]:
         if not way.fixed:
@@ -135,7 +140,7 @@ class ModuleSource:
             macs=facts.macs,
             stored=made.stored,
             factory=factory,
-            warnings=() if facts.runs else (_NOT_RUN,),
+            warnings=_doubts(facts),
             written_inputs=facts.written_inputs,
         )
 
@@ -145,6 +150,12 @@ class ModuleSource:
             return None
         weights = digest_of(self.weights) if self.weights else ""
         return {"definition": to_json(self.definition), "weights": weights}
+
+
+def _doubts(facts: GraphFacts) -> tuple[str, ...]:
+    if not facts.runs:
+        return (_NOT_RUN,)
+    return (_DISPUTED,) if facts.is_disputed else ()
 
 
 def module_source(request: ExportRequest) -> ModuleSource:

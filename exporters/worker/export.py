@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from exporters.agreement import Bound, tolerance_of
 from exporters.asked import refuse_unfit_states
 from exporters.cache import Store, default_limit_bytes, default_root
 from exporters.codec import from_json
@@ -120,8 +121,13 @@ def _part(
     if graph.point is not None:
         points = (graph.point,)
     own_inputs = sets[0] if sets else None
+    written = _arithmetic(store, graph.path)
+    bound = Bound(
+        tolerance_of([written.narrowest], written.depth, graph.outputs),
+        steps=written.narrowest == "int8",
+    )
     references = references_of(
-        store, source, graph, points, precision, own_inputs, request.seed, request.checked
+        store, source, graph, points, precision, own_inputs, request.seed, request.checked, bound
     )
     usual = subject.default or references.points[0]
     executed = _in_precision(request, store, subject, graph, usual)
@@ -129,14 +135,13 @@ def _part(
         types = {spec.name: spec.dtype for spec in (*graph.outputs, *subject.inputs)}
         for file in references.files.values():
             refuse_unfit_states(subject.states, types, load_reference(file), subject.called)
-    kept = done(
-        store,
-        told,
-        executed.path,
-        about={"arithmetic of": executed.path.stem},
-        packages=("onnx",),
-    )
-    return _Part(graph, executed, from_json(Arithmetic, kept.entry.facts), references)
+    return _Part(graph, executed, _arithmetic(store, executed.path), references)
+
+
+def _arithmetic(store: Store, graph: Path) -> Arithmetic:
+    """The types that a stored graph computes in."""
+    kept = done(store, told, graph, about={"arithmetic of": graph.stem}, packages=("onnx",))
+    return from_json(Arithmetic, kept.entry.facts)
 
 
 def _source(request: ExportRequest) -> Source:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exporters.agreement import TOLERANCE, difference, tolerance_of
+from exporters.agreement import TOLERANCE, difference, scale_of, tolerance_of
 from exporters.types import TensorSpec
 from runtimes.fpga.numerics.bf16 import round_bf16
 
@@ -39,3 +39,44 @@ def test_bf16_is_given_more_the_more_products_follow_each_other() -> None:
 def test_what_is_stored_in_bf16_throughout_has_eight_times_fp16s_room() -> None:
     told = tolerance_of(("bf16", "bf16 tensors"), 1, [FLOAT])
     assert told == pytest.approx(8 * TOLERANCE["fp16"])
+
+
+@pytest.mark.parametrize("size", [1, 1e-3, 1e-10])
+def test_an_output_of_zeros_may_be_off_by_next_to_nothing_of_its_inputs(size: float) -> None:
+    zeros, noise = np.zeros(3, np.float32), np.full(3, 1e-30 * size, np.float64)
+    inputs = {"x": np.array([-size, 0.0], np.float64), "ids": np.array([10**9])}
+    scale = scale_of(inputs)
+    assert scale == size
+    assert difference(noise, zeros, scale).relative < TOLERANCE["fp32"]
+    for wrong in (1e-20, 1e-6, 1.0):
+        assert difference(noise * wrong / 1e-30, zeros, scale).relative > 1.0
+
+
+def test_a_small_output_that_is_wrong_is_wrong() -> None:
+    small = np.array([1e-30, 2e-30], np.float32)
+    assert difference(small[::-1], small).relative == pytest.approx(0.5)
+    assert difference(np.zeros(2, np.float32), small).relative == 1.0
+    half = np.array([1e-5, 2e-5], np.float16)
+    assert difference(half[::-1], half).relative == pytest.approx(0.5, rel=0.1)
+
+
+def test_a_subnormal_number_may_be_flushed_to_zero() -> None:
+    subnormal = np.array([1e-40, 0.0], np.float32)
+    assert difference(np.zeros(2, np.float32), subnormal).relative == 0.0
+    assert difference(np.zeros(2), subnormal.astype(np.float64)).relative == 1.0
+
+
+def test_inputs_that_say_nothing_of_a_scale_have_the_scale_1() -> None:
+    holed = np.array([np.nan, np.inf, 0.0], np.float32)
+    for inputs in ({}, {"ids": np.array([7])}, {"x": holed}, {"x": np.zeros((0, 3))}):
+        assert scale_of(inputs) == 1.0
+
+
+def test_the_imaginary_part_counts() -> None:
+    wanted = np.array([3 + 4j, 1j], np.complex64)
+    found = difference(np.array([3 - 4j, 1j], np.complex64), wanted)
+    assert (found.absolute, found.relative, found.unequal) == (8.0, 1.6, 1)
+    assert found.cosine == pytest.approx(-6 / 26)
+    assert difference(wanted.copy(), wanted).relative == 0.0
+    assert difference(wanted * 1j, wanted).relative > 1.0
+    assert difference(np.array([3 + np.nan * 1j, 1j], np.complex64), wanted).relative == np.inf

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.workers.check import check_session
+from app.workers.check import check_lanes
 from exporters.request import ExportRequest
 from exporters.types import ExportedModel, load_reference
 from exporters.worker.export import export
@@ -32,7 +32,7 @@ def twice(tmp_path: Path) -> ExportedModel:
 def test_onnxruntime_runs_it_with_its_library_and_is_checked(twice: ExportedModel) -> None:
     reference = load_reference(twice.references["batch=3"])
     with registry.load("ort-cpu").compile(twice, POINT, Settings()) as session:
-        check = check_session(session, reference.inputs, reference.outputs, twice, None)
+        check = check_lanes(session.lanes, session.execution.precision, reference, twice, None)
     assert check.output_ok
     assert not session.execution.elsewhere
 

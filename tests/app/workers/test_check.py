@@ -1,9 +1,16 @@
 """Correctness: a wrong, missing or unwritten output never passes."""
 
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from app.workers.check import compare, why_wrong
+from app.cases.round import Check
+from app.workers.check import check_lanes, compare, why_wrong, worst
+from app.workers.doubts import is_only_own, of_references
+from exporters.types import EVALUATED, UNOPTIMISED, Disagreement, Reference
 
 WANTED = {"y": np.array([[1.0, -2.0, 4.0]], np.float32)}
 
@@ -102,3 +109,101 @@ def test_nan_in_the_same_place_is_right_and_told() -> None:
     assert (check.output_ok, check.nans) == (True, ("y",))
     moved = {**wanted, "y": np.array([1.0, np.nan], np.float32)}
     assert not compare(moved, wanted, "torch", 1e-4).output_ok
+
+
+A, B = np.array([1.0, 2.0], np.float32), np.array([1.0, 3.0], np.float32)
+APART = Disagreement(EVALUATED, UNOPTIMISED, "y", 1 / 3, node="pool", operator="MaxPool")
+DISPUTED = Reference(
+    {"x": A}, {"y": A}, ("packaged", EVALUATED), {UNOPTIMISED: {"y": B}}, disagreements=(APART,)
+)
+MODEL: Any = SimpleNamespace(
+    narrowest="fp32", precision="fp32", depth=1, outputs=(), reference="numpy"
+)
+
+
+def _checked(*outputs: np.ndarray, reference: Reference = DISPUTED) -> Check:
+    """Of an engine whose lanes give these."""
+    lanes: Sequence[Any] = [_Lane({"y": array}) for array in outputs]
+    return check_lanes(lanes, "fp32", reference, MODEL, None)
+
+
+class _Lane:
+    def __init__(self, outputs: Mapping[str, np.ndarray]) -> None:
+        self.outputs = lambda: outputs
+        self.enter = self.poison = self.run = lambda: None
+        self.bind = lambda inputs: None
+
+
+def test_outputs_are_right_if_they_agree_with_any_reference() -> None:
+    first, second = _checked(A), _checked(B, B)
+    assert (first.output_ok, first.reference, first.max_rel_error) == (True, "packaged", 0.0)
+    assert first.agrees_with == ("packaged", EVALUATED)
+    assert (second.output_ok, second.reference, second.max_rel_error) == (True, UNOPTIMISED, 0.0)
+    assert second.agrees_with == (UNOPTIMISED,)
+    for check in (first, second):
+        assert check.references == ("packaged", EVALUATED, UNOPTIMISED)
+        assert check.disagreements == (APART,)
+
+
+def test_outputs_that_agree_with_no_reference_are_wrong_and_measured_by_the_nearest() -> None:
+    check = _checked(B + np.float32(0.3))
+    assert (check.output_ok, check.reference, check.agrees_with) == (False, UNOPTIMISED, ())
+    assert check.max_rel_error == pytest.approx(0.1, rel=1e-4)
+    assert "every reference" in why_wrong(check, 1)
+
+
+def test_lanes_that_agree_with_different_references_are_wrong() -> None:
+    """No one function gives both: the engine computes one of them wrongly."""
+    check = _checked(A, B)
+    assert (check.output_ok, check.agrees_with) == (False, ())
+
+
+def test_a_reference_of_an_earlier_version_is_the_models() -> None:
+    check = _checked(A, reference=Reference({"x": A}, {"y": A}))
+    assert (check.reference, check.references, check.agrees_with) == (
+        "numpy",
+        ("numpy",),
+        ("numpy",),
+    )
+
+
+def test_the_worst_of_several_checks_agrees_with_what_all_agree_with() -> None:
+    assert worst([_checked(A), _checked(A)]).agrees_with == ("packaged", EVALUATED)
+    assert worst([_checked(A), _checked(B)]).agrees_with == ()
+
+
+@pytest.mark.parametrize(
+    ("runtime", "agrees_with", "references", "expected"),
+    [
+        ("ort-cpu", (UNOPTIMISED,), (EVALUATED, UNOPTIMISED), True),
+        ("ort-cuda:1", (UNOPTIMISED,), (UNOPTIMISED,), True),
+        ("ort-cpu@spring", (UNOPTIMISED,), (UNOPTIMISED,), True),
+        ("ort-cpu", (EVALUATED, UNOPTIMISED), (EVALUATED, UNOPTIMISED), False),
+        ("ort-cpu", (EVALUATED,), (EVALUATED, UNOPTIMISED), False),
+        ("openvino-cpu", (UNOPTIMISED,), (UNOPTIMISED,), False),
+        ("fpga:v80", (UNOPTIMISED,), (EVALUATED, UNOPTIMISED), False),
+        ("torch-cpu", ("torch",), ("torch", UNOPTIMISED), True),
+        ("torch-cuda", ("torch in fp64",), ("torch in fp64", UNOPTIMISED, EVALUATED), True),
+        ("torch-cpu", ("torch",), ("torch",), False),
+        ("torch-cpu", ("torch", UNOPTIMISED), ("torch", UNOPTIMISED), False),
+        ("ort-cpu", (), (), False),
+    ],
+)
+def test_an_engine_that_only_itself_confirms_is_marked(
+    runtime: str, agrees_with: tuple[str, ...], references: tuple[str, ...], expected: bool
+) -> None:
+    check = Check("", 0.0, 0.0, 1.0, 1e-4, True, references=references, agrees_with=agrees_with)
+    assert is_only_own(check, runtime) is expected
+
+
+def test_a_disagreement_is_one_warning_of_right_outputs_and_the_reason_of_wrong_ones() -> None:
+    assert len(of_references(_checked(A))) == len(of_references(_checked(B))) == 1
+    assert of_references(_checked(B + 1)) == ()
+    agreed = Reference({"x": A}, {"y": A}, (EVALUATED, UNOPTIMISED))
+    assert of_references(_checked(A, reference=agreed)) == ()
+
+
+def test_zeros_that_come_out_as_almost_nothing_are_right() -> None:
+    zeros = Reference({"x": A}, {"y": np.zeros(2, np.float32)})
+    assert _checked(np.full(2, 1e-30, np.float32), reference=zeros).output_ok
+    assert not _checked(np.full(2, 1e-9, np.float32), reference=zeros).output_ok

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.workers.check import check_session
+from app.workers.check import check_lanes
 from exporters.request import ExportRequest
 from exporters.types import UNOPTIMISED, load_reference
 from exporters.worker.export import export
@@ -52,6 +52,6 @@ def test_a_bert_is_right_on_every_engine_of_the_host(
     reference = load_reference(file)
     for name in ("ort-cpu", "openvino-cpu"):
         with registry.load(name).compile(model, point, Settings()) as session:
-            check = check_session(session, reference.inputs, reference.outputs, model, None)
+            check = check_lanes(session.lanes, session.execution.precision, reference, model, None)
         assert check.output_ok, (name, check)
         assert check.max_rel_error < (1e-2 if form == "half" else 1e-5), (name, check)

@@ -1,0 +1,83 @@
+"""A row is wrong only if no reference agrees with it, and says which do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from exporters.types import EVALUATED, PACKAGED, UNOPTIMISED
+from tests.app.headless.batch import rows, run
+from tests.exporters.graphs import graph, tensor
+
+X, Y = tensor("x", [2, 3]), tensor("y", [2, 3])
+RAMP = (np.arange(6).reshape(2, 3) / 6).astype(np.float32)
+ALL = f"{PACKAGED}, {EVALUATED}, {UNOPTIMISED}"
+Row = dict[str, str]
+
+
+@pytest.fixture
+def folder(work: Path) -> Path:
+    """Three files of one folder: `data` comes with wrong outputs, `fused` is ONNX Runtime's alone;
+    and a data set that is of one of them."""
+    node = helper.make_node("Add", ["x", "x"], ["y"], "twice")
+    fused = helper.make_node("Gelu", ["x"], ["y"], "fused", domain="com.microsoft")
+    for name in ("data", "plain"):
+        onnx.save(graph([node], [X], [Y]), work / f"{name}.onnx")
+    onnx.save(graph([fused], [X], [Y], vendor="com.microsoft"), work / "fused.onnx")
+    onnx.save_tensor(numpy_helper.from_array(3 * RAMP), work / "data_output_0.pb")
+    data_set = work / "test_data_set_0"
+    data_set.mkdir()
+    for file in ("input_0.pb", "output_0.pb"):
+        onnx.save_tensor(numpy_helper.from_array(RAMP), data_set / file)
+    return work
+
+
+def test_each_row_says_which_references_there_are_and_which_it_agrees_with(folder: Path) -> None:
+    code, out, _ = run(
+        *("--headless", "--models", "data.onnx,plain.onnx,fused.onnx", "--rounds", "1"),
+        *("--profile", "glance", "--runtimes", "ort-cpu,openvino-cpu,fake", "--out", "run"),
+        *("--option", "fake.fail=none,wrong"),
+    )
+    found = {}
+    for row in rows(folder / "run"):
+        wrong = "!" if "fail=wrong" in row["options"] else ""
+        found[Path(row["model"]).stem, row["runtime"] + wrong] = row
+    assert code == 1, "fake is wrong"
+
+    for runtime in ("ort-cpu", "openvino-cpu"):
+        row = found["data", runtime]
+        assert _verdict(row) == ("ok", EVALUATED, ALL, f"{EVALUATED}, {UNOPTIMISED}", "false")
+        assert float(row["max_rel_error"]) < 1e-6
+        assert row["reference_disagreement"].count("; ") == 1, "data against each evaluator"
+        assert "by 0.5 of" in row["reference_disagreement"]
+        assert "reference_disagreement" in row["warnings"]
+    assert _verdict(found["data", "fake"]) == ("ok", PACKAGED, ALL, PACKAGED, "false")
+    assert _verdict(found["data", "fake!"])[0::3] == ("wrong_output", "")
+    assert "every reference" in found["data", "fake!"]["reason"]
+
+    row = found["plain", "ort-cpu"]
+    both = f"{EVALUATED}, {UNOPTIMISED}"
+    assert _verdict(row)[:2] == ("ok", EVALUATED)
+    assert row["references"].startswith(f"{both}, without {PACKAGED} (test_data_set_0 ")
+    assert (row["agrees_with"], row["reference_disagreement"]) == (both, "")
+    assert found["plain", "fake!"]["status"] == "wrong_output"
+
+    assert found["fused", "ort-cpu"]["only_own_reference"] == "true"
+    fused = found["fused", "ort-cpu"]["references"]
+    assert fused.startswith(f"{UNOPTIMISED}, without ")
+    assert f"without {EVALUATED} (" in fused
+    assert found["fused", "fake"]["only_own_reference"] == "false"
+    assert run("--export", "json", "run")[0] == 0
+    exported = json.loads((folder / "run" / "results.json").read_text("utf-8"))
+    assert [row["only_own_reference"] for row in exported["rows"]].count(True) == 1
+    assert out.count("the references disagree, and the outputs agree with onnx and") == 1
+
+
+def _verdict(row: Row) -> tuple[str, ...]:
+    names = ("status", "reference", "references", "agrees_with", "only_own_reference")
+    return tuple(row[name] for name in names)

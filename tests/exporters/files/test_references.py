@@ -1,0 +1,250 @@
+"""A file's references: who computed them, which disagree from which node on, whose data counts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import NodeProto, numpy_helper
+from onnx import helper as h
+from onnx.reference.ops.op_relu import Relu
+
+from exporters import limited
+from exporters.files import evaluator
+from exporters.request import ExportRequest
+from exporters.types import (
+    EVALUATED,
+    PACKAGED,
+    UNOPTIMISED,
+    ExportedModel,
+    Precision,
+    Reference,
+    load_reference,
+)
+from exporters.worker.export import export
+from tests.exporters.graphs import graph, tensor
+
+X, Y = tensor("x", [2, 3]), tensor("y", [2, 3])
+CHAIN = [
+    h.make_node("Neg", ["x"], ["a"], "negate"),
+    h.make_node("Relu", ["a"], ["b"], "cut"),
+    h.make_node("Add", ["b", "x"], ["y"], "sum"),
+]
+BOTH = (EVALUATED, UNOPTIMISED)
+
+
+def _exported(
+    path: Path, cache: Path, precision: Precision = "fp32"
+) -> tuple[ExportedModel, Reference]:
+    model, _ = export(ExportRequest(str(path), precision, cache_dir=str(cache)))
+    (file,) = model.references.values()
+    return model, load_reference(file)
+
+
+def _save(path: Path, nodes: list[NodeProto] = CHAIN) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    onnx.save(graph(nodes, [X], [Y]), path)
+    return path
+
+
+def _data(folder: Path, inputs: np.ndarray, outputs: np.ndarray) -> None:
+    folder.mkdir()
+    for name, array in (("input_0", inputs), ("output_0", outputs)):
+        onnx.save_tensor(numpy_helper.from_array(array), folder / f"{name}.pb")
+
+
+@pytest.fixture
+def broken_relu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ONNX's evaluator computes every Relu wrongly."""
+    monkeypatch.setattr(Relu, "_run", lambda self, x: (np.abs(x) + 1,))
+
+
+def test_both_evaluators_vouch_for_a_file(tmp_path: Path) -> None:
+    model, reference = _exported(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
+    assert (model.reference, reference.by) == (EVALUATED, BOTH)
+    assert (dict(reference.missing), reference.disagreements) == ({}, ())
+
+
+@pytest.mark.usefixtures("broken_relu")
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_the_first_node_that_two_evaluators_compute_differently_is_named(
+    tmp_path: Path, precision: Precision
+) -> None:
+    path = _save(tmp_path / "chain.onnx")
+    _, reference = _exported(path, tmp_path / "cache", precision)
+    x = reference.inputs["x"].astype(np.float32)
+    assert reference.by == (EVALUATED,)
+    assert reference.others[UNOPTIMISED]["y"] == pytest.approx(np.maximum(-x, 0) + x)
+    (found,) = reference.disagreements
+    assert (found.first, found.second, found.output) == (*BOTH, "y")
+    assert (found.node, found.operator) == ("cut", "Relu")
+
+
+@pytest.mark.usefixtures("broken_relu")
+def test_a_difference_in_an_inner_graph_is_one_of_the_node_that_holds_it(tmp_path: Path) -> None:
+    def branch(operator: str) -> onnx.GraphProto:
+        node = h.make_node(operator, ["x"], ["inner"])
+        return h.make_graph([node], operator, [], [tensor("inner", [2, 3])])
+
+    nodes = [
+        h.make_node("Constant", [], ["yes"], value=numpy_helper.from_array(np.array(True))),
+        h.make_node(
+            "If", ["yes"], ["z"], "choose", then_branch=branch("Relu"), else_branch=branch("Neg")
+        ),
+        h.make_node("Neg", ["z"], ["y"], "last"),
+    ]
+    _, reference = _exported(_save(tmp_path / "inner.onnx", nodes), tmp_path / "cache")
+    (found,) = reference.disagreements
+    assert (found.node, found.operator) == ("choose", "If")
+
+
+@pytest.mark.usefixtures("broken_relu")
+def test_the_node_is_found_where_weights_lie_in_another_file(tmp_path: Path) -> None:
+    weights = {"w": np.ones((2, 3), np.float32)}
+    nodes = [h.make_node("Add", ["x", "w"], ["a"], "add"), h.make_node("Relu", ["a"], ["y"], "cut")]
+    path = tmp_path / "outside.onnx"
+    onnx.save(
+        graph(nodes, [X], [Y], weights),
+        path,
+        save_as_external_data=True,
+        location="weights.bin",
+        size_threshold=0,
+    )
+    _, reference = _exported(path, tmp_path / "cache")
+    (found,) = reference.disagreements
+    assert (found.node, found.operator, found.no_node) == ("cut", "Relu", "")
+
+
+def test_an_evaluator_that_takes_too_long_is_missing_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(self: Relu, x: np.ndarray) -> tuple[np.ndarray]:
+        while True:
+            pass
+
+    monkeypatch.setattr(Relu, "_run", endless)
+    monkeypatch.setattr(evaluator, "EVALUATOR_LIMIT_S", 0.3)
+    model, reference = _exported(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
+    assert (model.reference, reference.by) == (UNOPTIMISED, (UNOPTIMISED,))
+    assert "0.3 s" in reference.missing[EVALUATED]
+    assert limited.EVALUATOR_LIMIT_S > 1
+
+
+def test_what_onnx_runtime_lacks_is_missing_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    model, reference = _exported(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
+    assert (model.reference, reference.by) == (EVALUATED, (EVALUATED,))
+    assert list(reference.missing) == [UNOPTIMISED]
+
+
+def test_data_beside_a_file_and_a_runtime_suffice_unless_they_disagree(tmp_path: Path) -> None:
+    x = np.array([[1, -2, 3], [-4, 5, -6]], np.float32)
+    right = np.maximum(-x, 0) + x
+    for name, outputs in (("right", right), ("wrong", right + 1)):
+        folder = tmp_path / name
+        path = _save(folder / "chain.onnx")
+        _data(folder / "test_data_set_0", x, outputs)
+        model, reference = _exported(path, tmp_path / "cache")
+        assert model.reference == PACKAGED
+        assert np.array_equal(reference.inputs["x"], x)
+        pairs = {(one.first, one.second) for one in reference.disagreements}
+        if name == "right":
+            assert (reference.by, dict(reference.others)) == ((PACKAGED, UNOPTIMISED), {})
+            assert pairs == set()
+        else:
+            assert (reference.by, set(reference.others)) == ((PACKAGED,), {*BOTH})
+            assert pairs == {(PACKAGED, EVALUATED), (PACKAGED, UNOPTIMISED)}
+        assert reference.missing == {}
+
+
+def test_the_evaluator_is_the_second_where_onnx_runtime_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    x = np.ones((2, 3), np.float32)
+    path = _save(tmp_path / "chain.onnx")
+    _data(tmp_path / "test_data_set_0", x, x)
+    _, reference = _exported(path, tmp_path / "cache")
+    assert (reference.by, list(reference.missing)) == ((PACKAGED, EVALUATED), [UNOPTIMISED])
+
+
+def test_data_suffices_where_nobody_can_compute_the_graph(tmp_path: Path) -> None:
+    path = tmp_path / "vendor.onnx"
+    node = h.make_node("Unknown", ["x"], ["y"], domain="vendor")
+    onnx.save(graph([node], [X], [Y], vendor="vendor"), path)
+    _data(tmp_path / "test_data_set_0", np.ones((2, 3), np.float32), np.ones((2, 3), np.float32))
+    _, reference = _exported(path, tmp_path / "cache")
+    assert (reference.by, set(reference.missing)) == ((PACKAGED,), {*BOTH})
+
+
+def test_references_of_packaged_inputs_are_of_the_same_values_in_every_precision(
+    tmp_path: Path,
+) -> None:
+    """An input that float16 cannot hold would set the data apart from what is computed."""
+    x = np.full((2, 3), 1.0004, np.float32)
+    path = _save(tmp_path / "chain.onnx")
+    _data(tmp_path / "test_data_set_0", x, np.maximum(-x, 0) + x)
+    _, reference = _exported(path, tmp_path / "cache", "fp16")
+    assert reference.inputs["x"].dtype == np.float16
+    assert (reference.by, reference.disagreements) == ((PACKAGED, UNOPTIMISED), ())
+
+
+def test_a_data_set_beside_several_models_is_of_one_of_them_and_nobody_knows_which(
+    tmp_path: Path,
+) -> None:
+    first = _save(tmp_path / "a.onnx")
+    second = _save(tmp_path / "b.onnx", [h.make_node("Neg", ["x"], ["y"])])
+    _data(tmp_path / "test_data_set_0", np.ones((2, 3), np.float32), np.ones((2, 3), np.float32))
+    for path in (first, second):
+        model, reference = _exported(path, tmp_path / "cache")
+        assert (reference.by, list(reference.missing)) == (BOTH, [PACKAGED])
+        assert model.inputs_drawn != "packaged"
+    second.unlink()
+    model, reference = _exported(first, tmp_path / "cache")
+    assert (model.reference, reference.by) == (PACKAGED, (PACKAGED, UNOPTIMISED))
+
+
+def test_data_that_bears_the_name_of_its_model_is_of_that_one_alone(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        _save(tmp_path / f"{name}.onnx")
+    ramp = (np.arange(6).reshape(2, 3) / 6).astype(np.float32)
+    onnx.save_tensor(numpy_helper.from_array(ramp), tmp_path / "a_output_0.pb")
+    of: Mapping[str, Reference] = {
+        name: _exported(tmp_path / f"{name}.onnx", tmp_path / "cache")[1] for name in ("a", "b")
+    }
+    assert of["a"].by == (PACKAGED, UNOPTIMISED)
+    assert (of["b"].by, dict(of["b"].missing)) == (BOTH, {})
+
+
+@pytest.mark.usefixtures("broken_relu")
+def test_a_size_in_which_references_differ_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine given the wrong size of an output would fail where it is right."""
+    monkeypatch.setattr(Relu, "_run", lambda self, x: (x[:1],))
+    path = tmp_path / "open.onnx"
+    onnx.save(graph([h.make_node("Relu", ["x"], ["y"])], [X], [tensor("y", ["rows", 3])]), path)
+    model, reference = _exported(path, tmp_path / "cache")
+    assert reference.disagreements[0].relative is None
+    assert model.outputs[0].shape == ("rows", 3)
+
+
+@pytest.mark.usefixtures("broken_relu")
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_state_is_taken_if_one_reference_gives_its_shape(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checked: bool
+) -> None:
+    monkeypatch.setattr(Relu, "_run", lambda self, x: (x[:1],))
+    path = _save(tmp_path / "stream.onnx", [h.make_node("Relu", ["x"], ["y"])])
+    states = {"y": "x"}
+    request = ExportRequest(
+        str(path), states=states, checked=checked, cache_dir=str(tmp_path / "cache")
+    )
+    model, _ = export(request)
+    assert [(pair.output, pair.input) for pair in model.states] == [("y", "x")]
