@@ -17,3 +17,34 @@ class Mean(OpRun):
 
 class DequantizeLinear(DequantizeLinear_19):
     """Below opset 19, where onnx's evaluator has none; the older definitions take less."""
+
+
+class Clip(OpRun):
+    """Between bounds of which either may be missing; onnx's has the largest finite ones then."""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        min: np.ndarray | float | None = None,
+        max: np.ndarray | float | None = None,
+    ) -> tuple[np.ndarray, ...]:
+        result = x
+        if min is not None:
+            result = np.maximum(result, np.asarray(min, x.dtype))
+        if max is not None:
+            result = np.minimum(result, np.asarray(max, x.dtype))
+        return (result,)
+
+
+class Softsign(OpRun):
+    """x over 1 + |x|; onnx's gives no array for a scalar."""
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.asarray(x / (1 + np.abs(x))).astype(x.dtype),)
+
+
+class Det(OpRun):
+    """The determinant of each matrix; onnx's gives no array for a single one."""
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.asarray(np.linalg.det(x.astype(np.float64))).astype(x.dtype),)

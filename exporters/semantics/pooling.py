@@ -42,6 +42,8 @@ class _Windows:
         ]
         more = [(0, max(0, n - s)) for n, s in zip(needed, padded.shape[2:], strict=True)]
         padded = np.pad(padded, ((0, 0), (0, 0), *more), constant_values=fill_behind)
+        if 0 in self.counts:
+            return np.empty((*x.shape[:2], *self.counts, *self.kernel), x.dtype)
         axes = tuple(range(2, x.ndim))
         windows = sliding_window_view(padded, spans, axis=axes)
         starts = [
@@ -88,7 +90,7 @@ def _windows(
                     "shape inference has one"
                 )
         both.append((before, behind))
-        counts.append(count)
+        counts.append(max(0, count))  # a window that is larger than the padded input fits nowhere
     return _Windows(kernel, strides, dilations, tuple(both), counts)
 
 
@@ -144,6 +146,42 @@ class AveragePool(OpRun):
         one = np.ones((1, 1, *x.shape[2:]))
         counted = where.view(one, 1 if count_include_pad else 0, 0).sum(inner)
         return ((windows.sum(inner) / counted).astype(x.dtype),)
+
+
+class LpPool(OpRun):
+    """The p-norm of each window; onnx's divides by another count where a window is cut off."""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        auto_pad: str | None = None,
+        ceil_mode: int | None = None,
+        dilations: Ints | None = None,
+        kernel_shape: Ints = (),
+        p: int = 2,
+        pads: Ints | None = None,
+        strides: Ints | None = None,
+    ) -> tuple[np.ndarray, ...]:
+        where = _windows(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+        windows = where.view(np.abs(x.astype(np.float64)) ** p, 0, 0)
+        total = windows.sum(tuple(range(x.ndim, windows.ndim)))
+        return ((total ** (1 / p)).astype(x.dtype),)
+
+
+class GlobalMaxPool(OpRun):
+    """The largest of each channel; onnx's reduces two axes, whatever their number."""
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (x.max(tuple(range(2, x.ndim)), keepdims=True),)
+
+
+class GlobalLpPool(OpRun):
+    """The p-norm of each channel; onnx's evaluator does not know it."""
+
+    def _run(self, x: np.ndarray, p: int = 2) -> tuple[np.ndarray, ...]:
+        powers = np.abs(x.astype(np.float64)) ** p
+        total = powers.sum(tuple(range(2, x.ndim)), keepdims=True)
+        return ((total ** (1 / p)).astype(x.dtype),)
 
 
 class RoiAlign(_OnnxRoiAlign):

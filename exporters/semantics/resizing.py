@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
-from onnx.reference.ops.op_grid_sample import GridSample as _OnnxGridSample
 from onnx.reference.ops.op_resize import Resize as _OnnxResize
 
 _FIRST_WITH_MODES = 11
@@ -79,19 +77,6 @@ class Upsample(OpRun):
         kernel = _Kernel(mode or "nearest", "floor", -0.75, False)
         given = np.asarray(scales)
         return (_resized(x, range(x.ndim), given, None, "asymmetric", kernel),)
-
-
-class GridSample(_OnnxGridSample):
-    """Below opset 20, where two of the modes had other names."""
-
-    def _run(  # type: ignore[override]
-        self, x: np.ndarray, grid: np.ndarray, mode: str | None = None, **settings: Any
-    ) -> tuple[np.ndarray, ...]:
-        today = {"bilinear": "linear", "bicubic": "cubic"}.get(str(mode), mode)
-        results: tuple[np.ndarray, ...] = super()._run(  # type: ignore[no-untyped-call]
-            x, grid, today, **settings
-        )
-        return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +159,8 @@ def _coordinates(transformation: str, count: int, size: int, scale: float) -> np
         case "half_pixel_symmetric":
             return centred + size / 2 * (1 - count / (size * scale))
         case "align_corners":
-            return x * (size - 1) / (size * scale - 1) if size * scale != 1 else np.zeros(count)
+            # The corners are those of the output as it is, whose size is a whole number.
+            return x * (size - 1) / (count - 1) if count > 1 else np.zeros(count)
         case "asymmetric":
             return x / scale
     raise NotImplementedError(f"it does not know the coordinates of {transformation}")

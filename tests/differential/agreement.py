@@ -48,7 +48,7 @@ def compare(got: Any, wanted: Any, *, values: bool = True, types: bool = True) -
         same = (x == y) | (np.isnan(x) & np.isnan(y))
         apart = np.abs(x - y)
         scale = np.max(np.abs(y[np.isfinite(y)]), initial=0.0)
-        near = finite & (apart <= relative * (np.abs(y) + scale) + relative * 1e-3)
+        near = finite & (apart <= relative * (np.abs(y) + scale) + relative * 0.1)
         if (same | near).all():
             return Agreement("", float(np.max(apart[finite], initial=0.0)))
         worst = float("inf") if not (same | finite).all() else float(np.max(apart[finite]))

@@ -127,7 +127,7 @@ class Draft:
         """Random elements; with probability `special` a few of them infinite, NaN or zero."""
         dtype = np.dtype(dtype)
         if dtype.kind == "b":
-            return self.rng.random(tuple(shape)) < 0.5
+            return np.asarray(self.rng.random(tuple(shape)) < 0.5)
         if dtype.kind == "U":
             return self.rng.choice(["", "a", "b", "Ab", "the cat", "x,y"], tuple(shape)).astype(object)
         if dtype.kind in "iu":
@@ -175,7 +175,8 @@ class Draft:
             return
         if value is not None and self.chance(constant):
             self._constants.add(len(self.inputs))
-        self.inputs.append(value)
+        whole = isinstance(value, np.generic)
+        self.inputs.append(np.asarray(value) if whole else value)
 
     def add_typed(self, value: Any, type_proto: TypeProto) -> None:
         """Add an input that is no tensor."""

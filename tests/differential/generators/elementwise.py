@@ -32,7 +32,7 @@ def unary(d: Draft) -> None:
     low, high = _DOMAIN.get(d.operator, (-4.0, 4.0))
     x = d.tensor(d.shape(), param, low, high, special=SPECIAL)
     if d.operator == "Round" and x.dtype.kind == "f" and d.chance():
-        d.inputs[0] = (np.floor(x) + 0.5).astype(x.dtype)
+        d.inputs[0] = np.asarray(np.floor(x) + 0.5).astype(x.dtype)
     for name in ("alpha", "beta", "gamma", "lambd", "bias"):
         d.maybe(0.5, **{name: d.real(0.1, 2.0)})
     d.maybe(approximate=d.pick(["none", "tanh"]))
