@@ -92,7 +92,9 @@ class Scan(OpRun):
                 for parts, value in zip(made, values[count:], strict=True):
                     parts.append(value)
             if made and not made[0]:
-                raise NotImplementedError("it cannot tell the shape of what no turn of a Scan gives")
+                raise NotImplementedError(
+                    "it cannot tell the shape of what no turn of a Scan gives"
+                )
             return states + [
                 np.stack(
                     parts[::-1] if (scan_output_directions or (0,) * len(made))[place] else parts,

@@ -16,6 +16,7 @@ from onnx.defs import OpSchema, get_schema
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
+from exporters.semantics.attending import Attention
 from exporters.semantics.control import Loop, Scan
 from exporters.semantics.convolving import Col2Im, ConvTranspose
 from exporters.semantics.indexing import (
@@ -28,6 +29,15 @@ from exporters.semantics.indexing import (
     Unique,
     Unsqueeze,
 )
+from exporters.semantics.learned import (
+    FeatureVectorizer,
+    LinearClassifier,
+    LinearRegressor,
+    Normalizer,
+    Scaler,
+    TreeEnsembleClassifier,
+    TreeEnsembleRegressor,
+)
 from exporters.semantics.normalising import (
     LRN,
     BatchNormalization,
@@ -38,7 +48,7 @@ from exporters.semantics.normalising import (
     MeanVarianceNormalization,
     Softmax,
 )
-from exporters.semantics.pointwise import Clip, DequantizeLinear, Det, Mean, Softsign
+from exporters.semantics.pointwise import Clip, DequantizeLinear, Det, Dropout, Mean, Softsign
 from exporters.semantics.pooling import (
     AveragePool,
     GlobalLpPool,
@@ -59,10 +69,12 @@ from exporters.semantics.resizing import Resize, Upsample
 from exporters.semantics.sampling import AffineGrid, GridSample
 from exporters.semantics.sequences import Optional, SequenceInsert
 from exporters.semantics.suppression import NonMaxSuppression
+from exporters.semantics.texts import StringNormalizer, StringSplit
 
 _ALWAYS = 2**31
 _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
     "AffineGrid": (AffineGrid, _ALWAYS),
+    "Attention": (Attention, _ALWAYS),
     "AveragePool": (AveragePool, _ALWAYS),
     "BatchNormalization": (BatchNormalization, _ALWAYS),
     "Clip": (Clip, _ALWAYS),
@@ -70,6 +82,7 @@ _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
     "ConvTranspose": (ConvTranspose, _ALWAYS),
     "DequantizeLinear": (DequantizeLinear, 19),
     "Det": (Det, _ALWAYS),
+    "Dropout": (Dropout, 12),
     "Flatten": (Flatten, _ALWAYS),
     "GRU": (GRU, _ALWAYS),
     "GatherElements": (GatherElements, _ALWAYS),
@@ -105,11 +118,24 @@ _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
     "Slice": (Slice, _ALWAYS),
     "Softmax": (Softmax, _ALWAYS),
     "Softsign": (Softsign, _ALWAYS),
+    "StringNormalizer": (StringNormalizer, _ALWAYS),
+    "StringSplit": (StringSplit, _ALWAYS),
     "Unique": (Unique, _ALWAYS),
     "Unsqueeze": (Unsqueeze, 13),
     "Upsample": (Upsample, 10),
 }
 """Operators of ours, each for the opsets below a number."""
+_LEARNED: Mapping[str, type[OpRun]] = {
+    "FeatureVectorizer": FeatureVectorizer,
+    "LinearClassifier": LinearClassifier,
+    "LinearRegressor": LinearRegressor,
+    "Normalizer": Normalizer,
+    "Scaler": Scaler,
+    "TreeEnsembleClassifier": TreeEnsembleClassifier,
+    "TreeEnsembleRegressor": TreeEnsembleRegressor,
+}
+"""Operators of ours in the domain ai.onnx.ml, for all its versions."""
+_LEARNED_DOMAIN = "ai.onnx.ml"
 
 RANDOM = frozenset(
     {
@@ -131,6 +157,9 @@ class Evaluator(ReferenceEvaluator):
     """
 
     def _load_impl(self, node: NodeProto, input_types: Any = None) -> Any:
+        if node.domain == _LEARNED_DOMAIN and node.op_type in _LEARNED:
+            schema = get_schema(node.op_type, self.opsets.get(node.domain, 1), node.domain)
+            return _with_schema(_LEARNED[node.op_type], schema)
         if node.domain:
             return super()._load_impl(node, input_types)
         version = self.opsets.get("", 0)

@@ -6,6 +6,8 @@ import numpy as np
 from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 
+_FIRST_WITH_BOOLEAN_MASK = 10
+
 
 class Mean(OpRun):
     """The mean of operands of any shapes that broadcast; onnx's writes into the first."""
@@ -48,3 +50,11 @@ class Det(OpRun):
 
     def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
         return (np.asarray(np.linalg.det(x.astype(np.float64))).astype(x.dtype),)
+
+
+class Dropout(OpRun):
+    """Below opset 12: nothing is dropped, and the mask has the type that the version says."""
+
+    def _run(self, x: np.ndarray, ratio: float = 0.5) -> tuple[np.ndarray, ...]:
+        kind = x.dtype if self._schema.since_version < _FIRST_WITH_BOOLEAN_MASK else np.bool_
+        return (x, np.ones(x.shape, kind))[: len(self.onnx_node.output)]

@@ -50,7 +50,9 @@ class GridSample(OpRun):
                 weight = np.where(inside, weight * share, 0.0)
                 index.append(np.where(inside, place, 0).astype(np.int64))
             values = x.astype(np.float64)[(batch, slice(None), *index)]
-            result += np.moveaxis(np.where(weight[..., None] == 0, 0.0, values), -1, 1) * weight[:, None]
+            result += (
+                np.moveaxis(np.where(weight[..., None] == 0, 0.0, values), -1, 1) * weight[:, None]
+            )
         return (result.astype(x.dtype),)
 
 

@@ -38,7 +38,9 @@ class Undrawable(Exception):
 class Draft:
     """Random choices for one node; `model` makes the graph of them."""
 
-    def __init__(self, operator: str, opset: int, rng: np.random.Generator, domain: str = "") -> None:
+    def __init__(
+        self, operator: str, opset: int, rng: np.random.Generator, domain: str = ""
+    ) -> None:
         self.operator, self.opset, self.rng, self.domain = operator, opset, rng, domain
         try:
             self.schema = onnx.defs.get_schema(operator, opset, domain)
@@ -129,7 +131,9 @@ class Draft:
         if dtype.kind == "b":
             return np.asarray(self.rng.random(tuple(shape)) < 0.5)
         if dtype.kind == "U":
-            return self.rng.choice(["", "a", "b", "Ab", "the cat", "x,y"], tuple(shape)).astype(object)
+            return self.rng.choice(["", "a", "b", "Ab", "the cat", "x,y"], tuple(shape)).astype(
+                object
+            )
         if dtype.kind in "iu":
             limits = np.iinfo(dtype)
             low, high = max(int(np.floor(low)), limits.min), min(int(np.ceil(high)), limits.max)
@@ -196,7 +200,9 @@ class Draft:
         """The graph of the node, and the values of the graph's inputs."""
         while self.inputs and self.inputs[-1] is None:
             self.inputs.pop()
-        names = [f"x{place}" if value is not None else "" for place, value in enumerate(self.inputs)]
+        names = [
+            f"x{place}" if value is not None else "" for place, value in enumerate(self.inputs)
+        ]
         outputs = [f"y{place}" for place in range(self.outputs)]
         node = helper.make_node(
             self.operator, names, outputs, "node", domain=self.domain, **self.attributes

@@ -47,7 +47,9 @@ def names() -> list[str]:
 
 def without_generator() -> list[str]:
     """The operators of the default domain that no generator makes."""
-    every = {schema.name for schema in onnx.defs.get_all_schemas_with_history() if not schema.domain}
+    every = {
+        schema.name for schema in onnx.defs.get_all_schemas_with_history() if not schema.domain
+    }
     return sorted(every - {name for domain, name in GENERATORS if not domain})
 
 

@@ -40,7 +40,15 @@ class Tally:
         return self.count(*COMPARABLE)
 
 
-_COLUMNS = ("equal", "known", "different", "evaluator refuses", "engine refuses", "both refuse", "crash")
+_COLUMNS = (
+    "equal",
+    "known",
+    "different",
+    "evaluator refuses",
+    "engine refuses",
+    "both refuse",
+    "crash",
+)
 
 
 def table(tallies: list[Tally], seed: int) -> str:
@@ -53,7 +61,10 @@ def table(tallies: list[Tally], seed: int) -> str:
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     lines = [f"seed {seed}"]
     lines += [
-        "  ".join(c.ljust(w) if p == 0 else c.rjust(w) for p, (c, w) in enumerate(zip(row, widths, strict=True)))
+        "  ".join(
+            c.ljust(w) if p == 0 else c.rjust(w)
+            for p, (c, w) in enumerate(zip(row, widths, strict=True))
+        )
         for row in (heads, *rows)
     ]
     total = sum(tally.comparable for tally in tallies)

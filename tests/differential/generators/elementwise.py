@@ -175,7 +175,9 @@ def quantise(d: Draft) -> None:
     code = np.dtype(d.pick([name for name in named if name in names]))
     limits = np.iinfo(code)
     least, most = max(limits.min, -200), min(limits.max, 200)
-    scale = d.values(sizes, d.pick([np.float32, np.float32, d.dtype("T1" if forward else "T2", "f")]))
+    scale = d.values(
+        sizes, d.pick([np.float32, np.float32, d.dtype("T1" if forward else "T2", "f")])
+    )
     scale = np.asarray(np.abs(scale) * 0.05 + 0.01).astype(scale.dtype)
     if forward:
         d.add(d.values(shape, scale.dtype, -9, 9))

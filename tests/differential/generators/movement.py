@@ -298,7 +298,9 @@ def eye_like(d: Draft) -> None:
 @generator("Range")
 def ranges(d: Draft) -> None:
     dtype = d.dtype("T", "fiu")
-    delta = np.asarray(d.pick([-2, -1, 1, 2, 0.5, -0.25]) if dtype.kind == "f" else d.pick([-2, -1, 1, 3]))
+    delta = np.asarray(
+        d.pick([-2, -1, 1, 2, 0.5, -0.25]) if dtype.kind == "f" else d.pick([-2, -1, 1, 3])
+    )
     for value in (d.integer(-6, 6), d.integer(-6, 6), delta):
         d.add(np.asarray(value).astype(dtype), constant=0.3)
 

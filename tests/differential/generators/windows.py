@@ -108,7 +108,11 @@ def conv_transpose(d: Draft) -> None:
     if auto_pad != "NOTSET":
         d.set(auto_pad=auto_pad)
     if d.chance(0.3):
-        d.set(output_padding=[d.integer(0, max(s, e) - 1) for s, e in zip(strides, dilations, strict=True)])
+        d.set(
+            output_padding=[
+                d.integer(0, max(s, e) - 1) for s, e in zip(strides, dilations, strict=True)
+            ]
+        )
     if d.chance(0.25):
         full = [
             (x.shape[2 + a] - 1) * strides[a] + (kernel[a] - 1) * dilations[a] + 1
@@ -159,7 +163,8 @@ def deform_conv(d: Draft) -> None:
     dilations, pads = d.integers(1, 2, 2), d.integers(0, 2, 4)
     x = d.tensor([d.integer(1, 2), channels, *d.integers(5, 8, 2)])
     out = [
-        (x.shape[2 + a] + pads[a] + pads[2 + a] - dilations[a] * (kernel[a] - 1) - 1) // strides[a] + 1
+        (x.shape[2 + a] + pads[a] + pads[2 + a] - dilations[a] * (kernel[a] - 1) - 1) // strides[a]
+        + 1
         for a in (0, 1)
     ]
     d.tensor([group * made, each, *kernel])
@@ -193,5 +198,9 @@ def roi_align(d: Draft) -> None:
     d.add(np.concatenate([start, start + d.values([count, 2], x.dtype, 0.5, 6)], 1))
     d.add(d.values([count], np.int64, 0, x.shape[0] - 1))
     d.maybe(output_height=d.integer(1, 4), output_width=d.integer(1, 4))
-    d.maybe(sampling_ratio=d.integer(0, 3), spatial_scale=d.pick([0.5, 1.0]), mode=d.pick(["avg", "max"]))
+    d.maybe(
+        sampling_ratio=d.integer(0, 3),
+        spatial_scale=d.pick([0.5, 1.0]),
+        mode=d.pick(["avg", "max"]),
+    )
     d.maybe(coordinate_transformation_mode=d.pick(["half_pixel", "output_half_pixel"]))
