@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
 from onnx import NodeProto
 from onnx.defs import OpSchema, get_schema
 from onnx.reference import ReferenceEvaluator
@@ -136,6 +137,8 @@ _LEARNED: Mapping[str, type[OpRun]] = {
 }
 """Operators of ours in the domain ai.onnx.ml, for all its versions."""
 _LEARNED_DOMAIN = "ai.onnx.ml"
+_QUANTISED = frozenset({"QuantizeLinear", "QLinearMatMul"})
+"""Operators whose integers depend on the precision of the quotient."""
 
 RANDOM = frozenset(
     {
@@ -170,6 +173,8 @@ class Evaluator(ReferenceEvaluator):
         implementation = super()._load_impl(node, input_types)
         if node.op_type in RANDOM:
             return lambda drawing, settings: implementation(_unseeded(drawing), settings)
+        if node.op_type in _QUANTISED:
+            return _in_single_precision(implementation)
         # One that bears a version in its name has the defaults of that version.
         if getattr(implementation, "__name__", "") == node.op_type:
             return _with_schema(implementation, _with_newer(node.op_type, version))
@@ -193,6 +198,20 @@ def _with_newer(op: str, version: int) -> _Defaults:
 def _with_schema(implementation: type[OpRun], schema: OpSchema | _Defaults) -> type[OpRun]:
     """The implementation with these defaults, where onnx's evaluator gives the newest ones."""
     return type(implementation.__name__, (implementation,), {"op_schema": schema})
+
+
+def _in_single_precision(implementation: type[OpRun]) -> type[OpRun]:
+    """The implementation with inputs in half precision widened, as engines compute with them."""
+
+    def _run(self: OpRun, *inputs: Any, **settings: Any) -> Any:
+        wide = (x.astype(np.float32) if _is_half(x) else x for x in inputs)
+        return implementation._run(self, *wide, **settings)
+
+    return type(implementation.__name__, (implementation,), {"_run": _run})
+
+
+def _is_half(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == np.float16
 
 
 def _unseeded(node: NodeProto) -> NodeProto:

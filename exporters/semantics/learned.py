@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -104,15 +104,33 @@ class TreeEnsembleRegressor(_OnnxTreeEnsembleRegressor):
     """In float32 whatever the type of x."""
 
     def _run(self, x: np.ndarray, **settings: Any) -> tuple[np.ndarray, ...]:  # type: ignore[override]
+        _refuse_gaps(settings, "target", range(settings["n_targets"]))
         (made,) = super()._run(x.astype(np.float64), **settings)  # type: ignore[no-untyped-call]
         return (made.astype(np.float32),)
 
 
 class TreeEnsembleClassifier(_OnnxTreeEnsembleClassifier):
-    """Leaves of one class alone are taken for a model of two classes, however many there are."""
+    """onnx's takes leaves of one class alone for a model of two, however many there are."""
 
     def _run(self, x: np.ndarray, **settings: Any) -> tuple[np.ndarray, ...]:  # type: ignore[override]
-        if len(set(settings["class_ids"])) == 1:
-            raise NotImplementedError("it does not know TreeEnsembleClassifier with one class")
-        labels, scores = super()._run(x, **settings)  # type: ignore[no-untyped-call]
-        return labels, scores.astype(np.float32)
+        labels = settings["classlabels_int64s"] or settings["classlabels_strings"]
+        _refuse_gaps(settings, "class", range(len(labels)))
+        made, scores = super()._run(x, **settings)  # type: ignore[no-untyped-call]
+        return made, scores.astype(np.float32)
+
+
+def _refuse_gaps(settings: Mapping[str, Any], kind: str, wanted: range) -> None:
+    """Refuse trees by which a row may have no score for something: ONNX does not define that."""
+    ids: dict[tuple[int, int], set[int]] = {}
+    trees, nodes = settings[f"{kind}_treeids"], settings[f"{kind}_nodeids"]
+    for tree, node, scored in zip(trees, nodes, settings[f"{kind}_ids"], strict=True):
+        ids.setdefault((tree, node), set()).add(scored)
+    by_tree: dict[int, set[int]] = {}
+    for tree, node, mode in zip(
+        settings["nodes_treeids"], settings["nodes_nodeids"], settings["nodes_modes"], strict=True
+    ):
+        if mode == "LEAF":
+            own = ids.get((tree, node), set())
+            by_tree[tree] = by_tree.get(tree, own) & own
+    if set().union(*by_tree.values()) != set(wanted):
+        raise NotImplementedError(f"it does not know trees that may leave out a {kind}")

@@ -22,7 +22,7 @@ class DequantizeLinear(DequantizeLinear_19):
 
 
 class Clip(OpRun):
-    """Between bounds of which either may be missing; onnx's has the largest finite ones then."""
+    """Between bounds, of which a missing one is the last number of the type."""
 
     def _run(
         self,
@@ -30,12 +30,11 @@ class Clip(OpRun):
         min: np.ndarray | float | None = None,
         max: np.ndarray | float | None = None,
     ) -> tuple[np.ndarray, ...]:
-        result = x
-        if min is not None:
-            result = np.maximum(result, np.asarray(min, x.dtype))
-        if max is not None:
-            result = np.minimum(result, np.asarray(max, x.dtype))
-        return (result,)
+        limits = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
+        low, high = (limits.min if min is None else min), (limits.max if max is None else max)
+        # The upper bound is the one that holds where the bounds are exchanged.
+        raised = np.maximum(x, np.asarray(low).astype(x.dtype))
+        return (np.minimum(raised, np.asarray(high).astype(x.dtype)),)
 
 
 class Softsign(OpRun):

@@ -122,7 +122,9 @@ class MaxPool(OpRun):
         planes = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *(1 for _ in inner))
         flat = np.broadcast_to(spatial, x.shape) + planes * spatial.size
         places = where.view(flat, -1, -1).reshape(*largest.shape, -1)
-        best = windows.reshape(*largest.shape, -1).argmax(-1)
+        # An element may be as small as what stands in the pads, which have no place.
+        among = (windows.reshape(*largest.shape, -1) == largest[..., None]) & (places >= 0)
+        best = among.argmax(-1)
         return largest, np.take_along_axis(places, best[..., None], -1)[..., 0].astype(np.int64)
 
 

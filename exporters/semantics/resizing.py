@@ -17,7 +17,7 @@ from onnx.reference.ops.op_resize import Resize as _OnnxResize
 _FIRST_WITH_MODES = 11
 """Before this opset coordinates were asymmetric and the nearest was the one below."""
 _ROUNDING = 1e-6
-"""A coordinate so close to a whole number is meant to be it."""
+"""A coordinate so close to a whole number, or to the middle of two, is meant to be it."""
 _POLICIES = {"not_larger": min, "not_smaller": max}
 """How the one ratio is chosen that keeps the proportions of the input."""
 
@@ -102,8 +102,8 @@ class _Kernel:
 
     def matrix(self, coordinates: np.ndarray, size: int) -> np.ndarray:
         """[outputs, size]: the weight of each input in each output."""
-        whole = np.round(coordinates)
-        coordinates = np.where(np.abs(coordinates - whole) < _ROUNDING, whole, coordinates)
+        halves = np.round(coordinates * 2) / 2
+        coordinates = np.where(np.abs(coordinates - halves) < _ROUNDING, halves, coordinates)
         below = np.floor(coordinates).astype(int)
         beyond = coordinates - below
         if self.mode == "nearest":

@@ -43,9 +43,9 @@ class GridSample(OpRun):
         for chosen in product(*taps):
             weight = np.ones(grid.shape[:-1])
             index = []
-            for (place, share), size in zip(chosen, sizes, strict=True):
-                if named == "cubic":
-                    place = _moved(place, size, padding, bool(align_corners))
+            for (near, share), size in zip(chosen, sizes, strict=True):
+                cubic = named == "cubic"
+                place = _moved(near, size, padding, bool(align_corners)) if cubic else near
                 inside = (place >= 0) & (place <= size - 1)
                 weight = np.where(inside, weight * share, 0.0)
                 index.append(np.where(inside, place, 0).astype(np.int64))

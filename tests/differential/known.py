@@ -54,7 +54,7 @@ def facts(
     opset: int,
     model: ModelProto,
     inputs: Mapping[str, Any],
-    agreement: Agreement = Agreement(),
+    agreement: Agreement | None = None,
     ours: list[Any] | None = None,
     theirs: list[Any] | None = None,
 ) -> dict[str, Any]:
@@ -68,13 +68,14 @@ def facts(
     values = {**inputs, **weights}
     attributes = {p.name: helper.get_attribute_value(p) for p in node.attribute}
     texts = {n: v.decode() if isinstance(v, bytes) else v for n, v in attributes.items()}
+    found = agreement or Agreement()
     return {
         "operator": operator,
         "opset": opset,
         "a": texts,
         "x": [values.get(name) for name in node.input] + [None] * 8,
-        "worst": agreement.worst,
-        "fault": agreement.fault,
+        "worst": found.worst,
+        "fault": found.fault,
         "ours": ours or [],
         "theirs": theirs or [],
         "outputs": len(node.output),

@@ -29,7 +29,7 @@ class Tally:
         self.last_comparable = outcome in COMPARABLE
         if trial and trial.known:
             self.reasons[trial.known.reason] += 1
-        if trial and outcome.endswith("refuses") or trial and outcome == "both refuse":
+        if trial and "refuse" in outcome:
             self.refusals[f"{outcome}: {' '.join(trial.detail.split())[:150]}"] += 1
 
     def count(self, *outcomes: str) -> int:

@@ -9,6 +9,66 @@ from tests.differential.draft import Draft
 from tests.differential.generators.table import generator
 
 SPECIAL = 0.1
+UNARY = (
+    "Abs",
+    "Acos",
+    "Acosh",
+    "Asin",
+    "Asinh",
+    "Atan",
+    "Atanh",
+    "BitwiseNot",
+    "Ceil",
+    "Celu",
+    "Cos",
+    "Cosh",
+    "Elu",
+    "Erf",
+    "Exp",
+    "Floor",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "Identity",
+    "IsNaN",
+    "LeakyRelu",
+    "Log",
+    "Mish",
+    "Neg",
+    "Not",
+    "Reciprocal",
+    "Relu",
+    "Round",
+    "Selu",
+    "Shrink",
+    "Sigmoid",
+    "Sign",
+    "Sin",
+    "Sinh",
+    "Softplus",
+    "Softsign",
+    "Sqrt",
+    "Swish",
+    "Tan",
+    "Tanh",
+    "ThresholdedRelu",
+)
+BINARY = (
+    "Add",
+    "And",
+    "BitwiseAnd",
+    "BitwiseOr",
+    "BitwiseXor",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "Mul",
+    "Or",
+    "Sub",
+    "Xor",
+)
 _DOMAIN = {
     "Acos": (-1.0, 1.0),
     "Acosh": (1.0, 5.0),
@@ -21,12 +81,7 @@ _DOMAIN = {
 }
 
 
-@generator(
-    *("Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu").split(),
-    *("HardSigmoid HardSwish Identity LeakyRelu Log Mish Neg Not Reciprocal Relu Round").split(),
-    *("Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh").split(),
-    *("ThresholdedRelu BitwiseNot IsNaN").split(),
-)
+@generator(*UNARY)
 def unary(d: Draft) -> None:
     param = d.schema.type_constraints[0].type_param_str
     low, high = _DOMAIN.get(d.operator, (-4.0, 4.0))
@@ -51,10 +106,7 @@ def clip(d: Draft) -> None:
     d.add(d.values([], dtype, -1, 3) if d.chance(0.7) else None, "max")
 
 
-@generator(
-    *("Add Sub Mul And Or Xor Equal Greater GreaterOrEqual Less LessOrEqual").split(),
-    *("BitwiseAnd BitwiseOr BitwiseXor").split(),
-)
+@generator(*BINARY)
 def binary(d: Draft) -> None:
     param = d.schema.type_constraints[0].type_param_str
     shape = d.shape()

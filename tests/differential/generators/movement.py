@@ -182,7 +182,7 @@ def elements(d: Draft) -> None:
     sizes[axis] = d.integer(1, x.shape[axis]) if scatters else d.integer(1, 6)
     drawn = indices(d, sizes, x.shape[axis])
     reduction = d.pick(["none", "add", "mul", "max", "min"])
-    if scatters and reduction == "none" or "reduction" not in d.schema.attributes:
+    if (scatters and reduction == "none") or "reduction" not in d.schema.attributes:
         drawn = np.argsort(d.rng.random(sizes), axis) if scatters else drawn  # each once
     d.add(drawn.astype(drawn.dtype))
     if scatters:

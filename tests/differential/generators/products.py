@@ -7,6 +7,23 @@ import numpy as np
 from tests.differential.draft import Draft
 from tests.differential.generators.table import generator
 
+_EQUATIONS = (
+    "ij,jk->ik",
+    "ij->ji",
+    "ii->i",
+    "ij->",
+    "bij,bjk->bik",
+    "i,j->ij",
+    "...ij,...jk->...ik",
+    "ij,ij->i",
+    "bhqd,bhkd->bhqk",
+    "ij",
+    "ji",
+    "i,i",
+    "...ii->...i",
+    "ij,jk,kl->il",
+)
+
 
 def _factors(d: Draft) -> tuple[list[int], list[int]]:
     n, k, m = d.integers(1, 5, 3)
@@ -64,10 +81,7 @@ def gemm(d: Draft) -> None:
 
 @generator("Einsum")
 def einsum(d: Draft) -> None:
-    equation = d.pick(
-        ["ij,jk->ik", "ij->ji", "ii->i", "ij->", "bij,bjk->bik", "i,j->ij", "...ij,...jk->...ik"]
-        + ["ij,ij->i", "bhqd,bhkd->bhqk", "ij", "ji", "i,i", "...ii->...i", "ij,jk,kl->il"]
-    )
+    equation = d.pick(_EQUATIONS)
     sizes = dict(zip("ijklbhqd", d.integers(1, 4, 8), strict=True))
     sizes["..."] = 2
     for term in equation.partition("->")[0].split(","):

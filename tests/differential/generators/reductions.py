@@ -7,7 +7,7 @@ import numpy as np
 from tests.differential.draft import Draft
 from tests.differential.generators.table import generator
 
-_REDUCTIONS = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
+_REDUCTIONS = ["L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare"]
 
 
 @generator(*(f"Reduce{kind}" for kind in _REDUCTIONS))

@@ -126,15 +126,21 @@ def svm_regressor(d: Draft) -> None:
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 
 
+_COLUMNS = (
+    "nodes_treeids",
+    "nodes_nodeids",
+    "nodes_featureids",
+    "nodes_modes",
+    "nodes_values",
+    "nodes_truenodeids",
+    "nodes_falsenodeids",
+    "nodes_missing_value_tracks_true",
+)
+
+
 def _forest(d: Draft, features: int) -> tuple[dict[str, Any], list[tuple[int, int]]]:
     """The nodes of trees with one split and two leaves each, and the leaves' places."""
-    nodes: dict[str, list[Any]] = {
-        name: []
-        for name in (
-            "nodes_treeids nodes_nodeids nodes_featureids nodes_modes nodes_values "
-            "nodes_truenodeids nodes_falsenodeids nodes_missing_value_tracks_true"
-        ).split()
-    }
+    nodes: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
     leaves = []
     mode = d.pick(_MODES)
     for tree in range(d.integer(1, 4)):
@@ -149,6 +155,20 @@ def _forest(d: Draft, features: int) -> tuple[dict[str, Any], list[tuple[int, in
     return nodes, leaves
 
 
+def _scores(d: Draft, kind: str, leaves: list[tuple[int, int]], count: int) -> dict[str, list[Any]]:
+    """What leaves score: everything in each, mostly, or one thing in each."""
+    everything = d.chance(0.8)
+    rows = [
+        (tree, node, scored)
+        for tree, node in leaves
+        for scored in (range(count) if everything else [d.integer(0, count - 1)])
+    ]
+    columns = zip(*rows, strict=True)
+    names = (f"{kind}_treeids", f"{kind}_nodeids", f"{kind}_ids")
+    made: dict[str, list[Any]] = {n: list(c) for n, c in zip(names, columns, strict=True)}
+    return made | {f"{kind}_weights": _reals(d, len(rows))}
+
+
 @generator("TreeEnsembleRegressor", domain=ML)
 def tree_regressor(d: Draft) -> None:
     features, targets = d.integer(1, 4), d.integer(1, 2)
@@ -157,10 +177,7 @@ def tree_regressor(d: Draft) -> None:
     d.set(
         **nodes,
         n_targets=targets,
-        target_treeids=[tree for tree, _ in leaves],
-        target_nodeids=[node for _, node in leaves],
-        target_ids=[d.integer(0, targets - 1) for _ in leaves],
-        target_weights=_reals(d, len(leaves)),
+        **_scores(d, "target", leaves, targets),
     )
     d.maybe(aggregate_function=d.pick(["SUM", "AVERAGE", "MIN", "MAX"]))
     d.maybe(base_values=_reals(d, targets))
@@ -174,10 +191,7 @@ def tree_classifier(d: Draft) -> None:
     d.set(
         **nodes,
         classlabels_int64s=list(range(classes)),
-        class_treeids=[tree for tree, _ in leaves],
-        class_nodeids=[node for _, node in leaves],
-        class_ids=[d.integer(0, classes - 1) for _ in leaves],
-        class_weights=_reals(d, len(leaves)),
+        **_scores(d, "class", leaves, classes),
     )
     d.maybe(post_transform=d.pick(_POST[:3]))
     d.outputs = 2
