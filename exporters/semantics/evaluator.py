@@ -27,6 +27,7 @@ from exporters.semantics.indexing import (
     Scatter,
     Shape,
     Slice,
+    Squeeze,
     Unique,
     Unsqueeze,
 )
@@ -56,6 +57,7 @@ from exporters.semantics.pooling import (
     GlobalMaxPool,
     LpPool,
     MaxPool,
+    MaxRoiPool,
     RoiAlign,
 )
 from exporters.semantics.recurrent import GRU, LSTM, RNN
@@ -99,6 +101,7 @@ _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
     "LpNormalization": (LpNormalization, _ALWAYS),
     "LpPool": (LpPool, _ALWAYS),
     "MaxPool": (MaxPool, _ALWAYS),
+    "MaxRoiPool": (MaxRoiPool, _ALWAYS),
     "Mean": (Mean, _ALWAYS),
     "MeanVarianceNormalization": (MeanVarianceNormalization, _ALWAYS),
     "NonMaxSuppression": (NonMaxSuppression, _ALWAYS),
@@ -119,6 +122,7 @@ _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
     "Slice": (Slice, _ALWAYS),
     "Softmax": (Softmax, _ALWAYS),
     "Softsign": (Softsign, _ALWAYS),
+    "Squeeze": (Squeeze, _ALWAYS),
     "StringNormalizer": (StringNormalizer, _ALWAYS),
     "StringSplit": (StringSplit, _ALWAYS),
     "Unique": (Unique, _ALWAYS),

@@ -36,6 +36,16 @@ class Scatter(OpRun):
         return (result,)
 
 
+class Squeeze(OpRun):
+    """Without some axes of size 1, all at once; onnx's counts the later ones in what is left."""
+
+    def _run(
+        self, data: np.ndarray, axes: np.ndarray | Sequence[int] | None = None
+    ) -> tuple[np.ndarray, ...]:
+        given = _listed(axes)
+        return (data.squeeze() if not given else data.squeeze(tuple(given)),)
+
+
 class Unsqueeze(OpRun):
     """Below opset 13: all axes are positions in the output, in whatever order they stand.
 

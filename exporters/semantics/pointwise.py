@@ -31,7 +31,8 @@ class Clip(OpRun):
         max: np.ndarray | float | None = None,
     ) -> tuple[np.ndarray, ...]:
         limits = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
-        low, high = (limits.min if min is None else min), (limits.max if max is None else max)
+        low = limits.min if min is None else np.maximum(min, limits.min)
+        high = limits.max if max is None else np.minimum(max, limits.max)
         # The upper bound is the one that holds where the bounds are exchanged.
         raised = np.maximum(x, np.asarray(low).astype(x.dtype))
         return (np.minimum(raised, np.asarray(high).astype(x.dtype)),)

@@ -186,6 +186,37 @@ class GlobalLpPool(OpRun):
         return ((total ** (1 / p)).astype(x.dtype),)
 
 
+class MaxRoiPool(OpRun):
+    """The largest element in each bin of each region; onnx's evaluator does not know it."""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        rois: np.ndarray,
+        pooled_shape: Ints = (),
+        spatial_scale: float = 1.0,
+    ) -> tuple[np.ndarray, ...]:
+        result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
+        for number, (batch, left, top, right, bottom) in enumerate(rois):
+            bins = []
+            for low, high, count, size in zip(
+                (top, left), (bottom, right), pooled_shape, x.shape[2:], strict=True
+            ):
+                start = floor(low * spatial_scale + 0.5)
+                width = max(floor(high * spatial_scale + 0.5) - start + 1, 1) / count
+                edges = [
+                    (floor(part * width) + start, ceil((part + 1) * width) + start)
+                    for part in range(count)
+                ]
+                bins.append([slice(*np.clip(edge, 0, size)) for edge in edges])
+            for i, rows in enumerate(bins[0]):
+                for j, columns in enumerate(bins[1]):
+                    part = x[int(batch), :, rows, columns]
+                    if part.size:  # a bin outside of the image is 0
+                        result[number, :, i, j] = part.max((1, 2))
+        return (result,)
+
+
 class RoiAlign(_OnnxRoiAlign):
     """Below opset 16, where regions were not yet shifted by half an element."""
 
