@@ -22,10 +22,12 @@ class Attention(_OnnxAttention):
         **settings: Any,
     ) -> tuple[np.ndarray, ...]:
         def attended(cap: float | None) -> list[np.ndarray]:
-            made: Any = super(Attention, self)._run(  # type: ignore[no-untyped-call]
-                *inputs, softcap=cap, qk_matmul_output_mode=qk_matmul_output_mode, **settings
+            compute: Any = super(Attention, self)._run
+            return list(
+                compute(
+                    *inputs, softcap=cap, qk_matmul_output_mode=qk_matmul_output_mode, **settings
+                )
             )
-            return list(made)
 
         made = attended(softcap)
         if softcap and not qk_matmul_output_mode and len(self.onnx_node.output) > _PRODUCT:

@@ -1,11 +1,11 @@
-"""ConvTranspose and Col2Im: windows that are added into a larger image."""
+"""ConvTranspose: windows that are added into a larger image."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import prod
+from typing import Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
@@ -74,16 +74,16 @@ class ConvTranspose(OpRun):
         starts, wanted = _cut(full, sizes, windows.strides, auto_pad, pads, output_shape)
 
         groups = group or 1
-        split = x.reshape(x.shape[0], groups, -1, *sizes).astype(np.float64)
-        weights = w.reshape(groups, -1, *w.shape[1:]).astype(np.float64)
+        split: Any = x.reshape(x.shape[0], groups, -1, *sizes).astype(np.float64)
+        weights: Any = w.reshape(groups, -1, *w.shape[1:]).astype(np.float64)
         room = [max(f, s + n) for f, s, n in zip(full, starts, wanted, strict=True)]
-        image = np.zeros((x.shape[0], groups, w.shape[1], *room))
+        image: Any = np.zeros((x.shape[0], groups, w.shape[1], *room))
         if x.size:
             for tap in windows.taps():
                 made = np.einsum("ngc...,gcm->ngm...", split, weights[(..., *tap)])
                 image[(..., *windows.places(tap))] += made
         cut = tuple(slice(start, start + size) for start, size in zip(starts, wanted, strict=True))
-        result = image[(..., *cut)].reshape(x.shape[0], -1, *wanted)
+        result: np.ndarray = image[(..., *cut)].reshape(x.shape[0], -1, *wanted)
         if bias is not None:
             result = result + bias.reshape(-1, *ones)
         return (result.astype(x.dtype),)
@@ -115,33 +115,3 @@ def _cut(
         starts.append(total // 2 if auto_pad == "SAME_UPPER" else total - total // 2)
         wanted.append(target)
     return starts, wanted
-
-
-class Col2Im(OpRun):
-    """Blocks added into an image; onnx's misplaces them where there are pads or dilations."""
-
-    def _run(
-        self,
-        x: np.ndarray,
-        image_shape: np.ndarray,
-        block_shape: np.ndarray,
-        dilations: Ints | None = None,
-        pads: Ints | None = None,
-        strides: Ints | None = None,
-    ) -> tuple[np.ndarray, ...]:
-        image, block = [int(n) for n in image_shape], [int(n) for n in block_shape]
-        rank = len(image)
-        ones = [1] * rank
-        strides, dilations = strides or ones, dilations or ones
-        pads = pads or [0] * 2 * rank
-        padded = [n + pads[a] + pads[rank + a] for a, n in enumerate(image)]
-        counts = [
-            (padded[a] - dilations[a] * (block[a] - 1) - 1) // strides[a] + 1 for a in range(rank)
-        ]
-        windows = _Scatter(counts, block, strides, dilations)
-        columns = x.reshape(x.shape[0], -1, *block, *counts).astype(np.float64)
-        result = np.zeros((x.shape[0], x.shape[1] // prod(block), *padded))
-        for tap in windows.taps():
-            result[(..., *windows.places(tap))] += columns[(slice(None), slice(None), *tap)]
-        cut = tuple(slice(pads[a], pads[a] + image[a]) for a in range(rank))
-        return (result[(..., *cut)].astype(x.dtype),)

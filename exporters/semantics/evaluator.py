@@ -19,7 +19,7 @@ from onnx.reference.op_run import OpRun
 
 from exporters.semantics.attending import Attention
 from exporters.semantics.control import Loop, Scan
-from exporters.semantics.convolving import Col2Im, ConvTranspose
+from exporters.semantics.convolving import ConvTranspose
 from exporters.semantics.indexing import (
     Flatten,
     GatherElements,
@@ -62,8 +62,6 @@ from exporters.semantics.pooling import (
 )
 from exporters.semantics.recurrent import GRU, LSTM, RNN
 from exporters.semantics.reducing import (
-    ReduceL1,
-    ReduceL2,
     ReduceLogSum,
     ReduceLogSumExp,
     ReduceSumSquare,
@@ -81,7 +79,6 @@ _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
     "AveragePool": (AveragePool, _ALWAYS),
     "BatchNormalization": (BatchNormalization, _ALWAYS),
     "Clip": (Clip, _ALWAYS),
-    "Col2Im": (Col2Im, _ALWAYS),
     "ConvTranspose": (ConvTranspose, _ALWAYS),
     "DequantizeLinear": (DequantizeLinear, 19),
     "Det": (Det, _ALWAYS),
@@ -108,8 +105,6 @@ _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
     "OneHot": (OneHot, _ALWAYS),
     "Optional": (Optional, _ALWAYS),
     "RNN": (RNN, _ALWAYS),
-    "ReduceL1": (ReduceL1, _ALWAYS),
-    "ReduceL2": (ReduceL2, _ALWAYS),
     "ReduceLogSum": (ReduceLogSum, _ALWAYS),
     "ReduceLogSumExp": (ReduceLogSumExp, _ALWAYS),
     "ReduceSumSquare": (ReduceSumSquare, _ALWAYS),
@@ -122,7 +117,7 @@ _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
     "Slice": (Slice, _ALWAYS),
     "Softmax": (Softmax, _ALWAYS),
     "Softsign": (Softsign, _ALWAYS),
-    "Squeeze": (Squeeze, _ALWAYS),
+    "Squeeze": (Squeeze, 13),
     "StringNormalizer": (StringNormalizer, _ALWAYS),
     "StringSplit": (StringSplit, _ALWAYS),
     "Unique": (Unique, _ALWAYS),
@@ -207,9 +202,11 @@ def _with_schema(implementation: type[OpRun], schema: OpSchema | _Defaults) -> t
 def _in_single_precision(implementation: type[OpRun]) -> type[OpRun]:
     """The implementation with inputs in half precision widened, as engines compute with them."""
 
+    compute: Any = implementation._run
+
     def _run(self: OpRun, *inputs: Any, **settings: Any) -> Any:
         wide = (x.astype(np.float32) if _is_half(x) else x for x in inputs)
-        return implementation._run(self, *wide, **settings)
+        return compute(self, *wide, **settings)
 
     return type(implementation.__name__, (implementation,), {"_run": _run})
 

@@ -37,7 +37,7 @@ class Scatter(OpRun):
 
 
 class Squeeze(OpRun):
-    """Without some axes of size 1, all at once; onnx's counts the later ones in what is left."""
+    """Below opset 13: axes are places in the input; onnx's counts some in what is left."""
 
     def _run(
         self, data: np.ndarray, axes: np.ndarray | Sequence[int] | None = None

@@ -81,7 +81,7 @@ class _Recurrent(OpRun):
             weights = [np.asarray(a[place], np.float64) for a in (w, r)]
             bias = np.zeros(2 * self.gates * hidden) if b is None else b[place].astype(np.float64)
             weights += [bias, np.zeros(3 * hidden) if p is None else p[place].astype(np.float64)]
-            states = (state(initial_h, place), state(initial_c, place))
+            states: tuple[np.ndarray, ...] = (state(initial_h, place), state(initial_c, place))
             backwards = direction == "reverse" or place == 1
             for at, active in _order(lengths, length, backwards):
                 inputs = steps[at, np.arange(batch)].astype(np.float64)

@@ -57,11 +57,6 @@ def _reduction(name: str, function: Callable[..., Any]) -> type[_Reduce]:
     return type(f"Reduce{name}", (_Reduce,), {"reduction": staticmethod(function)})
 
 
-ReduceL1 = _reduction("L1", lambda x, axes, keep: np.abs(_wide(x)).sum(axes, keepdims=keep))
-ReduceL2 = _reduction(
-    "L2",
-    lambda x, axes, keep: np.sqrt(np.square(x.astype(np.float64)).sum(axes, keepdims=keep)),
-)
 ReduceLogSum = _reduction(
     "LogSum", lambda x, axes, keep: np.log(x.astype(np.float64).sum(axes, keepdims=keep))
 )

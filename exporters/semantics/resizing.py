@@ -157,15 +157,14 @@ def _resized(
 ) -> np.ndarray:
     result = x.astype(np.float64)
     outside = []
+    lengths = [_length(x.shape[axis], place, scales, sizes) for place, axis in enumerate(axes)]
+    if crop is None and all(
+        count == x.shape[axis] for axis, (count, _) in zip(axes, lengths, strict=True)
+    ):
+        return x  # whatever the scales: engines resize nothing to the shape that it has
     for place, axis in enumerate(axes):
         size = x.shape[axis]
-        if scales is not None:
-            scale = float(scales[place])
-            count = int(np.float32(scale) * np.float32(size))  # as shape inference does
-        else:
-            assert sizes is not None, "a Resize has scales or sizes"
-            count = int(sizes[place])
-            scale = count / size
+        count, scale = lengths[place]
         if crop is not None:
             coordinates = crop.coordinates(place, count, size)
             outside.append((axis, (coordinates < 0) | (coordinates > size - 1)))
@@ -182,6 +181,17 @@ def _resized(
         limits = np.iinfo(x.dtype)
         result = np.rint(result).clip(limits.min, limits.max)
     return result.astype(x.dtype)
+
+
+def _length(
+    size: int, place: int, scales: np.ndarray | None, sizes: np.ndarray | None
+) -> tuple[int, float]:
+    """The length of an axis of the output, and its scale."""
+    if scales is not None:
+        scale = float(scales[place])
+        return int(np.float32(scale) * np.float32(size)), scale  # as shape inference does
+    assert sizes is not None, "a Resize has scales or sizes"
+    return int(sizes[place]), int(sizes[place]) / size
 
 
 def _coordinates(transformation: str, count: int, size: int, scale: float) -> np.ndarray:

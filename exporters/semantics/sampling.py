@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
@@ -38,18 +39,19 @@ class GridSample(OpRun):
             if named != "cubic":
                 at = _moved(at, size, padding, bool(align_corners))
             taps.append(_taps(at, named))
+        image: Any = x.astype(np.float64)
         result = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
         batch = np.arange(x.shape[0]).reshape(-1, *(1 for _ in grid.shape[1:-1]))
         for chosen in product(*taps):
             weight = np.ones(grid.shape[:-1])
-            index = []
+            index: list[Any] = []
             for (near, share), size in zip(chosen, sizes, strict=True):
                 cubic = named == "cubic"
                 place = _moved(near, size, padding, bool(align_corners)) if cubic else near
                 inside = (place >= 0) & (place <= size - 1)
                 weight = np.where(inside, weight * share, 0.0)
                 index.append(np.where(inside, place, 0).astype(np.int64))
-            values = x.astype(np.float64)[(batch, slice(None), *index)]
+            values = image[(batch, slice(None), *index)]
             result += (
                 np.moveaxis(np.where(weight[..., None] == 0, 0.0, values), -1, 1) * weight[:, None]
             )

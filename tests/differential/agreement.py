@@ -42,8 +42,8 @@ def compare(got: Any, wanted: Any, *, values: bool = True, types: bool = True) -
         wide: Any = object if a.dtype.kind in "iu" and a.dtype.itemsize == 8 else np.float64
         x, y = (np.asarray(v.astype(wide)).ravel() for v in (a, b))
         if wide is object:
-            worst = max((abs(int(p) - int(q)) for p, q in zip(x, y, strict=True)), default=0)
-            return Agreement("other values" if worst else "", float(worst))
+            most = max((abs(int(p) - int(q)) for p, q in zip(x, y, strict=True)), default=0)
+            return Agreement("other values" if most else "", float(most))
         finite = np.isfinite(x) & np.isfinite(y)
         same = (x == y) | (np.isnan(x) & np.isnan(y))
         apart = np.abs(x - y)

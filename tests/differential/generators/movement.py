@@ -108,7 +108,9 @@ def slices(d: Draft) -> None:
     if absent:
         axes = list(range(len(axes)))
     extreme = [-(2**63), -(2**31), 2**31 - 1, 2**63 - 1]
-    starts, ends, steps = [], [], []
+    starts: list[int] = []
+    ends: list[int] = []
+    steps: list[int] = []
     for axis in axes:
         size = x.shape[axis]
         for bounds in (starts, ends):

@@ -146,8 +146,8 @@ def _forest(d: Draft, features: int) -> tuple[dict[str, Any], list[tuple[int, in
     for tree in range(d.integer(1, 4)):
         for node, kind in enumerate((mode, "LEAF", "LEAF")):
             split = kind != "LEAF"
-            row = (tree, node, d.integer(0, features - 1) if split else 0, kind)
-            row += (d.real(-1, 1) if split else 0.0, 1 if split else 0, 2 if split else 0, 0)
+            row: list[Any] = [tree, node, d.integer(0, features - 1) if split else 0, kind]
+            row += [d.real(-1, 1) if split else 0.0, 1 if split else 0, 2 if split else 0, 0]
             for column, value in zip(nodes.values(), row, strict=True):
                 column.append(value)
             if not split:

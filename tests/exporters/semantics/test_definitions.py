@@ -200,6 +200,14 @@ def test_columns_are_added_into_an_image_as_torch_does() -> None:
     assert got == pytest.approx(wanted.numpy(), abs=1e-5)
 
 
+def test_columns_of_one_axis_are_those_of_an_image_of_one_row() -> None:
+    torch = pytest.importorskip("torch")
+    x = _normal(2, 6, 5)
+    (got,) = run("Col2Im", [x, np.array([7]), np.array([2])], 18, dilations=[2])
+    wanted = torch.nn.functional.fold(torch.tensor(x), (1, 7), (1, 2), dilation=(1, 2))
+    assert got == pytest.approx(wanted.numpy()[:, :, 0], abs=1e-5)
+
+
 def test_a_value_is_inserted_at_the_end_of_a_sequence() -> None:
     from onnx import helper, numpy_helper
 
