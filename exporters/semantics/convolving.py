@@ -74,14 +74,14 @@ class ConvTranspose(OpRun):
         starts, wanted = _cut(full, sizes, windows.strides, auto_pad, pads, output_shape)
 
         groups = group or 1
-        split: Any = x.reshape(x.shape[0], groups, -1, *sizes).astype(np.float64)
+        split = x.reshape(x.shape[0], groups, w.shape[0] // groups, -1).astype(np.float64)
         weights: Any = w.reshape(groups, -1, *w.shape[1:]).astype(np.float64)
         room = [max(f, s + n) for f, s, n in zip(full, starts, wanted, strict=True)]
         image: Any = np.zeros((x.shape[0], groups, w.shape[1], *room))
         if x.size:
             for tap in windows.taps():
-                made = np.einsum("ngc...,gcm->ngm...", split, weights[(..., *tap)])
-                image[(..., *windows.places(tap))] += made
+                made = np.matmul(weights[(..., *tap)].swapaxes(1, 2), split)
+                image[(..., *windows.places(tap))] += made.reshape(*made.shape[:3], *sizes)
         cut = tuple(slice(start, start + size) for start, size in zip(starts, wanted, strict=True))
         result: np.ndarray = image[(..., *cut)].reshape(x.shape[0], -1, *wanted)
         if bias is not None:

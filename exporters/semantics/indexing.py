@@ -70,23 +70,24 @@ class Slice(OpRun):
         given = dict(zip(names, bounds, strict=False)) | attributes
         starts, ends, axes, steps = (_listed(given.get(name)) for name in names)
         starts, ends = starts or [], ends or []
-        taken: list[np.ndarray] = [np.arange(size) for size in data.shape]
+        taken = [slice(None)] * data.ndim
         for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
             axis = axes[place] if axes else place
             taken[axis] = _places(data.shape[axis], start, end, steps[place] if steps else 1)
-        return (data[np.ix_(*taken)],)
+        return (data[tuple(taken)],)
 
 
 def _listed(values: np.ndarray | Sequence[int] | None) -> list[int] | None:
     return None if values is None else [int(value) for value in np.asarray(values).ravel()]
 
 
-def _places(size: int, start: int, end: int, step: int) -> np.ndarray:
+def _places(size: int, start: int, end: int, step: int) -> slice:
     start += size if start < 0 else 0
     end += size if end < 0 else 0
     if step < 0:
-        return np.arange(min(max(start, 0), size - 1), min(max(end, -1), size - 1), step)
-    return np.arange(min(max(start, 0), size), min(max(end, 0), size), step)
+        start, end = min(max(start, 0), size - 1), min(max(end, -1), size - 1)
+        return slice(start, None if end < 0 else end, step) if size else slice(0)
+    return slice(min(max(start, 0), size), min(max(end, 0), size), step)
 
 
 class Shape(OpRun):
@@ -96,8 +97,7 @@ class Shape(OpRun):
         self, data: np.ndarray, end: int | None = None, start: int | None = None
     ) -> tuple[np.ndarray, ...]:
         first, last = start or 0, data.ndim if end is None else end
-        taken = _places(data.ndim, first, last, 1)
-        return (np.array(data.shape, np.int64)[taken],)
+        return (np.array(data.shape[_places(data.ndim, first, last, 1)], np.int64),)
 
 
 class Flatten(OpRun):
