@@ -262,7 +262,8 @@ def center_crop_pad(d: Draft) -> None:
     axes = d.axes(x.ndim, 1)
     absent = d.chance(0.3)
     count = x.ndim if absent else len(axes)
-    d.add(np.array(d.integers(1, 8, count), d.pick([np.int32, I64])), constant=0.5)
+    kind = np.int32 if d.chance(0.2) else I64
+    d.add(np.array(d.integers(1, 8, count), kind), constant=0.5)
     if not absent:
         d.set(axes=axes)
 
@@ -270,7 +271,8 @@ def center_crop_pad(d: Draft) -> None:
 @generator("OneHot")
 def one_hot(d: Draft) -> None:
     depth = d.integer(1, 5)
-    drawn = d.values(d.shape(0, 3, 0), d.pick([I64, np.int32, np.float32]), -depth - 1, depth + 1)
+    shape = d.shape(0 if d.chance(0.1) else 1, 3, 0)
+    drawn = d.values(shape, d.pick([I64, np.int32, np.float32]), -depth - 1, depth + 1)
     if drawn.dtype.kind == "f":
         drawn = np.floor(drawn)
     d.add(drawn)

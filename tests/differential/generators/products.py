@@ -6,6 +6,7 @@ import numpy as np
 
 from tests.differential.draft import Draft
 from tests.differential.generators.table import generator
+from tests.differential.generators.windows import quantised_types
 
 _EQUATIONS = (
     "ij,jk->ik",
@@ -58,9 +59,8 @@ def matmul_integer(d: Draft) -> None:
 @generator("QLinearMatMul")
 def qlinear_matmul(d: Draft) -> None:
     a, b = _factors(d)
-    for sizes, param in ((a, "T1"), (b, "T2"), ([], "T3")):
-        dtype = d.dtype(param)
-        if param != "T3":
+    for sizes, dtype in zip((a, b, None), quantised_types(d), strict=True):
+        if sizes is not None:
             d.add(d.values(sizes, dtype, -128, 255))
         scales = d.dtype("TS") if d.allowed("TS") else np.float32
         d.add(d.values([], scales, 0.02, 0.2), constant=0.5)
@@ -130,7 +130,7 @@ def attention(d: Draft) -> None:
     queries, keys = d.integers(1, 5, 2)
     shared = d.integer(1, 2)
     flat = d.chance(0.4)
-    dtypes = d.dtype("T1"), d.dtype("T2")
+    dtypes = d.dtype("T1"), d.dtype("T2" if d.chance(0.2) else "T1")
 
     def part(count: int, length: int, each: int) -> list[int]:
         return [batch, length, count * each] if flat else [batch, count, length, each]

@@ -84,7 +84,7 @@ def top_k(d: Draft) -> None:
 @generator("LRN")
 def lrn(d: Draft) -> None:
     d.tensor([d.integer(1, 3), d.integer(1, 8), *d.shape(2, 2, 0)])
-    d.set(size=d.integer(1, 7))
+    d.set(size=d.integer(1, 7) if d.chance(0.1) else d.pick([1, 3, 5, 7]))
     d.maybe(alpha=d.real(1e-4, 1), beta=d.real(0.2, 1), bias=d.real(0.5, 2))
 
 

@@ -84,6 +84,7 @@ def string_split(d: Draft) -> None:
 def string_normalise(d: Draft) -> None:
     d.add(_texts(d, [d.integer(1, 5)] if d.chance() else [1, d.integer(1, 5)], _WORDS[1:]))
     d.maybe(case_change_action=d.pick(["LOWER", "UPPER", "NONE"]))
+    d.maybe(0.8, locale="C")
     d.maybe(is_case_sensitive=d.integer(0, 1), stopwords=["monday", "ab"])
 
 

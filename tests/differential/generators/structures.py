@@ -10,6 +10,9 @@ from onnx import GraphProto, NodeProto, TypeProto, helper
 from tests.differential.draft import Draft
 from tests.differential.generators.table import generator
 
+_FIRST_WITH_TENSORS = 18
+"""Since this opset a plain tensor is an optional value too."""
+
 
 def _sequence_type(dtype: np.dtype) -> TypeProto:
     element = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(dtype), None)
@@ -99,7 +102,12 @@ def optional(d: Draft) -> None:
 
 @generator("OptionalHasElement", "OptionalGetElement")
 def optional_element(d: Draft) -> None:
-    d.tensor(d.shape(0, 2), "O")
+    x = d.values(d.shape(0, 2), d.pick([np.float32, np.int64, np.float64]))
+    if d.version >= _FIRST_WITH_TENSORS and d.chance():
+        d.add(x)
+        return
+    element = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(x.dtype), None)
+    d.add_typed(x, helper.make_optional_type_proto(element))
 
 
 def _graph(name: str, nodes: list[NodeProto], ins: list[Any], outs: list[Any]) -> GraphProto:

@@ -47,12 +47,20 @@ def conv(d: Draft) -> None:
     d.maybe(kernel_shape=kernel)
 
 
+def quantised_types(d: Draft) -> tuple[np.dtype, np.dtype, np.dtype]:
+    """Of the inputs and the output, mostly those that engines have."""
+    types = d.dtype("T1"), d.dtype("T2"), d.dtype("T3")
+    if d.chance(0.2):
+        return types
+    return types[0], types[1] if types[0].kind == "u" else types[0], types[0]
+
+
 @generator("ConvInteger", "QLinearConv")
 def integer_conv(d: Draft) -> None:
     rank = 2
     group, each, made = d.integers(1, 2, 3)
     kernel = window(d, rank)
-    x, w = d.dtype("T1"), d.dtype("T2")
+    x, w, y = quantised_types(d)
     scaled = d.operator == "QLinearConv"
     channel = d.chance(0.3)
 
@@ -77,7 +85,7 @@ def integer_conv(d: Draft) -> None:
         else:
             zero(w)
         scale()
-        zero(d.dtype("T3"))
+        zero(y)
         if d.chance():
             d.add(d.values([group * made], np.int32, -500, 500))
     elif d.chance(0.7):
