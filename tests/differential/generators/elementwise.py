@@ -9,6 +9,8 @@ from tests.differential.draft import Draft
 from tests.differential.generators.table import generator
 
 SPECIAL = 0.1
+WIDE = 0.15
+"""How often elements are large: exponentials overflow, and 8-bit integers wrap around."""
 UNARY = (
     "Abs",
     "Acos",
@@ -85,6 +87,8 @@ _DOMAIN = {
 def unary(d: Draft) -> None:
     param = d.schema.type_constraints[0].type_param_str
     low, high = _DOMAIN.get(d.operator, (-4.0, 4.0))
+    if d.operator not in _DOMAIN and d.chance(WIDE):
+        low, high = -120.0, 120.0
     x = d.tensor(d.shape(), param, low, high, special=SPECIAL)
     if d.operator == "Round" and x.dtype.kind == "f" and d.chance():
         d.inputs[0] = np.asarray(np.floor(x) + 0.5).astype(x.dtype)
@@ -113,8 +117,9 @@ def binary(d: Draft) -> None:
     others = [shape, d.broadcast(shape)]
     if d.chance():
         others.reverse()
+    reach = 120 if d.chance(WIDE) else 3
     for sizes in others:
-        d.tensor(sizes, param, special=SPECIAL)
+        d.tensor(sizes, param, -reach, reach, special=SPECIAL)
 
 
 @generator("Div", "Mod")
