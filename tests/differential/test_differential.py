@@ -58,6 +58,7 @@ def test_a_draw_is_repeated_by_its_seed_and_number() -> None:
 def test_a_wrong_evaluator_is_found(
     engines: EngineProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("openvino")
     right = trial.evaluate
 
     def shifted(model: Any, inputs: dict[str, Any]) -> list[Any]:
