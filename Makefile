@@ -13,7 +13,7 @@ bench: $(STAMP)  ## the main job: the starter sweep on every runtime present, re
 test: $(STAMP)  ## all tests: what measures nothing on all cores at once, then the rest
 	$(BIN)/python -m tests
 
-fuzz: $(STAMP)  ## the property tests with fresh draws, for FUZZ_MINUTES (5) from FUZZ_SEED
+fuzz: $(STAMP)  ## property tests with fresh draws, random nodes against ONNX Runtime; FUZZ_MINUTES (5), FUZZ_SEED
 	$(BIN)/python -m tests.fuzz
 
 soak: $(STAMP)  ## tests that take long and rarely break; for SOAK_MINUTES (10) damage, kills, endurance

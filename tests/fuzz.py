@@ -1,7 +1,8 @@
 """`make fuzz`: the property tests with fresh draws, pass after pass, for FUZZ_MINUTES.
 
 A pass has a seed of its own, counted up from FUZZ_SEED; a failing one is repeated by
-`make fuzz FUZZ_MINUTES=0 FUZZ_SEED=…`.
+`make fuzz FUZZ_MINUTES=0 FUZZ_SEED=…`. At the same time `python -m tests.differential` compares
+our evaluator with ONNX Runtime on random nodes; its table is printed last.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,6 +23,24 @@ def main() -> int:
     minutes = float(os.environ.get("FUZZ_MINUTES") or MINUTES)
     first = int(os.environ.get("FUZZ_SEED") or time.time_ns() % 10**9)
     end = time.monotonic() + minutes * 60
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as table:
+        compared = subprocess.Popen(
+            [sys.executable, "-m", "tests.differential", f"--minutes={minutes}", f"--seed={first}"],
+            stdout=table,
+        )
+        try:
+            failed = passes(first, end)
+        finally:
+            if sys.exc_info()[0] is not None:
+                compared.kill()
+            differs = compared.wait()
+            table.seek(0)
+            sys.stdout.write(table.read())
+    return failed or differs
+
+
+def passes(first: int, end: float) -> int:
+    """Property tests until the end; the exit code of the first pass that fails, else 0."""
     longest_s = 0.0
     seed = first
     while seed == first or time.monotonic() + longest_s < end:

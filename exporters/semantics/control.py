@@ -1,11 +1,12 @@
-"""Loop: what each turn gives is stacked along a new first axis, whatever its own shape."""
+"""Loop and Scan: what each turn gives is stacked along a new axis, whatever its own shape."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_loop import Loop as _OnnxLoop
 
 
@@ -45,3 +46,67 @@ class Loop(_OnnxLoop):
         if self.K and not turn:
             raise NotImplementedError("it cannot tell the shape of what no turn of a Loop gives")
         return self._check_and_fix_outputs((*states, *(np.stack(parts) for parts in given)))
+
+
+_FIRST_WITHOUT_BATCH = 9
+"""Below this opset, Scan has a batch as first axis, and each of its rows is scanned by itself."""
+
+
+class Scan(OpRun):
+    """Along any axis, in either direction, with and without a batch; onnx's knows axis 0 alone."""
+
+    body: Any
+    _run_body: Callable[..., list[Any]]
+
+    def need_context(self) -> bool:
+        """The body may name values of the graph around it."""
+        return True
+
+    def _run(
+        self,
+        *inputs: Any,
+        context: dict[str, Any] | None = None,
+        body: Any = None,
+        attributes: Any = None,
+        bindings: Any = None,
+        num_scan_inputs: int = 0,
+        directions: Sequence[int] | None = None,
+        scan_input_axes: Sequence[int] | None = None,
+        scan_input_directions: Sequence[int] | None = None,
+        scan_output_axes: Sequence[int] | None = None,
+        scan_output_directions: Sequence[int] | None = None,
+    ) -> tuple[Any, ...]:
+        def scanned(values: Sequence[Any]) -> list[np.ndarray]:
+            count = len(values) - num_scan_inputs
+            states, scans = list(values[:count]), list(values[count:])
+            axes, backwards = scan_input_axes or (), scan_input_directions or directions or ()
+            for place, value in enumerate(scans):
+                moved = np.moveaxis(value, axes[place] if axes else 0, 0)
+                scans[place] = moved[::-1] if backwards and backwards[place] else moved
+            made: list[list[Any]] = [[] for _ in self.body.output_names[count:]]
+            for turn in zip(*scans, strict=True):
+                feeds = dict(context or {})
+                feeds |= zip(self.body.input_names, (*states, *turn), strict=True)
+                values = self._run_body(feeds, attributes=attributes, bindings=bindings)
+                states = list(values[:count])
+                for parts, value in zip(made, values[count:], strict=True):
+                    parts.append(value)
+            if made and not made[0]:
+                raise NotImplementedError(
+                    "it cannot tell the shape of what no turn of a Scan gives"
+                )
+            return states + [
+                np.stack(
+                    parts[::-1] if (scan_output_directions or (0,) * len(made))[place] else parts,
+                    scan_output_axes[place] if scan_output_axes else 0,
+                )
+                for place, parts in enumerate(made)
+            ]
+
+        if self._schema.since_version >= _FIRST_WITHOUT_BATCH:
+            return tuple(scanned(inputs))
+        lengths, *batched = inputs
+        if lengths is not None:
+            raise NotImplementedError("it does not know sequence_lens of Scan")
+        rows = [scanned(row) for row in zip(*batched, strict=True)]
+        return tuple(np.stack(parts) for parts in zip(*rows, strict=True))

@@ -1,8 +1,7 @@
 """ONNX's reference evaluator, with operators of ours where it differs from the definition.
 
 Needs onnx and numpy alone, so that whoever checks a graph and whoever folds its constants agree.
-It takes the defaults of attributes from the version of an operator that the graph is in, and
-refuses what it would pass over in silence.
+It takes the defaults of attributes from the version of an operator that the graph is in.
 """
 
 from __future__ import annotations
@@ -12,52 +11,133 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from onnx import NodeProto, helper
+import numpy as np
+from onnx import NodeProto
 from onnx.defs import OpSchema, get_schema
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
-from exporters.semantics.control import Loop
-from exporters.semantics.indexing import GatherElements, Scatter, Unsqueeze
+from exporters.semantics.attending import Attention
+from exporters.semantics.control import Loop, Scan
+from exporters.semantics.convolving import ConvTranspose
+from exporters.semantics.indexing import (
+    Flatten,
+    GatherElements,
+    OneHot,
+    Scatter,
+    Shape,
+    Slice,
+    Squeeze,
+    Unique,
+    Unsqueeze,
+)
+from exporters.semantics.learned import (
+    FeatureVectorizer,
+    LinearClassifier,
+    LinearRegressor,
+    Normalizer,
+    Scaler,
+    TreeEnsembleClassifier,
+    TreeEnsembleRegressor,
+)
 from exporters.semantics.normalising import (
+    LRN,
     BatchNormalization,
     Hardmax,
+    LayerNormalization,
     LogSoftmax,
     LpNormalization,
+    MeanVarianceNormalization,
     Softmax,
 )
-from exporters.semantics.pointwise import DequantizeLinear, Mean
-from exporters.semantics.pooling import AveragePool, MaxPool, RoiAlign
-from exporters.semantics.resizing import GridSample, Resize, Upsample
+from exporters.semantics.pointwise import Clip, DequantizeLinear, Det, Dropout, Mean, Softsign
+from exporters.semantics.pooling import (
+    AveragePool,
+    GlobalLpPool,
+    GlobalMaxPool,
+    LpPool,
+    MaxPool,
+    MaxRoiPool,
+    RoiAlign,
+)
+from exporters.semantics.recurrent import GRU, LSTM, RNN
+from exporters.semantics.reducing import (
+    ReduceLogSum,
+    ReduceLogSumExp,
+    ReduceSumSquare,
+)
+from exporters.semantics.resizing import Resize, Upsample
+from exporters.semantics.sampling import AffineGrid, GridSample
+from exporters.semantics.sequences import Optional, SequenceInsert
+from exporters.semantics.suppression import NonMaxSuppression
+from exporters.semantics.texts import StringNormalizer, StringSplit
 
 _ALWAYS = 2**31
 _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
+    "AffineGrid": (AffineGrid, _ALWAYS),
+    "Attention": (Attention, _ALWAYS),
     "AveragePool": (AveragePool, _ALWAYS),
-    "BatchNormalization": (BatchNormalization, 14),
+    "BatchNormalization": (BatchNormalization, _ALWAYS),
+    "Clip": (Clip, _ALWAYS),
+    "ConvTranspose": (ConvTranspose, _ALWAYS),
     "DequantizeLinear": (DequantizeLinear, 19),
+    "Det": (Det, _ALWAYS),
+    "Dropout": (Dropout, 12),
+    "Flatten": (Flatten, _ALWAYS),
+    "GRU": (GRU, _ALWAYS),
     "GatherElements": (GatherElements, _ALWAYS),
-    "GridSample": (GridSample, 20),
+    "GlobalLpPool": (GlobalLpPool, _ALWAYS),
+    "GlobalMaxPool": (GlobalMaxPool, _ALWAYS),
+    "GridSample": (GridSample, _ALWAYS),
     "Hardmax": (Hardmax, _ALWAYS),
+    "LRN": (LRN, _ALWAYS),
+    "LSTM": (LSTM, _ALWAYS),
+    "LayerNormalization": (LayerNormalization, _ALWAYS),
     "LogSoftmax": (LogSoftmax, _ALWAYS),
     "Loop": (Loop, _ALWAYS),
     "LpNormalization": (LpNormalization, _ALWAYS),
+    "LpPool": (LpPool, _ALWAYS),
     "MaxPool": (MaxPool, _ALWAYS),
+    "MaxRoiPool": (MaxRoiPool, _ALWAYS),
     "Mean": (Mean, _ALWAYS),
+    "MeanVarianceNormalization": (MeanVarianceNormalization, _ALWAYS),
+    "NonMaxSuppression": (NonMaxSuppression, _ALWAYS),
+    "OneHot": (OneHot, _ALWAYS),
+    "Optional": (Optional, _ALWAYS),
+    "RNN": (RNN, _ALWAYS),
+    "ReduceLogSum": (ReduceLogSum, _ALWAYS),
+    "ReduceLogSumExp": (ReduceLogSumExp, _ALWAYS),
+    "ReduceSumSquare": (ReduceSumSquare, _ALWAYS),
     "Resize": (Resize, _ALWAYS),
     "RoiAlign": (RoiAlign, 16),
+    "Scan": (Scan, _ALWAYS),
     "Scatter": (Scatter, 11),
+    "SequenceInsert": (SequenceInsert, _ALWAYS),
+    "Shape": (Shape, _ALWAYS),
+    "Slice": (Slice, _ALWAYS),
     "Softmax": (Softmax, _ALWAYS),
+    "Softsign": (Softsign, _ALWAYS),
+    "Squeeze": (Squeeze, 13),
+    "StringNormalizer": (StringNormalizer, _ALWAYS),
+    "StringSplit": (StringSplit, _ALWAYS),
+    "Unique": (Unique, _ALWAYS),
     "Unsqueeze": (Unsqueeze, 13),
     "Upsample": (Upsample, 10),
 }
 """Operators of ours, each for the opsets below a number."""
-
-_RECURRENT_DEFAULTS: Mapping[str, tuple[str, ...]] = {
-    "LSTM": ("Sigmoid", "Tanh", "Tanh"),
-    "GRU": ("Sigmoid", "Tanh"),
+_LEARNED: Mapping[str, type[OpRun]] = {
+    "FeatureVectorizer": FeatureVectorizer,
+    "LinearClassifier": LinearClassifier,
+    "LinearRegressor": LinearRegressor,
+    "Normalizer": Normalizer,
+    "Scaler": Scaler,
+    "TreeEnsembleClassifier": TreeEnsembleClassifier,
+    "TreeEnsembleRegressor": TreeEnsembleRegressor,
 }
-"""The activations that onnx's evaluator computes with, whatever the node asks for."""
-
+"""Operators of ours in the domain ai.onnx.ml, for all its versions."""
+_LEARNED_DOMAIN = "ai.onnx.ml"
+_QUANTISED = frozenset({"QuantizeLinear", "QLinearMatMul"})
+"""Operators whose integers depend on the precision of the quotient."""
 
 RANDOM = frozenset(
     {
@@ -79,6 +159,9 @@ class Evaluator(ReferenceEvaluator):
     """
 
     def _load_impl(self, node: NodeProto, input_types: Any = None) -> Any:
+        if node.domain == _LEARNED_DOMAIN and node.op_type in _LEARNED:
+            schema = get_schema(node.op_type, self.opsets.get(node.domain, 1), node.domain)
+            return _with_schema(_LEARNED[node.op_type], schema)
         if node.domain:
             return super()._load_impl(node, input_types)
         version = self.opsets.get("", 0)
@@ -86,12 +169,11 @@ class Evaluator(ReferenceEvaluator):
         if mended is not None and version < below:
             schema = get_schema(node.op_type, version, "")
             return _with_schema(mended, schema)
-        ignored = _passed_over(node)
-        if ignored:
-            raise NotImplementedError(f"it does not heed {ignored} of {node.op_type}")
         implementation = super()._load_impl(node, input_types)
         if node.op_type in RANDOM:
             return lambda drawing, settings: implementation(_unseeded(drawing), settings)
+        if node.op_type in _QUANTISED:
+            return _in_single_precision(implementation)
         # One that bears a version in its name has the defaults of that version.
         if getattr(implementation, "__name__", "") == node.op_type:
             return _with_schema(implementation, _with_newer(node.op_type, version))
@@ -117,25 +199,25 @@ def _with_schema(implementation: type[OpRun], schema: OpSchema | _Defaults) -> t
     return type(implementation.__name__, (implementation,), {"op_schema": schema})
 
 
+def _in_single_precision(implementation: type[OpRun]) -> type[OpRun]:
+    """The implementation with inputs in half precision widened, as engines compute with them."""
+
+    compute: Any = implementation._run
+
+    def _run(self: OpRun, *inputs: Any, **settings: Any) -> Any:
+        wide = (x.astype(np.float32) if _is_half(x) else x for x in inputs)
+        return compute(self, *wide, **settings)
+
+    return type(implementation.__name__, (implementation,), {"_run": _run})
+
+
+def _is_half(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == np.float16
+
+
 def _unseeded(node: NodeProto) -> NodeProto:
     other = NodeProto()
     other.CopyFrom(node)
     other.ClearField("attribute")
     other.attribute.extend(a for a in node.attribute if a.name != "seed")
     return other
-
-
-def _passed_over(node: NodeProto) -> str:
-    """What onnx's recurrent operators are given and do not use; empty for nothing."""
-    if node.op_type not in ("LSTM", "GRU", "RNN"):
-        return ""
-    if len(node.input) > 4 and node.input[4]:
-        return "sequence_lens"
-    given = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
-    for name in ("clip", "input_forget"):
-        if given.get(name):
-            return name
-    usual = _RECURRENT_DEFAULTS.get(node.op_type)
-    asked = tuple(name.decode() for name in given.get("activations", ()))
-    others = usual is not None and asked not in ((), usual, usual * 2)
-    return "activations" if others else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from onnx.reference.op_run import OpRun
@@ -35,6 +36,16 @@ class Scatter(OpRun):
         return (result,)
 
 
+class Squeeze(OpRun):
+    """Below opset 13: axes are places in the input; onnx's counts some in what is left."""
+
+    def _run(
+        self, data: np.ndarray, axes: np.ndarray | Sequence[int] | None = None
+    ) -> tuple[np.ndarray, ...]:
+        given = _listed(axes)
+        return (data.squeeze() if not given else data.squeeze(tuple(given)),)
+
+
 class Unsqueeze(OpRun):
     """Below opset 13: all axes are positions in the output, in whatever order they stand.
 
@@ -43,3 +54,97 @@ class Unsqueeze(OpRun):
 
     def _run(self, data: np.ndarray, axes: Sequence[int] = ()) -> tuple[np.ndarray, ...]:
         return (np.expand_dims(data, tuple(axes)),)
+
+
+class Slice(OpRun):
+    """Bounds are clamped by the direction of the step, as the definition says.
+
+    onnx's takes Python's slices, which count a bound twice from the end.
+    """
+
+    def _run(
+        self, data: np.ndarray, *bounds: np.ndarray | None, **attributes: Sequence[int] | None
+    ) -> tuple[np.ndarray, ...]:
+        # Below opset 10 all are attributes.
+        names = ("starts", "ends", "axes", "steps")
+        given = dict(zip(names, bounds, strict=False)) | attributes
+        starts, ends, axes, steps = (_listed(given.get(name)) for name in names)
+        starts, ends = starts or [], ends or []
+        taken = [slice(None)] * data.ndim
+        for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            axis = axes[place] if axes else place
+            taken[axis] = _places(data.shape[axis], start, end, steps[place] if steps else 1)
+        return (data[tuple(taken)],)
+
+
+def _listed(values: np.ndarray | Sequence[int] | None) -> list[int] | None:
+    return None if values is None else [int(value) for value in np.asarray(values).ravel()]
+
+
+def _places(size: int, start: int, end: int, step: int) -> slice:
+    start += size if start < 0 else 0
+    end += size if end < 0 else 0
+    if step < 0:
+        start, end = min(max(start, 0), size - 1), min(max(end, -1), size - 1)
+        return slice(start, None if end < 0 else end, step) if size else slice(0)
+    return slice(min(max(start, 0), size), min(max(end, 0), size), step)
+
+
+class Shape(OpRun):
+    """A part of the shape, whose bounds are clamped; onnx's takes them as Python's."""
+
+    def _run(
+        self, data: np.ndarray, end: int | None = None, start: int | None = None
+    ) -> tuple[np.ndarray, ...]:
+        first, last = start or 0, data.ndim if end is None else end
+        return (np.array(data.shape[_places(data.ndim, first, last, 1)], np.int64),)
+
+
+class Flatten(OpRun):
+    """Two axes; onnx's cannot infer one of them for a tensor without elements."""
+
+    def _run(self, data: np.ndarray, axis: int = 1) -> tuple[np.ndarray, ...]:
+        axis += data.ndim if axis < 0 else 0
+        return (data.reshape(prod(data.shape[:axis]), prod(data.shape[axis:])),)
+
+
+class OneHot(OpRun):
+    """`on` where an index is, `off` elsewhere; an index out of range is nowhere.
+
+    onnx's takes no index of float and no single one.
+    """
+
+    def _run(
+        self, indices: np.ndarray, depth: np.ndarray, values: np.ndarray, axis: int = -1
+    ) -> tuple[np.ndarray, ...]:
+        count = int(np.asarray(depth).item())
+        wanted = indices.astype(np.int64)
+        wanted = np.where((wanted < -count) | (wanted >= count), -1 - count, wanted)
+        wanted = np.where((wanted < 0) & (wanted >= -count), wanted + count, wanted)
+        marked = wanted[..., None] == np.arange(count)
+        made = np.where(marked, values[1], values[0]).astype(values.dtype)
+        return (np.moveaxis(made, -1, axis),)
+
+
+class Unique(OpRun):
+    """In ascending order, or in that of the first occurrence.
+
+    onnx's takes the elements of the latter along the first axis, and sorts where nothing but the
+    elements is asked for.
+    """
+
+    def _run(
+        self, x: np.ndarray, axis: int | None = None, sorted: int = 1
+    ) -> tuple[np.ndarray, ...]:
+        flat, along = (x.ravel(), 0) if axis is None else (x, axis)
+        y, first, inverse, counts = np.unique(
+            flat, return_index=True, return_inverse=True, return_counts=True, axis=along
+        )
+        order = np.arange(len(first)) if sorted else np.argsort(first)
+        found = (
+            np.take(y, order, along),
+            first[order].astype(np.int64),
+            np.argsort(order)[inverse.ravel()].astype(np.int64),
+            counts[order].astype(np.int64),
+        )
+        return found[: len(self.onnx_node.output)]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+from onnx import helper
 from onnx.reference.op_run import OpRun
 
 _FIRST_ALONG_ONE_AXIS = 13
 """Before this opset the shape was folded in two at the axis, and the second part was one row."""
+_LEAST_DEVIATION = 1e-9
+"""MeanVarianceNormalization adds it to the deviation that it divides by."""
 
 
 class _AlongAxis(OpRun):
@@ -21,7 +25,7 @@ class _AlongAxis(OpRun):
         if not x.size:
             return (x,)
         if self._schema.since_version < _FIRST_ALONG_ONE_AXIS:
-            axis %= x.ndim + 1
+            axis += x.ndim if axis < 0 else 0  # it may be x.ndim: each element is a row
             rows = self._rows(x.reshape(prod(x.shape[:axis]), -1))
             return (rows.reshape(x.shape).astype(x.dtype),)
         rows = self._rows(np.moveaxis(x, axis, -1))
@@ -57,9 +61,9 @@ class Hardmax(_AlongAxis):
 
 
 class BatchNormalization(OpRun):
-    """Below opset 14, with one output: mean and variance are those given.
+    """By the given mean and variance, or in training by those of the batch.
 
-    onnx's mixes those of the batch in.
+    onnx's mixes the two below opset 14, and gives the running statistics in the type of x.
     """
 
     def _run(
@@ -73,13 +77,24 @@ class BatchNormalization(OpRun):
         momentum: float = 0.9,
         spatial: int = 1,
         is_test: int = 1,
+        training_mode: int = 0,
     ) -> tuple[np.ndarray, ...]:
-        if len(self.onnx_node.output) > 1 or not spatial or not is_test:
+        several = len(self.onnx_node.output) > 1 and not training_mode
+        if several or not spatial or not is_test:
             raise NotImplementedError("it normalises by given means and variances of channels only")
+        running: tuple[np.ndarray, ...] = ()
+        if training_mode:
+            others = (0, *range(2, x.ndim))
+            own = x.mean(others, dtype=np.float64), x.var(others, dtype=np.float64)
+            running = tuple(
+                (old * momentum + new * (1 - momentum)).astype(old.dtype)
+                for old, new in zip((mean, variance), own, strict=True)
+            )
+            mean, variance = own
         channels = (-1, *(1 for _ in x.shape[2:]))
         factor = (scale / np.sqrt(variance + epsilon)).reshape(channels)
         y = (x - mean.reshape(channels)) * factor + bias.reshape(channels)
-        return (y.astype(x.dtype),)
+        return (y.astype(x.dtype), *running[: len(self.onnx_node.output) - 1])
 
 
 class LpNormalization(OpRun):
@@ -91,3 +106,63 @@ class LpNormalization(OpRun):
     def _run(self, x: np.ndarray, axis: int = -1, p: int = 2) -> tuple[np.ndarray, ...]:
         norm = np.linalg.norm(x, p, axis, keepdims=True)
         return (np.divide(x, norm, out=np.zeros_like(x), where=norm != 0),)
+
+
+class LRN(OpRun):
+    """Each element over a power of the squares in a window of channels.
+
+    onnx's counts the channels by the size of the batch.
+    """
+
+    def _run(
+        self,
+        x: np.ndarray,
+        alpha: float = 1e-4,
+        beta: float = 0.75,
+        bias: float = 1.0,
+        size: int = 1,
+    ) -> tuple[np.ndarray, ...]:
+        wide = x.astype(np.float64)
+        before, behind = (size - 1) // 2, size - 1 - (size - 1) // 2
+        pads = [(0, 0), (before, behind), *((0, 0) for _ in x.shape[2:])]
+        squares = np.pad(np.square(wide), pads)
+        total = sum(squares[:, step : step + x.shape[1]] for step in range(size))
+        return ((wide / (bias + alpha / size * total) ** beta).astype(x.dtype),)
+
+
+class LayerNormalization(OpRun):
+    """Mean 0 and variance 1 over the axes from `axis` on, then scale and bias.
+
+    onnx's gives the mean and the inverse deviation in the type of x, not in that of `stash_type`.
+    """
+
+    def _run(
+        self,
+        x: np.ndarray,
+        scale: np.ndarray,
+        bias: np.ndarray | None = None,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        stash_type: int = 1,
+    ) -> tuple[np.ndarray, ...]:
+        wide = x.astype(np.float64)
+        axes = tuple(range(axis % x.ndim, x.ndim))
+        mean = wide.mean(axes, keepdims=True)
+        inverse = 1 / np.sqrt(wide.var(axes, keepdims=True) + epsilon)
+        y = (wide - mean) * inverse * scale
+        if bias is not None:
+            y = y + bias
+        stash = helper.tensor_dtype_to_np_dtype(stash_type)
+        made = (y.astype(x.dtype), mean.astype(stash), inverse.astype(stash))
+        return made[: len(self.onnx_node.output)]
+
+
+class MeanVarianceNormalization(OpRun):
+    """Mean 0 and variance 1 over axes; onnx's takes float32 alone."""
+
+    def _run(self, x: np.ndarray, axes: Sequence[int] | None = None) -> tuple[np.ndarray, ...]:
+        over = (0, 2, 3) if axes is None else tuple(axes)
+        wide = x.astype(np.float64)
+        deviation = wide.std(over, keepdims=True)
+        y = (wide - wide.mean(over, keepdims=True)) / (deviation + _LEAST_DEVIATION)
+        return (y.astype(x.dtype),)

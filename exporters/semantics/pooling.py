@@ -42,6 +42,8 @@ class _Windows:
         ]
         more = [(0, max(0, n - s)) for n, s in zip(needed, padded.shape[2:], strict=True)]
         padded = np.pad(padded, ((0, 0), (0, 0), *more), constant_values=fill_behind)
+        if 0 in self.counts:
+            return np.empty((*x.shape[:2], *self.counts, *self.kernel), x.dtype)
         axes = tuple(range(2, x.ndim))
         windows = sliding_window_view(padded, spans, axis=axes)
         starts = [
@@ -88,7 +90,7 @@ def _windows(
                     "shape inference has one"
                 )
         both.append((before, behind))
-        counts.append(count)
+        counts.append(max(0, count))  # a window that is larger than the padded input fits nowhere
     return _Windows(kernel, strides, dilations, tuple(both), counts)
 
 
@@ -120,7 +122,9 @@ class MaxPool(OpRun):
         planes = np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *(1 for _ in inner))
         flat = np.broadcast_to(spatial, x.shape) + planes * spatial.size
         places = where.view(flat, -1, -1).reshape(*largest.shape, -1)
-        best = windows.reshape(*largest.shape, -1).argmax(-1)
+        # An element may be as small as what stands in the pads, which have no place.
+        among = (windows.reshape(*largest.shape, -1) == largest[..., None]) & (places >= 0)
+        best = among.argmax(-1)
         return largest, np.take_along_axis(places, best[..., None], -1)[..., 0].astype(np.int64)
 
 
@@ -144,6 +148,73 @@ class AveragePool(OpRun):
         one = np.ones((1, 1, *x.shape[2:]))
         counted = where.view(one, 1 if count_include_pad else 0, 0).sum(inner)
         return ((windows.sum(inner) / counted).astype(x.dtype),)
+
+
+class LpPool(OpRun):
+    """The p-norm of each window; onnx's divides by another count where a window is cut off."""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        auto_pad: str | None = None,
+        ceil_mode: int | None = None,
+        dilations: Ints | None = None,
+        kernel_shape: Ints = (),
+        p: int = 2,
+        pads: Ints | None = None,
+        strides: Ints | None = None,
+    ) -> tuple[np.ndarray, ...]:
+        where = _windows(x.shape[2:], kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+        windows = where.view(np.abs(x.astype(np.float64)) ** p, 0, 0)
+        total = windows.sum(tuple(range(x.ndim, windows.ndim)))
+        return ((total ** (1 / p)).astype(x.dtype),)
+
+
+class GlobalMaxPool(OpRun):
+    """The largest of each channel; onnx's reduces two axes, whatever their number."""
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (x.max(tuple(range(2, x.ndim)), keepdims=True),)
+
+
+class GlobalLpPool(OpRun):
+    """The p-norm of each channel; onnx's evaluator does not know it."""
+
+    def _run(self, x: np.ndarray, p: int = 2) -> tuple[np.ndarray, ...]:
+        powers = np.abs(x.astype(np.float64)) ** p
+        total = powers.sum(tuple(range(2, x.ndim)), keepdims=True)
+        return ((total ** (1 / p)).astype(x.dtype),)
+
+
+class MaxRoiPool(OpRun):
+    """The largest element in each bin of each region; onnx's evaluator does not know it."""
+
+    def _run(
+        self,
+        x: np.ndarray,
+        rois: np.ndarray,
+        pooled_shape: Ints = (),
+        spatial_scale: float = 1.0,
+    ) -> tuple[np.ndarray, ...]:
+        result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
+        for number, (batch, left, top, right, bottom) in enumerate(rois):
+            bins = []
+            for low, high, count, size in zip(
+                (top, left), (bottom, right), pooled_shape, x.shape[2:], strict=True
+            ):
+                start = floor(low * spatial_scale + 0.5)
+                width = max(floor(high * spatial_scale + 0.5) - start + 1, 1) / count
+                edges = [
+                    (floor(part * width) + start, ceil((part + 1) * width) + start)
+                    for part in range(count)
+                ]
+                bins.append([slice(*np.clip(edge, 0, size)) for edge in edges])
+            for i, rows in enumerate(bins[0]):
+                for j, columns in enumerate(bins[1]):
+                    part = x[int(batch), :, rows, columns]
+                    if part.size:  # a bin outside of the image is 0
+                        result[number, :, i, j] = part.max((1, 2))
+        return (result,)
 
 
 class RoiAlign(_OnnxRoiAlign):

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import floor
 
 import numpy as np
 from onnx.reference.op_run import OpRun
-from onnx.reference.ops.op_grid_sample import GridSample as _OnnxGridSample
 from onnx.reference.ops.op_resize import Resize as _OnnxResize
 
 _FIRST_WITH_MODES = 11
 """Before this opset coordinates were asymmetric and the nearest was the one below."""
 _ROUNDING = 1e-6
-"""A coordinate so close to a whole number is meant to be it."""
+"""A coordinate so close to a whole number, or to the middle of two, is meant to be it."""
+_POLICIES = {"not_larger": min, "not_smaller": max}
+"""How the one ratio is chosen that keeps the proportions of the input."""
 
 
 class Resize(_OnnxResize):
-    """`antialias` and crops are left to onnx's."""
+    """`antialias` is left to onnx's."""
 
     def _run(
         self,
@@ -48,8 +49,7 @@ class Resize(_OnnxResize):
             given = None if scales is None or not scales.size else scales
             transformation = str(coordinate_transformation_mode)
             nearest = str(nearest_mode)
-        policy = keep_aspect_ratio_policy or "stretch"
-        if antialias or transformation == "tf_crop_and_resize" or policy != "stretch":
+        if antialias:
             return super()._run(
                 x,
                 roi,
@@ -61,12 +61,22 @@ class Resize(_OnnxResize):
                 cubic_coeff_a=cubic_coeff_a,
                 exclude_outside=exclude_outside,
                 extrapolation_value=extrapolation_value,
-                keep_aspect_ratio_policy=policy,
+                keep_aspect_ratio_policy=keep_aspect_ratio_policy or "stretch",
                 mode=mode,
                 nearest_mode=nearest_mode,
             )
         kernel = _Kernel(str(mode), nearest, cubic_coeff_a or -0.75, bool(exclude_outside))
         along = list(range(x.ndim)) if axes is None else [axis % x.ndim for axis in axes]
+        if given is None and keep_aspect_ratio_policy in _POLICIES:
+            assert sizes is not None, "a Resize has scales or sizes"
+            ratios = [int(n) / x.shape[axis] for axis, n in zip(along, sizes, strict=True)]
+            ratio = _POLICIES[keep_aspect_ratio_policy](ratios)
+            sizes = np.array([floor(x.shape[axis] * ratio + 0.5) for axis in along])
+        if transformation == "tf_crop_and_resize":
+            assert roi is not None, "a crop has a region"
+            regions = np.asarray(roi, np.float64).reshape(2, -1).T
+            crop = _Crop(regions, extrapolation_value or 0.0)
+            return (_resized(x, along, given, sizes, transformation, kernel, crop),)
         return (_resized(x, along, given, sizes, transformation, kernel),)
 
 
@@ -81,19 +91,6 @@ class Upsample(OpRun):
         return (_resized(x, range(x.ndim), given, None, "asymmetric", kernel),)
 
 
-class GridSample(_OnnxGridSample):
-    """Below opset 20, where two of the modes had other names."""
-
-    def _run(  # type: ignore[override]
-        self, x: np.ndarray, grid: np.ndarray, mode: str | None = None, **settings: Any
-    ) -> tuple[np.ndarray, ...]:
-        today = {"bilinear": "linear", "bicubic": "cubic"}.get(str(mode), mode)
-        results: tuple[np.ndarray, ...] = super()._run(  # type: ignore[no-untyped-call]
-            x, grid, today, **settings
-        )
-        return results
-
-
 @dataclass(frozen=True, slots=True)
 class _Kernel:
     """How an output is made of the inputs beside its coordinate."""
@@ -105,8 +102,8 @@ class _Kernel:
 
     def matrix(self, coordinates: np.ndarray, size: int) -> np.ndarray:
         """[outputs, size]: the weight of each input in each output."""
-        whole = np.round(coordinates)
-        coordinates = np.where(np.abs(coordinates - whole) < _ROUNDING, whole, coordinates)
+        halves = np.round(coordinates * 2) / 2
+        coordinates = np.where(np.abs(coordinates - halves) < _ROUNDING, halves, coordinates)
         below = np.floor(coordinates).astype(int)
         beyond = coordinates - below
         if self.mode == "nearest":
@@ -134,6 +131,21 @@ class _Kernel:
         return (below + up)[:, None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Crop:
+    """The part of the input that is resized, from 0 to 1 along each axis, and what lies outside."""
+
+    regions: np.ndarray
+    outside: float
+
+    def coordinates(self, place: int, count: int, size: int) -> np.ndarray:
+        start, end = self.regions[place]
+        if count == 1:
+            return np.array([(start + end) / 2 * (size - 1)])
+        step = (end - start) * (size - 1) / (count - 1)
+        return start * (size - 1) + np.arange(count) * step
+
+
 def _resized(
     x: np.ndarray,
     axes: Sequence[int],
@@ -141,25 +153,45 @@ def _resized(
     sizes: np.ndarray | None,
     transformation: str,
     kernel: _Kernel,
+    crop: _Crop | None = None,
 ) -> np.ndarray:
     result = x.astype(np.float64)
+    outside = []
+    lengths = [_length(x.shape[axis], place, scales, sizes) for place, axis in enumerate(axes)]
+    if crop is None and all(
+        count == x.shape[axis] for axis, (count, _) in zip(axes, lengths, strict=True)
+    ):
+        return x  # whatever the scales: engines resize nothing to the shape that it has
     for place, axis in enumerate(axes):
         size = x.shape[axis]
-        if scales is not None:
-            scale = float(scales[place])
-            count = int(np.float32(scale) * np.float32(size))  # as shape inference does
-        else:
-            assert sizes is not None, "a Resize has scales or sizes"
-            count = int(sizes[place])
-            scale = count / size
-        if count == size and scale == 1.0:
+        count, scale = lengths[place]
+        if crop is not None:
+            coordinates = crop.coordinates(place, count, size)
+            outside.append((axis, (coordinates < 0) | (coordinates > size - 1)))
+        elif count == size and scale == 1.0:
             continue
-        matrix = kernel.matrix(_coordinates(transformation, count, size, scale), size)
+        else:
+            coordinates = _coordinates(transformation, count, size, scale)
+        matrix = kernel.matrix(coordinates, size)
         result = np.moveaxis(np.tensordot(matrix, result, (1, axis)), 0, axis)
+    for axis, beyond in outside:
+        assert crop is not None, "a crop alone has an outside"
+        np.moveaxis(result, axis, 0)[beyond] = crop.outside
     if x.dtype.kind in "iu":
         limits = np.iinfo(x.dtype)
         result = np.rint(result).clip(limits.min, limits.max)
     return result.astype(x.dtype)
+
+
+def _length(
+    size: int, place: int, scales: np.ndarray | None, sizes: np.ndarray | None
+) -> tuple[int, float]:
+    """The length of an axis of the output, and its scale."""
+    if scales is not None:
+        scale = float(scales[place])
+        return int(np.float32(scale) * np.float32(size)), scale  # as shape inference does
+    assert sizes is not None, "a Resize has scales or sizes"
+    return int(sizes[place]), int(sizes[place]) / size
 
 
 def _coordinates(transformation: str, count: int, size: int, scale: float) -> np.ndarray:
@@ -174,9 +206,12 @@ def _coordinates(transformation: str, count: int, size: int, scale: float) -> np
         case "half_pixel_symmetric":
             return centred + size / 2 * (1 - count / (size * scale))
         case "align_corners":
-            return x * (size - 1) / (size * scale - 1) if size * scale != 1 else np.zeros(count)
+            # The corners are those of the output as it is, whose size is a whole number.
+            return x * (size - 1) / (count - 1) if count > 1 else np.zeros(count)
         case "asymmetric":
             return x / scale
+        case "tf_half_pixel_for_nn":
+            return (x + 0.5) / scale
     raise NotImplementedError(f"it does not know the coordinates of {transformation}")
 
 

@@ -211,11 +211,3 @@ def test_what_the_turns_of_a_loop_give_is_stacked_whatever_its_shape() -> None:
     assert np.array_equal(last, 8 * x)
     assert np.array_equal(every, np.stack([x, 2 * x, 4 * x]))
     assert list(numbers) == [0, 1, 2]
-
-
-@pytest.mark.parametrize("ignored", [{"clip": 0.5}, {"activations": ["Relu", "Tanh", "Tanh"]}])
-def test_what_the_evaluator_would_pass_over_in_silence_is_refused(ignored: dict[str, Any]) -> None:
-    inputs = [_normal(3, 1, 2), _normal(1, 8, 2), _normal(1, 8, 2)]
-    run("LSTM", inputs, 14, hidden_size=2, activations=["Sigmoid", "Tanh", "Tanh"])
-    with pytest.raises(NotImplementedError, match=next(iter(ignored))):
-        run("LSTM", inputs, 14, hidden_size=2, **ignored)

@@ -1,0 +1,117 @@
+"""ConvTranspose: windows that are added into a larger image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from onnx.reference.op_run import OpRun
+
+Ints = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scatter:
+    """Where the elements of windows lie along each spatial axis of the image they are added to."""
+
+    counts: Ints
+    kernel: Ints
+    strides: Ints
+    dilations: Ints
+
+    @property
+    def reach(self) -> list[int]:
+        """The sizes that all windows together cover."""
+        return [
+            max(0, count - 1) * stride + (size - 1) * dilation + 1
+            for count, size, stride, dilation in zip(
+                self.counts, self.kernel, self.strides, self.dilations, strict=True
+            )
+        ]
+
+    def places(self, tap: Ints) -> tuple[slice, ...]:
+        """Where one element of the kernel lies in all windows."""
+        return tuple(
+            slice(k * dilation, k * dilation + (count - 1) * stride + 1, stride)
+            for k, dilation, count, stride in zip(
+                tap, self.dilations, self.counts, self.strides, strict=True
+            )
+        )
+
+    def taps(self) -> product[tuple[int, ...]]:
+        return product(*map(range, self.kernel))
+
+
+class ConvTranspose(OpRun):
+    """The gradient of Conv; onnx's is wrong for groups with a bias, and for SAME_* with strides.
+
+    SAME_* never adds elements: where the windows cover less than input times stride, all of them
+    is the output, as in the engines.
+    """
+
+    def _run(
+        self,
+        x: np.ndarray,
+        w: np.ndarray,
+        bias: np.ndarray | None = None,
+        auto_pad: str | None = None,
+        dilations: Ints | None = None,
+        group: int | None = None,
+        kernel_shape: Ints | None = None,
+        output_padding: Ints | None = None,
+        output_shape: Ints | None = None,
+        pads: Ints | None = None,
+        strides: Ints | None = None,
+    ) -> tuple[np.ndarray, ...]:
+        sizes, kernel = x.shape[2:], w.shape[2:]
+        ones = [1] * len(sizes)
+        windows = _Scatter(sizes, kernel, strides or ones, dilations or ones)
+        more = output_padding or [0] * len(sizes)
+        full = [reach + extra for reach, extra in zip(windows.reach, more, strict=True)]
+        starts, wanted = _cut(full, sizes, windows.strides, auto_pad, pads, output_shape)
+
+        groups = group or 1
+        split = x.reshape(x.shape[0], groups, w.shape[0] // groups, -1).astype(np.float64)
+        weights: Any = w.reshape(groups, -1, *w.shape[1:]).astype(np.float64)
+        room = [max(f, s + n) for f, s, n in zip(full, starts, wanted, strict=True)]
+        image: Any = np.zeros((x.shape[0], groups, w.shape[1], *room))
+        if x.size:
+            for tap in windows.taps():
+                made = np.matmul(weights[(..., *tap)].swapaxes(1, 2), split)
+                image[(..., *windows.places(tap))] += made.reshape(*made.shape[:3], *sizes)
+        cut = tuple(slice(start, start + size) for start, size in zip(starts, wanted, strict=True))
+        result: np.ndarray = image[(..., *cut)].reshape(x.shape[0], -1, *wanted)
+        if bias is not None:
+            result = result + bias.reshape(-1, *ones)
+        return (result.astype(x.dtype),)
+
+
+def _cut(
+    full: Ints,
+    sizes: Ints,
+    strides: Ints,
+    auto_pad: str | None,
+    pads: Ints | None,
+    output_shape: Ints | None,
+) -> tuple[list[int], list[int]]:
+    """The part of the full output that is kept: where it begins and its sizes."""
+    same = auto_pad in ("SAME_UPPER", "SAME_LOWER")
+    starts, wanted = [], []
+    for axis, size in enumerate(full):
+        if output_shape:
+            target = output_shape[axis - len(full)]
+        elif same:
+            target = min(size, sizes[axis] * strides[axis])
+        else:
+            given = [0] * 2 * len(full) if auto_pad == "VALID" or not pads else pads
+            before, behind = given[axis], given[len(full) + axis]
+            starts.append(before)
+            wanted.append(size - before - behind)
+            continue
+        total = max(0, size - target)
+        starts.append(total // 2 if auto_pad == "SAME_UPPER" else total - total // 2)
+        wanted.append(target)
+    return starts, wanted

@@ -1,0 +1,84 @@
+"""`python -m tests.differential`: compare our evaluator with ONNX Runtime on random nodes.
+
+Prints a table of operators; exit code 1 if a disagreement is unexplained. Options: --minutes N,
+--seed S, --operator NAME (repeatable), --draw K (that draw alone), --report FILE.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.differential import nodes
+from tests.differential.engine_process import EngineProcess
+from tests.differential.table import Tally, table
+from tests.differential.trial import attempt, described
+
+NEWEST_OPSET = 26
+"""The newest that the oldest supported ONNX Runtime accepts without a warning."""
+TRIES = 4
+"""Draws for each operator in a pass, until one more is comparable."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.differential")
+    parser.add_argument("--minutes", type=float, default=5.0, help="how long to draw (5)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of all draws (0)")
+    parser.add_argument("--operator", action="append", help="only this operator (repeatable)")
+    parser.add_argument("--draw", type=int, help="only the draw of this number")
+    parser.add_argument("--report", type=Path, help="write the table to this file too")
+    asked = parser.parse_args(arguments)
+    operators = asked.operator or nodes.names()
+    if unknown := sorted(set(operators) - set(nodes.names())):
+        parser.error(f"--operator: no generator makes {unknown[0]}. Choose one of the table's.")
+    engines = EngineProcess()
+    try:
+        if asked.draw is not None:
+            return _single(operators, asked.seed, asked.draw, engines)
+        tallies = _passes(operators, asked.seed, asked.minutes, engines)
+    finally:
+        engines.close()
+    text = table(tallies, asked.seed)
+    sys.stdout.write(text)
+    if asked.report:
+        asked.report.write_text(text, "utf-8")
+    return int(any(tally.count("different") for tally in tallies))
+
+
+def _single(operators: Sequence[str], seed: int, number: int, engines: EngineProcess) -> int:
+    code = 0
+    for operator in operators:
+        trial = attempt(operator, seed, number, NEWEST_OPSET, engines)
+        if trial is None:
+            sys.stdout.write(f"{operator}: draw {number} has no node\n")
+            continue
+        sys.stdout.write(f"{trial.outcome}: {described(trial, seed)}\n")
+        code |= trial.outcome == "different"
+    return code
+
+
+def _passes(
+    operators: Sequence[str], seed: int, minutes: float, engines: EngineProcess
+) -> list[Tally]:
+    """One comparable draw more of each operator in each pass, while there is time."""
+    end = time.monotonic() + minutes * 60
+    tallies = [Tally(operator) for operator in operators]
+    while True:
+        for tally in tallies:
+            for _ in range(TRIES):
+                if time.monotonic() > end and tally.draws:
+                    return tallies
+                trial = attempt(tally.operator, seed, tally.draws, NEWEST_OPSET, engines)
+                tally.add(trial)
+                if trial is not None and trial.outcome in ("different", "crash"):
+                    sys.stdout.write(f"{described(trial, seed)}\n")
+                    sys.stdout.flush()
+                if tally.last_comparable:
+                    break
+
+
+if __name__ == "__main__":
+    sys.exit(main())

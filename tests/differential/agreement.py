@@ -1,0 +1,71 @@
+"""Whether two engines' outputs of one node agree, and how far they are apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_RELATIVE = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-6}
+"""Of the element and of the largest element, by type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """`worst` is the largest absolute difference; `fault` says what differs, empty for nothing."""
+
+    fault: str = ""
+    worst: float = 0.0
+
+
+def compare(got: Any, wanted: Any, *, values: bool = True, types: bool = True) -> Agreement:
+    """Of one output; without `values` its shape and type alone, without `types` its values."""
+    if isinstance(got, dict) or isinstance(wanted, dict):
+        return Agreement("" if got == wanted else "other maps")
+    if isinstance(got, (list, tuple)) or isinstance(wanted, (list, tuple)):
+        return _sequences(got, wanted, values=values, types=types)
+    if got is None or wanted is None:
+        return Agreement("" if got is wanted else "a value and none")
+    a, b = np.asarray(got), np.asarray(wanted)
+    texts = a.dtype.kind in "OUS" and b.dtype.kind in "OUS"
+    if types and a.dtype != b.dtype and not texts:
+        return Agreement(f"type {a.dtype}, other {b.dtype}")
+    if a.shape != b.shape:
+        return Agreement(f"shape {a.shape}, other {b.shape}")
+    if not values:
+        return Agreement()
+    if texts:
+        return Agreement("" if a.tolist() == b.tolist() else "other texts")
+    relative = _RELATIVE.get(min(a.dtype, b.dtype, key=_coarseness).name, 0.0)
+    with np.errstate(all="ignore"):
+        wide: Any = object if a.dtype.kind in "iu" and a.dtype.itemsize == 8 else np.float64
+        x, y = (np.asarray(v.astype(wide)).ravel() for v in (a, b))
+        if wide is object:
+            most = max((abs(int(p) - int(q)) for p, q in zip(x, y, strict=True)), default=0)
+            return Agreement("other values" if most else "", float(most))
+        finite = np.isfinite(x) & np.isfinite(y)
+        same = (x == y) | (np.isnan(x) & np.isnan(y))
+        apart = np.abs(x - y)
+        scale = np.max(np.abs(y[np.isfinite(y)]), initial=0.0)
+        near = finite & (apart <= relative * (np.abs(y) + scale) + relative * 0.1)
+        if (same | near).all():
+            return Agreement("", float(np.max(apart[finite], initial=0.0)))
+        worst = float("inf") if not (same | finite).all() else float(np.max(apart[finite]))
+    return Agreement("other values", worst)
+
+
+def _coarseness(dtype: np.dtype) -> tuple[bool, int]:
+    return dtype.kind != "f", dtype.itemsize
+
+
+def _sequences(got: Any, wanted: Any, *, values: bool, types: bool) -> Agreement:
+    if not (isinstance(got, (list, tuple)) and isinstance(wanted, (list, tuple))):
+        return Agreement("a sequence and none")
+    if len(got) != len(wanted):
+        return Agreement(f"{len(got)} elements, other {len(wanted)}")
+    for a, b in zip(got, wanted, strict=True):
+        found = compare(a, b, values=values, types=types)
+        if found.fault:
+            return found
+    return Agreement()

@@ -1,0 +1,250 @@
+"""A draft of one random node: its types, inputs and attributes within one version of a schema.
+
+A generator writes the newest form of an operator. The draft keeps what the version in use has: an
+attribute that it lacks is dropped, an input that was an attribute becomes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto, TypeProto, ValueInfoProto, helper, numpy_helper
+
+IR_VERSION = 10
+_NUMPY = {
+    "float": np.float32,
+    "float16": np.float16,
+    "double": np.float64,
+    "int8": np.int8,
+    "int16": np.int16,
+    "int32": np.int32,
+    "int64": np.int64,
+    "uint8": np.uint8,
+    "uint16": np.uint16,
+    "uint32": np.uint32,
+    "uint64": np.uint64,
+    "bool": np.bool_,
+}
+_SPECIAL = (np.inf, -np.inf, np.nan, 0.0, -0.0)
+
+
+class Undrawable(Exception):
+    """This operator has no such node in this opset."""
+
+
+class Draft:
+    """Random choices for one node; `model` makes the graph of them."""
+
+    def __init__(
+        self, operator: str, opset: int, rng: np.random.Generator, domain: str = ""
+    ) -> None:
+        self.operator, self.opset, self.rng, self.domain = operator, opset, rng, domain
+        try:
+            self.schema = onnx.defs.get_schema(operator, opset, domain)
+        except onnx.defs.SchemaError:
+            raise Undrawable(f"{operator} of opset {opset}") from None
+        if self.schema.deprecated:
+            raise Undrawable(f"{operator} is deprecated in opset {opset}")
+        self.version = self.schema.since_version
+        self.inputs: list[Any] = []
+        self.attributes: dict[str, Any] = {}
+        self.outputs = 1
+        self._constants: set[int] = set()
+        self._types: dict[int, TypeProto] = {}
+        self._chosen: dict[str, np.dtype] = {}
+
+    # Choices
+
+    def chance(self, probability: float = 0.5) -> bool:
+        return bool(self.rng.random() < probability)
+
+    def integer(self, low: int, high: int) -> int:
+        """Between `low` and `high`, both included."""
+        return int(self.rng.integers(low, high + 1))
+
+    def integers(self, low: int, high: int, count: int) -> list[int]:
+        return [self.integer(low, high) for _ in range(count)]
+
+    def real(self, low: float, high: float) -> float:
+        return float(np.float32(self.rng.uniform(low, high)))
+
+    def pick(self, choices: Sequence[Any]) -> Any:
+        return choices[self.integer(0, len(choices) - 1)]
+
+    def axis(self, rank: int) -> int:
+        """An axis, counted from either end."""
+        return self.integer(-rank, rank - 1)
+
+    def axes(self, rank: int, least: int = 0) -> list[int]:
+        """Different axes in any order, each counted from either end where the version has it."""
+        count = self.integer(least, rank)
+        places = self.rng.permutation(rank)[:count]
+        return [int(p) - rank * (self.takes_negative and self.chance()) for p in places]
+
+    @property
+    def takes_negative(self) -> bool:
+        """Axes count from the end since opset 11."""
+        return self.version >= 11
+
+    def shape(self, least: int = 0, most: int = 4, empty: float = 0.04, size: int = 5) -> list[int]:
+        sizes = self.integers(1, size, self.integer(least, most))
+        if sizes and self.chance(empty):
+            sizes[self.integer(0, len(sizes) - 1)] = 0
+        return sizes
+
+    def broadcast(self, shape: Sequence[int]) -> list[int]:
+        """A shape that broadcasts to this one."""
+        sizes = [1 if self.chance(0.25) else size for size in shape]
+        return sizes[self.integer(0, len(sizes)) if self.chance(0.4) else 0 :]
+
+    # Types and values
+
+    def allowed(self, param: str) -> list[str]:
+        """The names of the element types that a type parameter of this version takes."""
+        for constraint in self.schema.type_constraints:
+            if constraint.type_param_str == param:
+                names = constraint.allowed_type_strs
+                return [name[7:-1] for name in names if name.startswith("tensor(")]
+        return []
+
+    def dtype(self, param: str = "T", kinds: str = "fiub") -> np.dtype:
+        """A type for this parameter, the same one each time; of numpy's kinds."""
+        if param not in self._chosen:
+            names = self.allowed(param) or ["float"]
+            types = [np.dtype(_NUMPY[name]) for name in names if name in _NUMPY]
+            types = [dtype for dtype in types if dtype.kind in kinds]
+            if not types:
+                raise Undrawable(f"{self.operator} takes none of the types in use")
+            common = np.dtype(np.float32)
+            usual = common in types and self.chance(0.5)
+            self._chosen[param] = common if usual else self.pick(types)
+        return self._chosen[param]
+
+    def values(
+        self, shape: Sequence[int], dtype: Any, low: float = -3, high: float = 3, special: float = 0
+    ) -> np.ndarray:
+        """Random elements; with probability `special` a few of them infinite, NaN or zero."""
+        dtype = np.dtype(dtype)
+        if dtype.kind == "b":
+            return np.asarray(self.rng.random(tuple(shape)) < 0.5)
+        if dtype.kind == "U":
+            return self.rng.choice(["", "a", "b", "Ab", "the cat", "x,y"], tuple(shape)).astype(
+                object
+            )
+        if dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            low, high = max(int(np.floor(low)), limits.min), min(int(np.ceil(high)), limits.max)
+            return self.rng.integers(low, high, tuple(shape), endpoint=True).astype(dtype)
+        drawn = np.asarray(self.rng.uniform(low, high, tuple(shape)))
+        if drawn.size and self.chance(special):
+            places = self.rng.integers(0, drawn.size, 2)
+            drawn.flat[places] = self.pick(_SPECIAL)
+        return np.asarray(drawn.astype(dtype))
+
+    # Parts of the node
+
+    def tensor(
+        self,
+        shape: Sequence[int],
+        param: str = "T",
+        low: float = -3,
+        high: float = 3,
+        *,
+        kinds: str = "fiub",
+        special: float = 0,
+    ) -> np.ndarray:
+        """Add an input of random elements."""
+        values = self.values(shape, self.dtype(param, kinds), low, high, special)
+        self.add(values)
+        return values
+
+    def add(self, value: Any, name: str = "", constant: float = 0.0) -> None:
+        """Add an input, or the attribute of this name where the version has it.
+
+        With probability `constant` it is part of the model. None leaves it out.
+        """
+        if name and name in self.schema.attributes:
+            if value is not None:
+                array = np.asarray(value)
+                scalar = self.schema.attributes[name].type in (
+                    onnx.defs.OpSchema.AttrType.INT,
+                    onnx.defs.OpSchema.AttrType.FLOAT,
+                )
+                self.attributes[name] = array.reshape(-1)[0].item() if scalar else array.tolist()
+            return
+        if len(self.inputs) >= self.schema.max_input:
+            return
+        if value is not None and self.chance(constant):
+            self._constants.add(len(self.inputs))
+        whole = isinstance(value, np.generic)
+        self.inputs.append(np.asarray(value) if whole else value)
+
+    def add_typed(self, value: Any, type_proto: TypeProto) -> None:
+        """Add an input that is no tensor."""
+        self._types[len(self.inputs)] = type_proto
+        self.inputs.append(value)
+
+    def set(self, **attributes: Any) -> None:
+        """Set those attributes that the version has."""
+        known = self.schema.attributes
+        self.attributes |= {n: v for n, v in attributes.items() if n in known and v is not None}
+
+    def maybe(self, probability: float = 0.5, **attributes: Any) -> None:
+        """Set each with this probability."""
+        self.set(**{n: v for n, v in attributes.items() if self.chance(probability)})
+
+    def model(self) -> tuple[ModelProto, dict[str, Any]]:
+        """The graph of the node, and the values of the graph's inputs."""
+        while self.inputs and self.inputs[-1] is None:
+            self.inputs.pop()
+        names = [
+            f"x{place}" if value is not None else "" for place, value in enumerate(self.inputs)
+        ]
+        outputs = [f"y{place}" for place in range(self.outputs)]
+        node = helper.make_node(
+            self.operator, names, outputs, "node", domain=self.domain, **self.attributes
+        )
+        given = {n: v for n, v in zip(names, self.inputs, strict=True) if n}
+        constants = [names[place] for place in sorted(self._constants)]
+        ends = [
+            self._value_info(name, place)
+            for place, name in enumerate(names)
+            if name and name not in constants
+        ]
+        graph = helper.make_graph(
+            [node],
+            "one_node",
+            ends,
+            [helper.make_empty_tensor_value_info(name) for name in outputs],
+            [numpy_helper.from_array(given.pop(name), name) for name in constants],
+        )
+        opsets = [helper.make_opsetid(self.domain, self.opset)]
+        if self.domain:
+            opsets.append(helper.make_opsetid("", 17))
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+        _add_output_types(model)
+        return model, given
+
+    def _value_info(self, name: str, place: int) -> ValueInfoProto:
+        if place in self._types:
+            return helper.make_value_info(name, self._types[place])
+        value = np.asarray(self.inputs[place])
+        strings = value.dtype.kind in "OU"
+        kind = onnx.TensorProto.STRING if strings else helper.np_dtype_to_tensor_dtype(value.dtype)
+        return helper.make_tensor_value_info(name, kind, value.shape)
+
+
+def _add_output_types(model: ModelProto) -> None:
+    """Declare the types of the outputs without their sizes, where ONNX's inference has them."""
+    try:
+        inferred = onnx.shape_inference.infer_shapes(model)
+    except onnx.shape_inference.InferenceError:
+        return
+    for end, found in zip(model.graph.output, inferred.graph.output, strict=True):
+        if found.HasField("type"):
+            end.type.CopyFrom(found.type)
+            if end.type.HasField("tensor_type"):
+                end.type.tensor_type.ClearField("shape")

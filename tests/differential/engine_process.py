@@ -1,0 +1,104 @@
+"""A child process that runs graphs on an engine, so that a crash or a hang is a result."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import warnings
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto
+
+LIMIT_S = 60.0
+"""A node of a few hundred elements takes milliseconds; the first OpenVINO import takes seconds."""
+
+
+class EngineCrash(Exception):
+    """The child ended, or gave no answer in time."""
+
+
+class EngineRefusal(Exception):
+    """The engine raised an error."""
+
+
+class EngineProcess:
+    """One child for all graphs; after a crash the next graph starts another."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+        self._pipe: Connection | None = None
+
+    def run(self, engine: str, model: ModelProto, inputs: dict[str, Any]) -> list[Any]:
+        """The outputs, by `ort` or `openvino`; EngineRefusal or EngineCrash."""
+        if self._pipe is None:
+            self._start()
+        assert self._pipe is not None
+        try:
+            self._pipe.send((engine, model.SerializeToString(), inputs))
+            if not self._pipe.poll(LIMIT_S):
+                raise EngineCrash(f"no answer in {LIMIT_S:g} s")
+            good, answer = self._pipe.recv()
+        except (EOFError, OSError, EngineCrash) as error:
+            self.close()
+            raise EngineCrash(str(error) or f"{engine} ended its process") from None
+        if not good:
+            raise EngineRefusal(answer)
+        outputs: list[Any] = answer
+        return outputs
+
+    def close(self) -> None:
+        """End the child."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+        if self._pipe is not None:
+            self._pipe.close()
+        self._process = self._pipe = None
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+
+def _serve(pipe: Connection) -> None:
+    warnings.simplefilter("ignore")
+    silent = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(silent, stream)
+    engines = {"ort": _by_ort, "openvino": _by_openvino}
+    with contextlib.suppress(EOFError, KeyboardInterrupt):
+        while True:
+            engine, model, inputs = pipe.recv()
+            try:
+                answer = True, engines[engine](model, inputs)
+            except Exception as error:
+                answer = False, f"{type(error).__name__}: {str(error)[:300]}"
+            pipe.send(answer)
+
+
+def _by_ort(model: bytes, inputs: dict[str, Any]) -> Any:
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    return session.run(None, inputs)
+
+
+def _by_openvino(model: bytes, inputs: dict[str, Any]) -> Any:
+    import openvino
+
+    core = openvino.Core()
+    core.set_property("CPU", {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32"})
+    compiled = core.compile_model(core.read_model(model, b""), "CPU")
+    request = compiled.create_infer_request()
+    results = request.infer([np.asarray(value) for value in inputs.values()])
+    return [np.array(results[port]) for port in compiled.outputs]

@@ -1,0 +1,369 @@
+"""Nodes of operators that move, choose or make elements without computing with them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.differential.draft import Draft
+from tests.differential.generators.table import generator
+
+I64 = np.int64
+
+
+@generator("Reshape")
+def reshape(d: Draft) -> None:
+    x = d.tensor(d.shape(0, 4))
+    sizes = list(x.shape)
+    target = [sizes[place] for place in d.rng.permutation(len(sizes))]
+    if d.chance(0.3):
+        target = [x.size]
+    if d.chance(0.3):
+        target.insert(d.integer(0, len(target)), 1)
+    if x.size and target and d.chance():
+        target[d.integer(0, len(target) - 1)] = -1
+    elif x.size:
+        target = [
+            0 if place < len(sizes) and sizes[place] == size and d.chance(0.4) else size
+            for place, size in enumerate(target)
+        ]
+    else:
+        d.set(allowzero=1)
+    d.add(np.array(target, I64), constant=0.5)
+    d.maybe(0.1, allowzero=0)
+
+
+@generator("Transpose")
+def transpose(d: Draft) -> None:
+    x = d.tensor(d.shape(0, 5))
+    d.maybe(0.8, perm=[int(p) for p in d.rng.permutation(x.ndim)] or None)
+
+
+@generator("Flatten")
+def flatten(d: Draft) -> None:
+    x = d.tensor(d.shape(0 if d.version >= 13 else 1, 4))
+    d.maybe(0.8, axis=d.integer(-x.ndim if d.takes_negative else 0, x.ndim))
+
+
+@generator("Squeeze")
+def squeeze(d: Draft) -> None:
+    shape = d.shape(1, 4)
+    ones = [p for p in range(len(shape)) if shape[p] == 1 or d.chance(0.4)]
+    for place in ones:
+        shape[place] = 1
+    d.tensor(shape)
+    taken = [p - len(shape) * (d.takes_negative and d.chance()) for p in ones if d.chance(0.8)]
+    absent = d.chance(0.3) or not taken
+    d.add(None if absent else np.array(taken, I64), "axes", constant=0.5)
+
+
+@generator("Unsqueeze")
+def unsqueeze(d: Draft) -> None:
+    x = d.tensor(d.shape(0, 3))
+    count = d.integer(1, 3)
+    rank = x.ndim + count
+    places = [int(p) for p in d.rng.permutation(rank)[:count]]
+    axes = [p - rank * (d.takes_negative and d.chance()) for p in places]
+    d.add(np.array(axes, I64), "axes", constant=0.5)
+
+
+@generator("Concat")
+def concat(d: Draft) -> None:
+    shape = d.shape(1, 4)
+    place = d.axis(len(shape)) if d.takes_negative else d.integer(0, len(shape) - 1)
+    for _ in range(d.integer(1, 4)):
+        sizes = list(shape)
+        sizes[place] = d.integer(0 if d.chance(0.1) else 1, 4)
+        d.tensor(sizes)
+    d.set(axis=place)
+
+
+@generator("Split")
+def split(d: Draft) -> None:
+    shape = d.shape(1, 4, 0)
+    axis = d.axis(len(shape)) if d.takes_negative else d.integer(0, len(shape) - 1)
+    parts = d.integers(0 if d.chance(0.2) else 1, 3, d.integer(1, 4))
+    explicit = d.chance(0.6)
+    if explicit:
+        shape[axis] = sum(parts)
+    elif d.version >= 18:
+        shape[axis] = d.integer(len(parts), 9)
+        d.set(num_outputs=len(parts))
+    else:
+        shape[axis] = len(parts) * d.integer(1, 3)
+    d.tensor(shape)
+    d.add(np.array(parts, I64) if explicit else None, "split", constant=0.5)
+    if axis or d.chance():
+        d.set(axis=axis)
+    d.outputs = len(parts)
+
+
+@generator("Slice")
+def slices(d: Draft) -> None:
+    x = d.tensor(d.shape(1, 4))
+    stepped = d.version >= 10
+    axes = d.axes(x.ndim, 1)
+    if not stepped:
+        axes = [a % x.ndim for a in axes]
+    absent = d.chance(0.3)
+    if absent:
+        axes = list(range(len(axes)))
+    extreme = [-(2**63), -(2**31), 2**31 - 1, 2**63 - 1]
+    starts: list[int] = []
+    ends: list[int] = []
+    steps: list[int] = []
+    for axis in axes:
+        size = x.shape[axis]
+        for bounds in (starts, ends):
+            near = d.integer(-size - 3, size + 3)
+            bounds.append(d.pick(extreme) if d.chance(0.15) else near)
+        steps.append(d.pick([-3, -2, -1, 1, 2, 3, 7, -7]))
+    kind = d.pick([np.int32, I64]) if stepped else I64
+    limits = np.iinfo(kind)
+    for name, bounds in (("starts", starts), ("ends", ends)):
+        clipped = [min(max(b, limits.min), limits.max) for b in bounds]
+        d.add(np.array(clipped, kind), name, constant=0.5)
+    d.add(None if absent else np.array(axes, kind), "axes", constant=0.5)
+    if stepped and d.chance(0.8):
+        d.add(np.array(steps, kind), constant=0.5)
+
+
+@generator("Pad")
+def pad(d: Draft) -> None:
+    x = d.tensor(d.shape(1, 4, 0))
+    mode = d.pick(["constant", "reflect", "edge", *(["wrap"] if d.version >= 19 else [])])
+    some = d.version >= 18 and d.chance(0.4)
+    axes = d.axes(x.ndim, 1) if some else list(range(x.ndim))
+    sizes = [x.shape[axis] for axis in axes] * 2
+    most = {"reflect": -1, "wrap": 0}.get(mode)
+    pads = [d.integer(0, 3 if most is None else max(0, min(3, s + most))) for s in sizes]
+    if d.chance(0.2) and mode == "constant":
+        pads = [d.integer(-1, 2) if size > 2 else p for p, size in zip(pads, sizes, strict=True)]
+    d.add(np.array(pads, I64), "pads", constant=0.5)
+    value = d.values([], x.dtype) if mode == "constant" and d.chance() else None
+    d.add(value, "value")
+    d.add(np.array(axes, d.pick([np.int32, I64])) if some else None)
+    d.maybe(0.9, mode=mode)
+
+
+@generator("Tile")
+def tile(d: Draft) -> None:
+    x = d.tensor(d.shape(0, 4))
+    least = 0 if d.chance(0.1) else 1
+    d.add(np.array(d.integers(least, 3, x.ndim), I64), constant=0.5)
+
+
+@generator("Expand")
+def expand(d: Draft) -> None:
+    shape = d.shape(0, 4)
+    d.tensor(d.broadcast(shape))
+    target = d.broadcast(shape) if d.chance(0.4) else shape
+    d.add(np.array(target, I64), constant=0.5)
+
+
+def indices(d: Draft, shape: list[int], size: int, param: str = "Tind") -> np.ndarray:
+    low = -size if d.takes_negative and d.chance() else 0
+    kind = d.pick([np.int32, I64]) if d.allowed(param) else I64
+    return d.values(shape, kind, low, max(size - 1, 0))
+
+
+@generator("Gather")
+def gather(d: Draft) -> None:
+    x = d.tensor(d.shape(1, 4, 0))
+    axis = d.axis(x.ndim) if d.takes_negative else d.integer(0, x.ndim - 1)
+    d.add(indices(d, d.shape(0, 3), x.shape[axis]))
+    if axis or d.chance():
+        d.set(axis=axis)
+
+
+@generator("GatherElements", "ScatterElements", "Scatter")
+def elements(d: Draft) -> None:
+    x = d.tensor(d.shape(1, 4, 0))
+    axis = d.axis(x.ndim) if d.takes_negative else d.integer(0, x.ndim - 1)
+    sizes = [size if d.chance(0.6) else d.integer(1, size) for size in x.shape]
+    scatters = d.operator != "GatherElements"
+    sizes[axis] = d.integer(1, x.shape[axis]) if scatters else d.integer(1, 6)
+    drawn = indices(d, sizes, x.shape[axis])
+    reduction = d.pick(["none", "add", "mul", "max", "min"])
+    if (scatters and reduction == "none") or "reduction" not in d.schema.attributes:
+        drawn = np.argsort(d.rng.random(sizes), axis) if scatters else drawn  # each once
+    d.add(drawn.astype(drawn.dtype))
+    if scatters:
+        d.add(d.values(sizes, x.dtype))
+        if reduction != "none":
+            d.set(reduction=reduction)
+    if axis or d.chance():
+        d.set(axis=axis)
+
+
+@generator("GatherND", "ScatterND")
+def nd(d: Draft) -> None:
+    shape = d.shape(1, 4, 0)
+    x = d.tensor(shape)
+    batch = 0
+    if "batch_dims" in d.schema.attributes and d.chance(0.4):
+        batch = d.integer(0, x.ndim - 1)
+        d.set(batch_dims=batch)
+    depth = d.integer(1, x.ndim - batch)
+    outer = [*shape[:batch], *d.shape(0, 2, 0.02)]
+    negative = d.takes_negative and d.chance()
+    columns = [
+        d.values(outer, I64, -size if negative else 0, size - 1)
+        for size in shape[batch : batch + depth]
+    ]
+    d.add(np.stack(columns, -1))
+    if d.operator == "ScatterND":
+        d.add(d.values([*outer, *shape[depth:]], x.dtype))
+        d.maybe(reduction=d.pick(["none", "add", "mul", "max", "min"]))
+
+
+@generator("DepthToSpace", "SpaceToDepth")
+def depth_space(d: Draft) -> None:
+    block = d.integer(1, 3)
+    n, c, h, w = d.integers(1, 3, 4)
+    deep = d.operator == "DepthToSpace"
+    d.tensor([n, c * block**2, h, w] if deep else [n, c, h * block, w * block])
+    d.set(blocksize=block)
+    d.maybe(mode=d.pick(["DCR", "CRD"]))
+
+
+@generator("Trilu")
+def trilu(d: Draft) -> None:
+    d.tensor(d.shape(2, 4))
+    d.add(np.array(d.integer(-6, 6), I64) if d.chance(0.7) else None, constant=0.5)
+    d.maybe(upper=d.integer(0, 1))
+
+
+@generator("ReverseSequence")
+def reverse_sequence(d: Draft) -> None:
+    shape = d.shape(2, 4, 0)
+    d.tensor(shape)
+    time = d.integer(0, 1)
+    d.add(d.values([shape[1 - time]], I64, 1, shape[time]))
+    if time or d.chance():
+        d.set(time_axis=time, batch_axis=1 - time)
+    else:
+        d.set(time_axis=0, batch_axis=1)
+
+
+@generator("Compress")
+def compress(d: Draft) -> None:
+    x = d.tensor(d.shape(1, 4, 0))
+    flat = d.chance(0.3)
+    axis = d.axis(x.ndim) if d.takes_negative else d.integer(0, x.ndim - 1)
+    size = x.size if flat else x.shape[axis]
+    d.add(d.values([d.integer(1, size)], np.bool_))
+    if not flat:
+        d.set(axis=axis)
+
+
+@generator("CenterCropPad")
+def center_crop_pad(d: Draft) -> None:
+    x = d.tensor(d.shape(1, 4, 0))
+    axes = d.axes(x.ndim, 1)
+    absent = d.chance(0.3)
+    count = x.ndim if absent else len(axes)
+    kind = np.int32 if d.chance(0.2) else I64
+    d.add(np.array(d.integers(1, 8, count), kind), constant=0.5)
+    if not absent:
+        d.set(axes=axes)
+
+
+@generator("OneHot")
+def one_hot(d: Draft) -> None:
+    depth = d.integer(1, 5)
+    shape = d.shape(0 if d.chance(0.1) else 1, 3, 0)
+    drawn = d.values(shape, d.pick([I64, np.int32, np.float32]), -depth - 1, depth + 1)
+    if drawn.dtype.kind == "f":
+        drawn = np.floor(drawn)
+    d.add(drawn)
+    depths = np.array(depth, d.pick([I64, np.float32]))
+    d.add(depths.reshape(1) if d.chance(0.3) else depths, constant=0.5)
+    d.add(d.values([2], d.pick([np.float32, I64, np.int32])))
+    d.maybe(axis=d.integer(-drawn.ndim - 1 if d.takes_negative else -1, drawn.ndim))
+
+
+@generator("NonZero", "Size")
+def shape_only(d: Draft) -> None:
+    d.tensor(d.shape(0 if d.operator == "Size" else 1), "T", -1, 1)
+
+
+@generator("Shape")
+def shape(d: Draft) -> None:
+    d.tensor(d.shape(0, 5))
+    d.maybe(start=d.integer(-7, 7), end=d.integer(-7, 7))
+
+
+@generator("EyeLike")
+def eye_like(d: Draft) -> None:
+    d.tensor(d.shape(2, 2), "T1")
+    d.maybe(k=d.integer(-5, 5), dtype=d.pick([1, 7, 6, 11]))
+
+
+@generator("Range")
+def ranges(d: Draft) -> None:
+    dtype = d.dtype("T", "fiu")
+    delta = np.asarray(
+        d.pick([-2, -1, 1, 2, 0.5, -0.25]) if dtype.kind == "f" else d.pick([-2, -1, 1, 3])
+    )
+    for value in (d.integer(-6, 6), d.integer(-6, 6), delta):
+        d.add(np.asarray(value).astype(dtype), constant=0.3)
+
+
+@generator("ConstantOfShape")
+def constant_of_shape(d: Draft) -> None:
+    from onnx import numpy_helper
+
+    d.add(np.array(d.shape(0, 4, 0.1), I64), constant=0.5)
+    value = d.values([1], d.dtype("T2"))
+    d.maybe(0.7, value=numpy_helper.from_array(value, "value"))
+
+
+@generator("Constant")
+def constant(d: Draft) -> None:
+    from onnx import numpy_helper
+
+    form = d.pick(["value", "value_float", "value_floats", "value_int", "value_ints"])
+    if form not in d.schema.attributes:
+        form = "value"
+    made = {
+        "value": numpy_helper.from_array(d.values(d.shape(), d.dtype("T")), "value"),
+        "value_float": d.real(-3, 3),
+        "value_floats": [d.real(-3, 3), d.real(-3, 3)],
+        "value_int": d.integer(-9, 9),
+        "value_ints": d.integers(-9, 9, 3),
+    }
+    d.set(**{form: made[form]})
+
+
+@generator("TensorScatter")
+def tensor_scatter(d: Draft) -> None:
+    batch, heads, most, width = d.integers(1, 4, 4)
+    axis = d.pick([-2, 1, 2])
+    shape = [batch, heads, most, width]
+    d.tensor(shape)
+    update = list(shape)
+    update[axis] = d.integer(1, shape[axis])
+    d.tensor(update)
+    circular = d.chance(0.4)
+    high = shape[axis] - (1 if circular else update[axis])
+    d.add(d.values([batch], I64, 0, high) if d.chance(0.7) else None)
+    d.maybe(0.9, axis=axis)
+    d.set(mode="circular" if circular else "linear")
+    if d.attributes.get("axis", -2) != axis:
+        d.set(axis=axis)
+
+
+@generator("Col2Im")
+def col2im(d: Draft) -> None:
+    rank = d.integer(1, 3)
+    block, dilations = d.integers(1, 3, rank), d.integers(1, 2, rank)
+    strides, pads = d.integers(1, 2, rank), d.integers(0, 1, 2 * rank)
+    image = [(b - 1) * k + d.integer(1, 4) for b, k in zip(block, dilations, strict=True)]
+    counts = [
+        (image[a] + pads[a] + pads[a + rank] - dilations[a] * (block[a] - 1) - 1) // strides[a] + 1
+        for a in range(rank)
+    ]
+    d.tensor([d.integer(1, 2), d.integer(1, 2) * int(np.prod(block)), int(np.prod(counts))])
+    d.add(np.array(image, I64), constant=0.5)
+    d.add(np.array(block, I64), constant=0.5)
+    d.set(dilations=dilations, strides=strides, pads=pads)

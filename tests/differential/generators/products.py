@@ -1,0 +1,181 @@
+"""Nodes of products of matrices, recurrent layers and attention."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.differential.draft import Draft
+from tests.differential.generators.table import generator
+from tests.differential.generators.windows import quantised_types
+
+_EQUATIONS = (
+    "ij,jk->ik",
+    "ij->ji",
+    "ii->i",
+    "ij->",
+    "bij,bjk->bik",
+    "i,j->ij",
+    "...ij,...jk->...ik",
+    "ij,ij->i",
+    "bhqd,bhkd->bhqk",
+    "ij",
+    "ji",
+    "i,i",
+    "...ii->...i",
+    "ij,jk,kl->il",
+)
+
+
+def _factors(d: Draft) -> tuple[list[int], list[int]]:
+    n, k, m = d.integers(1, 5, 3)
+    batch = d.shape(0, 2, 0.03)
+    a, b = [*d.broadcast(batch), n, k], [*d.broadcast(batch), k, m]
+    if d.chance(0.15):
+        a = [k]
+    if d.chance(0.15):
+        b = [k]
+    return a, b
+
+
+@generator("MatMul")
+def matmul(d: Draft) -> None:
+    a, b = _factors(d)
+    d.tensor(a)
+    d.tensor(b)
+
+
+@generator("MatMulInteger")
+def matmul_integer(d: Draft) -> None:
+    a, b = _factors(d)
+    x = d.tensor(a, "T1", -128, 255)
+    y = d.tensor(b, "T2", -128, 255)
+    if d.chance(0.7):
+        d.add(d.values([], x.dtype, -9, 99))
+        if d.chance(0.7):
+            per_column = len(b) > 1 and d.chance(0.4)
+            d.add(d.values([b[-1]] if per_column else [], y.dtype, -9, 99))
+
+
+@generator("QLinearMatMul")
+def qlinear_matmul(d: Draft) -> None:
+    a, b = _factors(d)
+    for sizes, dtype in zip((a, b, None), quantised_types(d), strict=True):
+        if sizes is not None:
+            d.add(d.values(sizes, dtype, -128, 255))
+        scales = d.dtype("TS") if d.allowed("TS") else np.float32
+        d.add(d.values([], scales, 0.02, 0.2), constant=0.5)
+        d.add(d.values([], dtype, 0, 99), constant=0.5)
+
+
+@generator("Gemm")
+def gemm(d: Draft) -> None:
+    n, k, m = d.integers(1, 5, 3)
+    a, b = d.integer(0, 1), d.integer(0, 1)
+    d.tensor([k, n] if a else [n, k])
+    d.tensor([m, k] if b else [k, m])
+    if d.version < 11 or d.chance(0.7):
+        d.tensor(d.broadcast([n, m]))
+    d.maybe(0.7, transA=a or None, transB=b or None, alpha=d.real(-2, 2), beta=d.real(-2, 2))
+    d.set(transA=a, transB=b)
+
+
+@generator("Einsum")
+def einsum(d: Draft) -> None:
+    equation = d.pick(_EQUATIONS)
+    sizes = dict(zip("ijklbhqd", d.integers(1, 4, 8), strict=True))
+    sizes["..."] = 2
+    for term in equation.partition("->")[0].split(","):
+        lead = [2] if "..." in term else []
+        d.tensor([*lead, *(sizes[letter] for letter in term.replace(".", ""))])
+    d.set(equation=equation)
+
+
+@generator("RNN", "GRU", "LSTM")
+def recurrent(d: Draft) -> None:
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[d.operator]
+    steps, batch, features, hidden = d.integers(1, 4, 4)
+    direction = d.pick(["forward", "reverse", "bidirectional"])
+    both = 2 if direction == "bidirectional" else 1
+    layout = int("layout" in d.schema.attributes and d.chance(0.25))
+    d.tensor([batch, steps, features] if layout else [steps, batch, features])
+    d.tensor([both, gates * hidden, features], "T", -1, 1)
+    d.tensor([both, gates * hidden, hidden], "T", -1, 1)
+    dtype = d.dtype("T")
+    state = [batch, both, hidden] if layout else [both, batch, hidden]
+    d.add(d.values([both, 2 * gates * hidden], dtype, -1, 1) if d.chance() else None)
+    d.add(d.values([batch], np.int32, 1, steps) if d.chance(0.25) else None)
+    d.add(d.values(state, dtype, -1, 1) if d.chance() else None)
+    if d.operator == "LSTM":
+        d.add(d.values(state, dtype, -1, 1) if d.chance() else None)
+        d.add(d.values([both, 3 * hidden], dtype, -1, 1) if d.chance(0.25) else None)
+        d.maybe(0.2, input_forget=d.integer(0, 1))
+    d.set(hidden_size=hidden)
+    if direction != "forward" or d.chance():
+        d.set(direction=direction)
+    if layout:
+        d.set(layout=1)
+    d.maybe(0.15, clip=d.real(0.2, 1.5))
+    if d.operator == "GRU":
+        d.maybe(linear_before_reset=d.integer(0, 1))
+    if d.chance(0.25):
+        count = {"RNN": 1, "GRU": 2, "LSTM": 3}[d.operator] * both
+        names = ["Sigmoid", "Tanh", "Relu", "Softsign", "Softplus"]
+        d.set(activations=[d.pick(names) for _ in range(count)])
+    d.outputs = 3 if d.operator == "LSTM" else 2
+
+
+@generator("Attention")
+def attention(d: Draft) -> None:
+    batch, heads, width, value_width = d.integers(1, 3, 4)
+    queries, keys = d.integers(1, 5, 2)
+    shared = d.integer(1, 2)
+    flat = d.chance(0.4)
+    dtypes = d.dtype("T1"), d.dtype("T2" if d.chance(0.2) else "T1")
+
+    def part(count: int, length: int, each: int) -> list[int]:
+        return [batch, length, count * each] if flat else [batch, count, length, each]
+
+    d.add(d.values(part(heads * shared, queries, width), dtypes[0]))
+    d.add(d.values(part(heads, keys, width), dtypes[0]))
+    d.add(d.values(part(heads, keys, value_width), dtypes[1]))
+    past = d.integer(1, 3) if d.chance(0.3) else 0
+    mask = None
+    if d.chance():
+        kind = np.dtype(np.bool_) if d.chance() else dtypes[0]
+        sizes = [queries, keys + past]
+        if d.chance():
+            sizes = [d.pick([1, batch]), d.pick([1, heads * shared]), *sizes]
+        mask = d.values(sizes, kind)
+        if kind == np.bool_:
+            mask[..., 0] = True
+    d.add(mask)
+    if past:
+        d.add(d.values([batch, heads, past, width], dtypes[0]))
+        d.add(d.values([batch, heads, past, value_width], dtypes[1]))
+    if flat:
+        d.set(q_num_heads=heads * shared, kv_num_heads=heads)
+    d.maybe(0.3, is_causal=1, scale=d.real(0.2, 2), softcap=d.real(0.5, 3))
+    d.outputs = d.integer(1, 4) if past else d.pick([1, 1, 4])
+    if d.outputs == 4:
+        d.maybe(qk_matmul_output_mode=d.integer(0, 3))
+
+
+@generator("RotaryEmbedding")
+def rotary(d: Draft) -> None:
+    batch, heads, length = d.integers(1, 3, 3)
+    width = 2 * d.integer(1, 4)
+    flat = d.chance(0.4)
+    x = d.tensor([batch, length, heads * width] if flat else [batch, heads, length, width])
+    part = 2 * d.integer(1, width // 2) if d.chance(0.4) else 0
+    half = (part or width) // 2
+    placed = d.chance()
+    table = [length + 3, half] if placed else [batch, length, half]
+    d.add(d.values(table, x.dtype, -1, 1))
+    d.add(d.values(table, x.dtype, -1, 1))
+    if placed:
+        d.add(d.values([batch, length], np.int64, 0, length + 2))
+    if flat:
+        d.set(num_heads=heads)
+    if part:
+        d.set(rotary_embedding_dim=part)
+    d.maybe(interleaved=d.integer(0, 1))

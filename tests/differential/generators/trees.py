@@ -1,0 +1,197 @@
+"""Nodes of ai.onnx.ml: linear models, trees and what prepares their inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.differential.draft import Draft
+from tests.differential.generators.table import generator
+
+ML = "ai.onnx.ml"
+_POST = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+
+
+def _reals(d: Draft, count: int, low: float = -2, high: float = 2) -> list[float]:
+    return [d.real(low, high) for _ in range(count)]
+
+
+def _rows(d: Draft, features: int, param: str = "T") -> None:
+    d.tensor([d.integer(1, 4), features], param)
+
+
+@generator("ArrayFeatureExtractor", domain=ML)
+def extractor(d: Draft) -> None:
+    x = d.tensor(d.shape(1, 3, 0))
+    d.add(d.values([d.integer(1, 4)], np.int64, 0, x.shape[-1] - 1))
+
+
+@generator("Binarizer", domain=ML)
+def binarizer(d: Draft) -> None:
+    d.tensor(d.shape(1, 3))
+    d.maybe(threshold=d.real(-1, 1))
+
+
+@generator("Scaler", domain=ML)
+def scaler(d: Draft) -> None:
+    features = d.integer(1, 4)
+    _rows(d, features)
+    count = d.pick([1, features])
+    d.set(offset=_reals(d, count), scale=_reals(d, count))
+
+
+@generator("Normalizer", domain=ML)
+def normalizer(d: Draft) -> None:
+    _rows(d, d.integer(1, 4))
+    d.maybe(0.8, norm=d.pick(["MAX", "L1", "L2"]))
+
+
+@generator("Imputer", domain=ML)
+def imputer(d: Draft) -> None:
+    features = d.integer(1, 4)
+    dtype = d.pick([np.float32, np.int64])
+    x = d.values([d.integer(1, 4), features], dtype, -2, 2)
+    count = d.pick([1, features])
+    if dtype == np.float32:
+        d.set(imputed_value_floats=_reals(d, count), replaced_value_float=float(x.flat[0]))
+    else:
+        d.set(imputed_value_int64s=d.integers(5, 9, count), replaced_value_int64=int(x.flat[0]))
+    d.add(x)
+
+
+@generator("LabelEncoder", domain=ML)
+def label_encoder(d: Draft) -> None:
+    keys, values = d.pick([("int64s", "floats"), ("int64s", "strings"), ("strings", "int64s")])
+    made: dict[str, list[Any]] = {
+        "int64s": [0, 1, 3],
+        "floats": _reals(d, 3),
+        "strings": ["a", "b", "the cat"],
+    }
+    d.set(**{f"keys_{keys}": made[keys], f"values_{values}": made[values]})
+    defaults: dict[str, Any] = {"floats": 9.0, "int64s": 9, "strings": "none"}
+    names = {"floats": "default_float", "int64s": "default_int64", "strings": "default_string"}
+    d.maybe(**{names[values]: defaults[values]})
+    d.add(d.values(d.shape(1, 2), np.int64 if keys == "int64s" else np.dtype("U7"), 0, 4))
+
+
+@generator("LinearRegressor", domain=ML)
+def linear_regressor(d: Draft) -> None:
+    features, targets = d.integers(1, 4, 2)
+    _rows(d, features)
+    d.set(coefficients=_reals(d, features * targets), targets=targets)
+    d.maybe(intercepts=_reals(d, targets))
+
+
+@generator("LinearClassifier", domain=ML)
+def linear_classifier(d: Draft) -> None:
+    features, classes = d.integer(1, 4), d.integer(2, 4)
+    _rows(d, features, "T1")
+    rows = 1 if classes == 2 and d.chance() else classes
+    d.set(coefficients=_reals(d, features * rows), intercepts=_reals(d, rows))
+    d.set(classlabels_ints=list(range(classes)))
+    d.maybe(post_transform=d.pick(_POST[:4]))
+    d.outputs = 2
+
+
+@generator("OneHotEncoder", domain=ML)
+def one_hot_encoder(d: Draft) -> None:
+    d.add(d.values(d.shape(1, 2), np.int64, 0, 3))
+    d.set(cats_int64s=[0, 1, 2, 3], zeros=1)
+
+
+@generator("FeatureVectorizer", domain=ML)
+def vectorizer(d: Draft) -> None:
+    rows = d.integer(1, 3)
+    widths = d.integers(1, 3, d.integer(1, 3))
+    for width in widths:
+        d.tensor([rows, width], "T1")
+    d.set(inputdimensions=widths)
+
+
+@generator("SVMRegressor", domain=ML)
+def svm_regressor(d: Draft) -> None:
+    features, supports = d.integers(1, 4, 2)
+    _rows(d, features)
+    d.set(
+        kernel_type=d.pick(["LINEAR", "POLY", "RBF", "SIGMOID"]),
+        kernel_params=[d.real(0.1, 1), d.real(-1, 1), 2.0],
+        support_vectors=_reals(d, features * supports),
+        coefficients=_reals(d, supports),
+        n_supports=supports,
+        rho=_reals(d, 1),
+    )
+
+
+_MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
+
+
+_COLUMNS = (
+    "nodes_treeids",
+    "nodes_nodeids",
+    "nodes_featureids",
+    "nodes_modes",
+    "nodes_values",
+    "nodes_truenodeids",
+    "nodes_falsenodeids",
+    "nodes_missing_value_tracks_true",
+)
+
+
+def _forest(d: Draft, features: int) -> tuple[dict[str, Any], list[tuple[int, int]]]:
+    """The nodes of trees with one split and two leaves each, and the leaves' places."""
+    nodes: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    leaves = []
+    mode = d.pick(_MODES)
+    for tree in range(d.integer(1, 4)):
+        for node, kind in enumerate((mode, "LEAF", "LEAF")):
+            split = kind != "LEAF"
+            row: list[Any] = [tree, node, d.integer(0, features - 1) if split else 0, kind]
+            row += [d.real(-1, 1) if split else 0.0, 1 if split else 0, 2 if split else 0, 0]
+            for column, value in zip(nodes.values(), row, strict=True):
+                column.append(value)
+            if not split:
+                leaves.append((tree, node))
+    return nodes, leaves
+
+
+def _scores(d: Draft, kind: str, leaves: list[tuple[int, int]], count: int) -> dict[str, list[Any]]:
+    """What leaves score: everything in each, mostly, or one thing in each."""
+    everything = d.chance(0.8)
+    rows = [
+        (tree, node, scored)
+        for tree, node in leaves
+        for scored in (range(count) if everything else [d.integer(0, count - 1)])
+    ]
+    columns = zip(*rows, strict=True)
+    names = (f"{kind}_treeids", f"{kind}_nodeids", f"{kind}_ids")
+    made: dict[str, list[Any]] = {n: list(c) for n, c in zip(names, columns, strict=True)}
+    return made | {f"{kind}_weights": _reals(d, len(rows))}
+
+
+@generator("TreeEnsembleRegressor", domain=ML)
+def tree_regressor(d: Draft) -> None:
+    features, targets = d.integer(1, 4), d.integer(1, 2)
+    _rows(d, features)
+    nodes, leaves = _forest(d, features)
+    d.set(
+        **nodes,
+        n_targets=targets,
+        **_scores(d, "target", leaves, targets),
+    )
+    d.maybe(aggregate_function=d.pick(["SUM", "AVERAGE", "MIN", "MAX"]))
+    d.maybe(base_values=_reals(d, targets))
+
+
+@generator("TreeEnsembleClassifier", domain=ML)
+def tree_classifier(d: Draft) -> None:
+    features, classes = d.integer(1, 4), d.integer(3, 4)
+    _rows(d, features, "T1")
+    nodes, leaves = _forest(d, features)
+    d.set(
+        **nodes,
+        classlabels_int64s=list(range(classes)),
+        **_scores(d, "class", leaves, classes),
+    )
+    d.maybe(post_transform=d.pick(_POST[:3]))
+    d.outputs = 2

@@ -1,0 +1,214 @@
+"""Nodes of operators that slide a window: convolutions and pools."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.differential.draft import Draft
+from tests.differential.generators.table import generator
+
+AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+
+
+def window(d: Draft, rank: int, *, strides: bool = True, dilations: bool = True) -> list[int]:
+    """Set the attributes of a window; return the kernel's sizes."""
+    kernel = d.integers(1, 3, rank)
+    if strides:
+        d.maybe(strides=d.integers(1, 3, rank))
+    auto_pad = d.pick(AUTO_PADS) if d.chance(0.4) else "NOTSET"
+    if auto_pad != "NOTSET" or d.chance(0.2):
+        d.set(auto_pad=auto_pad)
+    if dilations and d.chance(0.3):
+        d.set(dilations=d.integers(1, 2, rank))
+    if auto_pad == "NOTSET":
+        reach = [k - 1 for k in kernel] * 2
+        d.maybe(pads=[d.integer(0, most) for most in reach])
+    return kernel
+
+
+def image(d: Draft, channels: int, rank: int, size: int = 9) -> list[int]:
+    sizes = d.integers(3, size if rank < 3 else 5, rank)
+    if d.chance(0.05):
+        sizes[0] = d.integer(1, 2)
+    return [d.integer(1, 2), channels, *sizes]
+
+
+@generator("Conv")
+def conv(d: Draft) -> None:
+    rank = d.pick([1, 2, 2, 3])
+    group, each, made = d.integers(1, 3, 3)
+    kernel = window(d, rank)
+    d.tensor(image(d, group * each, rank))
+    d.tensor([group * made, each, *kernel])
+    if d.chance():
+        d.tensor([group * made])
+    if group > 1 or d.chance(0.2):
+        d.set(group=group)
+    d.maybe(kernel_shape=kernel)
+
+
+def quantised_types(d: Draft) -> tuple[np.dtype, np.dtype, np.dtype]:
+    """Of the inputs and the output, mostly those that engines have."""
+    types = d.dtype("T1"), d.dtype("T2"), d.dtype("T3")
+    if d.chance(0.2):
+        return types
+    return types[0], types[1] if types[0].kind == "u" else types[0], types[0]
+
+
+@generator("ConvInteger", "QLinearConv")
+def integer_conv(d: Draft) -> None:
+    rank = 2
+    group, each, made = d.integers(1, 2, 3)
+    kernel = window(d, rank)
+    x, w, y = quantised_types(d)
+    scaled = d.operator == "QLinearConv"
+    channel = d.chance(0.3)
+
+    def scale(count: int = 0) -> None:
+        if scaled:
+            d.add(d.values([count] if count else [], np.float32, 0.01, 0.1), constant=0.5)
+
+    def zero(dtype: np.dtype, count: int = 0) -> None:
+        low, high = (100, 140) if dtype.kind == "u" else (-20, 20)
+        d.add(d.values([count] if count else [], dtype, low, high), constant=0.5)
+
+    d.add(d.values(image(d, group * each, rank), x, -128, 255))
+    scale()
+    if scaled:
+        zero(x)
+    d.add(d.values([group * made, each, *kernel], w, -128, 255))
+    count = group * made if scaled and channel else 0
+    scale(count)
+    if scaled:
+        if count:
+            d.add(np.full([count], 7 if w.kind == "i" else 120, w), constant=0.5)
+        else:
+            zero(w)
+        scale()
+        zero(y)
+        if d.chance():
+            d.add(d.values([group * made], np.int32, -500, 500))
+    elif d.chance(0.7):
+        zero(x)
+        if d.chance(0.7):
+            zero(w)
+    if group > 1 or d.chance(0.2):
+        d.set(group=group)
+    d.maybe(kernel_shape=kernel)
+
+
+@generator("ConvTranspose")
+def conv_transpose(d: Draft) -> None:
+    rank = d.pick([1, 2, 2, 3])
+    group, each, made = d.integers(1, 3, 3)
+    kernel = d.integers(1, 3, rank)
+    strides = d.integers(1, 3, rank) if d.chance(0.7) else [1] * rank
+    dilations = d.integers(1, 2, rank) if d.chance(0.3) else [1] * rank
+    x = d.tensor(image(d, group * each, rank, 5))
+    d.tensor([group * each, made, *kernel])
+    if d.chance():
+        d.tensor([group * made])
+    if strides != [1] * rank or d.chance(0.2):
+        d.set(strides=strides)
+    if dilations != [1] * rank or d.chance(0.2):
+        d.set(dilations=dilations)
+    auto_pad = d.pick(AUTO_PADS) if d.chance(0.4) else "NOTSET"
+    if auto_pad != "NOTSET":
+        d.set(auto_pad=auto_pad)
+    if d.chance(0.3):
+        d.set(
+            output_padding=[
+                d.integer(0, max(s, e) - 1) for s, e in zip(strides, dilations, strict=True)
+            ]
+        )
+    if d.chance(0.25):
+        full = [
+            (x.shape[2 + a] - 1) * strides[a] + (kernel[a] - 1) * dilations[a] + 1
+            for a in range(rank)
+        ]
+        d.set(output_shape=[max(1, f - d.integer(0, 2)) for f in full])
+    elif auto_pad == "NOTSET":
+        d.maybe(pads=[d.integer(0, k - 1) for k in kernel] * 2)
+    if group > 1 or d.chance(0.2):
+        d.set(group=group)
+    d.maybe(kernel_shape=kernel)
+
+
+@generator("MaxPool", "AveragePool", "LpPool")
+def pool(d: Draft) -> None:
+    rank = d.pick([1, 2, 2, 3])
+    kernel = window(d, rank)
+    d.tensor(image(d, d.integer(1, 3), rank))
+    d.set(kernel_shape=kernel)
+    d.maybe(ceil_mode=d.integer(0, 1), count_include_pad=d.integer(0, 1), p=d.integer(1, 3))
+    if d.operator == "MaxPool" and d.version >= 8 and d.chance():
+        d.outputs = 2
+        d.maybe(0.3, storage_order=1)
+
+
+@generator("MaxUnpool")
+def max_unpool(d: Draft) -> None:
+    n, c, h, w = d.integers(1, 3, 4)
+    kernel, strides = d.integers(1, 3, 2), d.integers(1, 3, 2)
+    sizes = [(h - 1) * strides[0] + kernel[0], (w - 1) * strides[1] + kernel[1]]
+    d.tensor([n, c, h, w], "T1")
+    places = d.rng.permutation(int(np.prod(sizes)))[: h * w]
+    if len(places) < h * w:
+        places = np.arange(h * w)
+    planes = np.arange(n * c).reshape(n, c, 1, 1) * int(np.prod(sizes))
+    d.add(places.reshape(1, 1, h, w) + planes)
+    d.set(kernel_shape=kernel, strides=strides)
+    if d.chance(0.3):
+        d.add(np.array([n, c, sizes[0], sizes[1]], np.int64), constant=0.5)
+
+
+@generator("DeformConv")
+def deform_conv(d: Draft) -> None:
+    group, each, made = d.integers(1, 2, 3)
+    channels = group * each
+    offsets = channels if d.chance(0.3) else 1
+    kernel, strides = d.integers(1, 3, 2), d.integers(1, 2, 2)
+    dilations, pads = d.integers(1, 2, 2), d.integers(0, 2, 4)
+    x = d.tensor([d.integer(1, 2), channels, *d.integers(5, 8, 2)])
+    out = [
+        (x.shape[2 + a] + pads[a] + pads[2 + a] - dilations[a] * (kernel[a] - 1) - 1) // strides[a]
+        + 1
+        for a in (0, 1)
+    ]
+    d.tensor([group * made, each, *kernel])
+    count = int(np.prod(kernel))
+    d.tensor([x.shape[0], offsets * count * 2, *out])
+    bias = d.chance()
+    d.add(d.values([group * made], x.dtype) if bias else None)
+    if d.chance():
+        d.tensor([x.shape[0], offsets * count, *out], "T", 0, 1)
+    d.set(group=group, offset_group=offsets, strides=strides, dilations=dilations, pads=pads)
+    d.maybe(kernel_shape=kernel)
+
+
+@generator("MaxRoiPool")
+def max_roi_pool(d: Draft) -> None:
+    x = d.tensor([d.integer(1, 2), d.integer(1, 3), 8, 8])
+    regions = []
+    for _ in range(d.integer(1, 3)):
+        left, top = d.integers(0, 3, 2)
+        corner = [left + d.integer(1, 4), top + d.integer(1, 4)]
+        regions.append([d.integer(0, x.shape[0] - 1), left, top, *corner])
+    d.add(np.array(regions, x.dtype))
+    d.set(pooled_shape=d.integers(1, 3, 2))
+
+
+@generator("RoiAlign")
+def roi_align(d: Draft) -> None:
+    x = d.tensor([d.integer(1, 2), d.integer(1, 3), *d.integers(4, 9, 2)], "T1")
+    count = d.integer(1, 4)
+    start = d.values([count, 2], x.dtype, -1, 4)
+    d.add(np.concatenate([start, start + d.values([count, 2], x.dtype, 0.5, 6)], 1))
+    d.add(d.values([count], np.int64, 0, x.shape[0] - 1))
+    d.maybe(output_height=d.integer(1, 4), output_width=d.integer(1, 4))
+    d.maybe(
+        sampling_ratio=d.integer(0, 3),
+        spatial_scale=d.pick([0.5, 1.0]),
+        mode=d.pick(["avg", "max"]),
+    )
+    d.maybe(coordinate_transformation_mode=d.pick(["half_pixel", "output_half_pixel"]))

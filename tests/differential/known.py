@@ -1,0 +1,96 @@
+"""Disagreements that are explained: a condition for each, its reason and its source."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto, helper, numpy_helper
+
+from tests.differential.agreement import Agreement
+
+FILE = Path(__file__).with_name("known_disagreements.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One line of the file: the condition is a Python expression over the node (see `facts`)."""
+
+    operators: tuple[str, ...]
+    when: str
+    reason: str
+    source: str
+    code: CodeType
+
+    def holds(self, facts: Mapping[str, Any]) -> bool:
+        return facts["operator"] in self.operators and bool(eval(self.code, {"np": np, **facts}))
+
+
+@cache
+def entries() -> tuple[Known, ...]:
+    """All lines of the file."""
+    with FILE.open("rb") as file:
+        lines = tomllib.load(file)["known"]
+    return tuple(
+        Known(
+            tuple(line["operators"].split()),
+            line["when"],
+            line["reason"],
+            line["source"],
+            compile(line["when"], FILE.name, "eval"),
+        )
+        for line in lines
+    )
+
+
+def facts(
+    operator: str,
+    opset: int,
+    model: ModelProto,
+    inputs: Mapping[str, Any],
+    agreement: Agreement | None = None,
+    ours: list[Any] | None = None,
+    theirs: list[Any] | None = None,
+) -> dict[str, Any]:
+    """The names that a condition may use.
+
+    operator, opset; `a`, the node's attributes; `x`, its inputs in order (None where left out);
+    `worst`, the largest difference; `fault`; `ours` and `theirs`, the outputs.
+    """
+    (node,) = model.graph.node
+    weights = {w.name: numpy_helper.to_array(w) for w in model.graph.initializer}
+    values = {**inputs, **weights}
+    attributes = {p.name: helper.get_attribute_value(p) for p in node.attribute}
+    texts = {n: v.decode() if isinstance(v, bytes) else v for n, v in attributes.items()}
+    found = agreement or Agreement()
+    return {
+        "operator": operator,
+        "opset": opset,
+        "a": texts,
+        "x": [values.get(name) for name in node.input] + [None] * 8,
+        "worst": found.worst,
+        "fault": found.fault,
+        "ours": ours or [],
+        "theirs": theirs or [],
+        "outputs": len(node.output),
+    }
+
+
+def reason_for(
+    operator: str,
+    opset: int,
+    model: ModelProto,
+    inputs: Mapping[str, Any],
+    agreement: Agreement,
+    ours: list[Any],
+    theirs: list[Any],
+) -> Known | None:
+    """The line that explains a disagreement."""
+    names = facts(operator, opset, model, inputs, agreement, ours, theirs)
+    return next((entry for entry in entries() if entry.holds(names)), None)

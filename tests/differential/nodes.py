@@ -1,0 +1,77 @@
+"""Random one-node graphs for the operators of ONNX: `draw(operator, opset, rng)`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto
+
+from tests.differential.draft import Draft, Undrawable
+from tests.differential.generators import (
+    elementwise,
+    images,
+    movement,
+    products,
+    reductions,
+    signals,
+    structures,
+    trees,
+    windows,
+)
+from tests.differential.generators.table import GENERATORS
+
+__all__ = ["OLDEST", "Undrawable", "draw", "names", "opsets"]
+_FAMILIES = (
+    elementwise,
+    images,
+    movement,
+    products,
+    reductions,
+    signals,
+    structures,
+    trees,
+    windows,
+)
+OLDEST = 7
+_OLDEST_ML, _NEWEST_ML = 1, 5
+
+
+def names() -> list[str]:
+    """The operators that have a generator; those of ai.onnx.ml begin with `ai.onnx.ml.`."""
+    assert _FAMILIES
+    return sorted(f"{domain}.{name}" if domain else name for domain, name in GENERATORS)
+
+
+def without_generator() -> list[str]:
+    """The operators of the default domain that no generator makes."""
+    every = {
+        schema.name for schema in onnx.defs.get_all_schemas_with_history() if not schema.domain
+    }
+    return sorted(every - {name for domain, name in GENERATORS if not domain})
+
+
+def draw(operator: str, opset: int, rng: np.random.Generator) -> tuple[ModelProto, dict[str, Any]]:
+    """A graph of one such node and values for its inputs; Undrawable if the opset has none."""
+    domain, _, name = operator.rpartition(".")
+    draft = Draft(name, opset, rng, domain)
+    GENERATORS[domain, name](draft)
+    return draft.model()
+
+
+@cache
+def opsets(operator: str, newest: int) -> tuple[tuple[int, ...], ...]:
+    """The opsets of each version of an operator, up to the newest."""
+    domain, _, name = operator.rpartition(".")
+    oldest, last = (_OLDEST_ML, _NEWEST_ML) if domain else (OLDEST, newest)
+    versions: dict[int, list[int]] = {}
+    for opset in range(oldest, last + 1):
+        try:
+            schema = onnx.defs.get_schema(name, opset, domain)
+        except onnx.defs.SchemaError:
+            continue
+        if not schema.deprecated:
+            versions.setdefault(schema.since_version, []).append(opset)
+    return tuple(tuple(found) for found in versions.values())

@@ -1,0 +1,142 @@
+"""A few draws of each operator in every run of the tests, and what the comparison itself does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporters.semantics.evaluator import RANDOM
+from tests.differential import __main__ as command
+from tests.differential import known, nodes, trial
+from tests.differential.agreement import compare
+from tests.differential.engine_process import EngineCrash, EngineProcess
+
+pytest.importorskip("onnxruntime")
+
+_SEED = 1
+_DRAWS = 3
+_MOST_LINES = 40
+
+
+@pytest.fixture(scope="module")
+def engines() -> Iterator[EngineProcess]:
+    process = EngineProcess()
+    yield process
+    process.close()
+
+
+def test_each_operator_agrees_with_the_engine_in_a_few_draws(engines: EngineProcess) -> None:
+    found = [
+        trial.attempt(operator, _SEED, number, command.NEWEST_OPSET, engines)
+        for operator in nodes.names()
+        for number in range(_DRAWS)
+    ]
+    trials = [one for one in found if one is not None]
+    wrong = [trial.described(one, _SEED) for one in trials if one.outcome == "different"]
+    assert not wrong, "\n".join(wrong)
+    compared = sum(one.outcome in trial.COMPARABLE for one in trials)
+    assert compared > 1.7 * len(nodes.names()), "most draws cannot be compared"
+
+
+def test_every_operator_of_onnx_has_a_generator() -> None:
+    """All but four: three are newer than any opset an engine takes, one needs picture files."""
+    newer = {"CausalConvWithState", "LinearAttention", "SwiGLU"}
+    assert set(nodes.without_generator()) == {*newer, "ImageDecoder"}
+
+
+def test_a_draw_is_repeated_by_its_seed_and_number() -> None:
+    drawn = [nodes.draw("Conv", 13, trial.generator_of(3, "Conv", 5)) for _ in range(2)]
+    (first, inputs), (second, others) = drawn
+    assert first.SerializeToString() == second.SerializeToString()
+    assert all(np.array_equal(inputs[name], others[name]) for name in inputs)
+
+
+def test_a_wrong_evaluator_is_found(
+    engines: EngineProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("openvino")
+    right = trial.evaluate
+
+    def shifted(model: Any, inputs: dict[str, Any]) -> list[Any]:
+        return [output + 1 for output in right(model, inputs)]
+
+    monkeypatch.setattr(trial, "evaluate", shifted)
+    one = trial.attempt("Tanh", 0, 0, command.NEWEST_OPSET, engines)
+    assert one is not None
+    assert one.outcome == "different"
+    assert one.verdict == "OpenVINO agrees with ONNX Runtime"
+    assert "--operator Tanh --seed 0 --draw 0" in trial.described(one, 0)
+    assert command.main(["--operator", "Tanh", "--minutes", "0", "--seed", "0"]) == 1
+    assert "Tanh" in capsys.readouterr().out
+
+
+def test_the_command_writes_a_table_and_succeeds_where_all_agree(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.txt"
+    asked = ["--operator", "Tanh", "--operator", "Relu", "--minutes", "0"]
+    assert command.main([*asked, "--report", str(report)]) == 0
+    text = report.read_text("utf-8")
+    assert text in capsys.readouterr().out
+    assert "fewer than 200 comparable draws: Tanh 1, Relu 1" in text
+    with pytest.raises(SystemExit) as stop:
+        command.main(["--operator", "Tanhh"])
+    assert stop.value.code == 2
+
+
+def test_an_engine_that_ends_costs_one_draw() -> None:
+    process = EngineProcess()
+    try:
+        model, inputs = nodes.draw("Identity", 14, np.random.default_rng(0))
+        process.run("ort", model, inputs)
+        child = process._process
+        child.kill()
+        child.join()
+        with pytest.raises(EngineCrash):
+            process.run("ort", model, inputs)
+        assert len(process.run("ort", model, inputs)) == 1
+    finally:
+        process.close()
+
+
+def test_known_disagreements_are_few_and_excuse_no_whole_operator() -> None:
+    """Each condition is false for some draw of each of its operators, however far apart it is."""
+    entries = known.entries()
+    assert 0 < len(entries) <= _MOST_LINES
+    for entry in entries:
+        assert entry.reason
+        assert entry.source
+        for operator in entry.operators:
+            assert operator in nodes.names()
+            assert not all(_excuses(entry, operator, number) for number in range(30)), (
+                f"{entry.when} holds for every node of {operator}"
+            )
+
+
+def _excuses(entry: known.Known, operator: str, number: int) -> bool:
+    rng = trial.generator_of(_SEED, operator, number)
+    found = nodes.opsets(operator, command.NEWEST_OPSET)[-1][-1]
+    try:
+        model, inputs = nodes.draw(operator, found, rng)
+        outputs = trial.evaluate(model, inputs)
+    except Exception:
+        return True
+    apart = compare(np.array([0.0]), np.array([np.inf]))
+    return entry.holds(known.facts(operator, found, model, inputs, apart, outputs, outputs))
+
+
+def test_agreement_is_of_types_shapes_and_values() -> None:
+    x = np.array([1.0, np.nan, np.inf], np.float32)
+    assert not compare(x, x).fault
+    assert compare(x, x.astype(np.float64)).fault
+    assert compare(x, x[None]).fault
+    assert compare(x, np.array([1.001, np.nan, np.inf], np.float32)).fault
+    assert not compare(x, np.array([1.00001, np.nan, np.inf], np.float32)).fault
+    assert compare(np.array([2**62]), np.array([2**62 + 1])).worst == 1
+    assert compare([x], [x, x]).fault
+    assert not compare(x, x + 5, values=False).fault
+    assert {*nodes.names()} >= RANDOM
