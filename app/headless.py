@@ -32,6 +32,7 @@ from app.console.verdicts import write
 from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
+from app.machine.steered import take_steered
 from app.plan.cluster import refuse_beside_cluster
 from app.plan.command_line import (
     refuse_with_check,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
+STDIN = 0
 Then = Callable[[Run, Sequence[Measured]], int]
 """Is given the run as it ended, with its rows; returns an exit code."""
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
@@ -80,6 +82,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
 
     Raises PlanError or ResultsError before anything is written.
     """
+    steered = take_steered()
     formats = formats_of(flags.export)
     manifest = _of_a_run(flags)
     plan = _asked(flags, manifest)
@@ -100,6 +103,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
             plot=flags.plot or "",
             page=plan.check and flags.markdown,
             then=then,
+            stdin=STDIN if steered else None,
         )
 
 
@@ -116,10 +120,14 @@ def measure(
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
+    stdin: int | None = None,
 ) -> int:
-    """Measure what the folder lacks, show it, and report; the folder's end state is written."""
+    """Measure what the folder lacks, show it, and report; the folder's end state is written.
+
+    Lines from the descriptor `stdin` steer the run, if it is given.
+    """
     shown, log = Lasting(out or sys.stdout), Lasting(log or sys.stderr)
-    with make_run(folder, describe_host()) as run, Steering(run) as steering:
+    with make_run(folder, describe_host()) as run, Steering(run, stdin) as steering:
         for line in run.voided:
             what = f"its samples are damaged ({line.reason})"
             label = case_label(run.cases[line.case_id])
