@@ -55,12 +55,13 @@ from app.results.plain import one_line, printable
 from app.results.rates_found import RatesFound, rates_found
 from app.results.run import Run
 from app.results.tune_answer import TunesFound, tunes_found
-from app.sweep.begin import begin
+from app.sweep.begin import begin, new_path
 from app.sweep.cluster import Cluster, cluster_of
 from app.sweep.measurable import measurable
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
 from app.sweep.steering import Steering
+from app.sweep.unchanged import started_in
 from app.tune.ladder import round_name
 from exporters.cache import default_root
 
@@ -83,6 +84,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     Raises PlanError or ResultsError before anything is written.
     """
     steered = take_steered()
+    flags = _with_absolute_paths(flags)
     formats = formats_of(flags.export)
     manifest = _of_a_run(flags)
     plan = _asked(flags, manifest)
@@ -92,7 +94,11 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     comparing = comparing_of(flags, plan)
     if flags.plot is not None:
         refuse_without_gaps(plan)
-    with cluster_of(plan) as cluster, _folder(flags, plan, manifest, cluster) as folder:
+    with (
+        started_in(manifest),
+        cluster_of(plan) as cluster,
+        _folder(flags, plan, manifest, cluster) as folder,
+    ):
         return measure(
             folder,
             make_run=partial(SweepRun, cluster=cluster),
@@ -133,7 +139,7 @@ def measure(
             label = case_label(run.cases[line.case_id])
             told = printable(f"{label} {round_name(line.round)} is measured again: {what}")
             log.write(f"{told}\n")
-        for said in run.said:
+        for said in (*run.said, *filter(None, [run.kept_table])):
             log.write(f"{printable(said)}\n")
         display = display_for(run, log)
         try:
@@ -259,6 +265,17 @@ def _of_a_run(flags: argparse.Namespace) -> Manifest | None:
         refuse_with_run_as_plan(flags)
         return measurable(Path(flags.plan))
     return None
+
+
+def _with_absolute_paths(flags: argparse.Namespace) -> argparse.Namespace:
+    """With the command's own files as they are named here: a run is worked on in its own folder."""
+    if flags.resume is None and not _is_repeated(flags):
+        return flags
+    named = {name: getattr(flags, name) for name in ("resume", "plan", "json", "junit", "plot")}
+    if flags.resume is None:
+        named["out"] = flags.out or str(new_path(measurable(Path(flags.plan)).asked))
+    paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}
+    return argparse.Namespace(**{**vars(flags), **paths})
 
 
 def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:

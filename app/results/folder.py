@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -41,6 +42,8 @@ TELEMETRY = "telemetry"
 LOCK = "lock"
 RESULTS = "results.csv"
 LIVE = "live.json"
+LOCK_WAIT_S = 1.0
+LOCK_RETRY_S = 0.002
 
 
 class RunFolder:
@@ -98,6 +101,12 @@ class RunFolder:
         """The name of the journal that has a host's lines, this machine's by default."""
         return self._journals[host].writer
 
+    @property
+    def journal_lines(self) -> dict[str, int]:
+        """How many lines this writer has written, by the name of the journal file."""
+        journals = self._journals.values()
+        return {journal.name: journal.lines for journal in journals if journal.lines}
+
     def begin(self, environment: Mapping[str, Any], host: str = "") -> Writer:
         """The line that says who writes, once, before the first round.
 
@@ -106,8 +115,8 @@ class RunFolder:
         if host:
             self._journals[host] = Journal(self.path, host)
         told = host or str(environment.get("host", ""))
-        writer = self.writer(host)
-        line = Writer(writer, os.getpid(), told, graphlap_version(), dict(environment))
+        writer, run_id = self.writer(host), self.manifest.run_id
+        line = Writer(writer, os.getpid(), told, graphlap_version(), dict(environment), run_id)
         self.record(line, host=host)
         return line
 
@@ -218,16 +227,24 @@ def _keep(path: Path, file: KeptFile) -> None:
 
 
 def lock_folder(path: Path) -> int:
-    """Hold a folder's lock; the descriptor to close. ResultsError if another process holds it."""
-    descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise ResultsError(
-            f"{path} is being written by another process", "wait for it, or stop it first"
-        ) from None
-    return descriptor
+    """Hold a folder's lock; the descriptor to close. ResultsError if another process holds it.
+
+    A reader that asks `is_being_written` has the lock for a moment, so one refusal means nothing.
+    """
+    descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    deadline = time.monotonic() + LOCK_WAIT_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                os.close(descriptor)
+                raise ResultsError(
+                    f"{path} is being written by another process", "wait for it, or stop it first"
+                ) from None
+            time.sleep(LOCK_RETRY_S)
+        else:
+            return descriptor
 
 
 def _flush_samples(path: Path, result: RoundResult) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from app.cases.columns import BY_NAME
 from app.results.plain import storable
 from app.results.regular import read_file
 
+csv.field_size_limit(sys.maxsize)  # a cell holds whatever a model or an engine calls itself
 _QUOTE = '"'
 _SPECIAL = re.compile(r'[,"\r\n]')
 _FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
@@ -63,7 +65,7 @@ def read_rows(path: Path) -> dict[str, Row]:
 
 def rows_of(text: str) -> dict[str, Row]:
     """The same of the text of such a file; what is empty in a line is not in its row."""
-    lines = csv.reader(io.StringIO(text, newline=""))
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     columns = [column(name) for name in next(lines, ())]
     if BY_NAME["case_id"] not in columns:
         return {}

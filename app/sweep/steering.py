@@ -1,9 +1,9 @@
 """How a sweep is steered from outside: signals and lines in, its method calls out.
 
-`pause`, `resume` and `stop` lines on standard input do what their names say, if the program that
-started this process asks for it (`app.machine.steered`); the end of the input means nothing, so that a run
-outlives the window that started it. In all other cases standard input belongs to somebody else,
-such as the shell script that the command is a line of, and nothing is read from it.
+`pause`, `resume` and `stop` lines on standard input do what their names say, if the parent process
+asks for it (`app.machine.steered`). The end of the input means nothing, so that a run outlives the
+window that started it. In all other cases standard input belongs to somebody else, such as the
+shell script that the command is a line of, and nothing is read from it.
 """
 
 from __future__ import annotations
@@ -70,4 +70,3 @@ class Steering:
             self._stdin = None
         *lines, self._partial = (self._partial + data).split(b"\n")
         return [line.decode("utf-8", "replace").strip() for line in lines]
-

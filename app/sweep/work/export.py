@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import psutil
 
 from app.cases.status import Status
+from app.machine.child import Unstarted
 from app.machine.telemetry import Telemetry
 from app.machine.watch import Watch
 from app.results.folder import RunFolder
@@ -136,6 +137,7 @@ class ExportWork(Work):
     def _without_reply(self, exporter: Talk, ended: bool) -> ExportReply:
         said = f"the export of {self.request.model}"
         status: Status = "export_failed"
+        transient = False
         if self._too_large:
             status = "out_of_memory"
             reason = (
@@ -143,8 +145,14 @@ class ExportWork(Work):
                 "model: raise --memory-limit or use smaller batches"
             )
         elif ended and exporter.ran_out_of_memory():
-            status = "out_of_memory"
-            reason = f"the system ended {said} for want of memory: use smaller batches"
+            status, transient = "out_of_memory", True  # others may have had the memory
+            reason = (
+                f"the system ended {said} for want of memory: use smaller batches, or end other "
+                "programs and --resume the run"
+            )
+        elif isinstance(exporter, Unstarted):
+            transient = True
+            reason = f"{said} could not begin, {exporter.how_it_ended()}: --resume the run"
         elif ended and exporter.was_killed():
             status = "cancelled"
             reason = f"{said} was ended from outside ({exporter.how_it_ended()}): --resume the run"
@@ -161,7 +169,7 @@ class ExportWork(Work):
                 f"{said} took longer than {self.time_limit_s:g} s: "
                 "raise --time-limit or make the model smaller"
             )
-        return ExportReply(status, reason=reason)
+        return ExportReply(status, reason=reason, transient=transient)
 
 
 def _reply_among(lines: Iterable[str]) -> ExportReply | None:
