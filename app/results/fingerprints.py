@@ -15,9 +15,13 @@ from pathlib import Path
 
 from app.cases.case import Case
 from app.results.regular import open_file
-from exporters.factory_file import factory_path, is_factory_file, is_hugging_face
+from exporters.factory_file import (
+    HUGGING_FACE,
+    factory_path,
+    is_factory_file,
+    is_hugging_face,
+)
 from exporters.factory_imports import local_imports
-from exporters.hugging_face import resolved
 from exporters.twins import is_null, original_of
 from runtimes.registry import parse_spec
 
@@ -67,7 +71,7 @@ def _paths(case: Case) -> Iterator[str]:
         if is_factory_file(model):
             yield from map(str, local_imports(factory_path(model)))
         elif is_hugging_face(model):
-            folder = Path(resolved(model).partition(":")[2])
+            folder = Path(model.removeprefix(HUGGING_FACE)).expanduser()
             if folder.is_dir():
                 yield str(folder)
                 yield from (str(path) for path in sorted(folder.iterdir()) if path.is_file())

@@ -77,17 +77,15 @@ class RunFolder:
 
     @classmethod
     def reopen(cls, path: Path, manifest: Manifest | None = None) -> Self:
-        """Take up a run where it stopped; ResultsError if it is no run or is being written.
+        """Take up a run where it stopped; ResultsError if it is no run, has links in the place of
+        its own folders, or is being written. Nothing is written before `begin`.
 
         `manifest` is the folder's where it has been read: that of a large sweep takes a second.
         """
         manifest = manifest or read_manifest(path)
+        refuse_links(path)
         try:
-            for folder in (path / JOURNAL, path / SAMPLES):
-                folder.mkdir(exist_ok=True)
-            lock = lock_folder(path)
-            remove_drafts(path)
-            return cls(path, manifest, lock)
+            return cls(path, manifest, lock_folder(path))
         except OSError as error:
             raise ResultsError(
                 f"{path} can't be written ({error.strerror})", "make it writable, then resume"
@@ -112,6 +110,11 @@ class RunFolder:
 
         With `host`, what that machine measures from now on: it has a journal of its own.
         """
+        if not host:
+            with _disk(self.path):
+                for folder in (self.path / JOURNAL, self.path / SAMPLES):
+                    folder.mkdir(exist_ok=True)
+                remove_drafts(self.path)
         if host:
             self._journals[host] = Journal(self.path, host)
         told = host or str(environment.get("host", ""))
@@ -196,6 +199,19 @@ def refuse_occupied(path: Path) -> None:
     parent = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     if not parent.is_dir() or not _can_write(parent):
         raise ResultsError(f"{parent} is not writable", "give another folder with --out")
+
+
+def refuse_links(path: Path) -> None:
+    """ResultsError for a link in a run folder where a writer would follow it out of the folder."""
+    entries = [path / JOURNAL, path / SAMPLES, path / TELEMETRY, path / LOCK]
+    with contextlib.suppress(OSError):
+        entries += [entry for entry in path.iterdir() if entry.is_dir()]
+    for entry in entries:
+        if entry.is_symlink():
+            raise ResultsError(
+                f"{entry} is a link, which a run's own writer never makes",
+                "put what it names in its place",
+            )
 
 
 def is_being_written(path: Path) -> bool:

@@ -42,9 +42,7 @@ def _failed(error: Exception) -> ExportReply:
     reason = f"the export failed with {type(error).__name__}: {first_line(error)}"
     remedy = "check the model, or report this as a fault of Graphlap's"
     if transient:
-        remedy = (
-            "put right what the system names (ulimit -n sets the number of files), then --resume"
-        )
+        remedy = "put right what the system names, then --resume the run"
     return ExportReply("export_failed", reason=f"{reason}: {remedy}", transient=transient)
 
 

@@ -1,4 +1,4 @@
-"""A flipped character of a journal or a manifest is damage, wherever it is; older runs have none."""
+"""A flipped character of a journal or a manifest is damage; older runs have no checksums."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def test_any_flipped_character_of_a_manifest_is_damage(run: Path) -> None:
 def test_a_reader_takes_a_changed_line_for_damaged(run: Path) -> None:
     (journal,) = (run / "journal").iterdir()
     journal.write_text(journal.read_text().replace('"clock":"wall"', '"clock":"device"', 1))
-    with pytest.raises(ResultsError, match="line 2 of .* is damaged"):
+    with pytest.raises(ResultsError, match="line 2 of"):
         read_run(run)
-    assert main(["--compare", str(run), str(run)]) == 1
+    assert main(["--export", "json", str(run)]) == 1
     journal.write_text(journal.read_text().replace('"cpu":', '"gpu":', 1))
     assert not read_environments(run), "a damaged first line says nothing of the host"
 
