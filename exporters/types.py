@@ -242,6 +242,8 @@ UNOPTIMISED = "onnxruntime unoptimised"
 """The reference where ONNX's own evaluator cannot be it."""
 
 _REPEAT = "repeat:"
+INPUT = "input:"
+"""What the names of inputs begin with in a stored reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +265,7 @@ def load_reference(path: str) -> Reference:
     def part(prefix: str) -> dict[str, np.ndarray]:
         return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
 
-    return Reference(part("input:"), part("output:"))
+    return Reference(part(INPUT), part("output:"))
 
 
 def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: int) -> None:
@@ -282,7 +284,7 @@ def repeat_reference(source: str, target: str, axes: Mapping[str, int], size: in
 
 def save_reference(path: str, reference: Reference) -> None:
     """Write inputs and outputs to one uncompressed .npz file."""
-    arrays = {f"input:{name}": array for name, array in reference.inputs.items()}
+    arrays = {f"{INPUT}{name}": array for name, array in reference.inputs.items()}
     arrays |= {f"output:{name}": array for name, array in reference.outputs.items()}
     with Path(path).open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]

@@ -5,22 +5,31 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 _DRAFT = re.compile(r"\..+\.\d+")
 
 
 def write_atomically(path: Path, data: bytes, durable: bool = True) -> None:
     """Write beside `path` and move into place; OSError leaves the old file as it was."""
+    with replacing(path, durable) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, durable: bool = True) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` at the end; an error leaves the old one as it was."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("wb") as file:
-            file.write(data)
+            yield file
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
         draft.replace(path)
-    except OSError:
+    except BaseException:
         with contextlib.suppress(OSError):
             draft.unlink()
         raise

@@ -15,14 +15,14 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from app.cases.disk import unwritable
 from app.cases.errors import DiskError, ResultsError
 from app.cases.reading import Reading
 from app.cases.round import RECORD, RoundResult
 from app.machine.environment import graphlap_version
-from app.results.atomic import remove_drafts, write_atomically
+from app.results.atomic import remove_drafts, replacing, write_atomically
 from app.results.journal import FOLDER as JOURNAL
 from app.results.journal import Journal, flush_folder
 from app.results.kept_files import FOLDER as FILES
@@ -160,11 +160,18 @@ class RunFolder:
 
     def write(self, name: str, data: bytes, durable: bool = True) -> None:
         """Replace one file of the folder whole; DiskError if it can't be written."""
+        with self.replacing(name, durable) as file:
+            file.write(data)
+
+    @contextlib.contextmanager
+    def replacing(self, name: str, durable: bool = True) -> Iterator[BinaryIO]:
+        """The same of a file that is written part by part."""
         path = self.path / name
         with _disk(self.path):
             if path.parent != self.path:  # the run's own, if it is gone, is not to come back empty
                 path.parent.mkdir(exist_ok=True)
-            write_atomically(path, data, durable)
+            with replacing(path, durable) as file:
+                yield file
 
     def close(self) -> None:
         for journal in self._journals.values():

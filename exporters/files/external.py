@@ -57,7 +57,7 @@ def external_files(path: Path, model: ModelProto) -> tuple[Path, ...]:
             raise ExportError(
                 f"{path.name} needs the external data file {info.location!r}, which is not there",
                 "copy it into the model's folder",
-            )
+            ) from FileNotFoundError(str(file))
         if file.stat().st_size < (info.offset or 0) + (info.length or 0):
             raise ExportError(
                 f"the external data file {info.location!r} of {path.name} ends before the "

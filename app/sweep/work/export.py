@@ -15,7 +15,7 @@ from app.machine.child import Unstarted
 from app.machine.telemetry import Telemetry
 from app.machine.watch import Watch
 from app.results.folder import RunFolder
-from app.results.inputs import inputs_to_keep
+from app.results.inputs import inputs_to_keep, write_inputs
 from app.results.labels import file_name
 from app.results.lines import Exported, Line
 from app.results.live import Live
@@ -113,8 +113,9 @@ class ExportWork(Work):
         if self.reply is not None and self.reply.model is not None:
             # A null twin is fed what its model is.
             if folder.manifest.asked.save_inputs and self.request.null_of is None:
-                for name, data in inputs_to_keep(self.reply.model):
-                    folder.write(name, data)
+                for name, reference in inputs_to_keep(self.reply.model):
+                    with folder.replacing(name) as file:
+                        write_inputs(reference, file)
             yield Exported(self.request.model, self.request.precision, self.reply.model)
 
     @property

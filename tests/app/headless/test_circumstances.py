@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +14,7 @@ import pytest
 from app.results.reader import read_run
 from app.sweep.sources import fixed
 from tests.app.headless.batch import FAKE, launch, rows, run
-from tests.app.sweep.sweeps import write_add_graph
+from tests.exporters.graphs import save_affine
 
 ONE = ("--rounds", "1", "--out", "run")
 
@@ -51,20 +48,34 @@ def test_a_model_that_can_not_be_exported_stays_ended(work: Path) -> None:
     assert (work / "run" / "samples").stat().st_mtime_ns == before
 
 
+LIMITED = """
+import os, resource, sys
+from app.__main__ import main
+import app.headless
+free = int(sys.argv[1])
+limit = len(os.listdir("/proc/self/fd")) - 1 + free
+resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+sys.exit(main(sys.argv[2:]))
+"""
+
+
 def test_too_few_descriptors_end_no_case(work: Path) -> None:
-    script = "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))\n"
-    script += "from app.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    asked = ("--headless", "--models", "add.onnx", *FAKE, *ONE)
-    done = subprocess.run(
-        [sys.executable, "-c", script, *asked], capture_output=True, text=True, check=False
-    )
-    assert done.returncode != 0 and "Traceback" not in done.stderr
-    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 16
-    if (work / "run" / "results.csv").exists():
-        (row,) = rows(work / "run")
-        assert row["status"] != "ok" and "ulimit -n" in row["reason"]
-    assert run("--resume", "run")[0] == 0
-    assert _status(work) == "ok"
+    """With some number of them a sweep can begin and no export process can be started."""
+    asked = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1")
+    ends: dict[str, Path] = {}
+    for free in (4, 10, 11, 12):
+        command = [sys.executable, "-c", LIMITED, str(free), *asked, "--out", f"run{free}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert "Traceback" not in done.stderr, done.stderr
+        folder = work / f"run{free}"
+        if (folder / "results.csv").exists():
+            (row,) = rows(folder)
+            ends[row["status"]] = folder
+            if row["status"] == "export_failed":
+                assert "ulimit -n" in row["reason"]
+    folder = ends["export_failed"]
+    assert run("--resume", str(folder))[0] == 0
+    assert [row["status"] for row in rows(folder)] == ["ok"]
 
 
 def test_a_measuring_process_that_somebody_kills_is_started_again(work: Path) -> None:
@@ -100,8 +111,6 @@ def test_a_runtime_that_was_not_there_is_measured_when_it_is(
 
 
 def test_external_data_that_is_missing_for_a_while(work: Path) -> None:
-    from tests.exporters.graphs import save_affine
-
     save_affine(work / "affine.onnx", external="affine.weights")
     (work / "affine.weights").rename(work / "away")
     assert run("--headless", "--models", "affine.onnx", *FAKE, "--batch", "2", *ONE)[0] == 1
