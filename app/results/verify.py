@@ -153,7 +153,7 @@ def read_whole(folder: Path) -> Whole:
         understood,
         frozenset(files),
         tuple(findings),
-        {journal.path.name: journal.lines for journal in journals},
+        {journal.path.name: journal.count for journal in journals},
         frozenset(voided),
         {journal.path.name: journal.unsealed for journal in journals},
     )
@@ -161,11 +161,11 @@ def read_whole(folder: Path) -> Whole:
 
 @dataclass(slots=True)
 class _Journal:
-    """A file of a journal; once it was read, `lines` counts its whole lines and `unsealed` has the
+    """A file of a journal; once it was read, `count` is that of its whole lines and `unsealed` has the
     numbers of those without a checksum."""
 
     path: Path
-    lines: int = 0
+    count: int = 0
     unsealed: tuple[int, ...] = ()
 
     def read(self, schema: int) -> Iterator[lines.Line | Finding | None]:
@@ -176,7 +176,7 @@ class _Journal:
         except OSError as error:
             yield Finding(name, f"can't be read ({error.strerror})", "restore it from a copy")
             return
-        self.lines = len(whole)
+        self.count = len(whole)
         self.unsealed = tuple(n for n, text in enumerate(whole, 1) if not LINE.has_key(text))
         for number, text in enumerate(whole, 1):
             try:

@@ -74,7 +74,7 @@ def test_a_reader_takes_a_changed_line_for_damaged(run: Path) -> None:
     with pytest.raises(ResultsError, match="line 2 of"):
         read_run(run)
     assert main(["--export", "json", str(run)]) == 1
-    journal.write_text(journal.read_text().replace('"cpu":', '"gpu":', 1))
+    journal.write_text(journal.read_text().replace('"load_1min":0', '"load_1min":9', 1))
     assert not read_environments(run), "a damaged first line says nothing of the host"
 
 
