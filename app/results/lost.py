@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from app.cases.case import Case
-from app.cases.column import Row
 from app.cases.status import ENDED
 from app.results.finding import Finding
 from app.results.folder import LIVE
@@ -86,13 +85,12 @@ def impossible_rounds(run: Run) -> Iterator[Finding]:
             )
 
 
-def rounds_lost(stored: Mapping[str, Row], run: Run, voided: Collection[str] = ()) -> int:
-    """How many timed rounds the rows of a table have that the journals lack. Rounds of the cases
-    that are `voided` are about to be measured again."""
+def rounds_lost(stored: Mapping[str, int], run: Run, voided: Collection[str] = ()) -> int:
+    """How many timed rounds a table has that the journals lack; `stored` are its numbers by case.
+    Rounds of the cases that are `voided` are about to be measured again."""
     lost = 0
-    for case_id, row in stored.items():
-        rounds = row.get("rounds")
-        if isinstance(rounds, int) and case_id not in voided and case_id not in run.void:
+    for case_id, rounds in stored.items():
+        if case_id not in voided and case_id not in run.void:
             known = run.rounds.get(case_id, {}).values()
             there = sum(bool(result.samples) for result in known)
             lost += max(0, rounds - there - len(run.damaged.get(case_id, ())))

@@ -63,6 +63,23 @@ def read_rows(path: Path) -> dict[str, Row]:
         return {}
 
 
+def read_rounds(path: Path) -> dict[str, int]:
+    """Case id -> its number of timed rounds in a `results.csv`, without reading its other cells.
+
+    Empty like `read_rows` if there is no readable file.
+    """
+    try:
+        lines = csv.reader(io.StringIO(read_file(path).decode("utf-8"), newline=""), strict=True)
+        names = next(lines, [])
+        if "case_id" not in names or "rounds" not in names:
+            return {}
+        case_id, rounds = names.index("case_id"), names.index("rounds")
+        whole = (line for line in lines if len(line) > max(case_id, rounds))
+        return {line[case_id]: int(line[rounds]) for line in whole if line[rounds].isdecimal()}
+    except (OSError, ValueError, csv.Error):
+        return {}
+
+
 def rows_of(text: str) -> dict[str, Row]:
     """The same of the text of such a file; what is empty in a line is not in its row."""
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)

@@ -36,7 +36,7 @@ from app.results.regular import open_file, read_file
 from app.results.rows import Rows
 from app.results.run import SAMPLES, Run
 from app.results.soundness import sound
-from app.results.table import read_rows, rows_of, to_csv
+from app.results.table import read_rounds, read_rows, rows_of, to_csv
 from app.results.telemetry import damaged_readings
 from exporters.codec import CodecError
 
@@ -96,17 +96,17 @@ def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verified:
     except DamagedManifest as error:
         what = error.cause.removeprefix(f"{folder / MANIFEST} ")
         return Verified(0, 0, 0, (Finding(MANIFEST, what, "restore it from a copy"),), live)
-    end, stored = read_end(folder), read_rows(folder / RESULTS)
+    end = read_end(folder)
     findings, rounds = list(found.findings), list(found.rounds())
     findings += _unsealed(folder, found)
     if not live:
         # Where a line is damaged, it is known whose samples these are.
         findings += _left_over(folder, found.files, not findings and end.state == "finished")
-        findings += _lost(found, end, stored)
+        findings += _lost(found, end)
     findings += [*_kept(found.run), *_telemetry(found.run)]
     if not live and all(finding.harmless for finding in findings):
         rows = Rows().of(found.run)
-        findings += _rows(found.run, rows, stored)
+        findings += _rows(found.run, rows)
         by_id = {str(row["case_id"]): row for row in rows}
         findings += tables(folder, found.run.manifest.run_id, by_id)
     samples = sum(result.iterations for result in rounds)
@@ -161,8 +161,8 @@ def read_whole(folder: Path) -> Whole:
 
 @dataclass(slots=True)
 class _Journal:
-    """A file of a journal; once it was read, `count` is that of its whole lines and `unsealed` has the
-    numbers of those without a checksum."""
+    """A file of a journal; once it was read, `count` is that of its whole lines and `unsealed` has
+    the numbers of those without a checksum."""
 
     path: Path
     count: int = 0
@@ -209,7 +209,7 @@ def _unsealed(folder: Path, found: Whole) -> Iterator[Finding]:
         yield Finding(MANIFEST, what, "restore it from a copy")
 
 
-def _lost(found: Whole, end: Live, stored: Mapping[str, Row]) -> Iterator[Finding]:
+def _lost(found: Whole, end: Live) -> Iterator[Finding]:
     """What is gone without a trace in the journals, by the other files of the folder."""
     run = found.run
     yield from lost_lines(end, found.counts)
@@ -217,6 +217,7 @@ def _lost(found: Whole, end: Live, stored: Mapping[str, Row]) -> Iterator[Findin
     yield from mixed_graphs(run)
     if not found.findings:
         yield from lost_rounds(end, run)
+        stored = read_rounds(run.path / RESULTS)
         yield from fuller_table(RESULTS, rounds_lost(stored, run, found.voided))
 
 
@@ -287,14 +288,14 @@ def _telemetry(run: Run) -> Iterator[Finding]:
             yield Finding(f"{TELEMETRY}/{path.name}", what, "restore it from a copy", harmless=True)
 
 
-def _rows(run: Run, rows: Sequence[Row], stored: Mapping[str, Row]) -> Iterator[Finding]:
+def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
     """Whether `results.csv` says what journal and samples amount to."""
     path = run.path / RESULTS
     again = "make it again: --export csv"
     if not path.is_file():
         yield Finding(RESULTS, "is not there", again, harmless=True)
         return
-    told = rows_of(to_csv(rows).decode())
+    stored, told = read_rows(path), rows_of(to_csv(rows).decode())
     names = {name for row in stored.values() for name in row}
     differs = sorted(
         name

@@ -10,13 +10,13 @@ from app.results.folder import RESULTS
 from app.results.journal import FOLDER
 from app.results.lost import rounds_lost
 from app.results.run import Run
-from app.results.table import read_rows
+from app.results.table import read_rounds
 
 
 def keep_fuller(run: Run) -> str:
     """Rename `results.csv` if it has more rounds than the run, and say so; "" otherwise."""
     table = run.path / RESULTS
-    lost = rounds_lost(read_rows(table), run)
+    lost = rounds_lost(read_rounds(table), run)
     if not lost:
         return ""
     kept = next(path for path in _names(table) if not path.exists())
