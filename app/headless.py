@@ -73,6 +73,8 @@ STEP_S = 0.2
 STDIN = 0
 Then = Callable[[Run, Sequence[Measured]], int]
 """Is given the run as it ended, with its rows; returns an exit code."""
+_OWN_FILES = ("resume", "plan", "baseline_run", "json", "junit", "plot")
+"""The options that name a file or a folder, of a run that is resumed or repeated."""
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 _NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
@@ -271,7 +273,7 @@ def _with_absolute_paths(flags: argparse.Namespace) -> argparse.Namespace:
     """With the command's own files as they are named here: a run is worked on in its own folder."""
     if flags.resume is None and not _is_repeated(flags):
         return flags
-    named = {name: getattr(flags, name) for name in ("resume", "plan", "json", "junit", "plot")}
+    named = {name: getattr(flags, name) for name in _OWN_FILES}
     if flags.resume is None:
         named["out"] = flags.out or str(new_path(measurable(Path(flags.plan)).asked))
     paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}

@@ -7,6 +7,8 @@ as they were.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,20 +43,23 @@ def fingerprints(
     paths = {path: None for case in cases for path in _paths(case)}
     paths |= dict.fromkeys([accuracy] if accuracy and Path(accuracy).is_dir() else [])
     paths |= dict.fromkeys((environments or {}).values())
-    found = ((path, fingerprint(Path(path))) for path in paths)
-    return tuple(Fingerprint(path, digest) for path, digest in found if digest)
+    found: list[Fingerprint] = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            found.append(Fingerprint(path, fingerprint(Path(path))))
+    return tuple(found)
 
 
 def fingerprint(path: Path) -> str:
-    """The sha256 of a file's content, or of the list of a folder's files; "" if unreadable."""
+    """The sha256 of a file's content, or of the list of a folder's files; OSError."""
     path = path.expanduser()
+    if path.is_dir():
+        return _of_folder(path)
     try:
-        if path.is_dir():
-            return _of_folder(path)
         with open_file(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
+    except ValueError:  # no file has a NUL in its name
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
 
 
 def _of_folder(folder: Path) -> str:

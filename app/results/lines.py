@@ -157,7 +157,7 @@ def parsed(text: bytes, schema: int) -> Line | None:
 def _refuse_path(name: str, levels: int) -> None:
     """A folder may come from a stranger, and a reader is to open nothing beside it."""
     parts = PurePath(name).parts
-    if len(parts) > levels or name.startswith("/") or ".." in parts:
+    if "\0" in name or len(parts) > levels or name.startswith("/") or ".." in parts:
         raise CodecError(f"{name!r:.80} lies outside the run folder")
 
 

@@ -15,7 +15,6 @@ from app.results.fingerprints import fingerprint
 from app.results.kept_files import KeptFile
 from app.results.manifest import Manifest
 from app.results.run import Run
-from exporters.digest import file_sha256
 from runtimes.base import Unavailable
 
 
@@ -89,9 +88,8 @@ def _refuse_changed_models(run: Run) -> None:
 def _refuse_unless(path: Path, sha256: str, run_path: Path, kept: str = "") -> None:
     where = f"put back {run_path / kept}" if kept else "put it back as it was"
     remedy = f"{where}, or start a new run"
-    path = path.expanduser()
     try:
-        same = (fingerprint(path) if path.is_dir() else file_sha256(path)) == sha256
+        same = fingerprint(path) == sha256
     except OSError as error:
         raise PlanError(
             f"{path}, which {run_path} measured, can't be read ({error.strerror})", remedy
