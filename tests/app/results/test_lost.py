@@ -12,6 +12,7 @@ import pytest
 
 from app.__main__ import main
 from app.cases.round import RoundResult
+from app.results.exports.verified import exported
 from app.results.folder import RunFolder
 from app.results.journal import FOLDER
 from app.results.lines import LONGEST_SENTENCE, Operators
@@ -86,6 +87,16 @@ def test_the_only_table_left_survives_an_export_and_a_resume(run: Path) -> None:
     assert batch("--resume", str(run))[0] == 0
     assert [path.read_bytes() for path in run.glob("results.earlier*.csv")] == [table]
     assert not verify(run).damaged, "what was lost is measured again"
+
+
+def test_an_export_with_more_rounds_than_the_journals_is_damage(run: Path) -> None:
+    assert main(["--export", "json", str(run)]) == 0
+    _last_line(run)
+    (run / "live.json").unlink()
+    (run / "results.csv").unlink()
+    found = verify(run, exported)
+    assert found.damaged
+    assert {one.file for one in found.findings if not one.harmless} == {"results.json"}
 
 
 def test_a_run_that_is_stopped_or_out_of_budget_is_whole(tmp_path: Path) -> None:
