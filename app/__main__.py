@@ -34,13 +34,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_error_file(error)
         return 2
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG or "--debug" in given:
+        if "--debug" in given or error.errno not in _OF_A_USER:
             raise
+        if error.errno != errno.ENAMETOOLONG:
+            _say(f"a process or a file can't be opened ({error.strerror}): raise ulimit -n")
+            return 2
         named = str(error.filename)
         _say(f"a path of {len(named)} characters is too long ({named:.40}…): give a shorter one")
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+_OF_A_USER = (errno.ENAMETOOLONG, errno.EMFILE, errno.ENFILE)
 
 
 def _say(sentence: str) -> None:

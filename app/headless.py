@@ -34,6 +34,7 @@ from app.console.verdicts import write
 from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
+from app.machine.steered import take_steered
 from app.plan.cluster import refuse_beside_cluster
 from app.plan.command_line import (
     refuse_unprinted,
@@ -57,12 +58,13 @@ from app.results.plain import one_line, printable
 from app.results.rates_found import RatesFound, rates_found
 from app.results.run import Run
 from app.results.tune_answer import TunesFound, tunes_found
-from app.sweep.begin import begin
+from app.sweep.begin import begin, new_path
 from app.sweep.cluster import Cluster, cluster_of
 from app.sweep.measurable import measurable
 from app.sweep.repeat import repeat
 from app.sweep.run import SweepRun, close_quietly
 from app.sweep.steering import Steering
+from app.sweep.unchanged import started_in
 from app.tune.ladder import round_name
 from exporters.cache import default_root
 
@@ -71,8 +73,11 @@ if TYPE_CHECKING:
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
+STDIN = 0
 Then = Callable[[Run, Sequence[Measured]], int]
 """Is given the run as it ended, with its rows; returns an exit code."""
+_OWN_FILES = ("resume", "plan", "baseline_run", "json", "junit", "plot")
+"""The options that name a file or a folder, of a run that is resumed or repeated."""
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 _NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
@@ -83,6 +88,8 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
 
     Raises PlanError or ResultsError before anything is written.
     """
+    steered = take_steered()
+    flags = _with_absolute_paths(flags)
     formats = formats_of(flags.export)
     manifest = _of_a_run(flags)
     plan = _asked(flags, manifest)
@@ -93,7 +100,11 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     comparing = comparing_of(flags, plan)
     if flags.plot is not None:
         refuse_without_gaps(plan)
-    with cluster_of(plan) as cluster, _folder(flags, plan, manifest, cluster, comparing) as folder:
+    with (
+        started_in(manifest),
+        cluster_of(plan) as cluster,
+        _folder(flags, plan, manifest, cluster, comparing) as folder,
+    ):
         return measure(
             folder,
             make_run=partial(SweepRun, cluster=cluster),
@@ -104,6 +115,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
             plot=flags.plot or "",
             page=plan.check and flags.markdown,
             then=then,
+            stdin=STDIN if steered else None,
         )
 
 
@@ -120,17 +132,21 @@ def measure(
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
     log: TextIO | None = None,
+    stdin: int | None = None,
 ) -> int:
-    """Measure what the folder lacks, show it, and report; the folder's end state is written."""
+    """Measure what the folder lacks, show it, and report; the folder's end state is written.
+
+    Lines from the descriptor `stdin` steer the run, if it is given.
+    """
     shown, log = Lasting(out or sys.stdout), Lasting(log or sys.stderr)
-    with make_run(folder, describe_host()) as run, Steering(run) as steering:
+    with make_run(folder, describe_host()) as run, Steering(run, stdin) as steering:
         models = model_labels(case.model for case in run.run.cases)
         for line in run.voided:
             what = f"its samples are damaged ({line.reason})"
             label = case_label(run.cases[line.case_id], models)
             told = printable(f"{label} {round_name(line.round)} is measured again: {what}")
             log.write(f"{told}\n")
-        for said in run.said:
+        for said in (*run.said, *filter(None, [run.kept_table])):
             log.write(f"{printable(said)}\n")
         display = display_for(run, log)
         try:
@@ -268,6 +284,17 @@ def _with_budget(manifest: Manifest, budget: str | None) -> Manifest:
     plan = {**manifest.plan, "budget_s": budget_of(budget)}
     parse_plan(plan, "the command line")
     return replace(manifest, plan=plan)
+
+
+def _with_absolute_paths(flags: argparse.Namespace) -> argparse.Namespace:
+    """With the command's own files as they are named here: a run is worked on in its own folder."""
+    if flags.resume is None and not _is_repeated(flags):
+        return flags
+    named = {name: getattr(flags, name) for name in _OWN_FILES}
+    if flags.resume is None:
+        named["out"] = flags.out or str(new_path(measurable(Path(flags.plan)).asked))
+    paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}
+    return argparse.Namespace(**{**vars(flags), **paths})
 
 
 def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:

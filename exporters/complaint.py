@@ -30,6 +30,16 @@ def deepest(error: Exception) -> Exception:
     return error
 
 
+def is_of_system(error: BaseException | None) -> bool:
+    """Whether the operating system refused something that led to this error: a file that is not
+    there, a descriptor too many, no memory for a process."""
+    while error is not None:
+        if isinstance(error, OSError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def _begun(error: BaseException) -> str:
     lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
     told = lines[0] if lines else ""

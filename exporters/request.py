@@ -55,7 +55,8 @@ class ExportReply:
     """The model, or why there is none; `cached` says that nothing had to be exported.
 
     `status` is a row's, `cancelled` where nothing is said of the model because the disk is full;
-    `reason` is one sentence.
+    `reason` is one sentence. `transient`: circumstances made the export fail, such as a file that
+    is not there, and not the model.
     """
 
     status: str
@@ -63,3 +64,4 @@ class ExportReply:
     reason: str = ""
     cached: bool = False
     export_ms: float = 0.0
+    transient: bool = False

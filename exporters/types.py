@@ -253,6 +253,8 @@ UNOPTIMISED = "onnxruntime unoptimised"
 """References of a graph: data beside it, ONNX's evaluator, ONNX Runtime as the graph is written."""
 
 _REPEAT = "repeat:"
+INPUT = "input:"
+"""What the names of inputs begin with in a stored reference."""
 _LONGEST_NAME = 65_000
 """A member's name in a zip file has at most 65,535 bytes, with ours before and behind it."""
 _OTHER = "other:"
@@ -312,7 +314,7 @@ def load_reference(path: str) -> Reference:
 
     about = json.loads(str(arrays.get("about", "{}")))
     return Reference(
-        part("input:"),
+        part(INPUT),
         part("output:"),
         tuple(about.get("by", ())),
         {name: part(f"{_OTHER}{name}:") for name in about.get("others", ())},
@@ -362,7 +364,7 @@ def save_reference(path: str, reference: Reference) -> None:
                 f"{_LONGEST_NAME:,} bytes can be kept",
                 "give it a shorter name",
             )
-    arrays = {f"input:{name}": array for name, array in reference.inputs.items()}
+    arrays = {f"{INPUT}{name}": array for name, array in reference.inputs.items()}
     arrays |= {f"output:{name}": array for name, array in reference.outputs.items()}
     for by, outputs in reference.others.items():
         arrays |= {f"{_OTHER}{by}:{name}": array for name, array in outputs.items()}

@@ -20,7 +20,7 @@ from app.cases.interference import Interference
 from app.cases.neighbour import NeighbourJob
 from app.cases.open_loop import OpenLoop
 from app.cases.scenario import Scenario, WaitPolicy
-from app.cases.status import Status
+from app.cases.status import TRIED_AGAIN, Status
 from app.cases.surroundings import Surroundings
 from exporters.codec import NON_FINITE
 from exporters.types import Disagreement, ExportedModel
@@ -159,7 +159,9 @@ class RoundResult:
     file that was loaded as the engine, `engine_distribution` the installed package that it is of.
     `imported` says who measured the round, where another program did.
     `samples_crc32` is the checksum of the samples' file as it was written. `attempt` counts from 1
-    how often the case was begun: one whose host was lost begins again on another.
+    how often the case was begun: one whose host was lost begins again on another. `model_sha256`
+    is the graph that was measured. `transient`: circumstances made it fail, such as a missing file
+    or too little memory beside other processes, and not the case.
     """
 
     case_id: str
@@ -200,3 +202,10 @@ class RoundResult:
     imported: Imported | None = None
     samples_crc32: int | None = None
     attempt: int = 1
+    model_sha256: str = ""
+    transient: bool = False
+
+    @property
+    def is_tried_again(self) -> bool:
+        """Whether a resume measures this round again: its end says nothing of the case."""
+        return self.transient or self.status in TRIED_AGAIN

@@ -35,7 +35,8 @@ class StatusFact:
     `failed`: the row fails the run (exit code 1), and with `strict` only under --strict.
     `ends_case`: after a round that ended so the case gets no more. `gives_output`: what ran
     can be asked for accuracy and operator times. `fits`: to a search for the largest batch,
-    memory sufficed. `tone` is how a row is coloured.
+    memory sufficed. `tried_again`: it says nothing of the case, so that a resume tries the round
+    again. `tone` is how a row is coloured.
     """
 
     meaning: str
@@ -44,6 +45,7 @@ class StatusFact:
     ends_case: bool = False
     gives_output: bool = False
     fits: bool = False
+    tried_again: bool = False
     tone: Tone = "bad"
 
 
@@ -69,6 +71,7 @@ STATUSES: dict[Status, StatusFact] = {
         "the runtime or its device is not on this machine",
         strict=True,
         ends_case=True,
+        tried_again=True,
         tone="doubtful",
     ),
     "partial": StatusFact(
@@ -80,6 +83,7 @@ STATUSES: dict[Status, StatusFact] = {
     ),
     "cancelled": StatusFact(
         "not come to: the run ended before, or its export was cut short from outside; --resume it",
+        tried_again=True,
         tone="doubtful",
     ),
     "compiles": StatusFact(
@@ -102,6 +106,7 @@ def _those(fact: str) -> frozenset[Status]:
 FAILED = _those("failed")
 STRICT = _those("strict")
 ENDED = _those("ends_case")
+TRIED_AGAIN = _those("tried_again")
 RAN = _those("gives_output")
 FITS = _those("fits")
 WELL: frozenset[str] = frozenset(n for n, facts in STATUSES.items() if facts.tone == "good")

@@ -10,6 +10,7 @@ from pathlib import Path
 from app.cases.disk import unwritable
 from app.cases.errors import PlanError, suggestion
 from app.console.damage import with_damage
+from app.results.exports.earlier import keep_fuller
 from app.results.measured import Measured
 from app.results.rows import Rows
 from app.results.run import Run
@@ -66,8 +67,19 @@ def export_stored(folders: Sequence[str], names: Sequence[str]) -> tuple[str, in
     that is damaged, and the exit code, 1 where there is one."""
     wrote: list[Path] = []
     runs: list[Whole] = []
+    kept: list[str] = []
     for folder in folders:
         found = read_whole(Path(folder))
+        if "csv" in names and (sentence := _kept(found.run)):
+            kept.append(sentence)
         wrote += export(found.run, Rows().measured(found.run), names)
         runs.append(found)
-    return with_damage("".join(f"wrote {path}\n" for path in wrote), runs)
+    told = "".join(f"{line}\n" for line in (*kept, *(f"wrote {path}" for path in wrote)))
+    return with_damage(told, runs)
+
+
+def _kept(run: Run) -> str:
+    try:
+        return keep_fuller(run)
+    except OSError as error:
+        raise unwritable(run.path, error, ", or copy the run") from error

@@ -172,6 +172,8 @@ class Unstarted:
         return True
 
     def how_it_ended(self) -> str:
+        if self._error.errno in (errno.EMFILE, errno.ENFILE):
+            return f"no start ({self._error.strerror}; ulimit -n sets how many a process may have)"
         return f"no start ({self._error.filename}: {self._error.strerror})"
 
     def ran_out_of_memory(self) -> bool:

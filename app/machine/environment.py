@@ -117,6 +117,7 @@ def _commit() -> str | None:
     try:
         asked = subprocess.run(
             ["git", "rev-parse", "--short=12", "HEAD"],
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=5.0,

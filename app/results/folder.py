@@ -12,16 +12,17 @@ import hashlib
 import json
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from app.cases.disk import unwritable
 from app.cases.errors import DiskError, ResultsError
 from app.cases.reading import Reading
 from app.cases.round import RECORD, RoundResult
 from app.machine.environment import graphlap_version
-from app.results.atomic import remove_drafts, write_atomically
+from app.results.atomic import remove_drafts, replacing, write_atomically
 from app.results.journal import FOLDER as JOURNAL
 from app.results.journal import Journal, flush_folder
 from app.results.kept_files import FOLDER as FILES
@@ -41,6 +42,8 @@ TELEMETRY = "telemetry"
 LOCK = "lock"
 RESULTS = "results.csv"
 LIVE = "live.json"
+LOCK_WAIT_S = 1.0
+LOCK_RETRY_S = 0.002
 
 
 class RunFolder:
@@ -74,17 +77,15 @@ class RunFolder:
 
     @classmethod
     def reopen(cls, path: Path, manifest: Manifest | None = None) -> Self:
-        """Take up a run where it stopped; ResultsError if it is no run or is being written.
+        """Take up a run where it stopped; ResultsError if it is no run, has links in the place of
+        its own folders, or is being written. Nothing is written before `begin`.
 
         `manifest` is the folder's where it has been read: that of a large sweep takes a second.
         """
         manifest = manifest or read_manifest(path)
+        refuse_links(path)
         try:
-            for folder in (path / JOURNAL, path / SAMPLES):
-                folder.mkdir(exist_ok=True)
-            lock = lock_folder(path)
-            remove_drafts(path)
-            return cls(path, manifest, lock)
+            return cls(path, manifest, lock_folder(path))
         except OSError as error:
             raise ResultsError(
                 f"{path} can't be written ({error.strerror})", "make it writable, then resume"
@@ -98,16 +99,27 @@ class RunFolder:
         """The name of the journal that has a host's lines, this machine's by default."""
         return self._journals[host].writer
 
+    @property
+    def journal_lines(self) -> dict[str, int]:
+        """How many lines this writer has written, by the name of the journal file."""
+        journals = self._journals.values()
+        return {journal.name: journal.lines for journal in journals if journal.lines}
+
     def begin(self, environment: Mapping[str, Any], host: str = "") -> Writer:
         """The line that says who writes, once, before the first round.
 
         With `host`, what that machine measures from now on: it has a journal of its own.
         """
+        if not host:
+            with _disk(self.path):
+                for folder in (self.path / JOURNAL, self.path / SAMPLES):
+                    folder.mkdir(exist_ok=True)
+                remove_drafts(self.path)
         if host:
             self._journals[host] = Journal(self.path, host)
         told = host or str(environment.get("host", ""))
-        writer = self.writer(host)
-        line = Writer(writer, os.getpid(), told, graphlap_version(), dict(environment))
+        writer, run_id = self.writer(host), self.manifest.run_id
+        line = Writer(writer, os.getpid(), told, graphlap_version(), dict(environment), run_id)
         self.record(line, host=host)
         return line
 
@@ -148,11 +160,18 @@ class RunFolder:
 
     def write(self, name: str, data: bytes, durable: bool = True) -> None:
         """Replace one file of the folder whole; DiskError if it can't be written."""
+        with self.replacing(name, durable) as file:
+            file.write(data)
+
+    @contextlib.contextmanager
+    def replacing(self, name: str, durable: bool = True) -> Iterator[BinaryIO]:
+        """The same of a file that is written part by part."""
         path = self.path / name
         with _disk(self.path):
             if path.parent != self.path:  # the run's own, if it is gone, is not to come back empty
                 path.parent.mkdir(exist_ok=True)
-            write_atomically(path, data, durable)
+            with replacing(path, durable) as file:
+                yield file
 
     def close(self) -> None:
         for journal in self._journals.values():
@@ -189,6 +208,19 @@ def refuse_occupied(path: Path) -> None:
         raise ResultsError(f"{parent} is not writable", "give another folder with --out")
 
 
+def refuse_links(path: Path) -> None:
+    """ResultsError for a link in a run folder where a writer would follow it out of the folder."""
+    entries = [path / JOURNAL, path / SAMPLES, path / TELEMETRY, path / LOCK]
+    with contextlib.suppress(OSError):
+        entries += [entry for entry in path.iterdir() if entry.is_dir()]
+    for entry in entries:
+        if entry.is_symlink():
+            raise ResultsError(
+                f"{entry} is a link, which a run's own writer never makes",
+                "put what it names in its place",
+            )
+
+
 def is_being_written(path: Path) -> bool:
     """Whether some process holds the lock of this run folder now."""
     try:
@@ -218,16 +250,24 @@ def _keep(path: Path, file: KeptFile) -> None:
 
 
 def lock_folder(path: Path) -> int:
-    """Hold a folder's lock; the descriptor to close. ResultsError if another process holds it."""
-    descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise ResultsError(
-            f"{path} is being written by another process", "wait for it, or stop it first"
-        ) from None
-    return descriptor
+    """Hold a folder's lock; the descriptor to close. ResultsError if another process holds it.
+
+    A reader that asks `is_being_written` has the lock for a moment, so one refusal means nothing.
+    """
+    descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    deadline = time.monotonic() + LOCK_WAIT_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                os.close(descriptor)
+                raise ResultsError(
+                    f"{path} is being written by another process", "wait for it, or stop it first"
+                ) from None
+            time.sleep(LOCK_RETRY_S)
+        else:
+            return descriptor
 
 
 def _flush_samples(path: Path, result: RoundResult) -> None:

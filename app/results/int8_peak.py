@@ -62,7 +62,13 @@ def peak_of_host(kept_in: Path) -> Int8Peak | None:
         return known
     command = own.command("runtimes.ort.int8_peak", str(threads))
     try:
-        done = subprocess.run(command, env=own.child_environment(), capture_output=True, check=True)
+        done = subprocess.run(
+            command,
+            env=own.child_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+        )
         found = from_json(Int8Peak, {**json.loads(done.stdout), "busy": busy})
     except (OSError, ValueError, subprocess.SubprocessError, CodecError):
         return known

@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from app.results.checksum import LINE
 
 FOLDER = "journal"
 _MOST_NAMED = 50
 
 
 class Journal:
-    """The writer's side: `append` returns once the line is on disk.
+    """The writer's side: `append` returns once the line is on disk; `lines` counts them.
 
     `host` is whose lines it has, this machine's where it is empty.
     """
@@ -27,8 +29,10 @@ class Journal:
     def __init__(self, folder: Path, host: str = "") -> None:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         self.writer = f"{stamp}-{_plain(host or socket.gethostname())}-{os.getpid()}"
-        self._path = folder / FOLDER / f"{self.writer}.jsonl"
+        self.name = f"{self.writer}.jsonl"
+        self._path = folder / FOLDER / self.name
         self._file: int | None = None
+        self.lines = 0
 
     def append(self, *lines: Mapping[str, Any]) -> None:
         """Write JSON lines and flush them to the disk together; OSError if that fails."""
@@ -36,16 +40,22 @@ class Journal:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
             self._file = os.open(self._path, flags, 0o644)
             flush_folder(self._path.parent)
-        texts = (json.dumps(line, separators=(",", ":"), default=str) for line in lines)
-        data = "".join(f"{text}\n" for text in texts).encode()
+        data = journal_text(lines)
         while data:
             data = data[os.write(self._file, data) :]
         os.fsync(self._file)
+        self.lines += len(lines)
 
     def close(self) -> None:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+def journal_text(lines: Iterable[Mapping[str, Any]]) -> bytes:
+    """JSON lines as a journal has them, each with its checksum."""
+    texts = (json.dumps(line, separators=(",", ":"), default=str).encode() for line in lines)
+    return b"".join(LINE.sealed(text) + b"\n" for text in texts)
 
 
 def flush_folder(folder: Path) -> None:

@@ -55,8 +55,8 @@ class Ledger:
         """Know one line more; gives the id of the case that it is about, '' if of no one.
 
         What is recorded twice counts once: the first line stands, but for models and for
-        rounds that were cancelled or voided, which are done again. Writers of several hosts are
-        read in any order, so that of the attempts at a case the last one stands.
+        rounds that say nothing of their case or are void, which are done again. Writers of several
+        hosts are read in any order, so that of the attempts at a case the last one stands.
         """
         match line:
             case Writer():
@@ -90,13 +90,15 @@ class Ledger:
         known = self._rounds.setdefault(line.case_id, {})
         before = known.get(line.round)
         void = self._voided.get((line.case_id, line.round), 0)
-        later = before is None or before.status == "cancelled" or before.attempt < line.attempt
+        later = before is None or before.is_tried_again or before.attempt < line.attempt
         if line.attempt <= void or not later:
             return
         self.recorded += before is None
         known[line.round] = line
         if line.status in FAILED:
             self.failed.add(line.case_id)
+        elif before is not None:
+            self._forget_failure(line.case_id)
         wrote = self._wrote.setdefault(line.case_id, {})
         wrote.pop(line.round, None)
         if source in self._writers:
@@ -120,8 +122,13 @@ class Ledger:
                 return
         self.recorded -= known.pop(line.round, None) is not None
         self._wrote.get(line.case_id, {}).pop(line.round, None)
-        if not any(result.status in FAILED for result in known.values()):
-            self.failed.discard(line.case_id)
+        self._forget_failure(line.case_id)
+
+    def _forget_failure(self, case_id: str) -> None:
+        """Unless another round of the case failed."""
+        known = self._rounds.get(case_id, {}).values()
+        if not any(result.status in FAILED for result in known):
+            self.failed.discard(case_id)
 
     def _void_case(self, case_id: str, attempt: int) -> None:
         self._void_cases[case_id] = max(attempt, self._void_cases.get(case_id, 0))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import PurePath
 from typing import Any
 
@@ -17,6 +18,7 @@ from app.cases.case import Case
 from app.cases.cold_start import ColdStart
 from app.cases.operators import Peak
 from app.cases.round import RoundResult
+from app.results.checksum import LINE
 from exporters.codec import CodecError, from_json, to_json
 from exporters.types import ExportedModel, Precision
 from runtimes.execution import Clock
@@ -24,13 +26,14 @@ from runtimes.execution import Clock
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """The first line of each file: who writes it, and on what machine."""
+    """The first line of each file: who writes it, on what machine, and of which run."""
 
     writer: str
     pid: int
     host: str
     graphlap_version: str
     environment: Mapping[str, Any]
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +97,27 @@ KINDS: dict[str, type[Line]] = {
     "operators": Operators,
     "cold_start": ColdStart,
 }
+LONGEST_SENTENCE = 4096
+"""Characters of a reason or a warning: more fills tables and pages, and nobody reads it."""
+_MEASURED = ("round", "operators", "profile", "cold_start", "accuracy")
+_ANY_NUMBER = ("check", "facts", "imported")
 _NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 def written(line: Line) -> dict[str, Any]:
     """The line as JSON values, its kind with it."""
     return {"kind": _NAMES[type(line)], **to_json(line)}
+
+
+def bounded(line: Line) -> Line:
+    """The line with each of its sentences cut to `LONGEST_SENTENCE`."""
+    values: dict[str, Any] = {}
+    reason = getattr(line, "reason", "")
+    if len(reason) > LONGEST_SENTENCE:
+        values["reason"] = _cut(reason)
+    if isinstance(line, RoundResult) and any(len(w) > LONGEST_SENTENCE for w in line.warnings):
+        values["warnings"] = tuple(map(_cut, line.warnings))
+    return replace(line, **values) if values else line
 
 
 def read(data: Any, schema: int) -> Line | None:
@@ -111,7 +129,9 @@ def read(data: Any, schema: int) -> Line | None:
         raise CodecError(f"it is {data!r:.40}, not an object")
     values = _of_schema_1(data) if schema == 1 else data
     kind = KINDS.get(values.get("kind", ""))
-    line: Line | None = None if kind is None else from_json(kind, values, finite=True)
+    line: Line | None = None
+    if kind is not None:
+        line = bounded(from_json(kind, values, finite=True))
     match line:
         case RoundResult():
             _refuse_path(line.samples, levels=1)
@@ -124,7 +144,12 @@ def read(data: Any, schema: int) -> Line | None:
 def parsed(text: bytes, schema: int) -> Line | None:
     """`read` of a line as it stands in a journal; CodecError says what is wrong with it."""
     try:
-        return read(json.loads(text), schema)
+        values = json.loads(text)
+        if damage := LINE.damage(text, values):
+            raise CodecError(damage)
+        if b"NaN" in text or b"Infinity" in text:
+            _refuse_not_finite(values)
+        return read(values, schema)
     except json.JSONDecodeError:
         raise CodecError("it is no JSON") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -141,6 +166,25 @@ def _refuse_path(name: str, levels: int) -> None:
 def _refuse_negative(name: str, number: int) -> None:
     if number < 0:
         raise CodecError(f"{name} is {number}, not a number from 0")
+
+
+def _refuse_not_finite(values: Any, path: str = "") -> None:
+    """Comparisons of outputs and an engine's own facts may be infinite or NaN; times can't be."""
+    if isinstance(values, float) and not isfinite(values):
+        raise CodecError(f"{path.removeprefix('.')} is {values}, not a finite number")
+    if isinstance(values, dict):
+        if not path and values.get("kind") not in _MEASURED:
+            return
+        for key, value in values.items():
+            if key not in _ANY_NUMBER:
+                _refuse_not_finite(value, f"{path}.{key}")
+    elif isinstance(values, list):
+        for value in values:
+            _refuse_not_finite(value, path)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_SENTENCE else f"{text[:LONGEST_SENTENCE]}…"
 
 
 def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -23,6 +24,7 @@ class Live:
     `case.round`: several on several hosts, of which `case_id` and what follows tell the one that
     began last. Of `eta_s`, exports take `exports_eta_s`. `exit_code`
     is set with `finished` and `stopped`, `disk_error` where the disk ended the run.
+    `journal_lines` counts the lines of each journal file, so that lost ones are noticed.
     """
 
     state: State = "starting"
@@ -46,6 +48,7 @@ class Live:
     exit_code: int | None = None
     disk_error: str = ""
     in_flight: tuple[str, ...] = ()
+    journal_lines: Mapping[str, int] = field(default_factory=dict)
 
     def numbers_of(self, case_id: str) -> tuple[int, ...]:
         """The rounds of a case that are measured now."""

@@ -16,8 +16,10 @@ from app.cases.errors import PlanError, ResultsError
 from app.cases.round import Limits
 from app.machine.environment import graphlap_version
 from app.plan.plan import Plan, parse_plan
+from app.results.checksum import DOCUMENT
+from app.results.fingerprints import Fingerprint
 from app.results.kept_files import KeptFile
-from app.results.regular import read_json
+from app.results.regular import json_of, read_file
 from exporters.codec import from_json, to_brief_json, to_json
 
 SCHEMA_VERSION = 2
@@ -30,7 +32,13 @@ READABLE = (1, 2)
 MANIFEST = "manifest.json"
 MOST_ROUNDS = 2 * 10**8
 """Of a case: 10,000 a side of 10,000 comparisons with itself."""
+LARGEST_SIZE = 2**31 - 1
+"""Of an axis, as plans allow it."""
 _encode = json.JSONEncoder().encode
+
+
+class DamagedManifest(ResultsError):
+    """A run folder whose manifest can't be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,8 @@ class Manifest(Begun):
     `cases` are those of the plan. `environment` describes the host that began the run,
     `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
     `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
+    `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
+    `started_in`, which runs of earlier releases do not name.
     """
 
     cases: tuple[Case, ...]
@@ -80,6 +90,12 @@ class Manifest(Begun):
     files: tuple[KeptFile, ...] = ()
     repeats: str = ""
     merged: tuple[MergedRun, ...] = ()
+    fingerprints: tuple[Fingerprint, ...] = ()
+    started_in: str = ""
+
+    def owns(self, run_id: str) -> bool:
+        """Whether a journal that names this run is of ours; one without a name may be."""
+        return not run_id or run_id == self.run_id or any(of.run_id == run_id for of in self.merged)
 
     def run_of(self, writer: str) -> Manifest | MergedRun:
         """The run that a journal of this name is of: one of those that this one is merged of."""
@@ -98,6 +114,7 @@ def new_manifest(
     environment: Mapping[str, Any],
     files: tuple[KeptFile, ...] = (),
     repeats: str = "",
+    fingerprints: tuple[Fingerprint, ...] = (),
 ) -> Manifest:
     """A manifest with a fresh run id, dated now."""
     return Manifest(
@@ -114,7 +131,17 @@ def new_manifest(
         graphlap_version=graphlap_version(),
         files=files,
         repeats=repeats,
+        fingerprints=fingerprints,
+        started_in=_current_folder(),
     )
+
+
+def _current_folder() -> str:
+    """ "" where it has been removed."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""
 
 
 def manifest_text(manifest: Manifest) -> str:
@@ -129,20 +156,26 @@ def manifest_text(manifest: Manifest) -> str:
         else:
             text = json.dumps(to_json(value), indent=1).replace("\n", "\n ")
         parts.append(f' "{field.name}": {text}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    return DOCUMENT.sealed(("{\n" + ",\n".join(parts) + "\n}\n").encode()).decode()
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a run folder; ResultsError for anything that is none of ours."""
+    """The manifest of a run folder; ResultsError for anything that is none of ours, and
+    DamagedManifest for one of ours that can't be understood."""
     try:
-        data = read_json(folder / MANIFEST)
+        text = read_file(folder / MANIFEST)
+        data = json_of(text)
+        if damage := DOCUMENT.damage(text, data):
+            raise ValueError(damage)
         version = data["schema_version"]
     except (FileNotFoundError, NotADirectoryError):
         why = "it is a file" if folder.is_file() else f"it has no {MANIFEST}"
         raise ResultsError(
             f"{folder} is no run folder ({why})", "give the folder of a run"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except OSError as error:
+        raise ResultsError(*_unreadable(folder, error)) from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(folder, error) from None
     if type(version) is not int:
         raise _damaged(folder, ValueError(f"schema_version is {version!r:.40}, not a whole number"))
@@ -175,10 +208,15 @@ def _understood(data: Mapping[str, Any]) -> Manifest:
     for case in manifest.cases:
         if case.threads < 0:
             raise ValueError(f"a case has {case.threads} threads")
+        for axis, size in case.axes.items():
+            if not 0 <= size <= LARGEST_SIZE:
+                raise ValueError(f"a case has {size} for its axis {axis!r:.40}")
     return manifest
 
 
-def _damaged(folder: Path, error: Exception) -> ResultsError:
-    return ResultsError(
-        f"{folder / MANIFEST} can't be read ({error})", "restore it, or start a new run"
-    )
+def _damaged(folder: Path, error: Exception) -> DamagedManifest:
+    return DamagedManifest(*_unreadable(folder, error))
+
+
+def _unreadable(folder: Path, error: Exception) -> tuple[str, str]:
+    return f"{folder / MANIFEST} can't be read ({error})", "restore it, or start a new run"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -87,7 +88,10 @@ def read_operators(run: Path, line: Operators) -> OperatorTimes:
     path = run / line.file
     try:
         text = io.StringIO(read_file(path).decode("utf-8"), newline="")
-        rows = list(csv.DictReader(text, restval=""))
+        table = csv.DictReader(text, restval="", strict=True)
+        if "time_us" not in (table.fieldnames or ()):
+            raise ValueError("it has no column time_us")
+        rows = list(table)
         return replace(known, ops=tuple(_operator(row) for row in rows))
     except (OSError, KeyError, ValueError, csv.Error) as error:
         raise ResultsError(f"{path} can't be read ({error})", "restore it, or remove it") from None
@@ -120,10 +124,17 @@ def _operator(row: Mapping[str, str]) -> Operator:
     return Operator(
         restored(row["node"]),
         restored(row["op"]),
-        float(row["time_us"]),
+        _finite(row["time_us"]),
         restored(row["engine_name"]),
         tuple(restored(row["holds"]).split(_BETWEEN)) if row.get("holds") else (),
         int(macs) if macs else None,
         int(moved) if moved else None,
-        float(roof_us) if roof_us else None,
+        _finite(roof_us) if roof_us else None,
     )
+
+
+def _finite(cell: str) -> float:
+    value = float(cell)
+    if not math.isfinite(value):
+        raise ValueError(f"a time is {cell}, not a finite number")
+    return value

@@ -5,7 +5,6 @@ Reads a finished run, one that is still being written and one that was killed al
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
     for journal in sorted((path / FOLDER).glob("*.jsonl")):
         try:
             with open_file(journal) as file:
-                line = lines.read(json.loads(file.readline()), SCHEMA_VERSION)
+                line = lines.parsed(file.readline().removesuffix(b"\n"), SCHEMA_VERSION)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
         if isinstance(line, lines.Writer):
@@ -55,6 +54,12 @@ class JournalReader:
         self.ledger = Ledger(folder, manifest or read_manifest(folder))
         self.damaged: list[ResultsError] = []
         self._read: dict[Path, tuple[int, int]] = {}  # bytes and lines of each journal
+        self._foreign: set[Path] = set()
+
+    @property
+    def journal_lines(self) -> dict[str, int]:
+        """How many whole lines were read, by the name of the journal file."""
+        return {path.name: lines for path, (_, lines) in self._read.items()}
 
     def whole(self) -> Ledger:
         """All that there is, for who must not miss a line; ResultsError for the first damaged."""
@@ -79,6 +84,8 @@ class JournalReader:
         return changed - {""}
 
     def _read_on(self, path: Path) -> set[str]:
+        if path in self._foreign:
+            return set()
         offset, number = self._read.get(path, (0, 0))
         try:
             data = read_file(path, offset)
@@ -91,6 +98,12 @@ class JournalReader:
         changed = set()
         for place, text in enumerate(whole, start=number + 1):
             line = self._understood(path, place, text)
+            if isinstance(line, lines.Writer) and not self.ledger.manifest.owns(line.run_id):
+                self._foreign.add(path)
+                self.damaged.append(
+                    ResultsError(f"{path} belongs to another run", "move it out of the folder")
+                )
+                break
             if line is not None:
                 changed.add(self.ledger.take(path.name, line))
         return changed

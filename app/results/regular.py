@@ -16,8 +16,13 @@ __all__ = ["lies_within", "open_file", "read_file", "read_json"]
 
 def read_json(path: Path) -> Any:
     """The value in it; OSError, ValueError also for one that is nested deeper than any of ours."""
+    return json_of(read_file(path))
+
+
+def json_of(text: bytes) -> Any:
+    """The value of a file's text; ValueError likewise."""
     try:
-        return json.loads(read_file(path))
+        return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
 

@@ -23,6 +23,7 @@ from app.results.conditions import gap_columns, gap_warnings, inputs_fed
 from app.results.ended import ended_columns
 from app.results.engine import engine_warnings
 from app.results.gpu import gpu_columns, gpu_warnings
+from app.results.graphs import mixed_columns
 from app.results.hosts import host_warnings
 from app.results.imported import as_told, imported_columns
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
@@ -98,7 +99,7 @@ class Rows:
 
     def _measured(self, run: Run, case: Case) -> Measured:
         row, summed = self._made(run, case)
-        if summed is None:
+        if summed is None or len(run.graphs_of(case)) > 1:
             return Measured(case, row, None)
         numbers, rates = timed_rounds(run, case), summed.rates
         return Measured(
@@ -162,6 +163,7 @@ class Rows:
                 values["ci_method"] = LOOKED if values["ci_method"] else None
         values |= doubted(case, rounds, values)
         values |= imported_columns(rounds, values)
+        values |= mixed_columns(run, case, values)
         return {name: values[name] for name in names}, summed
 
     def _summed(self, run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan) -> _Summed:

@@ -98,6 +98,23 @@ class Run:
         there = (writer.writer if writer is not None else "", case.model, case.precision)
         return self.models_there.get(there) or self.models.get((case.model, case.precision))
 
+    def graphs_of(self, case: Case) -> tuple[str, ...]:
+        """The sha256 of each graph that timed rounds of a case measured, in their order.
+
+        Rounds of earlier releases do not name it: what their writer exported last stands for them.
+        """
+        wrote = self.writers.get(case.case_id, {})
+        found: dict[str, None] = {}
+        for result in self.rounds_of(case):
+            graph = result.model_sha256
+            if not graph and result.samples and result.round in wrote:
+                key = wrote[result.round].writer, case.model, case.precision
+                model = self.models_there.get(key)
+                graph = "" if model is None else model.at(case.axes).sha256
+            if graph and result.samples:
+                found[graph] = None
+        return tuple(found)
+
     def accuracy_of(self, case: Case) -> AccuracyResult | None:
         """The accuracy that holds for a case: cases share it where only their timing differs."""
         model = self.model_of(case) if self.accuracies else None
@@ -119,6 +136,14 @@ class Run:
         if "shapes_sha256" not in result.facts:
             return samples
         return replace(samples, lanes=None, shapes=np.ascontiguousarray(measured["lane"]))
+
+
+def standing(run: Run) -> dict[str, dict[int, RoundResult]]:
+    """The rounds of a run by case and number, but for those that a resume measures again."""
+    return {
+        case_id: {n: result for n, result in rounds.items() if not result.is_tried_again}
+        for case_id, rounds in run.rounds.items()
+    }
 
 
 def read_records(path: Path) -> np.ndarray:

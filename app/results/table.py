@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from app.cases.columns import BY_NAME
 from app.results.plain import storable
 from app.results.regular import read_file
 
+csv.field_size_limit(sys.maxsize)  # a cell holds whatever a model or an engine calls itself
 _QUOTE = '"'
 _SPECIAL = re.compile(r'[,;"\t\r\n]')
 """A program may take a semicolon or a tab for the end of a cell too, unless the cell is quoted."""
@@ -67,9 +69,26 @@ def read_rows(path: Path) -> dict[str, Row]:
         return {}
 
 
+def read_rounds(path: Path) -> dict[str, int]:
+    """Case id -> its number of timed rounds in a `results.csv`, without reading its other cells.
+
+    Empty like `read_rows` if there is no readable file.
+    """
+    try:
+        lines = csv.reader(io.StringIO(read_file(path).decode("utf-8"), newline=""), strict=True)
+        names = next(lines, [])
+        if "case_id" not in names or "rounds" not in names:
+            return {}
+        case_id, rounds = names.index("case_id"), names.index("rounds")
+        whole = (line for line in lines if len(line) > max(case_id, rounds))
+        return {line[case_id]: int(line[rounds]) for line in whole if line[rounds].isdecimal()}
+    except (OSError, ValueError, csv.Error):
+        return {}
+
+
 def rows_of(text: str) -> dict[str, Row]:
     """The same of the text of such a file; what is empty in a line is not in its row."""
-    lines = csv.reader(io.StringIO(text, newline=""))
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     columns = [column(name) for name in next(lines, ())]
     if BY_NAME["case_id"] not in columns:
         return {}

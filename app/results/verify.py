@@ -6,7 +6,6 @@ Unlike a reader, which stops at the first line that it can't understand, this on
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,31 +15,32 @@ from app.cases.column import Row, same
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.results import lines
-from app.results.folder import LIVE, RESULTS, TELEMETRY, is_being_written
+from app.results.checksum import DOCUMENT, LINE
+from app.results.finding import Finding
+from app.results.folder import RESULTS, TELEMETRY, is_being_written
+from app.results.graphs import mixed_graphs
 from app.results.journal import FOLDER
 from app.results.ledger import Ledger
-from app.results.manifest import read_manifest
+from app.results.live import Live
+from app.results.lost import (
+    fuller_table,
+    impossible_rounds,
+    lost_lines,
+    lost_rounds,
+    read_end,
+    rounds_lost,
+)
+from app.results.manifest import MANIFEST, DamagedManifest, read_manifest
 from app.results.operators import read_operators
 from app.results.regular import open_file, read_file
 from app.results.rows import Rows
 from app.results.run import SAMPLES, Run
 from app.results.soundness import sound
-from app.results.table import read_rows, rows_of, to_csv
+from app.results.table import read_rounds, read_rows, rows_of, to_csv
 from app.results.telemetry import damaged_readings
 from exporters.codec import CodecError
 
 _RESUME = "resume the run: --resume"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something about one file, a path within the folder, and what to do. What is `harmless` loses
-    nothing that was measured."""
-
-    file: str
-    what: str
-    remedy: str
-    harmless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,17 @@ class Verified:
 @dataclass(frozen=True, slots=True)
 class Whole:
     """A run without the rounds that are damaged, of so many whole journal `lines`; `files` are the
-    samples that these tell of, and `findings` say what is left out."""
+    samples that these tell of, and `findings` say what is left out. `counts` has the lines of each
+    journal, damaged ones too, and `voided` the cases of which rounds were declared void. `unsealed`
+    has the numbers of the lines without a checksum in each journal."""
 
     run: Run
     lines: int
     files: frozenset[str]
     findings: tuple[Finding, ...]
+    counts: Mapping[str, int]
+    voided: frozenset[str]
+    unsealed: Mapping[str, tuple[int, ...]]
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -86,11 +91,18 @@ Tables = Callable[[Path, str, Mapping[str, Row]], Iterable[Finding]]
 def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verified:
     """Look at all of it and change nothing; ResultsError for a folder that is no run."""
     live = is_being_written(folder)
-    found = read_whole(folder)
+    try:
+        found = read_whole(folder)
+    except DamagedManifest as error:
+        what = error.cause.removeprefix(f"{folder / MANIFEST} ")
+        return Verified(0, 0, 0, (Finding(MANIFEST, what, "restore it from a copy"),), live)
+    end = read_end(folder)
     findings, rounds = list(found.findings), list(found.rounds())
+    findings += _unsealed(folder, found)
     if not live:
         # Where a line is damaged, it is known whose samples these are.
-        findings += _left_over(folder, found.files, not findings and _has_ended(folder))
+        findings += _left_over(folder, found.files, not findings and end.state == "finished")
+        findings += _lost(found, end)
     findings += [*_kept(found.run), *_telemetry(found.run)]
     if not live and all(finding.harmless for finding in findings):
         rows = Rows().of(found.run)
@@ -105,17 +117,27 @@ def read_whole(folder: Path) -> Whole:
     """What is left of a run where some of it is damaged; ResultsError for a folder that is none."""
     ledger = Ledger(folder, read_manifest(folder))
     findings: list[Finding] = []
-    files, understood = set[str](), 0
-    for path in sorted((folder / FOLDER).glob("*.jsonl")):
-        for line in _journal(path, ledger.manifest.schema_version):
+    files, voided, understood = set[str](), set[str](), 0
+    journals = [_Journal(path) for path in sorted((folder / FOLDER).glob("*.jsonl"))]
+    for journal in journals:
+        path = journal.path
+        for line in journal.read(ledger.manifest.schema_version):
             if isinstance(line, Finding):
                 findings.append(line)
                 continue
+            if isinstance(line, lines.Writer) and not ledger.manifest.owns(line.run_id):
+                remedy = "move it out of the folder"
+                name = f"{FOLDER}/{path.name}"
+                findings.append(Finding(name, "belongs to another run", remedy))
+                break
             understood += 1
             if line is not None:
                 ledger.take(path.name, line)
-            if isinstance(line, RoundResult):
-                files.add(line.samples)
+            match line:
+                case RoundResult():
+                    files.add(line.samples)
+                case lines.Voided():
+                    voided.add(line.case_id)
     run = ledger.run
     whole = sound(run)
     for case_id, damaged in whole.damaged.items():
@@ -126,39 +148,77 @@ def read_whole(folder: Path) -> Whole:
     findings += broken.values()
     told = {case_id: line for case_id, line in whole.operators.items() if case_id not in broken}
     whole = replace(whole, operators=told)
-    return Whole(whole, understood, frozenset(files), tuple(findings))
+    return Whole(
+        whole,
+        understood,
+        frozenset(files),
+        tuple(findings),
+        {journal.path.name: journal.count for journal in journals},
+        frozenset(voided),
+        {journal.path.name: journal.unsealed for journal in journals},
+    )
 
 
-def _journal(path: Path, schema: int) -> Iterator[lines.Line | Finding | None]:
-    """Each line, or what is wrong with it; None for a kind that is not known."""
-    name = f"{FOLDER}/{path.name}"
-    try:
-        *whole, torn = read_file(path).split(b"\n")
-    except OSError as error:
-        yield Finding(name, f"can't be read ({error.strerror})", "restore it from a copy")
-        return
-    for number, text in enumerate(whole, 1):
+@dataclass(slots=True)
+class _Journal:
+    """A file of a journal; once it was read, `count` is that of its whole lines and `unsealed` has
+    the numbers of those without a checksum."""
+
+    path: Path
+    count: int = 0
+    unsealed: tuple[int, ...] = ()
+
+    def read(self, schema: int) -> Iterator[lines.Line | Finding | None]:
+        """Each line, or what is wrong with it; None for a kind that is not known."""
+        name = f"{FOLDER}/{self.path.name}"
         try:
-            yield lines.parsed(text, schema)
-        except CodecError as error:
+            *whole, torn = read_file(self.path).split(b"\n")
+        except OSError as error:
+            yield Finding(name, f"can't be read ({error.strerror})", "restore it from a copy")
+            return
+        self.count = len(whole)
+        self.unsealed = tuple(n for n, text in enumerate(whole, 1) if not LINE.has_key(text))
+        for number, text in enumerate(whole, 1):
+            try:
+                yield lines.parsed(text, schema)
+            except CodecError as error:
+                yield Finding(
+                    name,
+                    f"line {number} is damaged ({error})",
+                    f"remove that line, then {_RESUME} measures again what it told of",
+                )
+        if torn:
             yield Finding(
                 name,
-                f"line {number} is damaged ({error})",
-                f"remove that line, then {_RESUME} measures again what it told of",
+                "the last line is torn and does not count",
+                f"none, or {_RESUME}",
+                harmless=True,
             )
-    if torn:
-        yield Finding(
-            name, "the last line is torn and does not count", f"none, or {_RESUME}", harmless=True
-        )
 
 
-def _has_ended(folder: Path) -> bool:
-    """Whether all was measured, so that nothing is left of a round that did not end."""
-    try:
-        live = json.loads((folder / LIVE).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(live, dict) and live.get("state") == "finished"
+def _unsealed(folder: Path, found: Whole) -> Iterator[Finding]:
+    """Texts without a checksum where others of their writer have one: the key itself is damaged."""
+    for name, numbers in found.unsealed.items():
+        if len(numbers) < found.counts[name]:
+            for number in numbers:
+                what = f"line {number} has no checksum, and others of the file have one"
+                yield Finding(f"{FOLDER}/{name}", what, "restore it from a copy")
+    sealed = bool(found.counts) and not any(found.unsealed.values())
+    if sealed and not DOCUMENT.has_key(read_file(folder / MANIFEST)):
+        what = "has no checksum, and the journals have them"
+        yield Finding(MANIFEST, what, "restore it from a copy")
+
+
+def _lost(found: Whole, end: Live) -> Iterator[Finding]:
+    """What is gone without a trace in the journals, by the other files of the folder."""
+    run = found.run
+    yield from lost_lines(end, found.counts)
+    yield from impossible_rounds(run)
+    yield from mixed_graphs(run)
+    if not found.findings:
+        yield from lost_rounds(end, run)
+        stored = read_rounds(run.path / RESULTS)
+        yield from fuller_table(RESULTS, rounds_lost(stored, run, found.voided))
 
 
 def _left_over(folder: Path, told: Collection[str], ended: bool) -> Iterator[Finding]:

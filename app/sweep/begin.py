@@ -19,6 +19,7 @@ from app.plan.expand import expand
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.plan.tuning import spelled_out
+from app.results.fingerprints import fingerprints
 from app.results.folder import RunFolder
 from app.results.kept_files import kept_files
 from app.results.manifest import new_manifest
@@ -67,6 +68,7 @@ def begin(
         cases=cases,
         environment=describe_host(),
         files=kept_files(cases, plan.accuracy),
+        fingerprints=fingerprints(cases, plan.accuracy, plan.environments),
     )
     return RunFolder.create(path or new_path(plan), manifest)
 

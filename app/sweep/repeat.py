@@ -5,7 +5,7 @@ What has changed since is refused: its rows would be compared as if they were of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,15 +15,15 @@ from app.machine import engines
 from app.machine.environment import describe_host
 from app.plan.environments import environments_of
 from app.plan.placing import refuse_misplaced
+from app.results.fingerprints import fingerprints
 from app.results.folder import RunFolder
 from app.results.kept_files import KeptFile, kept_files
 from app.results.manifest import Manifest, new_manifest
 from app.results.reader import read_run
 from app.results.run import Run
 from app.sweep.begin import new_path
-from exporters.digest import file_sha256
+from app.sweep.unchanged import is_gone, refuse_changed
 from exporters.factory_file import factory_path, is_factory_file
-from exporters.regular import user_path
 
 
 def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
@@ -34,8 +34,7 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
     run = read_run(run_path)
     old = run.manifest
     kept = {file.path: file for file in old.files}
-    _refuse_changed(old.files, run_path)
-    _refuse_changed_models(run)
+    refuse_changed(run, copies=True)
     cases = [replace(_with_its_files(case, run, kept), naming=2) for case in old.cases]
     accuracy = _place(old.asked.accuracy, run, kept)
     if not old.asked.cluster:
@@ -52,6 +51,7 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
         cases=cases,
         environment=describe_host(),
         files=kept_files(cases, accuracy),
+        fingerprints=fingerprints(cases, accuracy, old.asked.environments),
         repeats=old.run_id,
     )
     return RunFolder.create(path or new_path(old.asked), manifest)
@@ -62,7 +62,7 @@ def _with_its_files(case: Case, run: Run, kept: Mapping[str, KeptFile]) -> Case:
     if is_factory_file(case.model):
         path = str(factory_path(case.model))
         file = kept.get(path)
-        if file is not None and _is_gone(file):
+        if file is not None and is_gone(file):
             raise PlanError(
                 f"{path}, which {run.path} measured, is not there",
                 f"copy {run.path / file.kept} to that place",
@@ -73,40 +73,6 @@ def _with_its_files(case: Case, run: Run, kept: Mapping[str, KeptFile]) -> Case:
 def _place(path: str, run: Run, kept: Mapping[str, KeptFile]) -> str:
     """Where the file is: its own place, or its copy in the run where that is empty."""
     file = kept.get(path)
-    if file is None or not file.kept or not _is_gone(file):
+    if file is None or not file.kept or not is_gone(file):
         return path
     return str((run.path / file.kept).absolute())
-
-
-def _is_gone(file: KeptFile) -> bool:
-    return not Path(file.path).exists()
-
-
-def _refuse_changed(files: Iterable[KeptFile], run_path: Path) -> None:
-    for file in files:
-        if _is_gone(file) and file.kept:
-            continue
-        where = f"put back {run_path / file.kept}" if file.kept else "put it back as it was"
-        _refuse_unless(Path(file.path), file.sha256, run_path, where)
-
-
-def _refuse_changed_models(run: Run) -> None:
-    """A model that never became a graph has left no hash, and nothing was measured of it."""
-    for (model, _), exported in run.models.items():
-        for name, sha256 in exported.sources.items():
-            path = user_path(model)
-            if name != path.name:
-                named = path.parent / name
-                path = named if named.exists() else path.resolve().parent / name
-            _refuse_unless(path, sha256, run.path, "put it back as it was")
-
-
-def _refuse_unless(path: Path, sha256: str, run_path: Path, remedy: str) -> None:
-    try:
-        same = file_sha256(path) == sha256
-    except OSError as error:
-        raise PlanError(
-            f"{path}, which {run_path} measured, can't be read ({error.strerror})", remedy
-        ) from None
-    if not same:
-        raise PlanError(f"{path} has changed since {run_path} measured it", remedy)

@@ -18,8 +18,9 @@ from app.cases.column import Row
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.machine.telemetry import Telemetry
+from app.results.exports.earlier import keep_fuller
 from app.results.folder import RESULTS, RunFolder
-from app.results.lines import Line, Voided
+from app.results.lines import Line, Voided, bounded
 from app.results.live import Live, LiveFile, State
 from app.results.measured import Measured
 from app.results.reader import JournalReader
@@ -37,6 +38,7 @@ from app.sweep.sources.afterwards import AFTERWARDS_S
 from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
+from app.sweep.unchanged import refuse_changed, refuse_lost_engines, refuse_unknown_cases
 from app.sweep.work.base import Work
 from app.sweep.work.checking import MOST_CHECKS, CheckWork
 from app.sweep.work.export import MOST_EXPORTERS
@@ -61,7 +63,16 @@ class SweepRun:
     ) -> None:
         self.folder = folder
         self.stopped = False
-        self._ledger = JournalReader(folder.path, folder.manifest).whole()
+        self.kept_table = ""
+        reader = JournalReader(folder.path, folder.manifest)
+        self._ledger = reader.whole()
+        self._lines_before = reader.journal_lines
+        if self._lines_before:
+            refuse_changed(self.run, copies=False)
+            refuse_unknown_cases(self.run)
+            if not cluster:
+                refuse_lost_engines(self.run)
+            self.kept_table = keep_fuller(self.run)
         self._rows = Rows()
         asked = folder.manifest.asked
         self._kind = CheckWork.kind if asked.check else RoundWork.kind
@@ -89,7 +100,7 @@ class SweepRun:
             exports_total=self._rounds.exports_left,
         )
         self._count()
-        self._live_file.write(self.live, always=True)
+        self._write_live(always=True)
 
     @property
     def finished(self) -> bool:
@@ -149,7 +160,7 @@ class SweepRun:
             self._count()
             if not self._engine.quiet_matters and not self.finished:
                 self._refresher.go_on(self._rows.each(self.run))
-        self._live_file.write(self.live, always=self.finished)
+        self._write_live(always=self.finished)
         return events
 
     def pause(self) -> None:
@@ -176,13 +187,17 @@ class SweepRun:
         complete = self.finished and not self.stopped
         state: State = "finished" if complete else "stopped"
         self.live = replace(self.live, state=state, eta_s=None, exit_code=exit_code)
-        self._live_file.write(self.live, always=True)
+        self._write_live(always=True)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._engine.close()
+
+    def _write_live(self, always: bool) -> None:
+        self.live.journal_lines = self._lines_before | self.folder.journal_lines
+        self._live_file.write(self.live, always=always)
 
     def _void_damaged(self) -> Iterator[Voided]:
         """What an earlier writer measured and somebody has damaged since is measured again."""
@@ -224,6 +239,7 @@ class SweepRun:
         if not lines:
             return
         self._begin_journal(host)
+        lines = tuple(map(bounded, lines))
         self.folder.record(*lines, host=host)
         self._refresher.is_stale = True
         for line in lines:

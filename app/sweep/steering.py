@@ -1,7 +1,9 @@
 """How a sweep is steered from outside: signals and lines in, its method calls out.
 
-`pause`, `resume` and `stop` lines on standard input, when that is a pipe, do what their
-names say; the end of it means nothing, so that a run outlives the window that started it.
+`pause`, `resume` and `stop` lines on standard input do what their names say, if the parent process
+asks for it (`app.machine.steered`). The end of the input means nothing, so that a run outlives the
+window that started it. In all other cases standard input belongs to somebody else, such as the
+shell script that the command is a line of, and nothing is read from it.
 """
 
 from __future__ import annotations
@@ -9,21 +11,20 @@ from __future__ import annotations
 import os
 import select
 import signal
-import stat
 
 from app.sweep.run import SweepRun
 
 
 class Steering:
-    """Signals and lines of standard input, turned into the sweep's method calls.
+    """Signals and lines of `stdin`, turned into the sweep's method calls; None reads no lines.
 
     The first stop, however it comes, ends after the block in flight, the second at once.
     """
 
-    def __init__(self, run: SweepRun, stdin: int = 0) -> None:
+    def __init__(self, run: SweepRun, stdin: int | None = None) -> None:
         self._run = run
         self._signals = self._stop_lines = self._stops_heeded = 0
-        self._stdin: int | None = stdin if _is_piped(stdin) else None
+        self._stdin = stdin
         self._partial = b""
         self._previous: dict[int, object] = {}
 
@@ -69,11 +70,3 @@ class Steering:
             self._stdin = None
         *lines, self._partial = (self._partial + data).split(b"\n")
         return [line.decode("utf-8", "replace").strip() for line in lines]
-
-
-def _is_piped(descriptor: int) -> bool:
-    try:
-        mode = os.fstat(descriptor).st_mode
-    except OSError:
-        return False
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

@@ -28,6 +28,7 @@ from app.workers.starting import in_our_words, prepare, runtime_called, state_of
 from app.workers.timed_round import time_round
 from app.workers.under_way import Tell, UnderWay
 from exporters.codec import to_json
+from exporters.complaint import is_of_system
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes.base import Runtime, Session
 from runtimes.dealing import options_on
@@ -77,7 +78,8 @@ def _noted(this: UnderWay) -> Iterator[None]:
 
 def _told_of(error: Exception, this: UnderWay) -> dict[str, Any]:
     if isinstance(error, GraphlapError):
-        return {"status": error.status or "run_failed", "reason": reason_of(error)}
+        told = {"status": error.status or "run_failed", "reason": reason_of(error)}
+        return {**told, "transient": is_of_system(error)}
     if isinstance(error, MemoryError):
         reason = f"the host ran out of memory in {this.phase}: use a smaller batch"
         return {"status": "out_of_memory", "reason": reason}
@@ -95,7 +97,8 @@ def _is_of_the_disk(error: OSError, job: MeasureJob) -> bool:
 def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
     """A failure that nobody foresaw, named with its phase."""
     status: Status = "compile_failed" if phase in ("import", "compile") else "run_failed"
-    return {"status": status, "reason": f"{phase} failed with {unforeseen(error)}"}
+    reason = f"{phase} failed with {unforeseen(error)}"
+    return {"status": status, "reason": reason, "transient": is_of_system(error)}
 
 
 def _measure(this: UnderWay, slept_before_s: float) -> None:

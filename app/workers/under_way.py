@@ -46,6 +46,7 @@ class UnderWay:
             started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
             environment=environment,
             warnings=tuple(self.said),
+            model_sha256=self.job.model.sha256,
         )
 
     def note(self, **facts: Any) -> None:

@@ -86,7 +86,7 @@ def external_files(path: Path, model: ModelProto) -> dict[str, Path]:
             raise ExportError(
                 f"{path.name} needs the external data file {info.location!r}, which is not there",
                 "copy it into the model's folder",
-            )
+            ) from FileNotFoundError(str(file))
         offset, needed = info.offset or 0, _bytes_of(tensor)
         length = info.length or needed  # 0, as ONNX Runtime reads it, is all that it takes
         if offset < 0 or length != needed:

@@ -13,7 +13,7 @@ import time
 
 from exporters.cache import default_root
 from exporters.codec import from_json, to_json
-from exporters.complaint import first_line
+from exporters.complaint import first_line, is_of_system
 from exporters.request import ExportReply, ExportRequest
 from exporters.talk import requests_and_replies
 from exporters.types import GraphlapError
@@ -53,11 +53,14 @@ def _failed(error: Exception) -> ExportReply:
     if _ran_out_of_memory(error):
         cause = str(error) if isinstance(error, GraphlapError) else _NO_MEMORY
         return ExportReply("out_of_memory", reason=cause)
+    transient = is_of_system(error)
     if isinstance(error, GraphlapError):
-        return ExportReply(error.status or "export_failed", reason=str(error))
+        return ExportReply(error.status or "export_failed", reason=str(error), transient=transient)
     reason = f"the export failed with {type(error).__name__}: {first_line(error)}"
     remedy = "check the model, or report this as a fault of Graphlap's"
-    return ExportReply("export_failed", reason=f"{reason}: {remedy}")
+    if transient:
+        remedy = "put right what the system names, then --resume the run"
+    return ExportReply("export_failed", reason=f"{reason}: {remedy}", transient=transient)
 
 
 def _disk_is_full(error: BaseException | None) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from app.console.error_file import ERROR_FILE, take_error_file
 from app.gui.launch.cores import all_cores
+from app.machine.steered import STEERED
 from exporters import own
 from exporters.types import GraphlapError
 
@@ -37,7 +38,11 @@ class BatchChild:
                     stderr=subprocess.STDOUT,
                     bufsize=0,
                     start_new_session=True,
-                    env={**own.child_environment(), ERROR_FILE: str(self._error_file)},
+                    env={
+                        **own.child_environment(),
+                        ERROR_FILE: str(self._error_file),
+                        STEERED: "1",
+                    },
                 )
             assert self._process.stdin
             self._stdin = self._process.stdin

@@ -10,8 +10,9 @@ from typing import Any
 
 from app.cases.column import Row, Value, same
 from app.results.exports import json_file, parquet
+from app.results.finding import Finding
+from app.results.lost import fuller_table
 from app.results.plain import storable
-from app.results.verify import Finding
 
 
 def exported(folder: Path, run_id: str, rows: Mapping[str, Row]) -> Iterator[Finding]:
@@ -23,8 +24,10 @@ def exported(folder: Path, run_id: str, rows: Mapping[str, Row]) -> Iterator[Fin
     ):
         path = folder / name
         if path.is_file() and (format_ != "parquet" or find_spec("pyarrow") is not None):
-            what = _what(read, path, run_id, rows)
-            if what:
+            what, lost = _what(read, path, run_id, rows)
+            if lost:
+                yield from fuller_table(name, lost)
+            elif what:
                 again = f"make it again: --export {format_}"
                 yield Finding(name, what, again, harmless=True)
 
@@ -34,22 +37,32 @@ def _what(
     path: Path,
     run_id: str,
     rows: Mapping[str, Row],
-) -> str:
-    """In words that follow the file's name; "" where it says what the rows do."""
+) -> tuple[str, int]:
+    """In words that follow the file's name, "" where it says what the rows do; and how many rounds
+    it has that they lack."""
     try:
         told = read(path)
         by_id = {str(one["case_id"]): one for one in told}
         others = {str(one["run_id"]) for one in told} - {run_id}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return "can't be read"
+        return "can't be read", 0
     if others:
-        return f"is of another run ({', '.join(sorted(others)):.80})"
+        return f"is of another run ({', '.join(sorted(others)):.80})", 0
+    lost = sum(
+        max(0, _count(one) - _count(rows.get(case_id, {}))) for case_id, one in by_id.items()
+    )
     differs = by_id.keys() != rows.keys() or any(
         not any(same(one.get(name), kept) for kept in _forms(value))
         for case_id, one in by_id.items()
         for name, value in rows[case_id].items()
     )
-    return "is not what journal and samples amount to" if differs else ""
+    return "is not what journal and samples amount to" if differs else "", lost
+
+
+def _count(row: Mapping[str, Any]) -> int:
+    """The timed rounds of a row."""
+    rounds = row.get("rounds")
+    return rounds if isinstance(rounds, int) else 0
 
 
 def _forms(value: Value) -> tuple[Value, ...]:

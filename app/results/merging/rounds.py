@@ -98,7 +98,7 @@ def _of_two(first: Taken, second: Taken) -> Taken:
             "of one run which were resumed apart",
             "merge one of them",
         )
-    known = [taken for taken in (first, second) if taken.result.status != "cancelled"]
+    known = [taken for taken in (first, second) if not taken.result.is_tried_again]
     return next(iter(timed or known), second)
 
 

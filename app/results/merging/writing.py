@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,12 +23,12 @@ from app.results.folder import (
     refuse_occupied,
 )
 from app.results.journal import FOLDER as JOURNAL
-from app.results.journal import flush_folder
+from app.results.journal import flush_folder, journal_text
 from app.results.kept_files import FOLDER as FILES
 from app.results.kept_files import KeptFile
 from app.results.lines import Line, written
 from app.results.live import Live
-from app.results.manifest import MANIFEST, Manifest
+from app.results.manifest import MANIFEST, Manifest, manifest_text
 from app.results.merging.joined import Joined
 from app.results.merging.sources import Source
 from app.results.reader import read_run
@@ -36,7 +36,6 @@ from app.results.regular import lies_within
 from app.results.rows import Rows
 from app.results.run import SAMPLES, Run
 from app.results.table import to_csv
-from exporters.codec import to_json
 from exporters.digest import file_sha256
 from exporters.private import private_folder
 
@@ -95,10 +94,11 @@ def _fill(making: Path, manifest: Manifest, joined: Joined, sources: Sequence[So
             _link(_kept_in(file, sources), making / file.kept)
     for name, lines in joined.journals.items():
         _write_lines(making / JOURNAL / name, lines)
-    write_atomically(making / MANIFEST, json.dumps(to_json(manifest), indent=1).encode())
+    write_atomically(making / MANIFEST, manifest_text(manifest).encode())
     run = read_run(making)
     write_atomically(making / RESULTS, to_csv(Rows().of(run)))
-    write_atomically(making / LIVE, json.dumps(_live(run)).encode())
+    counts = {name: len(lines) for name, lines in joined.journals.items()}
+    write_atomically(making / LIVE, json.dumps(_live(run, counts)).encode())
     for folder in {making, *(path.parent for path in making.glob("*/*"))}:
         flush_folder(folder)
     return run
@@ -140,13 +140,12 @@ def _kept_in(file: KeptFile, sources: Sequence[Source]) -> Path:
 def _write_lines(path: Path, lines: Iterable[Line]) -> None:
     with path.open("wb") as file:
         for line in lines:
-            text = json.dumps(written(line), separators=(",", ":"), default=str)
-            file.write(text.encode() + b"\n")
+            file.write(journal_text([written(line)]))
         file.flush()
         os.fsync(file.fileno())
 
 
-def _live(run: Run) -> dict[str, object]:
+def _live(run: Run, journal_lines: Mapping[str, int]) -> dict[str, object]:
     """Of a run that is over."""
     rounds = [result for known in run.rounds.values() for result in known.values()]
     failed = {result.case_id for result in rounds if result.status in FAILED}
@@ -157,6 +156,7 @@ def _live(run: Run) -> dict[str, object]:
         rounds_total=len(rounds),
         rounds_done=len(rounds),
         exit_code=0,
+        journal_lines=journal_lines,
     )
     stamp = datetime.now(UTC).isoformat(timespec="milliseconds")
     return {"updated_at_utc": stamp, **asdict(told)}

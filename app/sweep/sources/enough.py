@@ -38,6 +38,6 @@ class PreciseRounds:
     rows: Rows
 
     def wanted(self, case: Case) -> int:
-        rounds = [r for r in self.run.rounds_of(case) if r.status != "cancelled"]
+        rounds = [r for r in self.run.rounds_of(case) if not r.is_tried_again]
         due = len(rounds) in self.rule.looks
         return rounds_wanted(self.rule, rounds, self.rows.summary(self.run, case) if due else None)

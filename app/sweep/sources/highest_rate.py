@@ -10,7 +10,7 @@ from dataclasses import replace
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.results.rate_search import RateSearch, Searched, rate_searches
-from app.results.run import Run
+from app.results.run import Run, standing
 from app.stats.judging import FIRST_LOOK, cluster, requests_wanted
 from app.sweep.sources.batches import points as batch_points
 from app.sweep.sources.conditions import neighbour_case
@@ -37,7 +37,7 @@ class HighestRate(Searching[RateSearch]):
 
     def __init__(self, schedule: Schedule, recorded: Run) -> None:
         super().__init__(schedule)
-        self._known = {case_id: dict(rounds) for case_id, rounds in recorded.rounds.items()}
+        self._known = standing(recorded)
         self._run = replace(recorded, rounds=self._known)
         refusals: dict[str, SettledRound] = {}
         for search in rate_searches(recorded):

@@ -71,7 +71,7 @@ class HostedSweep:
         self._exports = Exports(schedule)
         for case in schedule.cases:
             rounds = self.recorded.rounds.get(case.case_id, {}).values()
-            counting = [result for result in rounds if result.status != "cancelled"]
+            counting = [result for result in rounds if not result.is_tried_again]
             ended = not ENDED.isdisjoint(result.status for result in counting)
             numbers = [result.round for result in counting]
             self._tally.add(case.case_id, self.enough.wanted(case), numbers, ended)

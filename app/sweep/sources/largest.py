@@ -85,6 +85,7 @@ class LargestBatch(Searching[Search]):
         path = folder.absolute() / f"{case.case_id}.npz"
         small = reply.model.at({**case.axes, axis: REFERENCE_BATCH})
         stored = small.references[axes_key(small.axes)]
+        path.unlink(missing_ok=True)  # a link of a stranger's folder is replaced, not followed
         repeat_reference(stored, str(path), positions, case.axes[axis])
         point = reply.model.at(case.axes).axes
         model = replace(reply.model, references={axes_key(point): str(path)})

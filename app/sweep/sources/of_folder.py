@@ -120,9 +120,9 @@ def sources(
 
 
 def _known(recorded: Run) -> dict[str, dict[int, Status]]:
-    """Case id -> the statuses of its rounds; one that was cancelled is to be done again."""
+    """Case id -> the statuses of its rounds, but for those that are to be done again."""
     return {
-        case_id: {n: r.status for n, r in rounds.items() if r.status != "cancelled"}
+        case_id: {n: r.status for n, r in rounds.items() if not r.is_tried_again}
         for case_id, rounds in recorded.rounds.items()
     }
 

@@ -124,7 +124,8 @@ def round_work(
     """
     site = site or Here(schedule.environments)
     if reply.model is None:
-        return settled(schedule, case, number, as_status(reply.status), reply.reason, tried)
+        status = as_status(reply.status)
+        return settled(schedule, case, number, status, reply.reason, tried, reply.transient)
     spec = parse_spec(case.runtime)
     engine = site.engine(case.runtime)
     if reason := why_not(case.condition, engine, spec.device):
@@ -143,7 +144,8 @@ def round_work(
         return settled(schedule, case, number, as_status(fault.status), str(fault), tried)
     if beside is not None and beside.model is None:
         reason = f"the neighbour {case.condition.model}: {beside.reason}"
-        return settled(schedule, case, number, as_status(beside.status), reason, tried)
+        status = as_status(beside.status)
+        return settled(schedule, case, number, status, reason, tried, beside.transient)
     usable = site.usable(engine, spec.device)
     neighbour = neighbour_job(case, settings, beside)
     at_once = sessions + (neighbour is not None)
@@ -236,6 +238,7 @@ def settled(
     status: Status,
     reason: str,
     tried: bool = False,
+    transient: bool = False,
 ) -> SettledRound:
     """A round that ended before it began."""
     state = availability_of(case.runtime, schedule.environments)
@@ -247,6 +250,7 @@ def settled(
         started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
         runtime_version=state.version if isinstance(state, Available) else "",
         options=all_options(options_of(case.runtime), case.options),
+        transient=transient,
     )
     return SettledRound(case, result, tried)
 

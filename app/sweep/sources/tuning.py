@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from app.cases.case import Case
 from app.cases.round import Limits, RoundResult
-from app.results.run import Run
+from app.results.run import Run, standing
 from app.results.tuning import Tuned, Tuning, tunings
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
@@ -41,7 +41,7 @@ class Tuner(Searching[Tuning]):
 
     def __init__(self, schedule: Schedule, recorded: Run) -> None:
         super().__init__(schedule)
-        self._known = {case_id: dict(rounds) for case_id, rounds in recorded.rounds.items()}
+        self._known = standing(recorded)
         self._run = replace(recorded, rounds=self._known)
         plan = recorded.manifest.asked
         self._final_rounds = plan.lengths.rounds

@@ -20,6 +20,7 @@ from app.results.labels import FILE_NAMES, ModelNames, case_label
 from app.results.lines import Line
 from app.results.live import Live
 from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work
+from app.sweep.work.process import is_of_circumstance
 from app.sweep.work.round import SettledRound
 from exporters.codec import CodecError, from_json, object_of, to_json
 from runtimes.options import all_options
@@ -114,6 +115,7 @@ class CheckWork(Work):
 
     def _without_answer(self, checker: Talk, ended: bool) -> RoundResult:
         status: Status = "crashed"
+        transient = ended and is_of_circumstance(checker)
         if self._too_large:
             status = "out_of_memory"
             reason = (
@@ -142,6 +144,7 @@ class CheckWork(Work):
             reason=reason,
             started_at_utc=self._started_at_utc,
             options=all_options(options_of(case.runtime), case.options),
+            transient=transient,
         )
 
 

@@ -11,10 +11,11 @@ from collections.abc import Iterable
 import psutil
 
 from app.cases.status import Status
+from app.machine.child import Unstarted
 from app.machine.telemetry import Telemetry
 from app.machine.watch import Watch
 from app.results.folder import RunFolder
-from app.results.inputs import inputs_to_keep
+from app.results.inputs import inputs_to_keep, write_inputs
 from app.results.labels import FILE_NAMES, ModelNames, file_name
 from app.results.lines import Exported, Line
 from app.results.live import Live
@@ -112,8 +113,9 @@ class ExportWork(Work):
         if self.reply is not None and self.reply.model is not None:
             # A null twin is fed what its model is.
             if folder.manifest.asked.save_inputs and self.request.null_of is None:
-                for name, data in inputs_to_keep(self.reply.model):
-                    folder.write(name, data)
+                for name, reference in inputs_to_keep(self.reply.model):
+                    with folder.replacing(name) as file:
+                        write_inputs(reference, file)
             yield Exported(self.request.model, self.request.precision, self.reply.model)
 
     @property
@@ -137,6 +139,7 @@ class ExportWork(Work):
     def _without_reply(self, exporter: Talk, ended: bool) -> ExportReply:
         said = f"the export of {self.request.model}"
         status: Status = "export_failed"
+        transient = False
         if self._too_large:
             status = "out_of_memory"
             reason = (
@@ -144,8 +147,14 @@ class ExportWork(Work):
                 "model: raise --memory-limit or use smaller batches"
             )
         elif ended and exporter.ran_out_of_memory():
-            status = "out_of_memory"
-            reason = f"the system ended {said} for want of memory: use smaller batches"
+            status, transient = "out_of_memory", True  # others may have had the memory
+            reason = (
+                f"the system ended {said} for want of memory: use smaller batches, or end other "
+                "programs and --resume the run"
+            )
+        elif isinstance(exporter, Unstarted):
+            transient = True
+            reason = f"{said} could not begin, {exporter.how_it_ended()}: --resume the run"
         elif ended and exporter.was_killed():
             status = "cancelled"
             reason = f"{said} was ended from outside ({exporter.how_it_ended()}): --resume the run"
@@ -162,7 +171,7 @@ class ExportWork(Work):
                 f"{said} took longer than {self.time_limit_s:g} s: "
                 "raise --time-limit or make the model smaller"
             )
-        return ExportReply(status, reason=reason)
+        return ExportReply(status, reason=reason, transient=transient)
 
 
 def _reply_among(lines: Iterable[str]) -> ExportReply | None:

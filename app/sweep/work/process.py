@@ -8,6 +8,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
+from app.machine.child import Unstarted
 from app.sweep.work.base import News, Starter, Talk, Work
 from exporters.codec import CodecError, object_of
 from runtimes.environment import environment_of
@@ -18,6 +19,12 @@ STOP_GRACE_S = 10.0
 BRINGING_LIMIT_S = 1800.0
 """How long it may take until a worker is there, beside its own time: files are brought to it."""
 STOPPED = "the sweep was stopped"
+
+
+def is_of_circumstance(worker: Talk) -> bool:
+    """Whether a worker that ended without a result could not start or was ended from outside, by a
+    person or for want of memory: that says nothing of its case."""
+    return isinstance(worker, Unstarted) or worker.ran_out_of_memory() or worker.was_killed()
 
 
 class ProcessWork(Work):

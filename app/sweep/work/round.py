@@ -25,7 +25,7 @@ from app.results.lines import Line, Tried
 from app.results.live import Live
 from app.stats.quantiles import needed_samples
 from app.sweep.work.base import ALONE, Eye, Known, Needs, News, Starter
-from app.sweep.work.process import STOPPED, ProcessWork
+from app.sweep.work.process import STOPPED, ProcessWork, is_of_circumstance
 from app.tune.ladder import round_name
 from exporters.codec import from_json, to_json
 from runtimes.options import all_options
@@ -220,12 +220,14 @@ class RoundWork(ProcessWork):
     def _without_result(self) -> RoundResult:
         """The worker is gone without a word of its own: no memory, too late, or crashed."""
         status: Status = "crashed"
+        worker = self._worker
+        transient = is_of_circumstance(worker)
         reason = (
             f"the measuring process ended in {self.phase} with {self._worker.how_it_ended()}: "
             "run this case alone to see all that the engine says"
         )
         if self._eye.too_large:
-            status = "out_of_memory"
+            status, transient = "out_of_memory", False
             limit_mib = self.memory_limit_bytes / 2**20
             reason = (
                 f"the measuring process held more than {limit_mib:,.0f} MiB of the host's memory "
@@ -241,7 +243,7 @@ class RoundWork(ProcessWork):
         elif self._outcome is not None:
             return self._failed_at_its_end(self._outcome)
         elif self._too_late:
-            status = "timeout"
+            status, transient = "timeout", False
             limit_s = self._compile_limit_s if self.phase == "compile" else self.time_limit_s
             reason = (
                 f"the round was still in {self.phase} after {limit_s:g} s: "
@@ -254,6 +256,7 @@ class RoundWork(ProcessWork):
             reason=reason,
             started_at_utc=self._started_at_utc,
             options=all_options(options_of(self.job.runtime), self.job.settings.options),
+            transient=transient,
         )
 
     def _failed_at_its_end(self, outcome: RoundResult) -> RoundResult:

@@ -12,6 +12,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from app.__main__ import main
+from app.machine.steered import STEERED
 from app.results.folder import is_being_written
 from app.results.manifest import MANIFEST
 from app.results.reader import read_run
@@ -19,10 +20,15 @@ from app.results.reader import read_run
 FAKE = ("--runtimes", "fake")
 
 
-def launch(*arguments: str, file_limit: int | None = None) -> subprocess.Popen[str]:
-    """Batch mode in a process group of its own; no file of it may exceed `file_limit` bytes."""
+def launch(
+    *arguments: str, file_limit: int | None = None, steered: bool = False
+) -> subprocess.Popen[str]:
+    """Batch mode in a process group of its own; no file of it may exceed `file_limit` bytes.
+
+    With `steered` it takes lines on its standard input, as a child of the window does.
+    """
     code = "import sys; from app.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    environment = dict(os.environ)
+    environment = dict(os.environ) | ({STEERED: "1"} if steered else {})
     if file_limit is not None:
         limits = f"(resource.RLIMIT_FSIZE, ({file_limit}, {file_limit}))"
         code = f"import resource; resource.setrlimit{limits}; {code}"

@@ -12,6 +12,7 @@ import pytest
 
 from app.results.folder import RunFolder
 from tests.app.headless.batch import run
+from tests.app.results.resealed import reseal_manifest
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 LINES = {
@@ -75,6 +76,7 @@ def test_a_value_of_a_manifest_that_can_not_be_is_named(
 ) -> None:
     manifest = folder / "manifest.json"
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **values}))
+    reseal_manifest(manifest)
     assert said in told(folder)
 
 

@@ -91,7 +91,8 @@ def test_a_large_sweep_that_is_interrupted_tells_nothing_of_what_was_not_begun(w
 def test_a_stop_ends_the_run_in_order_and_it_resumes(
     work: Path, how: signal.Signals | None
 ) -> None:
-    process = launch("--headless", "--models", "add.onnx", *FAKE, "--rounds", "3", "--out", "run")
+    asked = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "3", "--out", "run")
+    process = launch(*asked, steered=how is None)
     wait_for_rounds(work / "run", 1, process)
     assert process.stdin
     if how is not None:
@@ -156,7 +157,8 @@ def test_a_round_whose_samples_are_damaged_does_not_count_and_is_measured_again(
 
 
 def test_pause_and_resume_through_standard_input(work: Path) -> None:
-    process = launch("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
+    asked = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
+    process = launch(*asked, steered=True)
     assert process.stdin
     process.stdin.write("pause\n")
     process.stdin.flush()

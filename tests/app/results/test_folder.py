@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import DiskError, ResultsError
-from app.results.folder import RunFolder, is_being_written, refuse_occupied
+from app.results.folder import RunFolder, is_being_written, lock_folder, refuse_occupied
 from app.results.journal import Journal
 from app.results.manifest import SCHEMA_VERSION, read_manifest
 from app.results.reader import read_run
@@ -156,3 +156,30 @@ def test_a_full_disk_is_told_with_what_to_do() -> None:
     with pytest.raises(OSError, match="No space left"):
         journal.append({"kind": "round"})
     journal.close()
+
+
+POLLS = """
+import sys
+from pathlib import Path
+from app.results.folder import is_being_written
+print("looking", flush=True)
+while True:
+    is_being_written(Path(sys.argv[1]))
+"""
+
+
+def test_a_process_that_looks_all_the_time_keeps_no_writer_out(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", manifest_of()):
+        pass
+    command = [sys.executable, "-c", POLLS, str(tmp_path / "run")]
+    watchers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+    try:
+        for watcher in watchers:
+            assert watcher.stdout
+            assert watcher.stdout.readline() == b"looking\n"
+        for _ in range(300):
+            os.close(lock_folder(tmp_path / "run"))
+    finally:
+        for watcher in watchers:
+            watcher.kill()
+            watcher.communicate()

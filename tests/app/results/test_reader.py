@@ -19,6 +19,7 @@ from app.results.lines import Exported, Tried, Voided
 from app.results.operators import write_operators
 from app.results.reader import JournalReader, read_run
 from tests.app.gui.runs import new_run, record_round, records
+from tests.app.results.resealed import reseal_journal
 from tests.app.sweep.sweeps import exported_add
 
 FIRST = Case("mlp", "fake", axes={"batch": 1})
@@ -84,6 +85,7 @@ def test_a_host_is_that_of_the_writer_not_of_the_file_before(run: Path) -> None:
     (first,) = journal.iterdir()
     lines = first.read_text().splitlines(keepends=True)
     (journal / "a.jsonl").write_text(lines[0].replace(json.loads(lines[0])["host"], "elsewhere"))
+    reseal_journal(journal / "a.jsonl")
     (journal / "b.jsonl").write_text("".join(lines[1:]))
     first.unlink()
     found = read_run(run)
@@ -106,6 +108,7 @@ def test_a_line_that_is_json_and_yet_no_line_of_ours_is_named(
     text = journal.read_text()
     assert damage[0] in text
     journal.write_text(text.replace(*damage))
+    reseal_journal(journal)
     with pytest.raises(ResultsError, match=told) as caught:
         read_run(run)
     assert f"of {journal}" in str(caught.value)
@@ -115,4 +118,5 @@ def test_what_a_later_version_adds_is_passed_over(run: Path) -> None:
     (journal,) = (run / "journal").iterdir()
     text = journal.read_text().replace('"kind":"round",', '"kind":"round","mood":"good",')
     journal.write_text(text + '{"kind":"weather","sky":"clear"}\n')
+    reseal_journal(journal)
     assert read_run(run).rounds[FIRST.case_id][0].iterations == 400

@@ -24,6 +24,7 @@ from app.results.table import to_csv
 from app.results.telemetry import read_readings
 from app.results.verify import read_whole, verify
 from exporters.codec import to_json
+from tests.app.results.resealed import reseal_journal
 from tests.app.results.runs import CASE, OTHER, manifest_of, record
 
 
@@ -60,6 +61,7 @@ def test_every_damaged_line_is_told_and_the_rest_is_looked_at(
     wrong = {**json.loads(lines[1]), "iterations": "many"}
     lines[:2] = [b'{"kind": "round", \n', json.dumps(wrong).encode() + b"\n"]
     journal(run).write_bytes(b"".join(lines))
+    reseal_journal(journal(run))
     assert main(["--verify", str(run)]) == 1
     told = capsys.readouterr().out
     assert "line 1 is damaged (it is no JSON)" in told
@@ -123,6 +125,7 @@ def _renamed(run: Path, name: str) -> None:
     lines = journal(run).read_bytes().splitlines(keepends=True)
     line = {**json.loads(lines[0]), "samples": name}
     journal(run).write_bytes(b"".join([json.dumps(line).encode() + b"\n", *lines[1:]]))
+    reseal_journal(journal(run))
 
 
 @pytest.mark.parametrize("odd", ["pipe", "device", "loop", "huge"])
@@ -166,7 +169,9 @@ def test_readings_that_are_damaged_are_told_and_cost_no_round(run: Path) -> None
     assert {row["status"] for row in Rows().of(read_run(run))} == {"ok", "crashed"}
 
 
-@pytest.mark.parametrize("name", ["../../secret", "/dev/zero", "..", "a/../../b", "sub/a.bin"])
+@pytest.mark.parametrize(
+    "name", ["../../secret", "/dev/zero", "..", "a/../../b", "sub/a.bin", "a\0b"]
+)
 def test_a_name_in_a_journal_never_leads_out_of_the_folder(
     run: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -273,6 +278,7 @@ def test_lines_that_are_lost_are_missed_where_a_run_has_ended(
     """A journal that is cut at the end of a line has nothing that is torn."""
     lines = journal(run).read_bytes().splitlines(keepends=True)
     journal(run).write_bytes(lines[0])
+    (run / "results.csv").unlink()
     for state, code in (("measuring", 0), ("finished", 1)):
         (run / "live.json").write_text(json.dumps({"state": state}))
         assert main(["--verify", str(run)]) == code

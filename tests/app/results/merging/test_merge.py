@@ -40,6 +40,7 @@ from tests.app.results.merging.machines import (
     measured,
     merged,
 )
+from tests.app.results.resealed import reseal_journal, reseal_manifest
 from tests.app.results.runs import CASE, manifest_of, record
 from tests.app.sweep.sweeps import exported_add
 
@@ -151,6 +152,7 @@ def test_what_one_run_could_not_measure_gives_way_to_what_another_did(tmp_path: 
         record(folder, CASE, 0, status="unavailable", started_at_utc="2026-11-22T12:00:00.000")
     manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
     (tmp_path / "a" / "manifest.json").write_text(json.dumps(manifest | {"run_id": "0" * 12}))
+    reseal_manifest(tmp_path / "a" / "manifest.json")
     run = merged(tmp_path / "c", tmp_path / "a", b).run
     assert [result.status for result in run.rounds_of(CASE)] == ["ok"] * 3
 
@@ -341,9 +343,11 @@ def test_a_folder_of_a_stranger_writes_nothing_beside_the_new_one(
     (journal,) = (a / "journal").iterdir()
     first, rest = journal.read_text().split("\n", 1)
     journal.write_text(json.dumps(json.loads(first) | {"writer": name}) + "\n" + rest)
+    reseal_journal(journal)
     kept = {"path": "w.npz", "sha256": "0" * 64, "kept": f"files/../../{name}"}
     manifest = json.loads((a / "manifest.json").read_text())
     (a / "manifest.json").write_text(json.dumps(manifest | {"files": [kept]}))
+    reseal_manifest(a / "manifest.json")
     run = merged(tmp_path / "out" / "c", a).run
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["c"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]

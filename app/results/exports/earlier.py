@@ -1,0 +1,30 @@
+"""A table that has rounds which the journals lost: moved aside before another takes its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+from app.results.folder import RESULTS
+from app.results.journal import FOLDER
+from app.results.lost import rounds_lost
+from app.results.run import Run
+from app.results.table import read_rounds
+
+
+def keep_fuller(run: Run) -> str:
+    """Rename `results.csv` if it has more rounds than the run, and say so; "" otherwise."""
+    table = run.path / RESULTS
+    lost = rounds_lost(read_rounds(table), run)
+    if not lost:
+        return ""
+    kept = next(path for path in _names(table) if not path.exists())
+    table.rename(kept)
+    return f"{table} held {lost:,} rounds that {FOLDER}/ lacks: it is now {kept}"
+
+
+def _names(table: Path) -> Iterator[Path]:
+    for number in count(1):
+        place = f".{number}" if number > 1 else ""
+        yield table.with_name(f"{table.stem}.earlier{place}{table.suffix}")
