@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.results.labels import labels
-from app.results.measured import COMPARED, Measured
+from app.results.measured import COMPARED, Measured, clock_resolution
 from app.results.run import Run
 from app.stats.quantiles import Interval
 from app.stats.verdict import (
@@ -78,12 +78,17 @@ def with_itself(run: Run, measured: Sequence[Measured]) -> ComparedWithItself:
         for name in COMPARED
         if one.is_well and (own := _pairs(one, name, plan.seed))
     }
-    called = list(_wrongly_called(pairs, rounds, total, plan.band))
+    by_id = {one.case.case_id: one for one in measured}
+    resolutions = {
+        (case_id, name): clock_resolution(by_id[case_id], by_id[case_id], name)
+        for case_id, name in pairs
+    }
+    called = list(_wrongly_called(pairs, resolutions, rounds, total, plan.band))
     cases = tuple(
         _itself(
             key[0], names[key[0]], key[1],
             [key in words for words in called],
-            _smallest(own, rounds, plan.band),
+            _smallest(own, rounds, math.expm1(math.log1p(plan.band) + resolutions[key])),
         )
         for key, own in pairs.items()
     )  # fmt: skip
@@ -97,13 +102,18 @@ def with_itself(run: Run, measured: Sequence[Measured]) -> ComparedWithItself:
 
 
 def _wrongly_called(
-    pairs: Mapping[Key, Pairs], rounds: int, total: int, band: float
+    pairs: Mapping[Key, Pairs],
+    resolutions: Mapping[Key, float],
+    rounds: int,
+    total: int,
+    band: float,
 ) -> Iterator[set[Key]]:
     """Of each comparison that is whole, what it called faster or slower; all judged together."""
     for number in range(total):
         places = range(rounds * number, rounds * (number + 1))
         if all(place in own for own in pairs.values() for place in places):
-            verdicts = judge([_difference(own, places) for own in pairs.values()], band)
+            tested = [_difference(own, places, resolutions[key]) for key, own in pairs.items()]
+            verdicts = judge(tested, band)
             told = zip(pairs, verdicts, strict=True)
             yield {key for key, verdict in told if verdict.word in ("faster", "slower")}
 
@@ -128,9 +138,9 @@ def _pairs(one: Measured, name: str, seed: int) -> Pairs:
     return found
 
 
-def _difference(pairs: Pairs, places: Sequence[int]) -> Difference | None:
+def _difference(pairs: Pairs, places: Sequence[int], resolution: float) -> Difference | None:
     first, second = ([pairs[place][side] for place in places] for side in (0, 1))
-    return difference(first, second, in_turn=True)
+    return difference(first, second, in_turn=True, resolution=resolution)
 
 
 def _smallest(pairs: Pairs, rounds: int, band: float) -> float | None:

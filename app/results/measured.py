@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from app.cases.case import Case
 from app.cases.column import Row
 from app.results.run import Run
+from app.stats.clock_tick import ratio_resolution
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Summary
+from app.stats.typical import Estimate
 
 COMPARED = ("p50", "p99")
 """The percentiles of which verdicts are given."""
@@ -37,10 +39,14 @@ class Measured:
 
     def by_round(self, name: str) -> Mapping[int, float]:
         """The rounds' own figures by the rounds' numbers; empty where there are none."""
-        figure = None if self.summary is None else self.summary.figures.get(name)
+        figure = self.estimate(name)
         if figure is None or len(figure.by_round) != len(self.rounds):
             return {}
         return dict(zip(self.rounds, figure.by_round, strict=True))
+
+    def estimate(self, name: str) -> Estimate | None:
+        """A figure of a typical process with its rounds and its clock's tick."""
+        return None if self.summary is None else self.summary.figures.get(name)
 
     @property
     def is_well(self) -> bool:
@@ -55,6 +61,14 @@ def confidence_of(measured: Iterable[Measured]) -> float:
     verdict as for the interval itself.
     """
     return max((one.summary.confidence for one in measured if one.summary), default=CONFIDENCE)
+
+
+def clock_resolution(first: Measured, second: Measured, name: str) -> float:
+    """How far the logarithm of the ratio of one figure may be off for the ticks of the clocks."""
+    one, other = first.estimate(name), second.estimate(name)
+    if one is None or other is None or not one.value or not other.value:
+        return 0.0
+    return ratio_resolution(one.value, one.tick, other.value, other.tick)
 
 
 def timed_rounds(run: Run, case: Case) -> tuple[int, ...]:

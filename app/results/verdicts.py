@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.results.measured import COMPARED, Measured, confidence_of
+from app.results.measured import COMPARED, Measured, clock_resolution, confidence_of
 from app.stats.between import LEAST_ROUNDS
 from app.stats.verdict import Difference, Verdict, difference, judge
 
@@ -218,15 +218,25 @@ def _by_the_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
 def run_difference(first: Measured, second: Measured, name: str) -> Difference | None:
     """Of one percentile of two cases of a run: over the rounds that both have, which are pairs by
     their numbers, where the rounds of both alternated; else over all of each."""
-    a, b = first.by_round(name), second.by_round(name)
     if first.turn != second.turn:
-        return difference(tuple(a.values()), tuple(b.values()), in_turn=False)
+        return _difference_apart(first, second, name)
+    a, b = first.by_round(name), second.by_round(name)
     both = [number for number in a if number in b]
-    return difference([a[number] for number in both], [b[number] for number in both], in_turn=True)
+    return difference(
+        [a[number] for number in both],
+        [b[number] for number in both],
+        in_turn=True,
+        resolution=clock_resolution(first, second, name),
+    )
+
+
+def _difference_apart(first: Measured, second: Measured, name: str) -> Difference | None:
+    a, b = (tuple(side.by_round(name).values()) for side in (first, second))
+    resolution = clock_resolution(first, second, name)
+    return difference(a, b, in_turn=False, resolution=resolution)
 
 
 def _difference(pair: Pair, name: str, in_turn: bool) -> Difference | None:
     if in_turn:
         return run_difference(pair.first, pair.second, name)
-    a, b = pair.first.by_round(name), pair.second.by_round(name)
-    return difference(tuple(a.values()), tuple(b.values()), in_turn=False)
+    return _difference_apart(pair.first, pair.second, name)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.stats.clock_tick import clock_tick
 from app.stats.quantiles import order_statistic
 
 _MOST_STRIPS = 40
@@ -88,9 +89,7 @@ def _near(level: float, other: float) -> bool:
 
 def _floor(ascending: np.ndarray) -> float:
     """No strip is known to be narrower than a tick of the clock that timed it."""
-    steps = np.diff(ascending)
-    tick = float(steps[steps > 0].min(initial=math.inf))
-    return max(_NARROWEST, tick / float(ascending[0]) if math.isfinite(tick) else 0.0)
+    return max(_NARROWEST, clock_tick(ascending) / float(ascending[0]))
 
 
 def _passages(in_time: np.ndarray, low: float, high: float) -> int:

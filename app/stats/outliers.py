@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.cases.interference import Disturbance
+from app.stats.clock_tick import clock_tick
 from app.stats.quantiles import order_statistic
 from runtimes.execution import Samples
 
@@ -26,9 +27,12 @@ _LEAST_STEAL_MS = 0.1
 
 
 def fence(ascending: np.ndarray) -> float:
-    """Three interquartile ranges above the third quartile: what is beyond is an outlier."""
+    """Three interquartile ranges above the third quartile: what is beyond is an outlier.
+
+    The range is at least one tick of the clock: both quartiles may read as the same multiple.
+    """
     first, third = order_statistic(ascending, 0.25), order_statistic(ascending, 0.75)
-    return third + 3.0 * (third - first)
+    return third + 3.0 * max(third - first, clock_tick(ascending))
 
 
 def outlying(samples: Samples) -> np.ndarray:

@@ -116,7 +116,8 @@ def summarise(
     timed = [_in_time(samples) for samples in rounds if len(samples.started_ns)]
     if not timed:
         return None
-    latencies = Rounds.of([samples.latency_ns / 1e3 for samples in timed])
+    simulated = all(samples.clock == "simulated" for samples in timed)  # nothing disturbs those
+    latencies = Rounds.of([samples.latency_ns / 1e3 for samples in timed], simulated)
     pooled = latencies.pooled
     figures = {
         MEAN: typical_mean(latencies, confidence),
@@ -139,7 +140,6 @@ def summarise(
     tail = _tail(service or told) if timed[0].shapes is None else 1.0
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
     disturbed = _warnings(spread, outliers / len(pooled), tail, drift)
-    simulated = all(samples.clock == "simulated" for samples in timed)  # nothing disturbs those
     return Summary(
         iterations=len(pooled),
         rounds=len(timed),

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from app.stats.between import LEAST_ROUNDS, interval_between, typical
-from app.stats.dependence import clustering
+from app.stats.clock_tick import clock_tick
+from app.stats.dependence import independent_runs
 from app.stats.quantiles import (
     CONFIDENCE,
     Interval,
@@ -46,6 +47,7 @@ class Estimate:
 
     `by_round` are the rounds' own figures in their order, empty where there is no value.
     `too_short`: what is absent takes longer rounds, and more of them would not help.
+    `tick` is that of the clock; the interval reaches by so much farther to either side.
     """
 
     value: float | None
@@ -53,24 +55,31 @@ class Estimate:
     absent: str = ""
     by_round: tuple[float, ...] = ()
     too_short: bool = False
+    tick: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """Samples of several rounds: each round's in order of time and ascending, all ascending."""
+    """Samples of several rounds: each round's in order of time and ascending, all ascending.
+
+    `tick` is that of the clock that timed them, 0 where it limits nothing.
+    """
 
     in_time: tuple[np.ndarray, ...]
     ascending: tuple[np.ndarray, ...]
     pooled: np.ndarray
+    tick: float = 0.0
     _independent: dict[float, tuple[int, ...]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
     @staticmethod
-    def of(in_time: Sequence[np.ndarray]) -> Rounds:
-        """Of one array for each round that has samples."""
+    def of(in_time: Sequence[np.ndarray], is_simulated: bool = False) -> Rounds:
+        """Of one array for each round that has samples; a simulated clock has no tick."""
         ascending = tuple(np.sort(latencies) for latencies in in_time)
-        return Rounds(tuple(in_time), ascending, np.sort(np.concatenate(ascending)))
+        pooled = np.sort(np.concatenate(ascending))
+        tick = 0.0 if is_simulated else clock_tick(pooled)
+        return Rounds(tuple(in_time), ascending, pooled, tick)
 
     def independent(self, quantile: float) -> tuple[int, ...]:
         """How many independent runs each round is worth beyond its own quantile.
@@ -82,14 +91,14 @@ class Rounds:
         return self._independent[quantile]
 
     def _counted(self, quantile: float) -> Iterator[int]:
+        if not is_tail(quantile):
+            return map(len, self.ascending)
+        beyond = []
         for latencies, ascending in zip(self.in_time, self.ascending, strict=True):
-            if not is_tail(quantile):
-                yield len(ascending)
-                continue
             own = order_statistic(ascending, quantile)
             # The fastest runs come in clusters as the slowest do.
-            beyond = latencies > own if quantile > TAIL else latencies < own
-            yield int(len(latencies) * clustering(beyond))
+            beyond.append(latencies > own if quantile > TAIL else latencies < own)
+        return map(int, independent_runs(beyond))
 
 
 def is_tail(quantile: float) -> bool:
@@ -109,21 +118,23 @@ def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFID
     own = np.array(round_quantiles(rounds, quantile))
     value, by_round = typical(own), tuple(own.tolist())
     if len(own) < LEAST_ROUNDS:
-        return Estimate(value, None, f"{len(own)} of {LEAST_ROUNDS} rounds", by_round)
+        why = f"{len(own)} of {LEAST_ROUNDS} rounds"
+        return Estimate(value, None, why, by_round, tick=rounds.tick)
     beyond = int(sum(independent) / len(own) * outside)
     if is_tail(quantile) and beyond < BEYOND:
         why = f"a round has {beyond} of {BEYOND} independent runs beyond it"
-        return Estimate(value, None, why, by_round, too_short=True)
+        return Estimate(value, None, why, by_round, too_short=True, tick=rounds.tick)
     between = interval_between(own, confidence)
     within = interval_of_ranks(rounds.pooled, sum(independent), quantile, confidence)
     if within is None:
         least = needed_samples(quantile, confidence)
         why = f"{sum(independent)} of {least} independent runs for an interval"
-        return Estimate(value, None, why, by_round)
+        return Estimate(value, None, why, by_round, tick=rounds.tick)
     if between is None:
         return Estimate(value, None, "a latency of 0", by_round)
-    low, high = min(between.low, within.low), max(between.high, within.high)
-    return Estimate(value, Interval(low, high), "", by_round)
+    low = max(0.0, min(between.low, within.low) - rounds.tick)
+    high = max(between.high, within.high) + rounds.tick
+    return Estimate(value, Interval(low, high), "", by_round, tick=rounds.tick)
 
 
 def typical_mean(rounds: Rounds, confidence: float = CONFIDENCE) -> Estimate:

@@ -29,12 +29,17 @@ MOST_ROUNDS = 100
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The logarithm of second over first, its standard error and its degrees of freedom."""
+    """The logarithm of second over first, its standard error and its degrees of freedom.
+
+    `resolution` is how far the logarithm may be off because of the ticks of the clocks, whatever
+    the rounds' spread.
+    """
 
     log: float
     error: float
     freedom: float
     in_turn: bool
+    resolution: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +66,14 @@ class _Step:
     confidence: float
 
 
-def difference(first: Sequence[float], second: Sequence[float], in_turn: bool) -> Difference | None:
+def difference(
+    first: Sequence[float], second: Sequence[float], in_turn: bool, resolution: float = 0.0
+) -> Difference | None:
     """Of the rounds' own figures; None with fewer than three rounds a side.
 
     In turn: the mean of the logarithms' differences, with n - 1 degrees of freedom. Apart:
-    Welch's t, with the degrees of freedom of Satterthwaite.
+    Welch's t, with the degrees of freedom of Satterthwaite. `resolution` is that of the clocks
+    (`clock_tick.ratio_resolution`).
     """
     a, b = np.log(np.array(first)), np.log(np.array(second))
     if in_turn:
@@ -76,17 +84,17 @@ def difference(first: Sequence[float], second: Sequence[float], in_turn: bool) -
     log = float(b.mean() - a.mean())
     if in_turn:
         error = float(np.std(b - a, ddof=1)) / math.sqrt(len(a))
-        return Difference(log, error, len(a) - 1, in_turn)
+        return Difference(log, error, len(a) - 1, in_turn, resolution)
     parts = float(np.var(a, ddof=1)) / len(a), float(np.var(b, ddof=1)) / len(b)
     total = sum(parts)
     weights = parts[0] ** 2 / (len(a) - 1) + parts[1] ** 2 / (len(b) - 1)
     freedom = total**2 / weights if weights else len(a) + len(b) - 2
-    return Difference(log, math.sqrt(total), freedom, in_turn)
+    return Difference(log, math.sqrt(total), freedom, in_turn, resolution)
 
 
 def interval_of(d: Difference, confidence: float) -> Interval:
-    """The t interval of the ratio, second over first."""
-    reach = t_quantile(d.freedom, 0.5 + confidence / 2) * d.error
+    """The t interval of the ratio, second over first, and beyond it what the ticks leave open."""
+    reach = t_quantile(d.freedom, 0.5 + confidence / 2) * d.error + d.resolution
     return Interval(math.exp(d.log - reach), math.exp(d.log + reach))
 
 
@@ -129,6 +137,9 @@ def rounds_to_decide(
     """
     spread = d.error * math.sqrt(d.freedom + 1)
     apart = abs(d.log) - math.log1p(band)
+    if abs(apart) <= d.resolution:
+        return None
+    apart -= math.copysign(d.resolution, apart)
     level = 0.5 + confidence / 2 if apart > 0 else CONFIDENCE
     for rounds in range(LEAST_ROUNDS, MOST_ROUNDS + 1):
         reach = t_quantile(rounds - 1, level) + t_quantile(rounds - 1, FOUND)
@@ -169,23 +180,23 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
         if d.in_turn:
             return Verdict("same", ratio, within, confidence=both_sides)
         return Verdict("undecided", ratio, within, "measured apart", both_sides)
-    least = smallest_change(d.error, d.freedom, band, step.confidence)
+    edge = math.expm1(math.log1p(band) + d.resolution)
+    least = smallest_change(d.error, d.freedom, edge, step.confidence)
     why = f"would find a change of {least:.0%}"
     return Verdict("undecided", ratio, interval, why, step.confidence)
 
 
 def _beyond(d: Difference, band: float) -> float:
-    """The two-sided p value of a change within the band."""
-    edge = math.log1p(band)
+    """The two-sided p value of a change within the band, as far as the ticks may have moved it."""
+    edge = math.log1p(band) + d.resolution
     if not d.error:
         return float(abs(d.log) <= edge)
     return 2.0 * min(0.5, t_share(d.freedom, (edge - abs(d.log)) / d.error))
 
 
 def _within(d: Difference, band: float, confidence: float) -> bool:
-    edge = math.log1p(band)
-    reach = t_quantile(d.freedom, confidence) * d.error
-    return abs(d.log) + reach < edge
+    reach = t_quantile(d.freedom, confidence) * d.error + d.resolution
+    return abs(d.log) + reach < math.log1p(band)
 
 
 def _holm(values: Sequence[float | None], level: float) -> list[_Step]:
