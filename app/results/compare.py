@@ -103,10 +103,18 @@ def _has_figures(side: Measured) -> bool:
 
 
 def _labels_of(before: Mapping[str, Measured], after: Mapping[str, Measured]) -> Mapping[str, str]:
-    """What each case of either side is called, so that no two are called the same."""
+    """What each case of either side is called, so that no two are called the same: the cases of the
+    first as among themselves, where that sets them apart from those that only the second has."""
     cases = {key: one.case for key, one in (*after.items(), *before.items())}
-    names = labels(list(cases.values()))
-    return {key: names[case.case_id] for key, case in cases.items()}
+    of_both = labels(list(cases.values()))
+    of_first = labels([one.case for one in before.values()])
+    names = {
+        key: of_first[case.case_id] if key in before else of_both[case.case_id]
+        for key, case in cases.items()
+    }
+    if len(set(names.values())) == len(names):
+        return names
+    return {key: of_both[case.case_id] for key, case in cases.items()}
 
 
 def _of_hosts(
