@@ -21,7 +21,7 @@ class Attention(_OnnxAttention):
         qk_matmul_output_mode: int | None = None,
         **settings: Any,
     ) -> tuple[np.ndarray, ...]:
-        def attended(cap: float | None) -> list[np.ndarray]:
+        def attention(cap: float | None) -> list[np.ndarray]:
             compute: Any = super(Attention, self)._run
             return list(
                 compute(
@@ -29,7 +29,7 @@ class Attention(_OnnxAttention):
                 )
             )
 
-        made = attended(softcap)
+        results = attention(softcap)
         if softcap and not qk_matmul_output_mode and len(self.onnx_node.output) > _PRODUCT:
-            made[_PRODUCT] = attended(None)[_PRODUCT]
-        return tuple(made[: len(self.onnx_node.output)])
+            results[_PRODUCT] = attention(None)[_PRODUCT]
+        return tuple(results[: len(self.onnx_node.output)])

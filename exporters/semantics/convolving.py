@@ -71,19 +71,19 @@ class ConvTranspose(OpRun):
         windows = _Scatter(sizes, kernel, strides or ones, dilations or ones)
         more = output_padding or [0] * len(sizes)
         full = [reach + extra for reach, extra in zip(windows.reach, more, strict=True)]
-        starts, wanted = _cut(full, sizes, windows.strides, auto_pad, pads, output_shape)
+        starts, lengths = _cut(full, sizes, windows.strides, auto_pad, pads, output_shape)
 
         groups = group or 1
         split = x.reshape(x.shape[0], groups, w.shape[0] // groups, -1).astype(np.float64)
         weights: Any = w.reshape(groups, -1, *w.shape[1:]).astype(np.float64)
-        room = [max(f, s + n) for f, s, n in zip(full, starts, wanted, strict=True)]
+        room = [max(f, s + n) for f, s, n in zip(full, starts, lengths, strict=True)]
         image: Any = np.zeros((x.shape[0], groups, w.shape[1], *room))
         if x.size:
             for tap in windows.taps():
-                made = np.matmul(weights[(..., *tap)].swapaxes(1, 2), split)
-                image[(..., *windows.places(tap))] += made.reshape(*made.shape[:3], *sizes)
-        cut = tuple(slice(start, start + size) for start, size in zip(starts, wanted, strict=True))
-        result: np.ndarray = image[(..., *cut)].reshape(x.shape[0], -1, *wanted)
+                block = np.matmul(weights[(..., *tap)].swapaxes(1, 2), split)
+                image[(..., *windows.places(tap))] += block.reshape(*block.shape[:3], *sizes)
+        cut = tuple(slice(start, start + size) for start, size in zip(starts, lengths, strict=True))
+        result: np.ndarray = image[(..., *cut)].reshape(x.shape[0], -1, *lengths)
         if bias is not None:
             result = result + bias.reshape(-1, *ones)
         return (result.astype(x.dtype),)
@@ -99,19 +99,19 @@ def _cut(
 ) -> tuple[list[int], list[int]]:
     """The part of the full output that is kept: where it begins and its sizes."""
     same = auto_pad in ("SAME_UPPER", "SAME_LOWER")
-    starts, wanted = [], []
+    starts, lengths = [], []
     for axis, size in enumerate(full):
         if output_shape:
             target = output_shape[axis - len(full)]
         elif same:
             target = min(size, sizes[axis] * strides[axis])
         else:
-            given = [0] * 2 * len(full) if auto_pad == "VALID" or not pads else pads
-            before, behind = given[axis], given[len(full) + axis]
+            explicit = [0] * 2 * len(full) if auto_pad == "VALID" or not pads else pads
+            before, behind = explicit[axis], explicit[len(full) + axis]
             starts.append(before)
-            wanted.append(size - before - behind)
+            lengths.append(size - before - behind)
             continue
         total = max(0, size - target)
         starts.append(total // 2 if auto_pad == "SAME_UPPER" else total - total // 2)
-        wanted.append(target)
-    return starts, wanted
+        lengths.append(target)
+    return starts, lengths

@@ -30,11 +30,11 @@ class FeatureVectorizer(_Learned):
     ) -> tuple[np.ndarray, ...]:
         widths = inputdimensions or [part.shape[-1] for part in parts]
         rows = [part.reshape(-1, part.shape[-1]).astype(np.float32) for part in parts]
-        filled = [
+        columns = [
             np.pad(part[:, :width], ((0, 0), (0, max(0, width - part.shape[1]))))
             for part, width in zip(rows, widths, strict=True)
         ]
-        return (np.concatenate(filled, 1),)
+        return (np.concatenate(columns, 1),)
 
 
 class LinearRegressor(_Learned):
@@ -70,8 +70,8 @@ class LinearClassifier(_OnnxLinearClassifier):
             raise NotImplementedError("it does not know LinearClassifier with one row")
         if intercepts is None:
             intercepts = [0.0] * rows
-        given = {"coefficients": coefficients, "intercepts": intercepts, **settings}
-        labels, scores = super()._run(x, **given)  # type: ignore[no-untyped-call]
+        arguments = {"coefficients": coefficients, "intercepts": intercepts, **settings}
+        labels, scores = super()._run(x, **arguments)  # type: ignore[no-untyped-call]
         return labels, scores.astype(np.float32)
 
 
@@ -96,8 +96,8 @@ class Scaler(_Learned):
         offset: Sequence[float] = (0.0,),
         scale: Sequence[float] = (1.0,),
     ) -> tuple[np.ndarray, ...]:
-        moved = x.astype(np.float64) - np.asarray(offset)
-        return ((moved * np.asarray(scale)).astype(np.float32),)
+        difference = x.astype(np.float64) - np.asarray(offset)
+        return ((difference * np.asarray(scale)).astype(np.float32),)
 
 
 class TreeEnsembleRegressor(_OnnxTreeEnsembleRegressor):
@@ -105,8 +105,8 @@ class TreeEnsembleRegressor(_OnnxTreeEnsembleRegressor):
 
     def _run(self, x: np.ndarray, **settings: Any) -> tuple[np.ndarray, ...]:  # type: ignore[override]
         _refuse_gaps(settings, "target", range(settings["n_targets"]))
-        (made,) = super()._run(x.astype(np.float64), **settings)  # type: ignore[no-untyped-call]
-        return (made.astype(np.float32),)
+        (prediction,) = super()._run(x.astype(np.float64), **settings)  # type: ignore[no-untyped-call]
+        return (prediction.astype(np.float32),)
 
 
 class TreeEnsembleClassifier(_OnnxTreeEnsembleClassifier):
@@ -115,16 +115,16 @@ class TreeEnsembleClassifier(_OnnxTreeEnsembleClassifier):
     def _run(self, x: np.ndarray, **settings: Any) -> tuple[np.ndarray, ...]:  # type: ignore[override]
         labels = settings["classlabels_int64s"] or settings["classlabels_strings"]
         _refuse_gaps(settings, "class", range(len(labels)))
-        made, scores = super()._run(x, **settings)  # type: ignore[no-untyped-call]
-        return made, scores.astype(np.float32)
+        prediction, scores = super()._run(x, **settings)  # type: ignore[no-untyped-call]
+        return prediction, scores.astype(np.float32)
 
 
-def _refuse_gaps(settings: Mapping[str, Any], kind: str, wanted: range) -> None:
+def _refuse_gaps(settings: Mapping[str, Any], kind: str, expected: range) -> None:
     """Refuse trees by which a row may have no score for something: ONNX does not define that."""
     ids: dict[tuple[int, int], set[int]] = {}
     trees, nodes = settings[f"{kind}_treeids"], settings[f"{kind}_nodeids"]
-    for tree, node, scored in zip(trees, nodes, settings[f"{kind}_ids"], strict=True):
-        ids.setdefault((tree, node), set()).add(scored)
+    for tree, node, identifier in zip(trees, nodes, settings[f"{kind}_ids"], strict=True):
+        ids.setdefault((tree, node), set()).add(identifier)
     by_tree: dict[int, set[int]] = {}
     for tree, node, mode in zip(
         settings["nodes_treeids"], settings["nodes_nodeids"], settings["nodes_modes"], strict=True
@@ -132,5 +132,5 @@ def _refuse_gaps(settings: Mapping[str, Any], kind: str, wanted: range) -> None:
         if mode == "LEAF":
             own = ids.get((tree, node), set())
             by_tree[tree] = by_tree.get(tree, own) & own
-    if set().union(*by_tree.values()) != set(wanted):
+    if set().union(*by_tree.values()) != set(expected):
         raise NotImplementedError(f"it does not know trees that may leave out a {kind}")

@@ -69,10 +69,10 @@ class _Recurrent(OpRun):
         names = list(activations or self.defaults * directions)
         bound = clip or np.inf
 
-        def state(given: np.ndarray | None, place: int) -> np.ndarray:
-            if given is None:
+        def state(initial: np.ndarray | None, place: int) -> np.ndarray:
+            if initial is None:
                 return np.zeros((batch, hidden))
-            return np.asarray(given[:, place] if layout else given[place], np.float64)
+            return np.asarray(initial[:, place] if layout else initial[place], np.float64)
 
         y = np.zeros((length, directions, batch, hidden))
         ends: list[tuple[np.ndarray, ...]] = []
@@ -87,8 +87,8 @@ class _Recurrent(OpRun):
                 inputs = steps[at, np.arange(batch)].astype(np.float64)
                 new = self._step(inputs, states, weights, functions, bound, settings)
                 states = tuple(
-                    np.where(active[:, None], made, old)
-                    for made, old in zip(new, states, strict=True)
+                    np.where(active[:, None], result, old)
+                    for result, old in zip(new, states, strict=True)
                 )
                 rows = np.flatnonzero(active)
                 y[at[rows], place, rows] = states[0][rows]
@@ -97,8 +97,8 @@ class _Recurrent(OpRun):
         if layout:
             y = y.transpose(2, 0, 1, 3)
             last = [np.swapaxes(part, 0, 1) for part in last]
-        made = tuple(part.astype(x.dtype) for part in (y, *last))
-        return made[: len(self.onnx_node.output)]
+        result = tuple(part.astype(x.dtype) for part in (y, *last))
+        return result[: len(self.onnx_node.output)]
 
     def _step(
         self,

@@ -26,13 +26,13 @@ class _Reduce(OpRun):
         keepdims: int = 1,
         noop_with_empty_axes: int = 0,
     ) -> tuple[np.ndarray, ...]:
-        given = () if axes is None else tuple(int(axis) for axis in np.asarray(axes).ravel())
-        if not given:
+        places = () if axes is None else tuple(int(axis) for axis in np.asarray(axes).ravel())
+        if not places:
             if noop_with_empty_axes:
                 return (self._unreduced(data),)
-            given = tuple(range(data.ndim))
-        reduced = type(self).reduction(data, given, bool(keepdims))
-        return (np.asarray(reduced).astype(data.dtype),)
+            places = tuple(range(data.ndim))
+        result = type(self).reduction(data, places, bool(keepdims))
+        return (np.asarray(result).astype(data.dtype),)
 
     def _unreduced(self, data: np.ndarray) -> np.ndarray:
         """Each element reduced by itself."""

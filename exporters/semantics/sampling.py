@@ -27,7 +27,7 @@ class GridSample(OpRun):
         mode: str | None = None,
         padding_mode: str | None = None,
     ) -> tuple[np.ndarray, ...]:
-        named = _OLD_NAMES.get(str(mode), str(mode))
+        method = _OLD_NAMES.get(str(mode), str(mode))
         padding = str(padding_mode)
         sizes = x.shape[2:]
         # Coordinates are rounded as the engines do, so that they agree on a tie.
@@ -36,17 +36,17 @@ class GridSample(OpRun):
         for axis, size in enumerate(sizes):
             at = wide[..., len(sizes) - 1 - axis]  # the grid names the last axis first
             at = (at + 1) / 2 * (size - 1) if align_corners else ((at + 1) * size - 1) / 2
-            if named != "cubic":
+            if method != "cubic":
                 at = _moved(at, size, padding, bool(align_corners))
-            taps.append(_taps(at, named))
+            taps.append(_taps(at, method))
         image: Any = x.astype(np.float64)
         result = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
         batch = np.arange(x.shape[0]).reshape(-1, *(1 for _ in grid.shape[1:-1]))
-        for chosen in product(*taps):
+        for combination in product(*taps):
             weight = np.ones(grid.shape[:-1])
             index: list[Any] = []
-            for (near, share), size in zip(chosen, sizes, strict=True):
-                cubic = named == "cubic"
+            for (near, share), size in zip(combination, sizes, strict=True):
+                cubic = method == "cubic"
                 place = _moved(near, size, padding, bool(align_corners)) if cubic else near
                 inside = (place >= 0) & (place <= size - 1)
                 weight = np.where(inside, weight * share, 0.0)
@@ -103,5 +103,5 @@ class AffineGrid(OpRun):
             steps.append(middle if align_corners else (np.arange(count) * 2 + 1) / count - 1)
         axes = np.meshgrid(*steps, indexing="ij")
         places = np.stack([*axes[::-1], np.ones_like(axes[0])], -1)
-        made = np.einsum("...k,ndk->n...d", places, theta.astype(np.float64))
-        return (made.astype(theta.dtype),)
+        points = np.einsum("...k,ndk->n...d", places, theta.astype(np.float64))
+        return (points.astype(theta.dtype),)

@@ -21,7 +21,7 @@ class NonMaxSuppression(OpRun):
         most = int(_number(max_output_boxes_per_class, 0))
         overlap = _number(iou_threshold, 0.0)
         least = None if score_threshold is None else _number(score_threshold, 0.0)
-        chosen = [
+        selection = [
             (batch, label, box)
             for batch, label in np.ndindex(*scores.shape[:2])
             for box in _best(
@@ -32,7 +32,7 @@ class NonMaxSuppression(OpRun):
                 least,
             )
         ]
-        return (np.array(chosen, np.int64).reshape(-1, 3),)
+        return (np.array(selection, np.int64).reshape(-1, 3),)
 
 
 def _number(value: np.ndarray | None, default: float) -> float:
@@ -51,14 +51,14 @@ def _best(
     corners: np.ndarray, scores: np.ndarray, most: int, overlap: float, least: float | None
 ) -> list[int]:
     areas = np.prod(corners[:, 1] - corners[:, 0], 1)
-    kept: list[int] = []
+    survivors: list[int] = []
     for box in np.argsort(-scores, kind="stable"):
-        if len(kept) >= most or (least is not None and scores[box] <= least):
+        if len(survivors) >= most or (least is not None and scores[box] <= least):
             break
-        low = np.maximum(corners[kept, 0], corners[box, 0])
-        high = np.minimum(corners[kept, 1], corners[box, 1])
+        low = np.maximum(corners[survivors, 0], corners[box, 0])
+        high = np.minimum(corners[survivors, 1], corners[box, 1])
         common = np.prod(np.maximum(high - low, 0), 1)
-        union = areas[kept] + areas[box] - common
+        union = areas[survivors] + areas[box] - common
         if not np.any((union > 0) & (common > overlap * union)):
-            kept.append(int(box))
-    return kept
+            survivors.append(int(box))
+    return survivors

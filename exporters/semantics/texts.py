@@ -25,11 +25,11 @@ class StringNormalizer(OpRun):
         stopwords: Sequence[str] | None = None,
     ) -> tuple[np.ndarray, ...]:
         change = _CASES[case_change_action]
-        compared = str if is_case_sensitive else str.lower
-        stops = {compared(word) for word in stopwords or ()}
-        kept = [change(text) for text in map(str, x.ravel()) if compared(text) not in stops]
-        made = np.array(kept or [""], object)
-        return (made.reshape(1, -1) if x.ndim > 1 else made,)
+        key = str if is_case_sensitive else str.lower
+        stops = {key(word) for word in stopwords or ()}
+        remaining = [change(text) for text in map(str, x.ravel()) if key(text) not in stops]
+        result = np.array(remaining or [""], object)
+        return (result.reshape(1, -1) if x.ndim > 1 else result,)
 
 
 class StringSplit(OpRun):
@@ -45,6 +45,6 @@ class StringSplit(OpRun):
             for text in x.ravel()
         ]
         width = max(map(len, parts), default=0)
-        padded = np.array([p + [""] * (width - len(p)) for p in parts], object)
+        rows = np.array([p + [""] * (width - len(p)) for p in parts], object)
         counts = np.array([len(p) for p in parts], np.int64)
-        return padded.reshape(*x.shape, width), counts.reshape(x.shape)
+        return rows.reshape(*x.shape, width), counts.reshape(x.shape)

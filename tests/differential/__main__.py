@@ -30,21 +30,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--operator", action="append", help="only this operator (repeatable)")
     parser.add_argument("--draw", type=int, help="only the draw of this number")
     parser.add_argument("--report", type=Path, help="write the table to this file too")
-    asked = parser.parse_args(arguments)
-    operators = asked.operator or nodes.names()
+    options = parser.parse_args(arguments)
+    operators = options.operator or nodes.names()
     if unknown := sorted(set(operators) - set(nodes.names())):
         parser.error(f"--operator: no generator makes {unknown[0]}. Choose one of the table's.")
     engines = EngineProcess()
     try:
-        if asked.draw is not None:
-            return _single(operators, asked.seed, asked.draw, engines)
-        tallies = _passes(operators, asked.seed, asked.minutes, engines)
+        if options.draw is not None:
+            return _single(operators, options.seed, options.draw, engines)
+        tallies = _passes(operators, options.seed, options.minutes, engines)
     finally:
         engines.close()
-    text = table(tallies, asked.seed)
+    text = table(tallies, options.seed)
     sys.stdout.write(text)
-    if asked.report:
-        asked.report.write_text(text, "utf-8")
+    if options.report:
+        options.report.write_text(text, "utf-8")
     return int(any(tally.count("different") for tally in tallies))
 
 

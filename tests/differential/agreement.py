@@ -19,15 +19,15 @@ class Agreement:
     worst: float = 0.0
 
 
-def compare(got: Any, wanted: Any, *, values: bool = True, types: bool = True) -> Agreement:
+def compare(got: Any, expected: Any, *, values: bool = True, types: bool = True) -> Agreement:
     """Of one output; without `values` its shape and type alone, without `types` its values."""
-    if isinstance(got, dict) or isinstance(wanted, dict):
-        return Agreement("" if got == wanted else "other maps")
-    if isinstance(got, (list, tuple)) or isinstance(wanted, (list, tuple)):
-        return _sequences(got, wanted, values=values, types=types)
-    if got is None or wanted is None:
-        return Agreement("" if got is wanted else "a value and none")
-    a, b = np.asarray(got), np.asarray(wanted)
+    if isinstance(got, dict) or isinstance(expected, dict):
+        return Agreement("" if got == expected else "other maps")
+    if isinstance(got, (list, tuple)) or isinstance(expected, (list, tuple)):
+        return _sequences(got, expected, values=values, types=types)
+    if got is None or expected is None:
+        return Agreement("" if got is expected else "a value and none")
+    a, b = np.asarray(got), np.asarray(expected)
     texts = a.dtype.kind in "OUS" and b.dtype.kind in "OUS"
     if types and a.dtype != b.dtype and not texts:
         return Agreement(f"type {a.dtype}, other {b.dtype}")
@@ -59,13 +59,13 @@ def _coarseness(dtype: np.dtype) -> tuple[bool, int]:
     return dtype.kind != "f", dtype.itemsize
 
 
-def _sequences(got: Any, wanted: Any, *, values: bool, types: bool) -> Agreement:
-    if not (isinstance(got, (list, tuple)) and isinstance(wanted, (list, tuple))):
+def _sequences(got: Any, expected: Any, *, values: bool, types: bool) -> Agreement:
+    if not (isinstance(got, (list, tuple)) and isinstance(expected, (list, tuple))):
         return Agreement("a sequence and none")
-    if len(got) != len(wanted):
-        return Agreement(f"{len(got)} elements, other {len(wanted)}")
-    for a, b in zip(got, wanted, strict=True):
-        found = compare(a, b, values=values, types=types)
-        if found.fault:
-            return found
+    if len(got) != len(expected):
+        return Agreement(f"{len(got)} elements, other {len(expected)}")
+    for a, b in zip(got, expected, strict=True):
+        difference = compare(a, b, values=values, types=types)
+        if difference.fault:
+            return difference
     return Agreement()

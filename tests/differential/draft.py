@@ -138,11 +138,11 @@ class Draft:
             limits = np.iinfo(dtype)
             low, high = max(int(np.floor(low)), limits.min), min(int(np.ceil(high)), limits.max)
             return self.rng.integers(low, high, tuple(shape), endpoint=True).astype(dtype)
-        drawn = np.asarray(self.rng.uniform(low, high, tuple(shape)))
-        if drawn.size and self.chance(special):
-            places = self.rng.integers(0, drawn.size, 2)
-            drawn.flat[places] = self.pick(_SPECIAL)
-        return np.asarray(drawn.astype(dtype))
+        elements = np.asarray(self.rng.uniform(low, high, tuple(shape)))
+        if elements.size and self.chance(special):
+            places = self.rng.integers(0, elements.size, 2)
+            elements.flat[places] = self.pick(_SPECIAL)
+        return np.asarray(elements.astype(dtype))
 
     # Parts of the node
 
@@ -207,7 +207,7 @@ class Draft:
         node = helper.make_node(
             self.operator, names, outputs, "node", domain=self.domain, **self.attributes
         )
-        given = {n: v for n, v in zip(names, self.inputs, strict=True) if n}
+        feeds = {n: v for n, v in zip(names, self.inputs, strict=True) if n}
         constants = [names[place] for place in sorted(self._constants)]
         ends = [
             self._value_info(name, place)
@@ -219,14 +219,14 @@ class Draft:
             "one_node",
             ends,
             [helper.make_empty_tensor_value_info(name) for name in outputs],
-            [numpy_helper.from_array(given.pop(name), name) for name in constants],
+            [numpy_helper.from_array(feeds.pop(name), name) for name in constants],
         )
         opsets = [helper.make_opsetid(self.domain, self.opset)]
         if self.domain:
             opsets.append(helper.make_opsetid("", 17))
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
         _add_output_types(model)
-        return model, given
+        return model, feeds
 
     def _value_info(self, name: str, place: int) -> ValueInfoProto:
         if place in self._types:
@@ -243,8 +243,8 @@ def _add_output_types(model: ModelProto) -> None:
         inferred = onnx.shape_inference.infer_shapes(model)
     except onnx.shape_inference.InferenceError:
         return
-    for end, found in zip(model.graph.output, inferred.graph.output, strict=True):
-        if found.HasField("type"):
-            end.type.CopyFrom(found.type)
+    for end, counterpart in zip(model.graph.output, inferred.graph.output, strict=True):
+        if counterpart.HasField("type"):
+            end.type.CopyFrom(counterpart.type)
             if end.type.HasField("tensor_type"):
                 end.type.tensor_type.ClearField("shape")

@@ -68,14 +68,14 @@ def facts(
     values = {**inputs, **weights}
     attributes = {p.name: helper.get_attribute_value(p) for p in node.attribute}
     texts = {n: v.decode() if isinstance(v, bytes) else v for n, v in attributes.items()}
-    found = agreement or Agreement()
+    distance = agreement or Agreement()
     return {
         "operator": operator,
         "opset": opset,
         "a": texts,
         "x": [values.get(name) for name in node.input] + [None] * 8,
-        "worst": found.worst,
-        "fault": found.fault,
+        "worst": distance.worst,
+        "fault": distance.fault,
         "ours": ours or [],
         "theirs": theirs or [],
         "outputs": len(node.output),

@@ -74,4 +74,4 @@ def opsets(operator: str, newest: int) -> tuple[tuple[int, ...], ...]:
             continue
         if not schema.deprecated:
             versions.setdefault(schema.since_version, []).append(opset)
-    return tuple(tuple(found) for found in versions.values())
+    return tuple(tuple(group) for group in versions.values())

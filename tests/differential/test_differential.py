@@ -30,16 +30,16 @@ def engines() -> Iterator[EngineProcess]:
 
 
 def test_each_operator_agrees_with_the_engine_in_a_few_draws(engines: EngineProcess) -> None:
-    found = [
+    results = [
         trial.attempt(operator, _SEED, number, command.NEWEST_OPSET, engines)
         for operator in nodes.names()
         for number in range(_DRAWS)
     ]
-    trials = [one for one in found if one is not None]
+    trials = [one for one in results if one is not None]
     wrong = [trial.described(one, _SEED) for one in trials if one.outcome == "different"]
     assert not wrong, "\n".join(wrong)
-    compared = sum(one.outcome in trial.COMPARABLE for one in trials)
-    assert compared > 1.7 * len(nodes.names()), "most draws cannot be compared"
+    count = sum(one.outcome in trial.COMPARABLE for one in trials)
+    assert count > 1.7 * len(nodes.names()), "most draws cannot be compared"
 
 
 def test_every_operator_of_onnx_has_a_generator() -> None:
@@ -49,8 +49,8 @@ def test_every_operator_of_onnx_has_a_generator() -> None:
 
 
 def test_a_draw_is_repeated_by_its_seed_and_number() -> None:
-    drawn = [nodes.draw("Conv", 13, trial.generator_of(3, "Conv", 5)) for _ in range(2)]
-    (first, inputs), (second, others) = drawn
+    pair = [nodes.draw("Conv", 13, trial.generator_of(3, "Conv", 5)) for _ in range(2)]
+    (first, inputs), (second, others) = pair
     assert first.SerializeToString() == second.SerializeToString()
     assert all(np.array_equal(inputs[name], others[name]) for name in inputs)
 
@@ -78,8 +78,8 @@ def test_the_command_writes_a_table_and_succeeds_where_all_agree(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = tmp_path / "report.txt"
-    asked = ["--operator", "Tanh", "--operator", "Relu", "--minutes", "0"]
-    assert command.main([*asked, "--report", str(report)]) == 0
+    arguments = ["--operator", "Tanh", "--operator", "Relu", "--minutes", "0"]
+    assert command.main([*arguments, "--report", str(report)]) == 0
     text = report.read_text("utf-8")
     assert text in capsys.readouterr().out
     assert "fewer than 200 comparable draws: Tanh 1, Relu 1" in text
@@ -119,14 +119,14 @@ def test_known_disagreements_are_few_and_excuse_no_whole_operator() -> None:
 
 def _excuses(entry: known.Known, operator: str, number: int) -> bool:
     rng = trial.generator_of(_SEED, operator, number)
-    found = nodes.opsets(operator, command.NEWEST_OPSET)[-1][-1]
+    results = nodes.opsets(operator, command.NEWEST_OPSET)[-1][-1]
     try:
-        model, inputs = nodes.draw(operator, found, rng)
+        model, inputs = nodes.draw(operator, results, rng)
         outputs = trial.evaluate(model, inputs)
     except Exception:
         return True
     apart = compare(np.array([0.0]), np.array([np.inf]))
-    return entry.holds(known.facts(operator, found, model, inputs, apart, outputs, outputs))
+    return entry.holds(known.facts(operator, results, model, inputs, apart, outputs, outputs))
 
 
 def test_agreement_is_of_types_shapes_and_values() -> None:

@@ -51,8 +51,8 @@ def attempt(
     versions = nodes.opsets(operator, newest)
     if not versions:
         return None
-    found = versions[int(rng.integers(len(versions)))]
-    opset = int(found[int(rng.integers(len(found)))])
+    result = versions[int(rng.integers(len(versions)))]
+    opset = int(result[int(rng.integers(len(result)))])
     try:
         model, inputs = nodes.draw(operator, opset, rng)
     except nodes.Undrawable:
@@ -98,9 +98,9 @@ def evaluate(model: ModelProto, inputs: dict[str, Any]) -> list[Any]:
 
 def _all_agree(ours: list[Any], theirs: list[Any], **how: bool) -> Agreement:
     for place, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-        found = compare(a, b, **how)
-        if found.fault:
-            return Agreement(f"output {place}: {found.fault}", found.worst)
+        result = compare(a, b, **how)
+        if result.fault:
+            return Agreement(f"output {place}: {result.fault}", result.worst)
     return Agreement()
 
 

@@ -215,21 +215,21 @@ def dropout(d: Draft) -> None:
 def quantise(d: Draft) -> None:
     shape = d.shape(1, 4)
     axis = d.axis(len(shape))
-    blocked = "block_size" in d.schema.attributes and d.chance(0.3)
+    in_blocks = "block_size" in d.schema.attributes and d.chance(0.3)
     per_axis = "axis" in d.schema.attributes and d.chance()
     sizes: list[int] = [shape[axis]] if per_axis else []
-    if blocked:
+    if in_blocks:
         block = d.integer(1, 3)
         sizes = list(shape)
         sizes[axis] = -(-shape[axis] // block)
         d.set(block_size=block)
-    if blocked or per_axis:
+    if in_blocks or per_axis:
         d.set(axis=axis)
     forward = d.operator == "QuantizeLinear"
     names = d.allowed("T2" if forward and d.version < 23 else "T3" if forward else "T1")
     names = names or d.allowed("T")
-    named = ["uint8", "int8", "uint16", "int16", *([] if forward else ["int32"])]
-    code = np.dtype(d.pick([name for name in named if name in names]))
+    candidates = ["uint8", "int8", "uint16", "int16", *([] if forward else ["int32"])]
+    code = np.dtype(d.pick([name for name in candidates if name in names]))
     limits = np.iinfo(code)
     least, most = max(limits.min, -200), min(limits.max, 200)
     scale = d.values(

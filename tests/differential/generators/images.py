@@ -73,10 +73,10 @@ def resize(d: Draft) -> None:
         d.add(np.array([*lead, *spatial], np.float32), constant=0.5)
         return
     d.add(None if d.version >= 13 else np.array([], np.float32))
-    wanted = [max(1, int(n * s)) for n, s in zip(sizes, spatial, strict=True)]
+    target = [max(1, int(n * s)) for n, s in zip(sizes, spatial, strict=True)]
     if d.version >= 18 and d.chance(0.3) and some:
         d.set(keep_aspect_ratio_policy=d.pick(["stretch", "not_larger", "not_smaller"]))
-    d.add(np.array([*(x.shape[:2] if lead else ()), *wanted], np.int64), constant=0.5)
+    d.add(np.array([*(x.shape[:2] if lead else ()), *target], np.int64), constant=0.5)
 
 
 @generator("GridSample")

@@ -51,9 +51,9 @@ def squeeze(d: Draft) -> None:
     for place in ones:
         shape[place] = 1
     d.tensor(shape)
-    taken = [p - len(shape) * (d.takes_negative and d.chance()) for p in ones if d.chance(0.8)]
-    absent = d.chance(0.3) or not taken
-    d.add(None if absent else np.array(taken, I64), "axes", constant=0.5)
+    removable = [p - len(shape) * (d.takes_negative and d.chance()) for p in ones if d.chance(0.8)]
+    absent = d.chance(0.3) or not removable
+    d.add(None if absent else np.array(removable, I64), "axes", constant=0.5)
 
 
 @generator("Unsqueeze")
@@ -100,9 +100,9 @@ def split(d: Draft) -> None:
 @generator("Slice")
 def slices(d: Draft) -> None:
     x = d.tensor(d.shape(1, 4))
-    stepped = d.version >= 10
+    has_steps = d.version >= 10
     axes = d.axes(x.ndim, 1)
-    if not stepped:
+    if not has_steps:
         axes = [a % x.ndim for a in axes]
     absent = d.chance(0.3)
     if absent:
@@ -117,13 +117,13 @@ def slices(d: Draft) -> None:
             near = d.integer(-size - 3, size + 3)
             bounds.append(d.pick(extreme) if d.chance(0.15) else near)
         steps.append(d.pick([-3, -2, -1, 1, 2, 3, 7, -7]))
-    kind = d.pick([np.int32, I64]) if stepped else I64
+    kind = d.pick([np.int32, I64]) if has_steps else I64
     limits = np.iinfo(kind)
     for name, bounds in (("starts", starts), ("ends", ends)):
-        clipped = [min(max(b, limits.min), limits.max) for b in bounds]
-        d.add(np.array(clipped, kind), name, constant=0.5)
+        within = [min(max(b, limits.min), limits.max) for b in bounds]
+        d.add(np.array(within, kind), name, constant=0.5)
     d.add(None if absent else np.array(axes, kind), "axes", constant=0.5)
-    if stepped and d.chance(0.8):
+    if has_steps and d.chance(0.8):
         d.add(np.array(steps, kind), constant=0.5)
 
 
@@ -182,11 +182,11 @@ def elements(d: Draft) -> None:
     sizes = [size if d.chance(0.6) else d.integer(1, size) for size in x.shape]
     scatters = d.operator != "GatherElements"
     sizes[axis] = d.integer(1, x.shape[axis]) if scatters else d.integer(1, 6)
-    drawn = indices(d, sizes, x.shape[axis])
+    positions = indices(d, sizes, x.shape[axis])
     reduction = d.pick(["none", "add", "mul", "max", "min"])
     if (scatters and reduction == "none") or "reduction" not in d.schema.attributes:
-        drawn = np.argsort(d.rng.random(sizes), axis) if scatters else drawn  # each once
-    d.add(drawn.astype(drawn.dtype))
+        positions = np.argsort(d.rng.random(sizes), axis) if scatters else positions  # each once
+    d.add(positions.astype(positions.dtype))
     if scatters:
         d.add(d.values(sizes, x.dtype))
         if reduction != "none":
@@ -272,14 +272,14 @@ def center_crop_pad(d: Draft) -> None:
 def one_hot(d: Draft) -> None:
     depth = d.integer(1, 5)
     shape = d.shape(0 if d.chance(0.1) else 1, 3, 0)
-    drawn = d.values(shape, d.pick([I64, np.int32, np.float32]), -depth - 1, depth + 1)
-    if drawn.dtype.kind == "f":
-        drawn = np.floor(drawn)
-    d.add(drawn)
+    positions = d.values(shape, d.pick([I64, np.int32, np.float32]), -depth - 1, depth + 1)
+    if positions.dtype.kind == "f":
+        positions = np.floor(positions)
+    d.add(positions)
     depths = np.array(depth, d.pick([I64, np.float32]))
     d.add(depths.reshape(1) if d.chance(0.3) else depths, constant=0.5)
     d.add(d.values([2], d.pick([np.float32, I64, np.int32])))
-    d.maybe(axis=d.integer(-drawn.ndim - 1 if d.takes_negative else -1, drawn.ndim))
+    d.maybe(axis=d.integer(-positions.ndim - 1 if d.takes_negative else -1, positions.ndim))
 
 
 @generator("NonZero", "Size")
@@ -325,14 +325,14 @@ def constant(d: Draft) -> None:
     form = d.pick(["value", "value_float", "value_floats", "value_int", "value_ints"])
     if form not in d.schema.attributes:
         form = "value"
-    made = {
+    forms = {
         "value": numpy_helper.from_array(d.values(d.shape(), d.dtype("T")), "value"),
         "value_float": d.real(-3, 3),
         "value_floats": [d.real(-3, 3), d.real(-3, 3)],
         "value_int": d.integer(-9, 9),
         "value_ints": d.integers(-9, 9, 3),
     }
-    d.set(**{form: made[form]})
+    d.set(**{form: forms[form]})
 
 
 @generator("TensorScatter")

@@ -128,14 +128,14 @@ def recurrent(d: Draft) -> None:
 def attention(d: Draft) -> None:
     batch, heads, width, value_width = d.integers(1, 3, 4)
     queries, keys = d.integers(1, 5, 2)
-    shared = d.integer(1, 2)
+    group_size = d.integer(1, 2)
     flat = d.chance(0.4)
     dtypes = d.dtype("T1"), d.dtype("T2" if d.chance(0.2) else "T1")
 
     def part(count: int, length: int, each: int) -> list[int]:
         return [batch, length, count * each] if flat else [batch, count, length, each]
 
-    d.add(d.values(part(heads * shared, queries, width), dtypes[0]))
+    d.add(d.values(part(heads * group_size, queries, width), dtypes[0]))
     d.add(d.values(part(heads, keys, width), dtypes[0]))
     d.add(d.values(part(heads, keys, value_width), dtypes[1]))
     past = d.integer(1, 3) if d.chance(0.3) else 0
@@ -144,7 +144,7 @@ def attention(d: Draft) -> None:
         kind = np.dtype(np.bool_) if d.chance() else dtypes[0]
         sizes = [queries, keys + past]
         if d.chance():
-            sizes = [d.pick([1, batch]), d.pick([1, heads * shared]), *sizes]
+            sizes = [d.pick([1, batch]), d.pick([1, heads * group_size]), *sizes]
         mask = d.values(sizes, kind)
         if kind == np.bool_:
             mask[..., 0] = True
@@ -153,7 +153,7 @@ def attention(d: Draft) -> None:
         d.add(d.values([batch, heads, past, width], dtypes[0]))
         d.add(d.values([batch, heads, past, value_width], dtypes[1]))
     if flat:
-        d.set(q_num_heads=heads * shared, kv_num_heads=heads)
+        d.set(q_num_heads=heads * group_size, kv_num_heads=heads)
     d.maybe(0.3, is_causal=1, scale=d.real(0.2, 2), softcap=d.real(0.5, 3))
     d.outputs = d.integer(1, 4) if past else d.pick([1, 1, 4])
     if d.outputs == 4:
@@ -168,11 +168,11 @@ def rotary(d: Draft) -> None:
     x = d.tensor([batch, length, heads * width] if flat else [batch, heads, length, width])
     part = 2 * d.integer(1, width // 2) if d.chance(0.4) else 0
     half = (part or width) // 2
-    placed = d.chance()
-    table = [length + 3, half] if placed else [batch, length, half]
+    has_positions = d.chance()
+    table = [length + 3, half] if has_positions else [batch, length, half]
     d.add(d.values(table, x.dtype, -1, 1))
     d.add(d.values(table, x.dtype, -1, 1))
-    if placed:
+    if has_positions:
         d.add(d.values([batch, length], np.int64, 0, length + 2))
     if flat:
         d.set(num_heads=heads)

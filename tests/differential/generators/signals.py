@@ -38,9 +38,9 @@ def stft(d: Draft) -> None:
     x = d.tensor([batch, length, 1], "T1")
     kind = d.pick([np.int32, np.int64])
     d.add(np.array(step, kind), constant=0.5)
-    windowed = d.chance()
-    d.add(d.values([frame], x.dtype) if windowed else None)
-    d.add(np.array(frame, kind) if not windowed or d.chance() else None, constant=0.5)
+    has_window = d.chance()
+    d.add(d.values([frame], x.dtype) if has_window else None)
+    d.add(np.array(frame, kind) if not has_window or d.chance() else None, constant=0.5)
     d.maybe(0.7, onesided=d.integer(0, 1))
 
 

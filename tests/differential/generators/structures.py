@@ -167,7 +167,7 @@ def loop(d: Draft) -> None:
 @generator("Scan")
 def scan(d: Draft) -> None:
     steps, width = d.integer(1, 4), d.integer(1, 3)
-    batched = d.version < 9
+    has_batch = d.version < 9
     nodes = [
         helper.make_node("Add", ["state", "item"], ["next"]),
         helper.make_node("Mul", ["state", "item"], ["out"]),
@@ -179,7 +179,7 @@ def scan(d: Draft) -> None:
         [("state", 1, sizes), ("item", 1, sizes)],
         [("next", 1, sizes), ("out", 1, sizes)],
     )
-    if batched:
+    if has_batch:
         d.add(None)
         d.add(d.values([2, width], np.float32))
         d.add(d.values([2, steps, width], np.float32))

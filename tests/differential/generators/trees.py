@@ -63,12 +63,12 @@ def imputer(d: Draft) -> None:
 @generator("LabelEncoder", domain=ML)
 def label_encoder(d: Draft) -> None:
     keys, values = d.pick([("int64s", "floats"), ("int64s", "strings"), ("strings", "int64s")])
-    made: dict[str, list[Any]] = {
+    fields: dict[str, list[Any]] = {
         "int64s": [0, 1, 3],
         "floats": _reals(d, 3),
         "strings": ["a", "b", "the cat"],
     }
-    d.set(**{f"keys_{keys}": made[keys], f"values_{values}": made[values]})
+    d.set(**{f"keys_{keys}": fields[keys], f"values_{values}": fields[values]})
     defaults: dict[str, Any] = {"floats": 9.0, "int64s": 9, "strings": "none"}
     names = {"floats": "default_float", "int64s": "default_int64", "strings": "default_string"}
     d.maybe(**{names[values]: defaults[values]})
@@ -159,14 +159,14 @@ def _scores(d: Draft, kind: str, leaves: list[tuple[int, int]], count: int) -> d
     """What leaves score: everything in each, mostly, or one thing in each."""
     everything = d.chance(0.8)
     rows = [
-        (tree, node, scored)
+        (tree, node, identifier)
         for tree, node in leaves
-        for scored in (range(count) if everything else [d.integer(0, count - 1)])
+        for identifier in (range(count) if everything else [d.integer(0, count - 1)])
     ]
     columns = zip(*rows, strict=True)
     names = (f"{kind}_treeids", f"{kind}_nodeids", f"{kind}_ids")
-    made: dict[str, list[Any]] = {n: list(c) for n, c in zip(names, columns, strict=True)}
-    return made | {f"{kind}_weights": _reals(d, len(rows))}
+    fields: dict[str, list[Any]] = {n: list(c) for n, c in zip(names, columns, strict=True)}
+    return fields | {f"{kind}_weights": _reals(d, len(rows))}
 
 
 @generator("TreeEnsembleRegressor", domain=ML)

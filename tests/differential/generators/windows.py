@@ -36,12 +36,12 @@ def image(d: Draft, channels: int, rank: int, size: int = 9) -> list[int]:
 @generator("Conv")
 def conv(d: Draft) -> None:
     rank = d.pick([1, 2, 2, 3])
-    group, each, made = d.integers(1, 3, 3)
+    group, each, out_channels = d.integers(1, 3, 3)
     kernel = window(d, rank)
     d.tensor(image(d, group * each, rank))
-    d.tensor([group * made, each, *kernel])
+    d.tensor([group * out_channels, each, *kernel])
     if d.chance():
-        d.tensor([group * made])
+        d.tensor([group * out_channels])
     if group > 1 or d.chance(0.2):
         d.set(group=group)
     d.maybe(kernel_shape=kernel)
@@ -58,7 +58,7 @@ def quantised_types(d: Draft) -> tuple[np.dtype, np.dtype, np.dtype]:
 @generator("ConvInteger", "QLinearConv")
 def integer_conv(d: Draft) -> None:
     rank = 2
-    group, each, made = d.integers(1, 2, 3)
+    group, each, out_channels = d.integers(1, 2, 3)
     kernel = window(d, rank)
     x, w, y = quantised_types(d)
     scaled = d.operator == "QLinearConv"
@@ -76,8 +76,8 @@ def integer_conv(d: Draft) -> None:
     scale()
     if scaled:
         zero(x)
-    d.add(d.values([group * made, each, *kernel], w, -128, 255))
-    count = group * made if scaled and channel else 0
+    d.add(d.values([group * out_channels, each, *kernel], w, -128, 255))
+    count = group * out_channels if scaled and channel else 0
     scale(count)
     if scaled:
         if count:
@@ -87,7 +87,7 @@ def integer_conv(d: Draft) -> None:
         scale()
         zero(y)
         if d.chance():
-            d.add(d.values([group * made], np.int32, -500, 500))
+            d.add(d.values([group * out_channels], np.int32, -500, 500))
     elif d.chance(0.7):
         zero(x)
         if d.chance(0.7):
@@ -100,14 +100,14 @@ def integer_conv(d: Draft) -> None:
 @generator("ConvTranspose")
 def conv_transpose(d: Draft) -> None:
     rank = d.pick([1, 2, 2, 3])
-    group, each, made = d.integers(1, 3, 3)
+    group, each, out_channels = d.integers(1, 3, 3)
     kernel = d.integers(1, 3, rank)
     strides = d.integers(1, 3, rank) if d.chance(0.7) else [1] * rank
     dilations = d.integers(1, 2, rank) if d.chance(0.3) else [1] * rank
     x = d.tensor(image(d, group * each, rank, 5))
-    d.tensor([group * each, made, *kernel])
+    d.tensor([group * each, out_channels, *kernel])
     if d.chance():
-        d.tensor([group * made])
+        d.tensor([group * out_channels])
     if strides != [1] * rank or d.chance(0.2):
         d.set(strides=strides)
     if dilations != [1] * rank or d.chance(0.2):
@@ -164,7 +164,7 @@ def max_unpool(d: Draft) -> None:
 
 @generator("DeformConv")
 def deform_conv(d: Draft) -> None:
-    group, each, made = d.integers(1, 2, 3)
+    group, each, out_channels = d.integers(1, 2, 3)
     channels = group * each
     offsets = channels if d.chance(0.3) else 1
     kernel, strides = d.integers(1, 3, 2), d.integers(1, 2, 2)
@@ -175,11 +175,11 @@ def deform_conv(d: Draft) -> None:
         + 1
         for a in (0, 1)
     ]
-    d.tensor([group * made, each, *kernel])
+    d.tensor([group * out_channels, each, *kernel])
     count = int(np.prod(kernel))
     d.tensor([x.shape[0], offsets * count * 2, *out])
     bias = d.chance()
-    d.add(d.values([group * made], x.dtype) if bias else None)
+    d.add(d.values([group * out_channels], x.dtype) if bias else None)
     if d.chance():
         d.tensor([x.shape[0], offsets * count, *out], "T", 0, 1)
     d.set(group=group, offset_group=offsets, strides=strides, dilations=dilations, pads=pads)

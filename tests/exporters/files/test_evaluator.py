@@ -52,8 +52,8 @@ def test_what_the_first_evaluator_lacks_or_would_get_wrong_the_second_computes(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "pool.onnx"
-    asked = {"kernel_shape": [2], "strides": [2], "auto_pad": "VALID", "ceil_mode": 1}
-    pool = helper.make_node("MaxPool", ["x"], ["y"], **asked)
+    attributes: dict[str, Any] = {"kernel_shape": [2], "strides": [2], "auto_pad": "VALID"}
+    pool = helper.make_node("MaxPool", ["x"], ["y"], ceil_mode=1, **attributes)
     x, y = tensor("x", ["batch", 2, 5]), tensor("y", ["batch", 2, 3])
     onnx.save(graph([pool], [x], [y]), path)
     model, reference = _exported(path, tmp_path / "cache")

@@ -30,8 +30,8 @@ def test_channels_are_normalised_by_their_neighbours_whatever_the_batch(size: in
     torch = pytest.importorskip("torch")
     x = _normal(1, 8, 3, 3)
     (got,) = run("LRN", [x], 13, size=size, alpha=0.5, beta=0.6, bias=1.5)
-    wanted = torch.nn.functional.local_response_norm(torch.tensor(x), size, 0.5, 0.6, 1.5)
-    assert got == pytest.approx(wanted.numpy(), abs=1e-6)
+    expected = torch.nn.functional.local_response_norm(torch.tensor(x), size, 0.5, 0.6, 1.5)
+    assert got == pytest.approx(expected.numpy(), abs=1e-6)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
@@ -50,7 +50,7 @@ def test_transposed_convolutions_are_those_of_torch(groups: int, bias: bool, dil
         output_padding=[1, 1],
         dilations=[dilation] * 2,
     )
-    wanted = torch.nn.functional.conv_transpose2d(
+    expected = torch.nn.functional.conv_transpose2d(
         *map(torch.tensor, (x, w)),
         torch.tensor(b) if bias else None,
         stride=(2, 3),
@@ -59,7 +59,7 @@ def test_transposed_convolutions_are_those_of_torch(groups: int, bias: bool, dil
         groups=groups,
         dilation=dilation,
     )
-    assert got == pytest.approx(wanted.numpy(), abs=1e-5)
+    assert got == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 def test_a_transposed_convolution_is_cut_to_the_shape_it_is_given() -> None:
@@ -67,8 +67,8 @@ def test_a_transposed_convolution_is_cut_to_the_shape_it_is_given() -> None:
     x, w = np.ones((1, 1, 3), np.float32), np.array([[[1, 2, 4]]], np.float32)
     every = [1, 2, 5, 2, 5, 2, 4]
     for auto_pad, start in (("NOTSET", 2), ("SAME_LOWER", 2), ("SAME_UPPER", 1)):
-        asked: dict[str, Any] = {"strides": [2], "output_shape": [4], "auto_pad": auto_pad}
-        (got,) = run("ConvTranspose", [x, w], 11, **asked)
+        attributes: dict[str, Any] = {"strides": [2], "output_shape": [4], "auto_pad": auto_pad}
+        (got,) = run("ConvTranspose", [x, w], 11, **attributes)
         assert got.ravel().tolist() == every[start : start + 4]
     (same,) = run("ConvTranspose", [x, w], 11, strides=[2], auto_pad="SAME_UPPER")
     assert same.ravel().tolist() == every[:6]
@@ -86,13 +86,13 @@ def test_corners_are_those_of_the_output_whose_length_is_whole(mode: str) -> Non
         mode=mode,
         coordinate_transformation_mode="align_corners",
     )
-    wanted = torch.nn.functional.interpolate(
+    expected = torch.nn.functional.interpolate(
         torch.tensor(x),
         size=(10, 11),
         mode={"linear": "bilinear", "cubic": "bicubic"}[mode],
         align_corners=True,
     )
-    assert got == pytest.approx(wanted.numpy(), abs=1e-5)
+    assert got == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize("corners", [0, 1])
@@ -101,20 +101,20 @@ def test_corners_are_those_of_the_output_whose_length_is_whole(mode: str) -> Non
 def test_images_are_sampled_as_torch_does(mode: str, padding: str, corners: int) -> None:
     torch = pytest.importorskip("torch")
     x, grid = _normal(2, 3, 5, 4), _normal(2, 6, 7, 2)
-    wanted = torch.nn.functional.grid_sample(
+    expected = torch.nn.functional.grid_sample(
         torch.tensor(x),
         torch.tensor(grid),
         mode=mode,
         padding_mode=padding,
         align_corners=bool(corners),
     )
-    asked: dict[str, Any] = {"padding_mode": padding, "align_corners": corners}
-    for opset, named in (
+    attributes: dict[str, Any] = {"padding_mode": padding, "align_corners": corners}
+    for opset, mode_name in (
         (16, mode),
         (20, {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)),
     ):
-        (got,) = run("GridSample", [x, grid], opset, mode=named, **asked)
-        assert got == pytest.approx(wanted.numpy(), abs=1e-5)
+        (got,) = run("GridSample", [x, grid], opset, mode=mode_name, **attributes)
+        assert got == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore:Since version 1.3.0")
@@ -124,12 +124,12 @@ def test_grids_are_those_of_torch(size: tuple[int, ...], corners: int) -> None:
     torch = pytest.importorskip("torch")
     theta = _normal(size[0], len(size) - 2, len(size) - 1)
     (got,) = run("AffineGrid", [theta, np.array(size)], 20, align_corners=corners)
-    wanted = torch.nn.functional.affine_grid(torch.tensor(theta), size, bool(corners))
-    assert got == pytest.approx(wanted.numpy(), abs=1e-5)
+    expected = torch.nn.functional.affine_grid(torch.tensor(theta), size, bool(corners))
+    assert got == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize(
-    ("size", "start", "end", "step", "wanted"),
+    ("size", "start", "end", "step", "expected"),
     [
         (1, -2, -3, -1, [0]),
         (4, -9, -9, -1, [0]),
@@ -140,11 +140,11 @@ def test_grids_are_those_of_torch(size: tuple[int, ...], corners: int) -> None:
     ],
 )
 def test_bounds_beyond_an_axis_are_clamped(
-    size: int, start: int, end: int, step: int, wanted: list[int]
+    size: int, start: int, end: int, step: int, expected: list[int]
 ) -> None:
     bounds = [np.array([value]) for value in (start, end, 0, step)]
     (got,) = run("Slice", [np.arange(size), *bounds], 13)
-    assert got.tolist() == wanted
+    assert got.tolist() == expected
 
 
 def test_slices_of_old_files_have_their_bounds_as_attributes() -> None:
@@ -192,20 +192,20 @@ def test_a_reduction_keeps_the_type_of_its_input(op: str) -> None:
 def test_columns_are_added_into_an_image_as_torch_does() -> None:
     torch = pytest.importorskip("torch")
     x = _normal(2, 12, 8)
-    asked: dict[str, Any] = {"dilations": [2, 1], "pads": [1, 0, 1, 0], "strides": [1, 2]}
-    (got,) = run("Col2Im", [x, np.array([6, 5]), np.array([3, 2])], 18, **asked)
-    wanted = torch.nn.functional.fold(
+    attributes: dict[str, Any] = {"dilations": [2, 1], "pads": [1, 0, 1, 0], "strides": [1, 2]}
+    (got,) = run("Col2Im", [x, np.array([6, 5]), np.array([3, 2])], 18, **attributes)
+    expected = torch.nn.functional.fold(
         torch.tensor(x), (6, 5), (3, 2), dilation=(2, 1), padding=(1, 0), stride=(1, 2)
     )
-    assert got == pytest.approx(wanted.numpy(), abs=1e-5)
+    assert got == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 def test_columns_of_one_axis_are_those_of_an_image_of_one_row() -> None:
     torch = pytest.importorskip("torch")
     x = _normal(2, 6, 5)
     (got,) = run("Col2Im", [x, np.array([7]), np.array([2])], 18, dilations=[2])
-    wanted = torch.nn.functional.fold(torch.tensor(x), (1, 7), (1, 2), dilation=(1, 2))
-    assert got == pytest.approx(wanted.numpy()[:, :, 0], abs=1e-5)
+    expected = torch.nn.functional.fold(torch.tensor(x), (1, 7), (1, 2), dilation=(1, 2))
+    assert got == pytest.approx(expected.numpy()[:, :, 0], abs=1e-5)
 
 
 def test_a_value_is_inserted_at_the_end_of_a_sequence() -> None:
@@ -250,8 +250,8 @@ def test_distinct_values_stand_in_the_order_of_their_first_occurrence() -> None:
 
 def test_a_normalisation_gives_its_statistics_in_the_type_to_keep_them_in() -> None:
     x = _normal(2, 3).astype(np.float16)
-    made = run("LayerNormalization", [x, np.ones(3, np.float16)], 17, 3)
-    assert [value.dtype for value in made] == [np.float16, np.float32, np.float32]
+    outputs = run("LayerNormalization", [x, np.ones(3, np.float16)], 17, 3)
+    assert [value.dtype for value in outputs] == [np.float16, np.float32, np.float32]
     statistics = [np.zeros(3, np.float64), np.ones(3, np.float64)]
     trained = run(
         "BatchNormalization",
@@ -269,10 +269,10 @@ def test_each_sequence_of_a_batch_ends_at_its_own_length(op: str, direction: str
     """A shorter one gives what it gives alone, and zeros behind its end."""
     gates, both = {"RNN": 1, "GRU": 3, "LSTM": 4}[op], 2 if direction == "bidirectional" else 1
     x, w, r = _normal(5, 2, 3), _normal(both, gates * 4, 3), _normal(both, gates * 4, 4)
-    asked: dict[str, Any] = {"hidden_size": 4, "direction": direction, "clip": 0.7}
+    attributes: dict[str, Any] = {"hidden_size": 4, "direction": direction, "clip": 0.7}
     lengths = np.array([5, 3], np.int32)
-    y, last, *_ = run(op, [x, w, r, None, lengths], 14, 2, **asked)
-    alone, end, *_ = run(op, [x[:3, 1:], w, r], 14, 2, **asked)
+    y, last, *_ = run(op, [x, w, r, None, lengths], 14, 2, **attributes)
+    alone, end, *_ = run(op, [x[:3, 1:], w, r], 14, 2, **attributes)
     assert y[:3, :, 1:] == pytest.approx(alone, abs=1e-6)
     assert last[:, 1:] == pytest.approx(end, abs=1e-6)
     assert not y[3:, :, 1].any()
