@@ -31,6 +31,11 @@ _EXTREME = 1e4
 """What masks begin at: BERT's own is -10000."""
 _BOUNDED = ("Clip", "Max", "MaxPool", "Min", "Relu", "Sigmoid", "Softmax", "Tanh")
 """What they give is not extreme where an operand is."""
+_MOVE_SCORES = (
+    *("Add", "Concat", "Flatten", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose"),
+    "Unsqueeze",
+)
+"""Behind the last product or pool, what they give a Softmax are its scores."""
 _KEEP_SCORES = ("Cast", "Div", "Mul", "Sub", "Where")
 """Not quantised, and what lies before them may be the scores of a Softmax too."""
 
@@ -51,12 +56,10 @@ def prepare(path: Path) -> Preparation:
     for node in graph.node:
         node.name = node.name or _free(node_name(node), nodes)
     _part_inputs_from_outputs(graph)
-    scores = _before_softmax(graph)
-    _part_biases(graph, scores)
+    _part_biases(graph)
     _part_weights(graph)
     left = {*_sums_with_shapes(graph), *_limits_that_matter(graph)}
-    left |= {n.name for n in _before_softmax(graph) if n.op_type not in _PRODUCTS}
-    left |= set(_extreme_nodes(graph))
+    left |= {*_before_softmax(graph), *_extreme_nodes(graph)}
     onnx.save(proto, path)
     return Preparation(sorted(left), _overrides(graph))
 
@@ -111,13 +114,12 @@ def _part_inputs_from_outputs(graph: GraphProto) -> None:
             graph.node.insert(0, helper.make_node("Identity", [name], [inner], inner))
 
 
-def _part_biases(graph: GraphProto, scores: list[NodeProto]) -> None:
+def _part_biases(graph: GraphProto) -> None:
     """A Gemm's bias takes its factor beta, which the quantiser would drop. It is added by a node
     of its own where it is computed, is a mask or is no vector of the columns: beside a computed
     one ONNX Runtime has no product in 8 bits, a mask of the lowest number would decide the
     product's scales, and the quantiser fails on a bias of another shape."""
     weights = _weights(graph)
-    masked = {node.name for node in scores}
     for place in reversed(range(len(graph.node))):
         node = graph.node[place]
         if node.op_type != "Gemm" or len(node.input) < 3 or not node.input[2]:
@@ -128,7 +130,7 @@ def _part_biases(graph: GraphProto, scores: list[NodeProto]) -> None:
         if bias is None and beta != 1:
             continue
         if bias is not None:
-            if _is_vector(bias, weights.get(node.input[1]), given) and node.name not in masked:
+            if _is_vector(bias, weights.get(node.input[1]), given):
                 if beta != 1:
                     node.input[2] = _scaled(graph, node, bias, beta)
                 continue
@@ -192,25 +194,22 @@ def _use(node: NodeProto, place: int) -> str:
     return "rows" if node.op_type == "Conv" or turned else "columns"
 
 
-def _before_softmax(graph: GraphProto) -> list[NodeProto]:
-    """The nodes between the last products and a Softmax, and those products.
+def _before_softmax(graph: GraphProto) -> Iterator[str]:
+    """The nodes that add and move the scores of a Softmax.
 
     Eight bits of scores that a mask has lowered spare nothing of the scores.
     """
     maker = {name: node for node in graph.node for name in node.output}
-    found: dict[str, NodeProto] = {}
     waiting = [node.input[0] for node in graph.node if node.op_type in ("Softmax", "LogSoftmax")]
+    seen: set[str] = set()
     while waiting:
         node = maker.get(waiting.pop())
-        if node is None or node.name in found:
+        if node is None or node.name in seen or node.op_type not in (*_MOVE_SCORES, *_KEEP_SCORES):
             continue
-        if node.op_type in QUANTIZED_HERE:
-            found[node.name] = node
-        elif node.op_type not in _KEEP_SCORES:
-            continue
-        if node.op_type not in _PRODUCTS:
-            waiting += node.input
-    return list(found.values())
+        seen.add(node.name)
+        waiting += node.input
+        if node.op_type in _MOVE_SCORES:
+            yield node.name
 
 
 def _extreme_nodes(graph: GraphProto) -> Iterator[str]:

@@ -8,6 +8,7 @@ from functools import partial
 
 import onnxruntime
 
+from exporters.types import Precision
 from tests.differential_lowered import card, elementwise, graphs, movement, precisions, sums
 from tests.differential_lowered.card import Outcome
 from tests.differential_lowered.draw import Dice, Draw
@@ -24,7 +25,7 @@ def _on_card(make: Callable[[Dice], Draw], large: bool, seed: int) -> tuple[Draw
 
 
 def _in_precision(
-    make: Callable[[Dice], Draw], precision: precisions.Precision, seed: int
+    make: Callable[[Dice], Draw], precision: Precision, seed: int
 ) -> tuple[Draw, Outcome]:
     dice = Dice(seed)
     draw = make(dice)

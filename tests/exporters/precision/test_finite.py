@@ -43,7 +43,7 @@ def attention(form: str) -> ModelProto:
             flat = helper.make_node("Constant", [], ["flat"], value_floats=MASK.ravel().tolist())
             nodes = [flat, helper.make_node("Reshape", ["flat", "shape"], ["mask"])]
         case "ConstantOfShape":
-            weights |= {"shape": np.array([2, 3]), "zero": np.float32(0)}
+            weights |= {"shape": np.array([2, 3]), "zero": np.array(0, np.float32)}
             low = numpy_helper.from_array(np.array([LOWEST], np.float32))
             full = helper.make_node("ConstantOfShape", ["shape"], ["full"], value=low)
             nodes = [full, helper.make_node("Where", ["seen", "zero", "full"], ["mask"])]

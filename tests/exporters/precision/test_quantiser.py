@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -26,12 +28,13 @@ def normal(*shape: int, seed: int = 3) -> np.ndarray:
 def errors(
     folder: Path,
     nodes: list[NodeProto],
-    weights: dict[str, np.ndarray],
-    outputs: dict[str, tuple[int, ...]],
+    weights: Mapping[str, Any],
+    outputs: Mapping[str, tuple[int, ...]],
 ) -> dict[str, float]:
     """How far each output of the int8 graph is from float32, relative to its largest value."""
     ends = [tensor(name, shape) for name, shape in outputs.items()]
-    proto = graph(nodes, [tensor("x", [ROWS, SIZE])], ends, weights, opset=17)
+    held = {name: np.asarray(value) for name, value in weights.items()}
+    proto = graph(nodes, [tensor("x", [ROWS, SIZE])], ends, held, opset=17)
     path = folder / "given.onnx"
     onnx.save(proto, path)
     samples = [{"x": normal(ROWS, SIZE, seed=seed)} for seed in range(8)]
