@@ -68,8 +68,9 @@ class BenchmarkResult:
         >>> LayerBasedBenchmark().run_on("ort-cpu").to_csv("layers.csv")
         """
         frame = self.to_frame()
-        rows = (map(_as_cell, row) for row in frame.itertuples(index=False, name=None))
-        return _written("".join(map(csv_line, (frame.columns, *rows))), path)
+        lines = [csv_line(map(str, frame.columns))]
+        lines += [csv_line(map(_as_cell, row)) for row in frame.itertuples(index=False, name=None)]
+        return _written("".join(lines), path)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The profiles as a JSON list, written to `path` if one is given.

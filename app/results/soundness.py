@@ -15,7 +15,7 @@ from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult, latency_n
 from app.results.run import SAMPLES, Run, read_records
 from exporters.types import GraphlapError
 
-_TIMES = ("scheduled_ns", "started_ns", "finished_ns")
+_TIMES = ("started_ns", "finished_ns")
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
 
 
@@ -37,7 +37,8 @@ def damage(run: Path, result: RoundResult) -> str:
     known = measured == len(phases) or np.isin(phases, (WARMUP, MEASURED, FIRST_SEEN)).all()
     if not known or measured != result.iterations:
         return "has other measured runs than the journal counted"
-    if any(_extent_ns(records[name]) > _LONGEST_NS for name in _TIMES):
+    times = _TIMES if result.open_loop is None else (*_TIMES, "scheduled_ns")
+    if any(_extent_ns(records[name]) > _LONGEST_NS for name in times):
         return "has times that are further apart than a round can last"
     # By their difference, which tells of times too far apart for it as well.
     waited_ns = latency_ns(records, result.open_loop is not None)

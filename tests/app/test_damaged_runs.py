@@ -19,7 +19,7 @@ from tests.hostile_values import VALUES
 
 QUICK = ("verify", "export", "open", "compare", "merge")
 SLOW = tuple(name for name in READERS if name not in QUICK)
-SEEDS, SEEDS_OF_SLOW, RARE_SEEDS = 12, 3, 400
+SEEDS, SEEDS_OF_SLOW, RARE_SEEDS = 8, 2, 200
 
 
 @pytest.fixture(scope="module")

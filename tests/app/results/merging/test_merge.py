@@ -19,7 +19,6 @@ from app.cases.cold_start import subject_of as cold_subject_of
 from app.cases.errors import PlanError, ResultsError
 from app.cases.operators import Operator, OperatorTimes
 from app.cases.reading import Reading
-from app.cases.round import RoundResult
 from app.results.fastest import fastest
 from app.results.folder import RunFolder
 from app.results.labels import labels
@@ -41,7 +40,7 @@ from tests.app.results.merging.machines import (
     merged,
 )
 from tests.app.results.resealed import reseal_journal, reseal_manifest
-from tests.app.results.runs import CASE, manifest_of, record
+from tests.app.results.runs import CASE, record
 from tests.app.sweep.sweeps import exported_add
 
 SCHEMA_1 = Path(__file__).parents[1] / "schema_1.tar.gz"
@@ -361,38 +360,6 @@ def test_what_a_killed_merge_left_is_in_nobodys_way(tmp_path: Path) -> None:
     (tmp_path / ".c.merging" / "samples").mkdir(parents=True)
     merged(tmp_path / "c", a)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "c"]
-
-
-def test_samples_of_somebody_else_are_not_taken_along(tmp_path: Path) -> None:
-    """Neither by a link nor as samples that nothing vouches for."""
-    secret = tmp_path / "id_rsa"
-    secret.write_bytes(b"-----SECRET KEY-----" * 8)
-    manifest = manifest_of((CASE, OTHER), rounds=2)
-    with RunFolder.create(tmp_path / "evil", manifest) as folder:
-        folder.begin(machine("evil"))
-        measured(folder, CASE, 0, 10.0)
-        linked = RoundResult(CASE.case_id, 1, "ok", samples=f"{CASE.case_id}.1.bin")
-        (folder.samples / linked.samples).touch()
-        bare = RoundResult(OTHER.case_id, 0, "ok", samples=f"{OTHER.case_id}.0.bin")
-        (folder.samples / bare.samples).write_bytes(secret.read_bytes()[:32])
-        folder.record(linked, bare)
-    sample = tmp_path / "evil" / "samples" / linked.samples
-    sample.unlink()
-    sample.symlink_to(secret)
-    whole = merged(tmp_path / "c", tmp_path / "evil")
-    assert any(str(sample) in one for one in whole.lost)
-    assert any(bare.samples in one for one in whole.lost)
-    kept = [path.read_bytes() for path in (tmp_path / "c").rglob("*") if path.is_file()]
-    assert not any(b"SECRET" in content for content in kept)
-    assert secret.stat().st_nlink == 1
-    assert len(list((tmp_path / "c" / "samples").iterdir())) == 1
-
-
-def test_a_run_whose_name_is_none_of_a_plan_is_merged(tmp_path: Path) -> None:
-    a = made(tmp_path / "a", machine("board"))
-    manifest = json.loads((a / "manifest.json").read_bytes())
-    (a / "manifest.json").write_text(json.dumps({**manifest, "name": "no name/of \x1b a plan"}))
-    assert merged(tmp_path / "c", a).run.manifest.name == "sweep"
 
 
 def test_nothing_is_made_where_it_can_not_be(tmp_path: Path) -> None:
