@@ -93,9 +93,13 @@ def scale_of(inputs: Mapping[str, np.ndarray]) -> float:
     """The largest magnitude among floating-point inputs, 1 where that says nothing."""
     largest = 0.0
     for array in inputs.values():
-        if array.dtype.kind in "fc" and array.size:
-            magnitudes = np.abs(array[np.isfinite(array)])
-            largest = max(largest, float(np.max(magnitudes, initial=0.0)))
+        if array.dtype.kind not in "fc":
+            continue
+        flat = array.ravel()
+        for start in range(0, flat.size, _PART):
+            magnitudes = np.abs(flat[start : start + _PART])
+            finite = magnitudes[np.isfinite(magnitudes)]
+            largest = max(largest, float(np.max(finite, initial=0.0)))
     return largest or 1.0
 
 
