@@ -169,7 +169,9 @@ def test_readings_that_are_damaged_are_told_and_cost_no_round(run: Path) -> None
     assert {row["status"] for row in Rows().of(read_run(run))} == {"ok", "crashed"}
 
 
-@pytest.mark.parametrize("name", ["../../secret", "/dev/zero", "..", "a/../../b", "sub/a.bin", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["../../secret", "/dev/zero", "..", "a/../../b", "sub/a.bin", "a\0b"]
+)
 def test_a_name_in_a_journal_never_leads_out_of_the_folder(
     run: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
