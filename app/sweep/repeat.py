@@ -34,12 +34,12 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
     run = read_run(run_path)
     old = run.manifest
     kept = {file.path: file for file in old.files}
+    environments_of(old.asked)
     refuse_changed(run, copies=True)
     cases = [replace(_with_its_files(case, run, kept), naming=2) for case in old.cases]
     accuracy = _place(old.asked.accuracy, run, kept)
     if not old.asked.cluster:
         refuse_misplaced(old.asked)
-    environments_of(old.asked)
     engines.refuse_unwritable()
     manifest: Manifest = new_manifest(
         name=old.name,

@@ -10,6 +10,7 @@ import pytest
 
 from app.__main__ import main
 from app.results.folder import RunFolder
+from tests.app.results.resealed import reseal_manifest
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 
 
@@ -56,6 +57,7 @@ def test_what_json_has_no_form_for_is_null_wherever_it_stands(run: Path, number:
     text = manifest.read_text()
     assert '"load_1min": 0.0' in text
     manifest.write_text(text.replace('"load_1min": 0.0', f'"load_1min": [{{"now": {number}}}]'))
+    reseal_manifest(manifest)
     assert main(["--export", "json", str(run)]) == 0
 
     def refuse(constant: str) -> None:

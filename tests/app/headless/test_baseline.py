@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.app.headless.batch import FAKE, kill, launch, rows, run, wait_for_rounds
+from tests.app.results.resealed import reseal_journal
 
 MEASURED = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "4")
 TWICE = ("--option", "fake.latency_us=200,400", "--baseline", "fake.latency_us=200")
@@ -99,6 +100,7 @@ def test_a_stored_run_is_compared_with_when_the_new_one_ends(work: Path) -> None
     told = json.loads(writer)
     told["environment"] |= {"host": "elsewhere", "cores_logical": 96}
     journal.write_text("\n".join([json.dumps(told), *rounds, ""]))
+    reseal_journal(journal)
     for name in ("live.json", "results.csv"):
         (work / "before" / name).unlink()
     code, out, _ = run("--resume", "same", *stored)

@@ -170,7 +170,9 @@ def test_what_a_killed_writer_was_writing_is_removed_by_the_next(tmp_path: Path)
     draft, own = tmp_path / "run" / ".live.json.4711", tmp_path / "run" / ".notes"
     draft.write_text("{")
     own.write_text("mine")
-    RunFolder.reopen(tmp_path / "run").close()
+    with RunFolder.reopen(tmp_path / "run") as folder:
+        assert draft.exists(), "a resume that is refused changes nothing"
+        folder.begin(ENVIRONMENT)
     assert not draft.exists() and own.exists()
 
 
