@@ -28,7 +28,6 @@ from runtimes.fpga.numerics.bf16 import finite_bf16, round_bf16
 from runtimes.fpga.numerics.operator import NEWEST_OPSET, OPERATORS, Call, Kernel, Refused
 
 _INDEX_TYPES = ("int32", "int64")
-_CONSTANT_TYPES = ("float32", "bool", *_INDEX_TYPES)
 
 
 class KernelError(RuntimeError):
@@ -130,7 +129,7 @@ def _make(node: Node, graph: Graph, constants: Mapping[str, np.ndarray]) -> Kern
         if not name:
             continue
         if name in constants:
-            if constants[name].dtype.name not in _CONSTANT_TYPES:
+            if constants[name].dtype.kind not in "biu" and constants[name].dtype != np.float32:
                 raise Refused(f"the card has no path for {constants[name].dtype} ('{name}')")
             continue
         value = graph.values.get(name)
