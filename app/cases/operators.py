@@ -41,11 +41,6 @@ class Peak:
     in_use_bytes: int
     how: str
 
-    def __post_init__(self) -> None:
-        """ValueError for what no machine has: figures are divided by both."""
-        if not (self.flops_per_s > 0 and self.bytes_per_s > 0):
-            raise ValueError("a peak is not above zero")
-
 
 @dataclass(frozen=True, slots=True)
 class Operator:

@@ -62,7 +62,12 @@ def roofline(one: Shown, times: OperatorTimes) -> Figure | None:
     from plotly import graph_objects as go
 
     known = [op for op in times.ops if op.macs and op.bytes_moved and op.time_us]
-    if times.peak is None or not known:
+    if (
+        times.peak is None
+        or times.peak.flops_per_s <= 0
+        or times.peak.bytes_per_s <= 0
+        or not known
+    ):
         return None
     figure = go.Figure()
     over = [2 * (op.macs or 0) / (op.bytes_moved or 1) for op in known]
