@@ -1,8 +1,9 @@
 """`make fuzz`: the property tests with fresh draws, pass after pass, for FUZZ_MINUTES.
 
 A pass has a seed of its own, counted up from FUZZ_SEED; a failing one is repeated by
-`make fuzz FUZZ_MINUTES=0 FUZZ_SEED=…`. At the same time `python -m tests.differential` compares
-our evaluator with ONNX Runtime on random nodes; its table is printed last.
+`make fuzz FUZZ_MINUTES=0 FUZZ_SEED=…`. At the same time the differential fuzzers compare our
+evaluator, the simulated card and the precision conversions with ONNX Runtime on random graphs;
+their tables are printed last.
 """
 
 from __future__ import annotations
@@ -12,31 +13,40 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from tests.parallel import on_all_cores
 
 MINUTES = 5.0
+DIFFERENTIAL = ("tests.differential", "tests.differential_lowered")
 
 
 def main() -> int:
     minutes = float(os.environ.get("FUZZ_MINUTES") or MINUTES)
     first = int(os.environ.get("FUZZ_SEED") or time.time_ns() % 10**9)
     end = time.monotonic() + minutes * 60
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as table:
-        compared = subprocess.Popen(
-            [sys.executable, "-m", "tests.differential", f"--minutes={minutes}", f"--seed={first}"],
-            stdout=table,
-        )
+    with ExitStack() as stack:
+        tables = {
+            name: stack.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8"))
+            for name in DIFFERENTIAL
+        }
+        limits = (f"--minutes={minutes}", f"--seed={first}")
+        running = [
+            subprocess.Popen([sys.executable, "-m", name, *limits], stdout=table)
+            for name, table in tables.items()
+        ]
         try:
-            failed = passes(first, end)
+            codes = [passes(first, end)]
         finally:
             if sys.exc_info()[0] is not None:
-                compared.kill()
-            differs = compared.wait()
-            table.seek(0)
-            sys.stdout.write(table.read())
-    return failed or differs
+                for one in running:
+                    one.kill()
+            ended = [one.wait() for one in running]
+            for name, table in tables.items():
+                table.seek(0)
+                sys.stdout.write(f"\n{name}\n{table.read()}")
+    return max(map(abs, (*codes, *ended)))
 
 
 def passes(first: int, end: float) -> int:

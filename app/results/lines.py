@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import isfinite
 from pathlib import PurePath
 from typing import Any
 
@@ -99,8 +98,6 @@ KINDS: dict[str, type[Line]] = {
 }
 LONGEST_SENTENCE = 4096
 """Characters of a reason or a warning: more fills tables and pages, and nobody reads it."""
-_MEASURED = ("round", "operators", "profile", "cold_start", "accuracy")
-_ANY_NUMBER = ("check", "facts", "imported")
 _NAMES = {kind: name for name, kind in KINDS.items()}
 
 
@@ -147,8 +144,6 @@ def parsed(text: bytes, schema: int) -> Line | None:
         values = json.loads(text)
         if damage := LINE.damage(text, values):
             raise CodecError(damage)
-        if b"NaN" in text or b"Infinity" in text:
-            _refuse_not_finite(values)
         return read(values, schema)
     except json.JSONDecodeError:
         raise CodecError("it is no JSON") from None
@@ -166,21 +161,6 @@ def _refuse_path(name: str, levels: int) -> None:
 def _refuse_negative(name: str, number: int) -> None:
     if number < 0:
         raise CodecError(f"{name} is {number}, not a number from 0")
-
-
-def _refuse_not_finite(values: Any, path: str = "") -> None:
-    """Comparisons of outputs and an engine's own facts may be infinite or NaN; times can't be."""
-    if isinstance(values, float) and not isfinite(values):
-        raise CodecError(f"{path.removeprefix('.')} is {values}, not a finite number")
-    if isinstance(values, dict):
-        if not path and values.get("kind") not in _MEASURED:
-            return
-        for key, value in values.items():
-            if key not in _ANY_NUMBER:
-                _refuse_not_finite(value, f"{path}.{key}")
-    elif isinstance(values, list):
-        for value in values:
-            _refuse_not_finite(value, path)
 
 
 def _cut(text: str) -> str:

@@ -105,7 +105,7 @@ def _other_lane(path: Path) -> None:
         (Path.unlink, "can't be read (No such file or directory)"),
         (_cut, "holds 4 of 5 samples"),
         (_turned, "has runs that end before they start"),
-        (_far_apart, "has runs that end before they start"),
+        (_far_apart, "has times that are further apart than a round can last"),
         (_other_phase, "has other measured runs than the journal counted"),
         (_other_lane, "has lanes beyond the 1 that there were"),
     ],
