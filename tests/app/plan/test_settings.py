@@ -167,6 +167,7 @@ NOT_ALONE = {
     "name", "cluster", "per_host", "send_code", "insecure_cluster", "environments", "accuracy",
     "weights", "inputs", "calibration", "from_nodes", "to_nodes", "custom_ops", "baseline",
     "realtime", "cores", "page_cache", "max_error", "check", "largest_batch", "slo", "tune",
+    "device_memory_limit",
 }  # fmt: skip
 """They need a file, a machine or another setting; what follows draws them with the others."""
 

@@ -52,8 +52,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         tiles = {"weight_tiles_used": 96, "weight_tiles_total": 384, "cycles": 500, "io_us": 1.5}
         for number in range(3):
-            record(folder, ORT, number, [10.0] * 400)
-            record(folder, OV, number, [20.0] * 400)
+            record(folder, ORT, number, [10.0, 10.001] * 200)
+            record(folder, OV, number, [20.0, 20.001] * 200)
             record(folder, CARD, number, [5.0] * 400, clock="simulated", facts=tiles)
     return path
 

@@ -24,7 +24,7 @@ from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import to_csv
 from exporters.codec import to_json
-from exporters.types import ExportedModel
+from exporters.types import Disagreement, ExportedModel
 from tests.app.results.filled_asked import cases_asked_for, fill_asked_for
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
@@ -57,7 +57,17 @@ INTERFERENCE = Interference(
     cpu_mhz_max=2600.0,
     temperature_c=61.0,
 )
-CHECK = Check("torch", 1e-6, 1e-7, 0.999, 1e-4, True)
+CHECK = Check(
+    "torch",
+    1e-6,
+    1e-7,
+    0.999,
+    1e-4,
+    True,
+    references=("torch", "onnx"),
+    agrees_with=("torch",),
+    disagreements=(Disagreement("torch", "onnx", "y", 0.5, node="a", operator="Add"),),
+)
 MODEL = ExportedModel(
     name="net",
     suite="layers",

@@ -56,7 +56,8 @@ def test_a_case_has_rounds_until_its_interval_is_narrow(tmp_path: Path) -> None:
     wanted = []
     with folder_of(tmp_path / "run", plan_of(precise={"p50": 0.05})) as folder:
         for number in range(40):
-            record(folder, CASE, number, [100.0 + 4.0 * (number % 2)] * 60)
+            level = 100.0 + 4.0 * (number % 2)
+            record(folder, CASE, number, [level, level + 0.001] * 30)
             left, row = told(folder)
             wanted.append(left)
             if left == number + 1:
