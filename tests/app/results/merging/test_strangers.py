@@ -8,6 +8,7 @@ from pathlib import Path
 from app.cases.round import RoundResult
 from app.results.folder import RunFolder
 from tests.app.results.merging.machines import OTHER, machine, made, measured, merged
+from tests.app.results.resealed import reseal_manifest
 from tests.app.results.runs import CASE, manifest_of
 
 
@@ -40,4 +41,5 @@ def test_a_run_whose_name_is_none_of_a_plan_is_merged(tmp_path: Path) -> None:
     a = made(tmp_path / "a", machine("board"))
     manifest = json.loads((a / "manifest.json").read_bytes())
     (a / "manifest.json").write_text(json.dumps({**manifest, "name": "no name/of \x1b a plan"}))
+    reseal_manifest(a / "manifest.json")
     assert merged(tmp_path / "c", a).run.manifest.name == "sweep"

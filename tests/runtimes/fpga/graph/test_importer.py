@@ -48,7 +48,12 @@ def test_shapes_that_onnx_infers_nothing_of_are_those_of_the_inputs(
     assert import_model(proto, {}).values["y"].shape == (1, 4, 2, 3)
 
 
-UNDEFINED = {"kernel_shape": [3, 3], "auto_pad": "VALID", "ceil_mode": 1}
+UNDEFINED: dict[str, Any] = {
+    "kernel_shape": [2, 2],
+    "strides": [2, 2],
+    "auto_pad": "VALID",
+    "ceil_mode": 1,
+}
 """Of a pool: ONNX's text and its shape inference disagree, so the evaluator refuses it."""
 
 
