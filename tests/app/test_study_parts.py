@@ -26,6 +26,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> tuple[Pat
     return folder, out
 
 
+@pytest.mark.rare
 def test_accuracy_and_throughput_of_the_page_are_those_of_the_rows(
     measured: tuple[Path, str],
 ) -> None:
@@ -43,6 +44,7 @@ def test_accuracy_and_throughput_of_the_page_are_those_of_the_rows(
     assert "Accuracy against throughput (1 of 1)" not in out, "progress is no answer"
 
 
+@pytest.mark.rare
 def test_parts_without_the_models_that_are_asked_for_are_named(
     measured: tuple[Path, str],
 ) -> None:
@@ -56,6 +58,7 @@ def test_parts_without_the_models_that_are_asked_for_are_named(
     assert (folder / "accuracy" / "accuracy.svg").exists()
 
 
+@pytest.mark.rare
 def test_a_run_that_is_there_has_its_page_again(measured: tuple[Path, str]) -> None:
     folder, _ = measured
     before = (folder / "study.md").read_bytes()
@@ -66,6 +69,7 @@ def test_a_run_that_is_there_has_its_page_again(measured: tuple[Path, str]) -> N
         assert f"wrote {folder / 'study.md'}" in out
 
 
+@pytest.mark.rare
 def test_a_part_is_a_study_of_its_own(measured: tuple[Path, str]) -> None:
     folder, _ = measured
     code, out, errors = run("--study", "dlmark/accuracy", str(folder / "accuracy"))

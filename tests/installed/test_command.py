@@ -8,6 +8,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pytest
+
 from tests.app.sweep.sweeps import write_add_graph
 from tests.environments import make_environment
 from tests.installed.environment import Environment
@@ -102,6 +104,7 @@ def test_the_list_and_each_suite_are_there(
     assert "resnet18_v1" in done.stdout, done.stderr
 
 
+@pytest.mark.rare
 def test_the_doctor_finds_every_engine_sound(
     installed: Environment, hostile: Path, pythonpath: str
 ) -> None:
@@ -153,6 +156,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.rare
 def test_the_window_opens_and_closes(
     installed: Environment, hostile: Path, pythonpath: str, tmp_path: Path
 ) -> None:

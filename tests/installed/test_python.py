@@ -113,6 +113,7 @@ print(*(one.OWNER for one in (app, assets, exporters, runtimes)))
 """
 
 
+@pytest.mark.rare
 def test_a_benchmark_leaves_the_packages_of_the_user_alone(
     installed: Environment, project: Path
 ) -> None:

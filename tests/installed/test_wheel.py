@@ -59,6 +59,7 @@ def test_a_source_distribution_builds_the_same_wheel(
     assert _contents(build_wheel(sdist, tmp_path)) == _contents(wheel)
 
 
+@pytest.mark.rare
 def test_uninstalling_leaves_nothing(wheel: Path, tmp_path: Path) -> None:
     environment = Environment.create(tmp_path / "venv")
     before = _names(environment)

@@ -79,6 +79,7 @@ def test_it_is_measured_in_its_own_process_and_a_broken_one_costs_only_its_row(
     assert re.search(r'"graphlap-numpy": "1.0"', manifest)
 
 
+@pytest.mark.rare
 def test_its_own_tests_hold_it_to_the_contract(package: Path) -> None:
     source = package.parent / "source"
     (source / "tests" / "test_spoilt.py").write_text(SPOILT, "utf-8")

@@ -49,6 +49,7 @@ def test_a_sweep_run_from_the_editor_ends_as_rows_with_summaries(
     assert "results.csv" in window.log.toPlainText()
 
 
+@pytest.mark.rare
 def test_a_worker_that_crashes_is_a_row_with_its_reason(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:

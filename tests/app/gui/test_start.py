@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ENGINES = ("torch", "onnxruntime", "openvino", "tensorrt", "tensorrt_rtx_bindings")
 LATER = ("scipy",)
 """What takes long to load and is not needed before there are samples."""
@@ -96,6 +98,7 @@ sys.exit(main.main(sys.argv[1:]))
 """
 
 
+@pytest.mark.rare
 def test_a_run_folder_is_opened_and_a_model_goes_to_the_editor(tmp_path: Path) -> None:
     from app.cases.case import Case
     from tests.app.gui.runs import new_run, tiny_model

@@ -120,6 +120,7 @@ def operator_lines(folder: Path) -> list[dict[str, str]]:
     ]
 
 
+@pytest.mark.rare
 def test_a_search_keeps_its_tries_tells_its_result_and_resumes(work: Path) -> None:
     write_wide_graph(work / "wide.onnx", ("N", 4))
     arguments = ("--headless", "--models", "wide.onnx", "--runtimes", "ort-cpu")

@@ -29,6 +29,7 @@ def step(work: Path) -> Path:
     return path
 
 
+@pytest.mark.rare
 def test_drawn_inputs_are_told_rotated_and_kept(step: Path, work: Path) -> None:
     code, _, stderr = run(
         *(*QUICK, "--models", "step.onnx", "--batch", "1,2", "--runtimes", "ort-cpu,openvino-cpu"),

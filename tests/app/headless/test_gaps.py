@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from tests.app.headless.batch import FAKE, run
 
 
+@pytest.mark.rare
 def test_what_a_pause_costs_is_told_and_drawn(work: Path) -> None:
     """The scripted engine takes half a millisecond longer after more than 5 ms."""
     script = ("--option", "fake.latency_us=50", "--option", "fake.after_pause_us=500")

@@ -32,6 +32,7 @@ def test_a_model_minus_its_twin_is_its_compute_with_its_interval(work: Path) -> 
     assert "null(mlp): " not in out.partition("fastest, by the median")[2]
 
 
+@pytest.mark.rare
 def test_each_runtime_has_a_twin_of_a_model_of_the_catalogue(work: Path) -> None:
     code, _, errors = run(
         *SHORT, "--models", "mlp", "--runtimes", "openvino-cpu,torch-cpu", "--null",

@@ -66,6 +66,7 @@ def test_resuming_a_finished_run_measures_nothing(work: Path) -> None:
     assert samples_of(work / "run") == before
 
 
+@pytest.mark.rare
 def test_a_large_sweep_that_is_interrupted_tells_nothing_of_what_was_not_begun(work: Path) -> None:
     write_add_graph(work / "open.onnx", ("batch", 3))
     many = ",".join(map(str, range(1, 101)))
@@ -199,6 +200,7 @@ def test_a_disk_that_fills_up_ends_with_1_and_the_folder_resumes(work: Path) -> 
     assert [row["status"] for row in rows(work / "run")] == ["ok"] * 2
 
 
+@pytest.mark.rare
 def test_a_folder_that_is_moved_away_ends_with_1_and_resumes_where_it_is(work: Path) -> None:
     arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "4", "--out", "run")
     process = launch(*arguments, "--option", "fake.latency_us=50,60")

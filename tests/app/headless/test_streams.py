@@ -61,6 +61,7 @@ def test_a_list_for_a_full_disk_says_so(work: Path) -> None:
     assert errors == "graphlap: standard output can't be written (No space left on device)\n"
 
 
+@pytest.mark.rare
 def test_names_that_are_no_text_are_measured_told_and_resumed(work: Path) -> None:
     (work / "add.onnx").rename(work / os.fsdecode(b"[red]bad\xff\r\x1b[31m.onnx"))
     code, out, errors = in_a_shell("", *MEASURED, "--rounds", "2")

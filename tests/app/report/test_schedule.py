@@ -90,6 +90,7 @@ def test_of_very_many_instructions_the_longest_are_drawn(path: Path) -> None:
     assert f"the longest {MOST_EVENTS} of {2 * MOST_EVENTS}" in figure.layout.xaxis.title.text
 
 
+@pytest.mark.rare
 def test_a_question_that_ends_the_compiler_leaves_the_others_theirs(graphs: Graphs) -> None:
     asked = question(STEP, graphs.step)
     first, second, third = card_runs([asked, "no json", asked])

@@ -248,6 +248,7 @@ def test_hosts_work_at_the_same_time_and_what_they_serve_is_added(tmp_path: Path
     ), "one clock for all processes of a machine tells that they overlapped"
 
 
+@pytest.mark.rare
 def test_two_hosts_of_one_machine_take_turns_and_are_not_added(tmp_path: Path) -> None:
     own = own_program.starter_command("app.carriers.worker", "--stdio")
     carrier = PipedCarrier({"a": own, "b": own})

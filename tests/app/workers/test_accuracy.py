@@ -86,6 +86,7 @@ def test_more_classes_than_the_model_has_is_a_reason(echo: ExportedModel, tmp_pa
     assert "tells 10 classes apart and the labels go up to 10" in measured(echo, path)["reason"]
 
 
+@pytest.mark.rare
 def test_a_model_of_several_inputs_is_a_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ def test_a_querys_requests_are_dealt_out_evenly_and_all_of_them(requests: int, l
     assert max(shares) - min(shares) <= 1
 
 
+@pytest.mark.rare
 def test_a_query_holds_the_runs_of_all_lanes_and_begins_after_the_last_one_ended() -> None:
     lanes = [Noting(0.0003), Noting(0.0001)]
     with queries(*lanes, of=5, streaming=True) as blocks:

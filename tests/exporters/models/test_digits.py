@@ -111,6 +111,7 @@ def test_sizes_are_told_without_training(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.rare
 def test_without_scikit_learn_the_rows_say_what_to_install(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-c", WITHOUT_SCIKIT_LEARN],

@@ -63,6 +63,7 @@ def test_a_network_of_timm_is_measured(worker: WorkerProcess) -> None:
     assert_agrees(_exported(worker, f"{FILE}:regnet", {"batch": 3}), {"batch": 3})
 
 
+@pytest.mark.rare
 def test_a_folder_of_hugging_face_is_measured_by_its_path_alone(
     worker: WorkerProcess, tmp_path: Path
 ) -> None:

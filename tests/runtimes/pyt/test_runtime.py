@@ -152,6 +152,7 @@ def from_text(graphs: Graphs, tmp_path: Path, name: str) -> ExportedModel:
     )
 
 
+@pytest.mark.rare
 def test_compiled_sessions_are_not_compiled_again_by_the_threads_that_run_them(
     graphs: Graphs, compiled: Settings
 ) -> None:

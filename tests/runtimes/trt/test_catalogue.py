@@ -22,7 +22,7 @@ LAYERS = (
     *("avgpool2d_k4_s2", "maxpool1d_k2_s1", "batchnorm_3d", "activation_relu6", "pad2d_reflect"),
 )
 
-USUAL = ("cnn_tiny", "lstm_tiny", "conv2d_f64_k7", "dense_128_32", "batchnorm_3d")
+USUAL = ("lstm_tiny", "conv2d_f64_k7", "dense_128_32")
 
 
 @pytest.fixture(scope="module")
