@@ -27,8 +27,12 @@ def clock_tick(ascending: np.ndarray) -> float:
     """
     if len(ascending) < 2:
         return 0.0
-    starts = np.flatnonzero(np.diff(ascending, prepend=-np.inf))
-    counts = np.diff(starts, append=len(ascending))
+    is_larger = ascending[1:] > ascending[:-1]
+    equal_pairs = len(is_larger) - int(np.count_nonzero(is_larger))
+    if 2 * equal_pairs < _REPEATED * len(ascending):  # a pair is of two samples at most
+        return 0.0
+    starts = np.append(0, is_larger.nonzero()[0] + 1)
+    counts = np.append(starts[1:], len(ascending)) - starts
     repeated = counts > 1
     if counts[repeated].sum() < _REPEATED * len(ascending):
         return 0.0
