@@ -43,13 +43,14 @@ class Window:
 
     def slices(self, position: tuple[int, ...]) -> tuple[EllipsisType | slice, ...]:
         """Where, in padded input, one position of the kernel falls for every output."""
+        starts = (at * dilation for at, dilation in zip(position, self.dilation, strict=True))
         return (
             ...,
             *(
-                slice(at * dilation, at * dilation + (count - 1) * stride + 1, stride)
-                for at, dilation, stride, count in zip(
-                    position, self.dilation, self.stride, self.output, strict=True
-                )
+                # Of no output the end would lie before the start, and a negative end counts from
+                # the other side.
+                slice(start, start + (count - 1) * stride + 1 if count else start, stride)
+                for start, stride, count in zip(starts, self.stride, self.output, strict=True)
             ),
         )
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
+import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from onnx import helper
 
+from runtimes.fpga.numerics import window as geometry
 from tests.runtimes.fpga.numerics.agreement import agree, agree_as_sums, few, random, seeds
 from tests.runtimes.fpga.ort_sessions import card_session, model, taken
 
@@ -118,3 +120,11 @@ def _begins_behind_the_input(
         if (count - 1) * stride >= n + begin:
             return True
     return False
+
+
+def test_a_window_that_fits_nowhere_takes_nothing() -> None:
+    window = geometry.Window(
+        size=(3,), stride=(2,), dilation=(2,), begin=(1,), end=(0,), output=(0,)
+    )
+    padded = window.pad(np.ones((1, 2), np.float32), 0.0)
+    assert [tap.shape for tap in window.taps(padded)] == [(1, 0)] * 3
