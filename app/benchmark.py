@@ -28,11 +28,11 @@ from app.results.exports.frames import frame_of, pandas, run_frame
 from app.results.plain import storable
 from app.results.profiles import as_json, profile
 from app.results.reader import read_run
-from app.results.regular import read_file
 from app.results.rows import Rows
 from app.results.table import csv_line, neutralised, table_of
 from app.sweep.begin import begin
 from app.sweep.run import SweepRun
+from exporters.regular import read_file
 from runtimes.base import Runtime
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.cases.case import Case
-from app.results.regular import open_file
 from exporters.factory_file import (
     HUGGING_FACE,
     factory_path,
@@ -24,6 +23,7 @@ from exporters.factory_file import (
     is_hugging_face,
 )
 from exporters.factory_imports import local_imports
+from exporters.regular import open_file
 from exporters.twins import is_null, original_of
 from runtimes.registry import parse_spec
 

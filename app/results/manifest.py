@@ -19,8 +19,9 @@ from app.plan.plan import Plan, parse_plan
 from app.results.checksum import DOCUMENT
 from app.results.fingerprints import Fingerprint
 from app.results.kept_files import KeptFile
-from app.results.regular import json_of, read_file
+from app.results.regular import json_of
 from exporters.codec import from_json, to_brief_json, to_json
+from exporters.regular import read_file
 
 SCHEMA_VERSION = 2
 """What is written. A later column is no new schema: readers pass over what they don't know.

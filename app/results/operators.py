@@ -14,8 +14,8 @@ from app.cases.errors import ResultsError
 from app.cases.operators import Operator, OperatorTimes
 from app.results.folder import RunFolder
 from app.results.lines import Operators
-from app.results.regular import read_file
 from app.results.table import restored, to_csv
+from exporters.regular import read_file
 
 FOLDER = "operators"
 COLUMNS = (

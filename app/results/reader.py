@@ -14,10 +14,10 @@ from app.results import lines
 from app.results.journal import FOLDER
 from app.results.ledger import Ledger
 from app.results.manifest import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
-from app.results.regular import open_file, read_file
 from app.results.run import Run
 from app.results.soundness import sound
 from exporters.codec import CodecError
+from exporters.regular import open_file, read_file
 
 
 def read_run(path: Path) -> Run:

@@ -1,7 +1,4 @@
-"""Files of a run folder, opened: what is no file is told at once, whoever made the folder.
-
-A pipe in the place of one would keep a reader waiting for ever, and a device has no end.
-"""
+"""JSON files of a run folder, and whether a file lies within it, whoever made the folder."""
 
 from __future__ import annotations
 
@@ -9,9 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from exporters.regular import open_file, read_file
-
-__all__ = ["lies_within", "open_file", "read_file", "read_json"]
+from exporters.regular import read_file
 
 
 def read_json(path: Path) -> Any:

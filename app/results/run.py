@@ -17,7 +17,7 @@ from app.cases.errors import ResultsError
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.results.lines import Operators, Writer
 from app.results.manifest import Manifest, MergedRun
-from app.results.regular import read_file
+from exporters.regular import read_file
 from exporters.types import ExportedModel
 from runtimes.execution import Clock, Samples
 

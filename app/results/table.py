@@ -13,7 +13,7 @@ from app.cases.chosen_columns import all_names, column
 from app.cases.column import Blank, Column, Row, Value
 from app.cases.columns import BY_NAME
 from app.results.plain import storable
-from app.results.regular import read_file
+from exporters.regular import read_file
 
 csv.field_size_limit(sys.maxsize)  # a cell holds whatever a model or an engine calls itself
 _QUOTE = '"'

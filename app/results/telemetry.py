@@ -17,9 +17,9 @@ from app.cases.column import Row, number_of
 from app.cases.reading import CPU_DEVICE, Reading
 from app.cases.round import MEASURED, RoundResult
 from app.results.folder import TELEMETRY, telemetry_name
-from app.results.regular import read_file
 from app.results.run import SAMPLES, read_records
 from exporters.codec import CodecError, from_json
+from exporters.regular import read_file
 
 _TAKEN = ("power_w", "energy_mj_per_inference")
 _OVER_ROUNDS: dict[str, Callable[[list[float]], float]] = {

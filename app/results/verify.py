@@ -32,13 +32,13 @@ from app.results.lost import (
 )
 from app.results.manifest import MANIFEST, DamagedManifest, read_manifest
 from app.results.operators import read_operators
-from app.results.regular import open_file, read_file
 from app.results.rows import Rows
 from app.results.run import SAMPLES, Run
 from app.results.soundness import sound
 from app.results.table import read_rounds, read_rows, rows_of, to_csv
 from app.results.telemetry import damaged_readings
 from exporters.codec import CodecError
+from exporters.regular import open_file, read_file
 
 _RESUME = "resume the run: --resume"
 

@@ -14,8 +14,8 @@ from typing import BinaryIO
 import numpy as np
 
 from app.cases.round import MEASURED, RECORD, latency_ns
-from app.results.regular import open_file
 from app.stats.histogram import BINS, Histogram
+from exporters.regular import open_file
 
 CHUNK = 1 << 17
 """Records a reading: 4 MiB."""
