@@ -1,4 +1,4 @@
-"""Brief rounds: profiles of a tenth of the usual length, for tests that are not about timing."""
+"""Brief rounds: profiles of a fifth of the usual length, for tests that are not about timing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from app.plan.lengths import Lengths, named_lengths
 
-SHARE = 0.1
+SHARE = 0.2
 """Of a profile's times; it keeps its rounds, its samples and its time limit."""
 
 

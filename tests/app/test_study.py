@@ -21,6 +21,8 @@ from app.studies.table import STUDIES, study
 from tests.app.headless.batch import run
 from tests.app.studies.made import tables
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 MODELS = ("dense_128_32", "skip_add_2")
 HALF = ("--study", "neurio", "--models", ",".join(MODELS), "--runtimes", "fake")
 

@@ -18,31 +18,22 @@ from app.results.manifest import MANIFEST
 from app.results.reader import read_run
 
 FAKE = ("--runtimes", "fake")
-
-
-BRIEFLY = """
-import sys
-from app.__main__ import main
-from tests.app.brief import brief_rounds
-with brief_rounds():
-    sys.exit(main(sys.argv[1:]))
-"""
-"""Batch mode with brief rounds, as a program."""
+SLEEPING = ("--option", "fake.latency_us=3000", "--option", "fake.wait=sleep")
+"""Rounds that last as long as any and take a tenth of the processor's time."""
 
 
 def launch(
     *arguments: str, file_limit: int | None = None, steered: bool = False
 ) -> subprocess.Popen[str]:
-    """Batch mode with brief rounds, in a process group of its own; no file of it may exceed
-    `file_limit` bytes.
+    """Batch mode in a process group of its own; no file of it may exceed `file_limit` bytes.
 
     With `steered` it takes lines on its standard input, as a child of the window does.
     """
-    code = BRIEFLY
+    code = "import sys; from app.__main__ import main; sys.exit(main(sys.argv[1:]))"
     environment = dict(os.environ) | ({STEERED: "1"} if steered else {})
     if file_limit is not None:
         limits = f"(resource.RLIMIT_FSIZE, ({file_limit}, {file_limit}))"
-        code = f"import resource; resource.setrlimit{limits}\n{code}"
+        code = f"import resource; resource.setrlimit{limits}; {code}"
         # The file that `make coverage` would have it write may not grow either.
         environment.pop("COVERAGE_PROCESS_CONFIG", None)
     return subprocess.Popen(
