@@ -206,6 +206,8 @@ def is_repeatable(model: ModelProto) -> bool:
 
 def _failing_node(error: Exception) -> str:
     """The node that the evaluator was at; its error says no name, its frame has the node."""
+    from exporters.semantics.evaluator import Evaluator
+
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if frame.f_code is Evaluator.run.__code__:
             node = frame.f_locals.get("node")
