@@ -67,6 +67,7 @@ from app.sweep.steering import Steering
 from app.sweep.unchanged import started_in
 from app.tune.ladder import round_name
 from exporters.cache import default_root
+from exporters.diagnostics import rendering
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -146,7 +147,7 @@ def measure(
             label = case_label(run.cases[line.case_id], models)
             told = printable(f"{label} {round_name(line.round)} is measured again: {what}")
             log.write(f"{told}\n")
-        for said in (*run.said, *filter(None, [run.kept_table])):
+        for said in (*map(rendering.text, run.warnings), *filter(None, [run.kept_table])):
             log.write(f"{printable(said)}\n")
         display = display_for(run, log)
         try:
