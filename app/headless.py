@@ -68,6 +68,7 @@ from app.sweep.steering import Steering
 from app.sweep.unchanged import started_in
 from app.tune.ladder import round_name
 from exporters.cache import default_root
+from exporters.diagnostics import rendering
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -148,7 +149,8 @@ def measure(
             told = printable(f"{label} {round_name(line.round)} is measured again: {what}")
             log.write(f"{told}\n")
         sizes = assumed_line(folder.manifest.assumed_sizes)
-        for said in (*run.said, *filter(None, [sizes, run.kept_table])):
+        notes = [*map(rendering.text, run.warnings), sizes, run.kept_table]
+        for said in filter(None, notes):
             log.write(f"{printable(said)}\n")
         display = display_for(run, log)
         try:

@@ -239,7 +239,9 @@ _ENDING = (
     text("status", "Status", "How the case ended; only ok is compared with other rows."),
     flag("valid", "Valid", "Whether the measurement kept its own protocol."),
     text("reason", "Reason", "Why the case failed or could not run, or is not valid."),
-    text("warnings", "Warnings", "Sentences that say where the figures should be doubted."),
+    text("warnings", "Warnings", "Diagnostics of the case, as text: docs/diagnostics.md."),
+    text("warning_codes", "Warning codes", "Their codes, joined by semicolons."),
+    text("diagnostics", "Diagnostics", "The same as JSON: codes, subjects and figures."),
 )
 
 GROUPS: dict[str, tuple[Column, ...]] = {

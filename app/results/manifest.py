@@ -23,13 +23,14 @@ from app.results.regular import json_of
 from exporters.codec import from_json, to_brief_json, to_json
 from exporters.regular import read_file
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """What is written. A later column is no new schema: readers pass over what they don't know.
 
 1: the first.
 2: a case's id tells only what differs from a default, operator times are called that.
+3: warnings of rounds and models are diagnostics: codes with parameters, no sentences.
 """
-READABLE = (1, 2)
+READABLE = (1, 2, 3)
 MANIFEST = "manifest.json"
 MOST_ROUNDS = 2 * 10**8
 """Of a case: 10,000 a side of 10,000 comparisons with itself."""
