@@ -107,7 +107,14 @@ _CASE = (
     ),
     count("rounds", "Rounds", "How many processes gave timings."),
     count("seed", "Seed", "Draws the order of the rounds and all data."),
-    text("fidelity", "Fidelity", "Whether the card's model was calibrated on such a graph."),
+    text(
+        "fidelity",
+        "Fidelity",
+        "Of a simulated card's mean and p99: `calibrated` where a table was published for this "
+        "release with such models at such a pace, else `extrapolated`; never of a throughput.",
+    ),
+    text("fidelity_reason", "Fidelity: reason", "Why no published table vouches for the figures."),
+    text("card_release", "Card release", "The release of the simulated card's software."),
 )
 _MEASURING = (
     text("profile", "Profile", "The lengths of the run by name: how long, and how many rounds."),
