@@ -85,7 +85,8 @@ def compare(draw: Draw, optimised: bool) -> Outcome:
 
 
 def _is_empty(draw: Draw) -> bool:
-    return any(not array.size for array in draw.feeds.values())
+    weights = map(numpy_helper.to_array, draw.proto.graph.initializer)
+    return any(not array.size for array in (*draw.feeds.values(), *weights))
 
 
 def expected_outputs(proto: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> Expected | None:

@@ -37,6 +37,8 @@ DISAGREED = (
     ("fp8 attention", 78000155),
     ("card ReduceProd", 78000019),
     ("card ReduceMax", 78000055),
+    ("card ReduceMin", 178000040),
+    ("card LpPool", 178000071),
 )
 """Draws that disagreed once."""
 
