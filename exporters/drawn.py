@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from exporters.types import TensorSpec
+from exporters.inputs import largest_of
+from exporters.types import Precision, TensorSpec
 
 
 def inputs_told(specs: Sequence[TensorSpec], examples: Collection[str]) -> str:
@@ -21,6 +22,19 @@ def guesses(specs: Sequence[TensorSpec]) -> tuple[str, ...]:
     """A warning for each input whose value decides how much is computed and was not given."""
     return tuple(
         f"inputs: {spec.name!r} drawn as {_values(spec)}" for spec in specs if spec.guessed
+    )
+
+
+def limits(
+    specs: Sequence[TensorSpec], names: Collection[str], precision: Precision
+) -> tuple[str, ...]:
+    """A warning for each of these inputs, of which finite values would overflow in `precision`."""
+    return tuple(
+        f"inputs: {spec.name!r} has finite values beyond the largest number in {precision} "
+        f"({largest_of(spec, precision):.4g}), which were limited to it: give it smaller ones "
+        "(--input-range, --inputs)"
+        for spec in specs
+        if spec.name in names
     )
 
 
