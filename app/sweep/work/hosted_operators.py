@@ -16,7 +16,7 @@ from app.results.lines import Line, Operators
 from app.results.live import Live
 from app.sweep.work.base import Needs, Starter
 from app.sweep.work.brought import brought_model
-from app.sweep.work.host_talk import HostPlace, HostTalk
+from app.sweep.work.host_talk import AGENT_MARGIN_S, HostPlace, HostTalk
 from app.sweep.work.hosted_round import Way
 from app.sweep.work.operators import OperatorWork
 
@@ -60,6 +60,7 @@ class HostedOperators(OperatorWork):
             files=files,
             memory_limit_bytes=self.memory_limit_bytes,
             samples=False,
+            limit_s=self.time_limit_s + AGENT_MARGIN_S,
         )
         self._far = HostTalk(way.carrier, way.host, job, Path(), way.ring)
         super().start(HostPlace(self._far))
