@@ -55,6 +55,7 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
             cases, accuracy, old.asked.environments, elsewhere=bool(old.asked.cluster)
         ),
         repeats=old.run_id,
+        assumed_sizes=old.assumed_sizes,
     )
     return RunFolder.create(path or new_path(old.asked), manifest)
 

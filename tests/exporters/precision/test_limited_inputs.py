@@ -52,7 +52,8 @@ def test_given_inputs_are_limited_and_the_model_says_so(model: Path, precision: 
     # What is expected follows from what is fed.
     assert reference.outputs["y"].tolist() == [[-largest / 2, 0.5, np.inf, -np.inf]]
     (warning,) = made.warnings
-    assert "'x'" in warning and precision in warning
+    assert (warning.code, warning.subject) == ("input_limited", "x")
+    assert warning.parameters == {"precision": precision, "largest": largest}
     wide, unlimited = exported(model, "fp32", inputs=str(inputs))
     assert wide.warnings == ()
     assert unlimited.inputs["x"].tolist() == VALUES.tolist()
