@@ -88,7 +88,7 @@ class OpenedRun:
         """This run against another: a line for each case and percentile that both measured.
 
         first_us is the other's, ratio is second_us over it, with the interval that decided the
-        verdict (corrected for all comparisons; 90 % where it is same), the verdict (faster,
+        verdict (corrected where there are several; 90 % where it is same), the verdict (faster,
         slower, same, undecided), why, and the confidence of the interval. A change within `band`
         is none.
         """

@@ -110,10 +110,10 @@ def interval_note(verdicts: Iterable[Verdict]) -> str:
     known = [one for one in verdicts if one.interval is not None]
     same = {one.confidence for one in known if one.word == "same"}
     others = {one.confidence for one in known if one.word != "same"}
+    is_corrected = any(one.family > 1 for one in known if one.word != "same")
+    correction = ", corrected for all comparisons judged together (Holm)" * is_corrected
     parts = [
-        f"{_percent(others)}, corrected for all comparisons judged together (Holm)"
-        if others
-        else "",
+        f"{_percent(others)}{correction}" if others else "",
         f"{_percent(same)} where two are the same (two one-sided tests)" if same else "",
     ]
     levels = "; ".join(filter(None, parts))

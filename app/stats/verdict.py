@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Verdict:
 
     `interval` is the one that decided, at `confidence`: it lies beyond the band where the word is
     slower or faster, within it where it is same, and neither where the size of the change leaves
-    it undecided.
+    it undecided. `family` is how many comparisons were judged together.
     """
 
     word: Word
@@ -56,6 +56,7 @@ class Verdict:
     interval: Interval | None
     why: str = ""
     confidence: float = CONFIDENCE
+    family: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,11 @@ def judge(
     """
     tested = [None if d is None else _beyond(d, band) for d in differences]
     steps = _holm(tested, 1.0 - confidence)
-    return [_verdict(d, step, band, confidence) for d, step in zip(differences, steps, strict=True)]
+    family = len(tested) - tested.count(None)
+    return [
+        replace(_verdict(d, step, band, confidence), family=family)
+        for d, step in zip(differences, steps, strict=True)
+    ]
 
 
 def smallest_change(

@@ -68,7 +68,9 @@ def begin(
         cases=cases,
         environment=describe_host(),
         files=kept_files(cases, plan.accuracy),
-        fingerprints=fingerprints(cases, plan.accuracy, plan.environments),
+        fingerprints=fingerprints(
+            cases, plan.accuracy, plan.environments, elsewhere=cluster is not None
+        ),
         assumed_sizes=sizes_assumed(plan),
     )
     return RunFolder.create(path or new_path(plan), manifest)
