@@ -14,6 +14,7 @@ from app.cases.scenario import Scenario
 from app.stats.arrivals import arrivals_ns, schedule_sha256
 from app.stats.batching import batched_utilisation
 from app.stats.load import utilisation
+from app.stats.steady_state import settling_s
 from runtimes.execution import Samples
 from runtimes.faults import Unsupported
 
@@ -27,13 +28,25 @@ _WARM_SHARE, _WARM_COUNT = 0.1, 20
 class RoundSchedule:
     """Requests at `offsets_ns` [n] of a round that is `seconds` long, `rate_hz` on average.
 
-    A `batcher` sends several of them together.
+    A `batcher` sends several of them together. Those of the first `start_s` bring the queue into
+    its steady state and are not counted.
     """
 
     offsets_ns: np.ndarray
     seconds: float
     rate_hz: float
     batcher: Batcher | None = None
+    start_s: float = 0.0
+
+    @property
+    def counted_from_ns(self) -> int:
+        """Requests due earlier than so long after the beginning are not counted."""
+        return round(self.start_s * 1e9)
+
+    @property
+    def start_requests(self) -> int:
+        """How many are due before that."""
+        return int(np.searchsorted(self.offsets_ns, self.counted_from_ns))
 
     @property
     def patience_s(self) -> float:
@@ -49,6 +62,8 @@ class RoundSchedule:
             left=len(self.offsets_ns) - len(served.finished_ns),
             seconds=max(seconds, self.seconds),
             utilisation=self.utilisation(served, lanes),
+            start_requests=self.start_requests,
+            start_s=self.start_s,
         )
 
     def utilisation(self, served: Samples, lanes: int) -> float:
@@ -59,29 +74,47 @@ class RoundSchedule:
 
 
 def schedule_s(scenario: Scenario, limits: Limits) -> float:
-    """How long the schedule of a round is: for `min_s` and `min_samples`, at most `max_s`."""
+    """How long the counted part of a round is: for `min_s` and `min_samples`, at most `max_s`."""
     rate_hz = scenario.arrivals_hz
     enough_s = (limits.min_samples * (1 + _WARM_SHARE) + _WARM_COUNT) / rate_hz
     return min(max(limits.min_s, enough_s), limits.max_s, MOST_ARRIVALS / rate_hz)
 
 
 def timed_schedule(
-    scenario: Scenario, limits: Limits, seed: int, batcher: Batcher | None = None
+    scenario: Scenario,
+    limits: Limits,
+    seed: int,
+    batcher: Batcher | None = None,
+    capacity_hz: float = 0.0,
 ) -> RoundSchedule:
-    """The requests of a timed round; Unsupported where none comes in its time."""
-    seconds = schedule_s(scenario, limits)
+    """The requests of a timed round; Unsupported where none comes in its time.
+
+    `capacity_hz` is how many requests a second are served when there is always one waiting, 0 where
+    it is unknown. The start is at most as long as the counted part.
+    """
+    counted_s = schedule_s(scenario, limits)
+    start_s = min(settling_s(scenario.arrivals_hz, capacity_hz, _drawn(scenario)), counted_s)
+    seconds = start_s + counted_s
     offsets_ns = arrivals_ns(scenario, seconds, seed)
-    if not len(offsets_ns):
+    if not len(offsets_ns) or offsets_ns[-1] < start_s * 1e9:
         raise Unsupported(
             f"{scenario} brought no request within the {seconds:g} s of a round",
             "use a higher rate, or a longer --profile",
         )
-    return RoundSchedule(offsets_ns, seconds, scenario.arrivals_hz, batcher)
+    return RoundSchedule(offsets_ns, seconds, scenario.arrivals_hz, batcher, start_s)
 
 
-def simulated_schedule(scenario: Scenario, count: int, seed: int) -> RoundSchedule:
-    """As many requests as a simulated round has runs."""
+def simulated_schedule(
+    scenario: Scenario, count: int, seed: int, capacity_hz: float = 0.0
+) -> RoundSchedule:
+    """The start, and as many requests after it as a simulated round has runs."""
     rate_hz = scenario.arrivals_hz
     enough_s = (count + 8 * math.sqrt(count) + max(scenario.count, 16)) / rate_hz
-    offsets_ns = arrivals_ns(scenario, enough_s, seed)[:count]
-    return RoundSchedule(offsets_ns, float(offsets_ns[-1]) * 1e-9, rate_hz)
+    start_s = min(settling_s(rate_hz, capacity_hz, _drawn(scenario)), enough_s)
+    offsets_ns = arrivals_ns(scenario, start_s + enough_s, seed)
+    offsets_ns = offsets_ns[: int(np.searchsorted(offsets_ns, round(start_s * 1e9))) + count]
+    return RoundSchedule(offsets_ns, float(offsets_ns[-1]) * 1e-9, rate_hz, start_s=start_s)
+
+
+def _drawn(scenario: Scenario) -> bool:
+    return scenario.kind == "poisson"
