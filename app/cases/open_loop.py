@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class OpenLoop:
     """Of `due` requests `left` were not begun when the round ended.
 
-    `schedule_sha256` names their times from the beginning (`app.stats.arrivals`). It took
+    `schedule_sha256` names the times of those that are counted (`app.stats.arrivals`). It took
     `seconds` until the last one was answered, at least as long as the schedule is.
     `utilisation` is the share of the lanes' time that the requests of the asked rate need: from
     1 on they come faster than they can be answered. The first `start_requests`, of `start_s`, are
