@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.cases.scenario import LEAST_RATE_HZ, MOST_RATE_HZ
-from app.cases.target import Target
+from app.cases.target import LEAST_ROUNDS, Target
 from app.stats.judging import FIRST_LOOK, Judgement
 from app.stats.rate_fit import Estimate, Observation, estimate
 
@@ -92,7 +92,7 @@ class Rounds:
         """The answer so far."""
         found, cap_hz = self.estimate(), self.offered_below_hz
         low = high = None
-        if found is not None:
+        if found is not None and len(self.observations) >= LEAST_ROUNDS:
             highest_hz = max(one.rate_hz for one in self.observations)
             if found.low_hz is not None and found.low_hz >= LEAST_SHARE * self.capacity_hz:
                 low = rounded(min(found.low_hz, highest_hz), math.floor)

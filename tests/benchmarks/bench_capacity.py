@@ -28,12 +28,10 @@ HEADINGS = (
 def main() -> None:
     """A Markdown table: how far the estimates are off, how often the promised rate is more than the
     server holds and by how much at most, and the medians of how much less it is, of how wide the
-    bracket is and of the rounds. `common` has rounds of one number meet the same gaps at every
-    rate; a number chooses one server."""
-    common = "common" in sys.argv
-    chosen = [SERVERS[int(word)] for word in sys.argv if word.isdecimal()] or SERVERS
+    bracket is and of the rounds. In the last rows rounds of one number meet the same gaps at every
+    rate."""
     sys.stdout.write("| " + " | ".join(HEADINGS) + " |\n" + "| --- " * len(HEADINGS) + "|\n")
-    for server in chosen:
+    for server, common in (*((one, False) for one in SERVERS), *((one, True) for one in SERVERS)):
         sys.stdout.write("| " + " | ".join(_row(server, common)) + " |\n")
         sys.stdout.flush()
 
@@ -50,7 +48,7 @@ def _row(server: Server, common: bool) -> list[str]:
         width.append((found.high_hz or math.inf) / (found.low_hz or 1e-9) - 1.0)
         rounds.append(known.spent)
     return [
-        server.name,
+        server.name + ", common gaps" * common,
         f"{server.limit:g} services",
         f"{true_hz:.0f}/s",
         f"{true_hz / server.capacity_hz:.2f}",
