@@ -32,7 +32,9 @@ NEVER_FILLED = {
     *("ci_absent", "upper_bound_absent", "mlperf_absent", "late_absent", "scaling_absent"),
 }
 """They tell what is empty."""
-OPEN_LOOP = OpenLoop("a" * 64, due=600, left=0, seconds=0.75, utilisation=0.3)
+OPEN_LOOP = OpenLoop(
+    "a" * 64, due=600, left=0, seconds=0.75, utilisation=0.3, start_requests=60, start_s=0.1
+)
 ROUNDS = 5
 LATENCY_US = 400.0
 RUNS = 24_000
