@@ -11,6 +11,8 @@ import pytest
 from app.__main__ import main
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph, write_folder
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 BRIEF = ("--rounds", "1", "--time-limit", "60")
 ECHO = ("--headless", "--models", "echo.onnx")
 

@@ -20,6 +20,8 @@ from app.sweep.sources.enough import PreciseRounds
 from tests.app.results.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import SHORT, write_add_graph
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 CASE = Case("add.onnx", "fake")
 
 
