@@ -24,6 +24,7 @@ from app.results.fastest import fastest
 from app.results.folder import RunFolder
 from app.results.labels import labels
 from app.results.lines import Exported, Tried
+from app.results.manifest import SCHEMA_VERSION
 from app.results.merging.sources import read_source
 from app.results.operators import read_operators, write_operators
 from app.results.reader import read_run
