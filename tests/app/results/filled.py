@@ -24,6 +24,7 @@ from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import to_csv
 from exporters.codec import to_json
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import Disagreement, ExportedModel
 from tests.app.results.filled_asked import cases_asked_for, fill_asked_for
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
@@ -150,7 +151,7 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         "partial",
         warmup=3,
         reason="node 'a' ran elsewhere",
-        warnings=("it was warm",),
+        warnings=(diagnostic("device_caches_warm"),),
         started_at_utc="2026-01-02T03:04:05.678+00:00",
         phases_ms={"compile": 12.5, "first_inference": 0.75},
         warmup_s=0.25,
