@@ -62,7 +62,7 @@ $(GUI): EXTRAS := all
 $(GUI): SIZE := about 0.8 GB
 $(GUI): CONTAINED := $(BENCH)
 $(TEST): EXTRAS := all,dev
-$(TEST): SIZE := about 2 GB
+$(TEST): SIZE := about 1 GB
 $(TEST): CONTAINED := $(BENCH) $(GUI)
 
 # pip's log is shown only if pip fails, whole, and its exit code is the recipe's.

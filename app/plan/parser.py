@@ -352,6 +352,12 @@ def parser() -> argparse.ArgumentParser:
         "too, without --headless: --export trace RUN",
     )
     how.add_argument(
+        "--columns",
+        metavar="NAME,…",
+        help="of results.csv: all, columns, or groups: identity, settings, latency, throughput, "
+        "confidence, verdict, other",
+    )
+    how.add_argument(
         "--sort", metavar="COLUMN", help="order of the table at the end: p99, model, batch_size, …"
     )
     how.add_argument(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from app.cases.case import Case
 from app.cases.errors import PlanError, ResultsError
@@ -31,6 +31,9 @@ SCHEMA_VERSION = 2
 """
 READABLE = (1, 2)
 MANIFEST = "manifest.json"
+FullTable = Literal["results.csv", "results.full.csv"]
+"""The file with every column: of earlier releases, and of this one."""
+FULL_TABLE: FullTable = get_args(FullTable)[-1]
 MOST_ROUNDS = 2 * 10**8
 """Of a case: 10,000 a side of 10,000 comparisons with itself."""
 LARGEST_SIZE = 2**31 - 1
@@ -81,7 +84,8 @@ class Manifest(Begun):
     `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
     `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
-    `started_in`, which runs of earlier releases do not name.
+    `started_in`, which runs of earlier releases do not name. `full_table` is the file with every
+    column, for programs.
     """
 
     cases: tuple[Case, ...]
@@ -93,6 +97,7 @@ class Manifest(Begun):
     merged: tuple[MergedRun, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
     started_in: str = ""
+    full_table: FullTable = "results.csv"
 
     def owns(self, run_id: str) -> bool:
         """Whether a journal that names this run is of ours; one without a name may be."""
@@ -134,6 +139,7 @@ def new_manifest(
         repeats=repeats,
         fingerprints=fingerprints,
         started_in=_current_folder(),
+        full_table=FULL_TABLE,
     )
 
 
