@@ -33,9 +33,9 @@ def export_csv(
         for one in recorded(run):
             # An id is 12 hex digits and a phase a word of ours: nothing needs quotes.
             named = [f"{one.result.case_id},{one.result.round},{phase}" for phase in PHASES]
-            columns = (*(one.records[name] for name in NAMES[3:-1]), one.latency_ns)
+            times = (*(one.records[name] for name in NAMES[3:-1]), one.latency_ns)
             for begin in range(0, len(one.records), _AT_ONCE):
                 part = slice(begin, begin + _AT_ONCE)
                 phases = words(named, one.records["phase"][part])
-                file.write(lines([phases, *(numbers(column[part]) for column in columns)]))
+                file.write(lines([phases, *(numbers(time[part]) for time in times)]))
     return *results, samples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.cases.chosen_columns import chosen_names
-from app.cases.column import GROUPS
+from app.cases.column import GROUPS, Row
 from app.cases.column_choice import (
     MOST,
     columns_for_people,
@@ -57,7 +57,10 @@ def test_words_choose_groups_and_columns_in_their_order() -> None:
 
 
 def test_a_value_is_what_a_cell_would_show() -> None:
-    rows = [{"model": "mlp", "host": "", "macs": None}, {"model": "mlp", "valid": False, "seed": 0}]
+    rows: list[Row] = [
+        {"model": "mlp", "host": "", "macs": None},
+        {"model": "mlp", "valid": False, "seed": 0},
+    ]
     assert columns_with_values(rows) == {"model", "valid", "seed"}
 
 
