@@ -86,7 +86,7 @@ class _SuiteBenchmark:
     """A suite that ships, at one batch size.
 
     `seed` draws the order of the rounds and all data; `profile` says how long each model is
-    measured (`glance`, `quick`, `standard`, `publication`); `num_inference` is how many of its
+    measured (a profile: `glance`, `quick`, `brief`, …); `num_inference` is how many of its
     times a profile lists, evenly spread over all that were measured; `models` keeps a part.
     """
 

@@ -278,7 +278,7 @@ def parser() -> argparse.ArgumentParser:
     )
     how = top.add_argument_group("how long, and where to")
     how.add_argument(
-        "--profile", metavar="NAME", help="glance, quick (default), standard or publication"
+        "--profile", metavar="NAME", help="glance, quick (default), brief, standard or publication"
     )
     how.add_argument("--rounds", metavar="N", help="processes per case, instead of the profile's")
     how.add_argument(
