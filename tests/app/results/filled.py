@@ -22,7 +22,7 @@ from app.results.folder import TELEMETRY, RunFolder, telemetry_name
 from app.results.lines import Exported
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import Disagreement, ExportedModel
@@ -136,8 +136,8 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
         )
         fill_asked_for(folder, beside[0], ROUNDS, LATENCY_US)
         rows = Rows().of(read_run(path))
-        folder.write("results.csv", to_csv(rows))
-    return rows, path / "results.csv"
+        write_tables(folder, rows)
+    return rows, path / "results.full.csv"
 
 
 def _measured(folder: RunFolder, case: Case, number: int) -> None:

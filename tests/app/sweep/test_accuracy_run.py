@@ -27,7 +27,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
-    with (folder / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / "results.full.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
