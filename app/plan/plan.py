@@ -143,6 +143,8 @@ class Plan(_Part):
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model, `@environment` or `runtime.option=value`; a change within `band`
     counts as none.
+    `anchor` is a runtime on which every pass measures a small fixed case too, so that two runs share
+    one that shows how far the machine differed.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
     `null` measures of each case a twin that computes next to nothing too. `cold_start` starts so
     many fresh processes of each case after the rounds, for their first answer; `page_cache` says
@@ -193,6 +195,7 @@ class Plan(_Part):
     baseline: str = ""
     band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
     aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    anchor: str = ""
     null: Annotated[bool, Field(strict=True)] = False
     cold_start: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     page_cache: PageCache = "warm"

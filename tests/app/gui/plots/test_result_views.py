@@ -23,7 +23,8 @@ from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.points import NameLayer
 from app.gui.plots.style import series_styles
 from app.results.card_run import CardRun
-from app.results.compare import compare_runs, differences
+from app.results.compare import compare_runs
+from app.results.differences import differences
 from app.results.figures import number, ranked, variants
 from tests.app.gui.plots.views import CARD_RUN, finished, on_screen, side
 from tests.app.gui.synthetic import failed, series, summary_of
