@@ -49,6 +49,7 @@ from app.results.warned import joined, sentences
 from app.stats.precise import LOOKED
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Summary, summarise
+from exporters.diagnostics import rendering
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ class Rows:
             values |= ratio_columns(values)
             values |= gap_columns(case, summary)
             values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
-            said = [*sentences(values["warnings"]), *summary.warnings]
+            said = [*sentences(values["warnings"]), *map(rendering.text, summary.warnings)]
             said += _doubts(run, case, rounds, values, summed.disturbed)
             said += [shortfall(rule, rounds, summary)] if rule is not None else []
             values["warnings"] = joined(said)

@@ -29,6 +29,7 @@ from app.workers.timed_round import time_round
 from app.workers.under_way import Tell, UnderWay
 from exporters.codec import to_json
 from exporters.complaint import is_of_system
+from exporters.diagnostics import rendering
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes.base import Runtime, Session
 from runtimes.dealing import options_on
@@ -188,4 +189,4 @@ def _note_execution(this: UnderWay, execution: Execution) -> None:
     this.note(**executed(execution))
     this.warn(*execution.warnings, *of_precision(this.job.model, execution))
     if execution.clock != "simulated":  # nothing that goes on here touches a simulated clock
-        this.warn(*round_warnings(this.result.environment))
+        this.warn(*map(rendering.text, round_warnings(this.result.environment)))
