@@ -45,6 +45,9 @@ def as_junit(found: Comparison, fail_on_slower: bool = False) -> str:
             suite, "testcase", classname=printable(test.of), name=printable(test.name)
         )
         if test.outcome == "system-out":
+            if test.kind:
+                properties = ElementTree.SubElement(case, "properties")
+                ElementTree.SubElement(properties, "property", name="reason", value=test.kind)
             ElementTree.SubElement(case, test.outcome).text = printable(test.what)
         elif test.outcome:
             told = {"message": printable(test.what)} | ({"type": test.kind} if test.kind else {})
@@ -62,7 +65,9 @@ def _tests(found: Comparison, gate: bool) -> Iterator[_Test]:
             elif sides.verdict.interval is None and case.case_id in of_gate:
                 yield _Test(case.label, name, "error", of_gate[case.case_id].reason, what)
             else:
-                yield _Test(case.label, name, "system-out" if word == "undecided" else "", "", what)
+                reason = sides.verdict.reason
+                output: Outcome = "system-out" if word == "undecided" else ""
+                yield _Test(case.label, name, output, reason, what)
     for one in found.not_compared:
         outcome: Outcome = "error" if gate or one.lost else "skipped"
         yield _Test(one.label, "measured", outcome, one.reason, one.why)

@@ -94,6 +94,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--tolerance", repr(plan.tolerance))
     if plan.baseline:
         yield from ("--baseline", plan.baseline)
+    if plan.anchor:
+        yield from ("--anchor", plan.anchor)
     if plan.aa is not None:
         yield from ("--aa", str(plan.aa))
     if plan.cold_start is not None:

@@ -165,6 +165,8 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         given["seed"] = number_of(flags.seed, "--seed", least=0)
     if flags.baseline is not None:
         given["baseline"] = flags.baseline
+    if flags.anchor is not None:
+        given["anchor"] = flags.anchor
     if flags.aa is not None:
         given["aa"] = number_of(flags.aa, "--aa", least=1)
     if flags.band is not None:

@@ -76,7 +76,10 @@ def parser() -> argparse.ArgumentParser:
         "--compare", nargs=2, metavar=("A", "B"), help="two run folders, case by case"
     )
     mode.add_argument(
-        "--history", metavar="DIR", help="the runs below a folder: each case over time, its changes"
+        "--history",
+        metavar="DIR",
+        help="the runs below a folder: each case over time, its changes; of --compare: the runs "
+        "that show how far runs of this machine differ (default: those beside A and B)",
     )
     mode.add_argument(
         "--check",
@@ -201,6 +204,12 @@ def parser() -> argparse.ArgumentParser:
         "--aa",
         metavar="N",
         help="compare each case with itself N times: wrong verdicts, smallest findable change",
+    )
+    what.add_argument(
+        "--anchor",
+        metavar="RUNTIME",
+        help="measure a small fixed case on this runtime in every pass, to show how the machine "
+        "moves from run to run",
     )
     what.add_argument(
         "--cold-start",

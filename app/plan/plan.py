@@ -143,8 +143,8 @@ class Plan(_Part):
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model, `@environment` or `runtime.option=value`; a change within `band`
     counts as none.
-    `anchor` is a runtime on which every pass measures a small fixed case too, so that two runs share
-    one that shows how far the machine differed.
+    `anchor` is a runtime on which every pass measures a small fixed case too, which two runs share
+    and which shows how far the machine differed.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
     `null` measures of each case a twin that computes next to nothing too. `cold_start` starts so
     many fresh processes of each case after the rounds, for their first answer; `page_cache` says

@@ -13,9 +13,9 @@ from app.results.history import History
 from app.results.hosts import environments, paired_by
 from app.results.labels import labels
 from app.results.measured import COMPARED, Measured
+from app.results.past_variation import run_variations
 from app.results.rows import Rows
 from app.results.run import Run
-from app.results.past_variation import run_variations
 from app.results.verdicts import (
     Comparison,
     NotCompared,

@@ -7,6 +7,7 @@ out of them and is a series itself, the machine's: a reboot is no change of any 
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +24,11 @@ from app.results.differences import differences
 from app.results.hosts import identity_of
 from app.results.labels import labels
 from app.results.past_runs import PassedOver, PastRun, past_runs
+from app.stats.between import LEAST_ROUNDS
 from app.stats.changes import ChangePoint, change_points
 from app.stats.common_factor import LEAST_SERIES, common_factor
+from app.stats.distributions import t_quantile
+from app.stats.quantiles import CONFIDENCE
 
 PERCENTILES = ("p50", "p99")
 _TELLING = ("graphlap_version", "model_sha256", "runtime_version", "options", "call_path")
@@ -45,6 +49,15 @@ class Point:
     low_us: float | None
     high_us: float | None
     machine: float = 1.0
+    rounds: int = 0
+
+    @property
+    def error(self) -> float | None:
+        """The standard error of the figure's logarithm by the run's rounds, where it is known."""
+        if self.low_us is None or self.high_us is None or self.rounds < LEAST_ROUNDS:
+            return None
+        reach = t_quantile(self.rounds - 1, 0.5 + CONFIDENCE / 2.0)
+        return math.log(self.high_us / self.low_us) / (2.0 * reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +302,8 @@ def _points(run: PastRun, case: Case, row: Row, any_host: bool) -> Iterator[tupl
         if value:
             low, high = (number_of(row[f"latency_{name}_ci_{end}_us"]) for end in ("low", "high"))
             key = _Key(identity_of(case), name, str(row["clock"] or ""), *machine)
-            yield key, Point(run, value, low, high)
+            rounds = int(number_of(row["rounds"]) or 0)
+            yield key, Point(run, value, low, high, rounds=rounds)
 
 
 def _together(of_hosts: Sequence[tuple[Point, Known]]) -> tuple[Point, Known]:

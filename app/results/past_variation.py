@@ -1,4 +1,4 @@
-"""The variation between runs from the past of a machine: what a comparison of two runs judges by."""
+"""The variation between runs of a machine, from its past: what two runs are compared with."""
 
 from __future__ import annotations
 
@@ -52,26 +52,28 @@ def history_below(folder: Path) -> History:
 def _past(history: History, compared: Collection[str]) -> dict[Key, RunVariation]:
     found = {}
     for trend in history.trends:
-        key = (trend.case_id, trend.percentile, trend.clock, trend.host, trend.cpu)
-        variation = from_history(*_without_levels(trend, compared))
+        points = [point for point in trend.points if point.run.run_id not in compared]
+        logs, levels = _without_levels(trend)
+        errors = [error for point in points if (error := point.error) is not None]
+        own = [logs[point.run.run_id] for point in points]
+        variation = from_history(own, levels, errors)
         if variation is not None:
+            key = (trend.case_id, trend.percentile, trend.clock, trend.host, trend.cpu)
             found[key] = variation
     return found
 
 
-def _without_levels(trend: Trend, compared: Collection[str]) -> tuple[list[float], int]:
-    """The logarithms of a series without the runs that are compared, its changes taken out, and how
-    many levels it has: what a change of the code moved is no variation of the machine."""
-    logs, levels, level = [], 1, 0.0
+def _without_levels(trend: Trend) -> tuple[dict[str, float], int]:
+    """The logarithms of a series by run with its changes taken out, and how many levels it has:
+    what a change of the code moved is no variation of the machine."""
+    logs, level = {}, 0.0
     changes = {change.point.run.run_id: change for change in trend.changes}
     for point in trend.points:
         change = changes.get(point.run.run_id)
         if change is not None:
             level += math.log(change.ratio)
-            levels += 1
-        if point.run.run_id not in compared:
-            logs.append(math.log(point.value_us) - level)
-    return logs, levels
+        logs[point.run.run_id] = math.log(point.value_us) - level
+    return logs, len(changes) + 1
 
 
 def anchors(first: RunSide, second: RunSide) -> tuple[Measured, Measured] | None:

@@ -33,6 +33,13 @@ class Sides:
         """Second over first: below 1 the second is faster."""
         return self.second_us / self.first_us
 
+    @property
+    def verdict_text(self) -> str:
+        """The word, and of an undecided one the code of the reason and the reason."""
+        verdict = self.verdict
+        code = f" ({verdict.reason})" if verdict.reason else ""
+        return f"{verdict.word}{code}: {verdict.why}" if verdict.why else verdict.word
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:

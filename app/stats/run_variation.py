@@ -31,11 +31,16 @@ _PRIOR_FREEDOM = 4.0
 @dataclass(frozen=True, slots=True)
 class RunVariation:
     """The standard deviation of the logarithm of a figure from run to run, and its degrees of
-    freedom: infinite where it is stated and not estimated."""
+    freedom: infinite where it is stated and not estimated.
+
+    Figures of earlier runs scatter by what their rounds do too: `sampling` is that part of the
+    variance, which a comparison must not count again.
+    """
 
     deviation: float
     freedom: float
     source: Source
+    sampling: float = 0.0
 
     @property
     def variance(self) -> float:
@@ -46,15 +51,20 @@ class RunVariation:
 STATED = RunVariation(STATED_DEVIATION, math.inf, "stated")
 
 
-def from_history(logs: Sequence[float], levels: int = 1) -> RunVariation | None:
+def from_history(
+    logs: Sequence[float], levels: int = 1, errors: Sequence[float] = ()
+) -> RunVariation | None:
     """From the logarithms of one figure in earlier runs, levels taken out of them; None of fewer
-    than three runs, or where no more runs than levels are left."""
+    than three runs, or where no more runs than levels are left. `errors` are the standard errors
+    of these logarithms by the runs' own rounds, where they are known."""
     freedom = len(logs) - levels
     if len(logs) < LEAST_PAST_RUNS or freedom < LEAST_PAST_RUNS - 1:
         return None
     centred = np.array(logs) - float(np.mean(logs))
     deviation = math.sqrt(float(np.add.reduce(centred * centred)) / freedom)
-    return RunVariation(max(deviation, LEAST_DEVIATION), freedom, "history")
+    sampling = float(np.mean(np.square(errors))) if len(errors) == len(logs) else 0.0
+    sampling = min(sampling, deviation**2)
+    return RunVariation(max(deviation, LEAST_DEVIATION), freedom, "history", sampling)
 
 
 def from_anchor(first: Sequence[float], second: Sequence[float]) -> RunVariation | None:

@@ -100,6 +100,9 @@ def difference(
         return Difference(log, error, len(a) - 1, in_turn, resolution)
     parts = [(float(np.var(side, ddof=1)) / len(side), len(side) - 1.0) for side in (a, b)]
     if variation is not None:
+        own = sum(variance for variance, _ in parts)
+        counted = min(1.0, 2.0 * variation.sampling / own) if own else 0.0
+        parts = [(variance * (1.0 - counted), freedom) for variance, freedom in parts]
         parts.append((variation.variance, variation.freedom))
     total = sum(variance for variance, _ in parts)
     weights = sum(variance**2 / freedom for variance, freedom in parts)
