@@ -291,6 +291,12 @@ def parser() -> argparse.ArgumentParser:
     )
     how.add_argument("--rounds", metavar="N", help="processes per case, instead of the profile's")
     how.add_argument(
+        "--spread",
+        metavar="TIME",
+        help="spread the rounds of a case over at least so long, such as 10m; 0 for in a row "
+        "(default: the profile's)",
+    )
+    how.add_argument(
         "--percentiles", metavar="P,…", help="which percentiles are shown, such as 50,99,99.99"
     )
     how.add_argument(
