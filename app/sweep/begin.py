@@ -16,7 +16,7 @@ from app.machine import engines
 from app.machine.environment import describe_host
 from app.machine.system import refuse_without_proc
 from app.plan.environments import environments_of
-from app.plan.expand import expand
+from app.plan.expand import expand, sizes_assumed
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.plan.tuning import spelled_out
@@ -73,6 +73,7 @@ def begin(
         fingerprints=fingerprints(cases, plan.accuracy, plan.environments),
         spread_s=0.0 if plan.is_search or plan.check else lengths.spread_s,
         arrivals_seed=arrivals_seed(plan),
+        assumed_sizes=sizes_assumed(plan),
     )
     return RunFolder.create(path or new_path(plan), manifest)
 

@@ -56,6 +56,7 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
         repeats=old.run_id,
         spread_s=old.spread_s,
         arrivals_seed=arrivals_seed(old.asked),
+        assumed_sizes=old.assumed_sizes,
     )
     return RunFolder.create(path or new_path(old.asked), manifest)
 
