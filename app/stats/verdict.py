@@ -205,7 +205,15 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
     why, reason = f"would find a change of {least:.0%}", NOT_RESOLVED
     if d.variation is not None and d.variation.variance > d.error**2 / 2.0:
         why, reason = f"measured apart, {why}", RUN_VARIATION
-    return Verdict("undecided", ratio, interval, why, step.confidence, reason, d.variation)
+    return Verdict(
+        "undecided",
+        ratio,
+        interval,
+        why,
+        step.confidence,
+        reason=reason,
+        variation=d.variation,
+    )
 
 
 def _beyond(d: Difference, band: float) -> float:
