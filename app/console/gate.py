@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from app.results.verdicts import TOO_SHORT, Comparison, NotCompared
+from app.results.verdicts import Comparison, NotCompared
 
 OK, FAILED, SLOWER = 0, 1, 3
 DAMAGED, NOT_PLANNED, NOT_PAIRED = "damaged", "no_longer_planned", "no_partner"
@@ -71,9 +71,11 @@ def _reasons(found: Comparison) -> Iterator[Reason]:
     for one in found.not_compared:
         yield Reason.of(one)
     for case in found.cases:
-        whys = [s.verdict.why for s in case.percentiles.values() if s.verdict.interval is None]
-        if whys:
-            reason = TOO_FEW_RUNS if TOO_SHORT in whys else TOO_FEW_ROUNDS
+        absent = [sides for sides in case.percentiles.values() if sides.verdict.interval is None]
+        if absent:
+            whys = [sides.verdict.why for sides in absent]
+            too_few_runs = any(sides.too_few_runs for sides in absent)
+            reason = TOO_FEW_RUNS if too_few_runs else TOO_FEW_ROUNDS
             yield Reason(reason, case.label, "; ".join(dict.fromkeys(whys)), case.case_id)
     for label in found.only_first:
         if found.in_turn:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from app.cases.case import Case
 from app.cases.errors import PlanError, ResultsError
@@ -32,6 +32,9 @@ SCHEMA_VERSION = 3
 """
 READABLE = (1, 2, 3)
 MANIFEST = "manifest.json"
+FullTable = Literal["results.csv", "results.full.csv"]
+"""The file with every column: of earlier releases, and of this one."""
+FULL_TABLE: FullTable = get_args(FullTable)[-1]
 MOST_ROUNDS = 2 * 10**8
 """Of a case: 10,000 a side of 10,000 comparisons with itself."""
 LARGEST_SIZE = 2**31 - 1
@@ -84,7 +87,7 @@ class Manifest(Begun):
     `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
     `started_in`, which runs of earlier releases do not name. `assumed_sizes` are those axes of
-    each model whose size nobody gave.
+    each model whose size nobody gave. `full_table` is the file with every column, for programs.
     """
 
     cases: tuple[Case, ...]
@@ -97,6 +100,7 @@ class Manifest(Begun):
     fingerprints: tuple[Fingerprint, ...] = ()
     started_in: str = ""
     assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    full_table: FullTable = "results.csv"
 
     def owns(self, run_id: str) -> bool:
         """Whether a journal that names this run is of ours; one without a name may be."""
@@ -140,6 +144,7 @@ def new_manifest(
         fingerprints=fingerprints,
         started_in=_current_folder(),
         assumed_sizes=assumed_sizes or {},
+        full_table=FULL_TABLE,
     )
 
 

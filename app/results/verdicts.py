@@ -6,18 +6,22 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.measured import COMPARED, Measured, clock_resolution, confidence_of
 from app.stats.between import LEAST_ROUNDS
 from app.stats.verdict import Difference, Verdict, difference, judge
+from exporters.diagnostics.groups import codes
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """One percentile of both cases, in microseconds, and what is to be said of it."""
+    """One percentile of both cases, in microseconds, and what is to be said of it. `too_few_runs`:
+    there are rounds enough, and no interval, as the rounds are too short."""
 
     first_us: float
     second_us: float
     verdict: Verdict
+    too_few_runs: bool = False
 
     @property
     def ratio(self) -> float:
@@ -28,13 +32,14 @@ class Sides:
 @dataclass(frozen=True, slots=True)
 class Compared:
     """One case beside another: its percentiles by name; `missing` are those that only one of the
-    two has."""
+    two has. `warning_codes` are those of the diagnostics of either."""
 
     case_id: str
     label: str
     clock: str
     percentiles: Mapping[str, Sides]
     missing: tuple[str, ...] = ()
+    warning_codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +62,6 @@ OTHER_CLOCK, NO_PERCENTILE = "other_clock", "no_percentile"
 """Reasons: clocks that are not mixed, no percentile that both sides have."""
 NO_RUNS, NOT_VALID = "no_runs", "not_valid"
 """Reasons: a row that is `ok` without runs, and one whose measurement broke its protocol."""
-TOO_SHORT = "too few runs in a round"
-"""Why there is no interval although there are rounds enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +178,11 @@ def judged(
     for (place, name, a, b), verdict in zip(found, verdicts, strict=True):
         pair = pairs[place]
         told = verdict if in_turn else _by_the_clock(pair, verdict, band)
-        if verdict.interval is None and min(_rounds(pair, in_turn)) >= LEAST_ROUNDS:
-            told = replace(verdict, why=TOO_SHORT)
-        by_pair.setdefault(place, {})[name] = Sides(a, b, told)
+        enough = min(_rounds(pair, in_turn)) >= LEAST_ROUNDS
+        too_few_runs = verdict.interval is None and enough
+        if too_few_runs:
+            told = replace(verdict, why="too few runs in a round")
+        by_pair.setdefault(place, {})[name] = Sides(a, b, told, too_few_runs)
     return tuple(
         Compared(
             pairs[place].second.case.identity_id,
@@ -185,9 +190,15 @@ def judged(
             str(pairs[place].second.row["clock"]),
             percentiles,
             tuple(name for name in names if _has_one_side(pairs[place], name)),
+            _codes(pairs[place]),
         )
         for place, percentiles in by_pair.items()
     )
+
+
+def _codes(pair: Pair) -> tuple[str, ...]:
+    sides = (pair.first, pair.second)
+    return codes([one for side in sides for one in diagnostics_of(side.row)])
 
 
 def _rounds(pair: Pair, in_turn: bool) -> tuple[int, int]:

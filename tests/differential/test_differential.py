@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporters.semantics.evaluator import RANDOM
+from exporters.semantics.random_operators import RANDOM
 from tests.differential import __main__ as command
 from tests.differential import known, nodes, trial
 from tests.differential.agreement import compare

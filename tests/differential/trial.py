@@ -11,7 +11,8 @@ import numpy as np
 import onnx
 from onnx import ModelProto, helper
 
-from exporters.semantics.evaluator import RANDOM, Evaluator
+from exporters.semantics.evaluator import Evaluator
+from exporters.semantics.random_operators import RANDOM
 from tests.differential import nodes
 from tests.differential.agreement import Agreement, compare
 from tests.differential.engine_process import EngineCrash, EngineProcess, EngineRefusal
