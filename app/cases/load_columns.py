@@ -25,17 +25,20 @@ LOAD = (
         "Requests answered in a second of an open loop, of all rounds; rate_hz is what was asked.",
         "1/s",
         "higher",
+        group="throughput",
     ),
     number(
         "utilisation",
         "Utilisation",
         "",
         "The share of the lanes' time that the asked rate needs: from 1 on they can't keep up.",
+        group="throughput",
     ),
     count(
         "left_waiting",
         "Left waiting",
         "Requests that were due and not begun when their round ended.",
+        group="throughput",
     ),
     count(
         "start_requests",
@@ -53,5 +56,6 @@ LOAD = (
         "schedule_sha256",
         "Schedule sha256",
         "Names when the requests came: the sha256 of the rounds' own, a line each, in their order.",
+        group="other",
     ),
 )

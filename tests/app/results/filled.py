@@ -22,8 +22,9 @@ from app.results.folder import TELEMETRY, RunFolder, telemetry_name
 from app.results.lines import Exported
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from exporters.codec import to_json
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import Disagreement, ExportedModel
 from tests.app.results.filled_asked import cases_asked_for, fill_asked_for
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
@@ -42,6 +43,7 @@ RUNS = 24_000
 FACTS = {
     **{"h2d_p50_us": 1.5, "device_p50_us": 30.0, "d2h_p50_us": 2.5, "cycles": 1200, "io_us": 0.5},
     **{"weight_tiles_used": 7, "weight_tiles_total": 384, "fidelity": "extrapolated"},
+    **{"fidelity_reason": "a GRU", "card_release": "sdk26"},
     **{"sync": "spin", "host_memory": "pinned", "device_memory_by": "sizes"},
 }
 ON_GPU = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")
@@ -113,7 +115,11 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
     planned = (*cases, arriving, *beside, cold, *cases_asked_for(beside[0]))
     manifest = manifest_of((*planned, *map(null_case, planned)), ROUNDS)
     asked = {"baseline": "ort-cpu", "deadline_us": LATENCY_US + 50, "null": True}
-    manifest = replace(manifest, plan={**manifest.plan, **asked})
+    manifest = replace(
+        manifest,
+        plan={**manifest.plan, **asked},
+        assumed_sizes={case.model: {"batch": case.axes["batch"]}},
+    )
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
         folder.record(Exported(case.model, case.precision, MODEL))
@@ -130,8 +136,8 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
         )
         fill_asked_for(folder, beside[0], ROUNDS, LATENCY_US)
         rows = Rows().of(read_run(path))
-        folder.write("results.csv", to_csv(rows))
-    return rows, path / "results.csv"
+        write_tables(folder, rows)
+    return rows, path / "results.full.csv"
 
 
 def _measured(folder: RunFolder, case: Case, number: int) -> None:
@@ -145,7 +151,7 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         "partial",
         warmup=3,
         reason="node 'a' ran elsewhere",
-        warnings=("it was warm",),
+        warnings=(diagnostic("device_caches_warm"),),
         started_at_utc="2026-01-02T03:04:05.678+00:00",
         phases_ms={"compile": 12.5, "first_inference": 0.75},
         warmup_s=0.25,
