@@ -109,7 +109,9 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.verdicts import wanted_of
 
         band = BAND if flags.band is None else share_of(flags.band, "--band")
-        report, code = compare(*flags.compare, band=band, wanted=wanted_of(flags))
+        report, code = compare(
+            *flags.compare, band=band, wanted=wanted_of(flags), past=flags.history
+        )
         return _print(report) or code
     if flags.history:
         from app.console.history import history

@@ -175,8 +175,21 @@ _CASE = (
     text(
         "fidelity",
         "Fidelity",
-        "Whether the card's model was calibrated on such a graph.",
+        "Of a simulated card's mean and p99: `calibrated` where a table was published for this "
+        "release with such models at such a pace, else `extrapolated`; never of a throughput.",
         group="verdict",
+    ),
+    text(
+        "fidelity_reason",
+        "Fidelity: reason",
+        "Why no published table vouches for the figures.",
+        group="verdict",
+    ),
+    text(
+        "card_release",
+        "Card release",
+        "The release of the simulated card's software.",
+        group="settings",
     ),
 )
 _MEASURING = (

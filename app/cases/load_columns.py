@@ -40,6 +40,18 @@ LOAD = (
         "Requests that were due and not begun when their round ended.",
         group="throughput",
     ),
+    count(
+        "start_requests",
+        "Start requests",
+        "Requests at the beginning of the rounds that are not counted: the queue begins empty, and "
+        "they bring it into its steady state. Their samples are kept.",
+    ),
+    number(
+        "start_s",
+        "Start (s)",
+        "s",
+        "How long that beginning is in the longest of the rounds.",
+    ),
     text(
         "schedule_sha256",
         "Schedule sha256",

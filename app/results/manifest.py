@@ -86,8 +86,10 @@ class Manifest(Begun):
     `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
     `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
-    `started_in`, which runs of earlier releases do not name. `assumed_sizes` are those axes of
-    each model whose size nobody gave. `full_table` is the file with every column, for programs.
+    `started_in`, which runs of earlier releases do not name. Rounds are spread over `spread_s`, and
+    the moments of arriving requests are drawn from `arrivals_seed`: earlier releases did not spread
+    them, and drew from `seed`. `assumed_sizes` are those axes of each model whose size nobody
+    gave. `full_table` is the file with every column, for programs.
     """
 
     cases: tuple[Case, ...]
@@ -99,6 +101,8 @@ class Manifest(Begun):
     merged: tuple[MergedRun, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
     started_in: str = ""
+    spread_s: float = 0.0
+    arrivals_seed: int | None = None
     assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     full_table: FullTable = "results.csv"
 
@@ -124,6 +128,8 @@ def new_manifest(
     files: tuple[KeptFile, ...] = (),
     repeats: str = "",
     fingerprints: tuple[Fingerprint, ...] = (),
+    spread_s: float = 0.0,
+    arrivals_seed: int | None = None,
     assumed_sizes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Manifest:
     """A manifest with a fresh run id, dated now."""
@@ -143,6 +149,8 @@ def new_manifest(
         repeats=repeats,
         fingerprints=fingerprints,
         started_in=_current_folder(),
+        spread_s=spread_s,
+        arrivals_seed=arrivals_seed,
         assumed_sizes=assumed_sizes or {},
         full_table=FULL_TABLE,
     )
@@ -215,6 +223,8 @@ def _understood(data: Mapping[str, Any]) -> Manifest:
         raise ValueError(fault.cause) from None
     if not 1 <= manifest.rounds <= MOST_ROUNDS:
         raise ValueError(f"manifest.rounds is {manifest.rounds}, not 1 to {MOST_ROUNDS:,}")
+    if not 0.0 <= manifest.spread_s < math.inf:
+        raise ValueError(f"manifest.spread_s is {manifest.spread_s}, no time")
     if not 0.0 < manifest.time_limit_s < math.inf:
         raise ValueError(f"manifest.time_limit_s is {manifest.time_limit_s}, no time")
     for case in manifest.cases:

@@ -17,15 +17,17 @@ from app.results.reader import read_run
 from runtimes.registry import load
 from tests.checkout import ROOT
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 V80 = ROOT / "runtimes/fpga/cards/v80.toml"
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
+def result(tmp_path_factory: pytest.TempPathFactory, exported: Path) -> BenchmarkResult:
     """Two layers on ONNX Runtime, measured for real."""
     folder = tmp_path_factory.mktemp("layers")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+        patch.setenv("GRAPHLAP_CACHE", str(exported))
         benchmark = LayerBasedBenchmark(
             num_inference=50, batch_size=2, models=["dense_128_32", "reshape_1d"]
         )
@@ -69,9 +71,9 @@ def test_frame_csv_and_json_tell_the_same(result: BenchmarkResult, tmp_path: Pat
 
 
 def test_a_runtime_object_names_its_runtime_and_a_refusal_is_a_profile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exported: Path
 ) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
     fake = load("fake")
     (profile,) = CellBasedBenchmark(models=["skip_add_2"]).run_on(fake, tmp_path / "run").profiles
     assert profile["runtime"]["name"] == "fake"
@@ -81,9 +83,9 @@ def test_a_runtime_object_names_its_runtime_and_a_refusal_is_a_profile(
 
 
 def test_a_model_that_the_runtime_refuses_has_a_profile_without_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exported: Path
 ) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
     card = tmp_path / "small.toml"
     text = V80.read_text("utf-8")
     assert "tiles_per_core = " in text

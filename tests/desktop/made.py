@@ -32,6 +32,7 @@ from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.tables import write_tables
 from app.results.tune_files import files_of
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from tests.app.gui.synthetic import latencies_ns, records, served
 from tests.app.results.pasts import night_at
@@ -161,7 +162,8 @@ def _measured(
                 facts: dict[str, object] = {"clock": "simulated"} if simulated else {}
                 facts |= {"warmup_iterations": 200, "device_name": case.runtime}
                 if place % 5 == 1:
-                    facts["warnings"] = ("more was running than this machine has cores",)
+                    busy = diagnostic("cpu_oversubscribed", load_1min=4.2, cores=2)
+                    facts["warnings"] = (busy,)
                 _round(folder, case, number, records(drawn, warmup=200), **facts)
             folder.record(write_operators(folder, _operators(case, graphs[case.model])))
 

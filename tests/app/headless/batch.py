@@ -18,6 +18,8 @@ from app.results.manifest import MANIFEST
 from app.results.reader import read_run
 
 FAKE = ("--runtimes", "fake")
+SLEEPING = ("--option", "fake.latency_us=3000", "--option", "fake.wait=sleep")
+"""Rounds that last as long as any and take a tenth of the processor's time."""
 
 
 def launch(
