@@ -16,7 +16,7 @@ import numpy as np
 
 from app.stats.between import LEAST_ROUNDS, interval_between, typical
 from app.stats.clock_tick import clock_tick
-from app.stats.dependence import clustering
+from app.stats.dependence import independent_runs
 from app.stats.quantiles import (
     CONFIDENCE,
     Interval,
@@ -91,14 +91,14 @@ class Rounds:
         return self._independent[quantile]
 
     def _counted(self, quantile: float) -> Iterator[int]:
+        if not is_tail(quantile):
+            return map(len, self.ascending)
+        beyond = []
         for latencies, ascending in zip(self.in_time, self.ascending, strict=True):
-            if not is_tail(quantile):
-                yield len(ascending)
-                continue
             own = order_statistic(ascending, quantile)
             # The fastest runs come in clusters as the slowest do.
-            beyond = latencies > own if quantile > TAIL else latencies < own
-            yield int(len(latencies) * clustering(beyond))
+            beyond.append(latencies > own if quantile > TAIL else latencies < own)
+        return map(int, independent_runs(beyond))
 
 
 def is_tail(quantile: float) -> bool:
