@@ -38,6 +38,7 @@ from app.results.operators import operator_warnings
 from app.results.placing import placing_columns
 from app.results.plain import one_line
 from app.results.ratios import ratio_columns
+from app.results.round_times import round_starts_s
 from app.results.run import Run
 from app.results.scaling import is_multiplied, scaling_columns
 from app.results.shapes import shape_columns
@@ -184,7 +185,8 @@ class Rows:
             around |= sustained_columns(case, run.path, timed, samples)
             around |= shape_columns(run, case, timed)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
-            summary = summarise(samples, asked.quantiles, confidence, case.batcher)
+            starts_s = round_starts_s(timed)
+            summary = summarise(samples, asked.quantiles, confidence, case.batcher, starts_s)
             summary = as_told(summary, timed)
             rates = rates_by_round(case, blocks, summary, timed[-1].concurrency if timed else 0)
             known = len(timed), _Summed(summary, around, disturbed, rates)

@@ -11,8 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-_BLOCKS = 20
-"""Of a round: long enough to hold most clusters, and enough of them for a variance."""
+from app.stats.distributions import chi_square_quantile
+
+_SCALES = (40, 20)
+"""Blocks of a round: long enough to hold most clusters, and enough of them for a variance."""
+_LONG_SCALES = (10, 5)
+"""Blocks that hold longer spells. So few vary by chance alone, hence they count only where their
+variance is larger than independent runs give in 95 of 100 cases."""
 
 
 def independent_runs(beyond: Sequence[np.ndarray]) -> list[float]:
@@ -67,12 +72,23 @@ def _overdispersion(beyond: Sequence[np.ndarray]) -> float:
     """The variance of the numbers of exceedances in a round's blocks over their mean, at least 1.
 
     Independent runs give 1 for a rare event (a Poisson distribution). All rounds together, since
-    one has too few exceedances for a variance.
+    one has too few exceedances for a variance; the largest of several lengths of blocks, since a
+    spell that is longer than a block makes whole blocks slow.
     """
+    largest = max(1.0, *(_dispersion(beyond, blocks) for blocks in _SCALES))
+    for blocks in _LONG_SCALES:
+        dispersion, freedom = _dispersion(beyond, blocks), len(beyond) * (blocks - 1)
+        if dispersion * freedom > chi_square_quantile(freedom, 0.95):
+            largest = max(largest, dispersion)
+    return largest
+
+
+def _dispersion(beyond: Sequence[np.ndarray], blocks: int) -> float:
+    """The same for one number of blocks in a round, 1 where there are no exceedances."""
     squares = expected = 0.0
     for one in beyond:
-        length = len(one) // _BLOCKS
-        counts = one[: length * _BLOCKS].reshape(_BLOCKS, length).sum(axis=1)
+        length = len(one) // blocks
+        counts = one[: length * blocks].reshape(blocks, length).sum(axis=1)
         squares += float(np.square(counts - counts.mean()).sum())
-        expected += (_BLOCKS - 1) * float(counts.mean())
-    return max(1.0, squares / expected) if expected else 1.0
+        expected += (blocks - 1) * float(counts.mean())
+    return squares / expected if expected else 1.0

@@ -29,7 +29,8 @@ from app.stats.quantiles import (
 )
 from app.stats.stalls import Stalls, Timed, stalls
 from app.stats.steadiness import Movement, movement, window_medians
-from app.stats.typical import Estimate, Rounds, marks_of, typical_mean, typical_quantile
+from app.stats.typical import Estimate, Rounds, marks_of, typical_quantile
+from app.stats.typical_mean import typical_mean
 from runtimes.execution import Samples
 
 QUANTILES: dict[str, float] = {name_of(percentile): share(percentile) for percentile in DEFAULT}
@@ -107,17 +108,23 @@ def summarise(
     quantiles: Mapping[str, float] = QUANTILES,
     confidence: float = CONFIDENCE,
     batcher: Batcher | None = None,
+    starts_s: Sequence[float] = (),
 ) -> Summary | None:
     """The summary of the measured samples of all rounds; None if there are none.
 
     `quantiles` by their names are told, the default ones among them; `confidence` is that of
-    every interval. A `batcher` has sent several requests together.
+    every interval. A `batcher` has sent several requests together. `starts_s` are the times at
+    which the rounds began, on one scale for all, empty where one is not known.
     """
     timed = [_in_time(samples) for samples in rounds if len(samples.started_ns)]
     if not timed:
         return None
     simulated = all(samples.clock == "simulated" for samples in timed)  # nothing disturbs those
-    latencies = Rounds.of([samples.latency_ns / 1e3 for samples in timed], simulated)
+    latencies = Rounds.of(
+        [samples.latency_ns / 1e3 for samples in timed],
+        simulated,
+        () if simulated else _starts_of_timed(rounds, starts_s),
+    )
     pooled = latencies.pooled
     figures = {
         MEAN: typical_mean(latencies, confidence),
@@ -151,7 +158,7 @@ def summarise(
         bounds={name: upper_bound(latencies, QUANTILES[name]) for name in BOUNDED},
         early_stopping={name: early_stopping(pooled, QUANTILES[name]) for name in BOUNDED},
         effective_samples=sum(latencies.independent(QUANTILES[_TAIL])),
-        marks=marks_of(latencies),
+        marks=marks_of(latencies, (figures["p50"], figures[_TAIL])),
         response_p50_us=None if response is None else supported_quantile(response, 0.5),
         response_p99_us=None if response is None else supported_quantile(response, 0.99),
         start_lateness_p50_us=supported_quantile(lateness, 0.5),
@@ -166,6 +173,13 @@ def summarise(
         modes=_modes(served) if timed[0].shapes is None else None,
         stalls=None if simulated else _stalls(timed, served),
     )
+
+
+def _starts_of_timed(rounds: Sequence[Samples], starts_s: Sequence[float]) -> Sequence[float]:
+    if len(starts_s) != len(rounds):
+        return ()
+    known = zip(rounds, starts_s, strict=True)
+    return [start for samples, start in known if len(samples.started_ns)]
 
 
 def _modes(served: Rounds) -> Modes | None:
