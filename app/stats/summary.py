@@ -7,7 +7,7 @@ what all samples together say stands beside them as the pooled percentiles.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,9 +28,11 @@ from app.stats.quantiles import (
     supported_quantile,
 )
 from app.stats.stalls import Stalls, Timed, stalls
-from app.stats.steadiness import Movement, movement, window_medians
+from app.stats.steadiness import Movement, Word, movement, window_medians
 from app.stats.typical import Estimate, Rounds, marks_of, typical_quantile
 from app.stats.typical_mean import typical_mean
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.execution import Samples
 
 QUANTILES: dict[str, float] = {name_of(percentile): share(percentile) for percentile in DEFAULT}
@@ -45,6 +47,7 @@ OUTLIER_SHARE = 0.01
 """So many samples far above the rest are warned of."""
 FAR_TAIL = 10.0
 """A p99 so many times the p50 is warned of."""
+_DIRECTIONS: Mapping[Word, str] = {"slowed down": "up", "warmed up": "down", "level moves": "shift"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class Summary:
     outliers: int
     drift: str
     round_p50_spread: float | None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
     confidence: float = CONFIDENCE
     service: Mapping[str, float | None] | None = None
     queue: Mapping[str, float | None] | None = None
@@ -142,11 +145,11 @@ def summarise(
     each = [supported_quantile(ascending, 0.5) for ascending in served.ascending]
     medians = [median for median in each if median is not None]
     outliers = sum(int(np.count_nonzero(outlying(samples))) for samples in timed)
-    drift = _drift([_movement(samples) for samples in timed])
+    movements = [one for samples in timed if (one := _movement(samples)) is not None]
     # Shapes have times of their own, and so a tail that is nobody's fault.
     tail = _tail(service or told) if timed[0].shapes is None else 1.0
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
-    disturbed = _warnings(spread, outliers / len(pooled), tail, drift)
+    disturbed = (*_disturbances(spread, outliers / len(pooled), tail), *_drifts(movements))
     return Summary(
         iterations=len(pooled),
         rounds=len(timed),
@@ -164,7 +167,7 @@ def summarise(
         start_lateness_p50_us=supported_quantile(lateness, 0.5),
         start_lateness_p99_us=supported_quantile(lateness, 0.99),
         outliers=outliers,
-        drift=drift,
+        drift=_drift(movements),
         round_p50_spread=spread,
         warnings=(*_few(len(pooled)), *([] if simulated else disturbed)),
         confidence=confidence,
@@ -229,19 +232,13 @@ def _median_of_few(ascending: np.ndarray) -> Estimate:
     return Estimate(order_statistic(ascending, 0.5), widest, why)
 
 
-def _few(count: int) -> tuple[str, ...]:
+def _few(runs: int) -> tuple[Diagnostic, ...]:
     """What so few samples are worth: all lie on one side of the median once in 2^(n-1) times."""
     needed = needed_samples(0.5)
-    if count >= needed:
+    if runs >= needed:
         return ()
-    remedy = f"{needed - count} more are needed for 95 %: --profile standard, or more --rounds"
-    if count == 1:
-        return (f"there was time for 1 run, which bounds no median: {remedy}",)
-    held = 1.0 - 2.0 ** (1 - count)
-    return (
-        f"there was time for {count} runs, the fastest and the slowest of which hold the median "
-        f"between them with {held:.0%} only: {remedy}",
-    )
+    confidence = 1.0 - 2.0 ** (1 - runs)
+    return (diagnostic("few_runs", runs=runs, confidence=confidence, more=needed - runs),)
 
 
 def _tail(told: Mapping[str, float | None]) -> float:
@@ -250,40 +247,42 @@ def _tail(told: Mapping[str, float | None]) -> float:
     return p99 / p50 if p50 and p99 else 1.0
 
 
-def _drift(rounds: Sequence[Movement | None]) -> str:
+def _drift(movements: Sequence[Movement]) -> str:
     """`level moves by up to 4 % in 2 of 6 rounds`, the most frequent word first."""
-    known = [one for one in rounds if one is not None]
-    words = Counter(one.word for one in known)
+    words = Counter(one.word for one in movements)
     if words.keys() <= {"flat"}:
-        return "flat" if known else ""
+        return "flat" if movements else ""
     return "; ".join(
-        f"{word} by up to {max(abs(one.change) for one in known if one.word == word):.0%} "
-        f"in {count} of {len(known)} rounds"
+        f"{word} by up to {_most(movements, word):.0%} in {count} of {len(movements)} rounds"
         for word, count in words.most_common()
         if word != "flat"
     )
 
 
-def _warnings(
-    round_p50_spread: float | None, outlier_share: float, tail: float, drift: str
-) -> tuple[str, ...]:
-    """Sentences for a reader who would otherwise trust the figures too far."""
-    warnings = []
+def _drifts(movements: Sequence[Movement]) -> Iterator[Diagnostic]:
+    """One diagnostic for each way in which the level moved."""
+    for word, count in Counter(one.word for one in movements).most_common():
+        if word != "flat":
+            yield diagnostic(
+                "latency_drift",
+                rounds=count,
+                timed=len(movements),
+                change=_most(movements, word),
+                direction=_DIRECTIONS[word],
+            )
+
+
+def _most(movements: Sequence[Movement], word: Word) -> float:
+    return max(abs(one.change) for one in movements if one.word == word)
+
+
+def _disturbances(
+    round_p50_spread: float | None, outlier_share: float, tail: float
+) -> Iterator[Diagnostic]:
+    """Why figures deserve less trust than their intervals claim."""
     if round_p50_spread is not None and round_p50_spread > ROUNDS_APART:
-        warnings.append(
-            f"the rounds' medians differ by {round_p50_spread:.0%}: "
-            "use more rounds or a quieter machine"
-        )
+        yield diagnostic("rounds_differ", spread=round_p50_spread)
     if outlier_share > OUTLIER_SHARE:
-        warnings.append(
-            f"{outlier_share:.1%} of the samples lie more than three interquartile ranges "
-            "above their round's third quartile: stop other work on this machine"
-        )
+        yield diagnostic("outliers", share=outlier_share)
     elif tail > FAR_TAIL:
-        warnings.append(
-            f"the p99 is {tail:.0f} times the p50: stop other work on this machine, or see "
-            "whether the graph's time depends on its inputs"
-        )
-    if drift not in ("", "flat"):
-        warnings.append(f"drift: {drift}: let the machine come to rest, or use more rounds")
-    return tuple(warnings)
+        yield diagnostic("far_tail", ratio=tail)
