@@ -87,7 +87,8 @@ class OpenedRun:
     def compare(self, before: OpenedRun | str | Path, band: float = BAND) -> pd.DataFrame:
         """This run against another: a line for each case and percentile that both measured.
 
-        first_us is the other's, ratio is second_us over it, with the interval that decided the
+        first_us is the other's, in microseconds and of a throughput in inputs a second, ratio is
+        second_us over it, with the interval that decided the
         verdict (corrected for all comparisons; 90 % where it is same), the verdict (faster,
         slower, same, undecided), why, and the confidence of the interval. A change within `band`
         is none.
@@ -101,7 +102,7 @@ class OpenedRun:
                 verdict, interval = sides.verdict, sides.verdict.interval
                 bounds = (interval.low, interval.high) if interval else (None, None)
                 confidence = verdict.confidence if interval else None
-                figures_us = (sides.first_us, sides.second_us, sides.ratio)
+                figures_us = (sides.first, sides.second, sides.ratio)
                 lines.append(
                     (case.label, name, *figures_us, *bounds, verdict.word, verdict.why, confidence)
                 )

@@ -57,6 +57,10 @@ def less(name: str, title: str, unit: str, meaning: str) -> Column:
     return Column(name, "number", title, meaning, unit, "lower")
 
 
+def more(name: str, title: str, unit: str, meaning: str) -> Column:
+    return Column(name, "number", title, meaning, unit, "higher")
+
+
 def number_of(value: Value) -> float | None:
     """What a row holds as a number; None where it holds none."""
     return float(value) if isinstance(value, int | float) else None

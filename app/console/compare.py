@@ -8,11 +8,13 @@ judged.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from app.cases.errors import PlanError
 from app.cases.imported import is_imported
+from app.cases.judged import figures_judged
 from app.console.damage import damage
 from app.console.gate import code
 from app.console.verdicts import Wanted, as_markdown, as_text, files, write
@@ -20,11 +22,17 @@ from app.results.compare import RunSide, compare_runs, side_of
 from app.results.verify import read_whole
 
 
-def compare(first: str, second: str, *, band: float, wanted: Wanted) -> tuple[str, int]:
-    """What to print and the exit code; ResultsError for a folder that is none."""
+def compare(
+    first: str, second: str, *, band: float, wanted: Wanted, judge: Sequence[str] = ()
+) -> tuple[str, int]:
+    """What to print and the exit code; ResultsError for a folder that is none.
+
+    `judge` are the figures to judge, as `--judge` names them; PlanError for one that neither run
+    has.
+    """
     whole = [read_whole(Path(path)) for path in (first, second)]
     one, other = (side_of(each.run) for each in whole)
-    found = replace(compare_runs(one, other, band), damaged=damage(whole))
+    found = replace(compare_runs(one, other, band, _figures(judge, other)), damaged=damage(whole))
     if not found.cases and not any(each.lost for each in found.not_compared):
         _refuse_imported(one, other)
     if not found.cases and not found.not_compared and not found.damaged:
@@ -35,6 +43,14 @@ def compare(first: str, second: str, *, band: float, wanted: Wanted) -> tuple[st
     write(files(found, wanted))
     lines = (as_markdown if wanted.markdown else as_text)(found, wanted.fail_on_slower)
     return "\n".join(lines) + "\n", code(found, wanted.fail_on_slower)
+
+
+def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:
+    try:
+        return figures_judged(tuple(judge), side.percentiles)
+    except ValueError as error:
+        cause, _, remedy = str(error).partition("; ")
+        raise PlanError(f"--{cause}", remedy) from None
 
 
 def _refuse_imported(one: RunSide, other: RunSide) -> None:

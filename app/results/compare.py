@@ -39,6 +39,7 @@ class RunSide:
     environments: Mapping[str, Mapping[str, Any]]
     percentiles: tuple[float, ...] = DEFAULT
     band: float = BAND
+    judge: tuple[str, ...] = COMPARED
 
 
 def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
@@ -46,11 +47,16 @@ def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
     manifest, plan = run.manifest, run.manifest.asked
     cases = tuple(Rows().measured(run) if measured is None else measured)
     where = environments(manifest, run.environments, (one.row for one in cases))
-    return RunSide(str(run.path), cases, where, plan.percentiles, plan.band)
+    return RunSide(str(run.path), cases, where, plan.percentiles, plan.band, plan.judge)
 
 
-def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Comparison:
-    """Cases are paired by what makes them, whichever schema named them; clocks are not mixed."""
+def compare_runs(
+    first: RunSide, second: RunSide, band: float = BAND, judge: Sequence[str] = ()
+) -> Comparison:
+    """Cases are paired by what makes them, whichever schema named them; clocks are not mixed.
+
+    `judge` are the figures to judge; without any, those that the second run's plan judges.
+    """
     before, after = _paired(first, second)
     names = _labels_of(before, after)
     pairs: list[Pair] = []
@@ -66,7 +72,7 @@ def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Compari
             left_out.append(NotCompared(other.case.identity_id, names[key], reason, why, lost))
         else:
             pairs.append(pair)
-    cases = judged(pairs, band, in_turn=False, names=common_percentiles(first, second))
+    cases = judged(pairs, band, in_turn=False, names=judge or figures_of(first, second))
     return Comparison(
         first.name,
         second.name,
@@ -143,8 +149,11 @@ def _of_cases(pairs: Sequence[Pair]) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def common_percentiles(first: RunSide, second: RunSide) -> tuple[str, ...]:
-    """The percentiles that both plans chose; p50 and p99 where neither chose any."""
+def figures_of(first: RunSide, second: RunSide) -> tuple[str, ...]:
+    """What the second plan judges; where it leaves that open the percentiles that both plans chose,
+    p50 and p99 where neither chose any."""
+    if second.judge != COMPARED:
+        return second.judge
     if first.percentiles == second.percentiles == DEFAULT:
         return COMPARED
     return tuple(name_of(one) for one in first.percentiles if one in second.percentiles)

@@ -5,24 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
+from app.cases.judged import HIGHER_IS_BETTER
 from app.results.measured import COMPARED, Measured, clock_resolution, confidence_of
 from app.stats.between import LEAST_ROUNDS
+from app.stats.least_spread import with_least_spread
+from app.stats.quantiles import Interval
 from app.stats.verdict import Difference, Verdict, difference, judge
+
+Unit = Literal["us", "per_s"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """One percentile of both cases, in microseconds, and what is to be said of it."""
+    """One figure of both cases in its `unit`, and its verdict: of a throughput the ratio above 1
+    is faster, of a latency that below 1."""
 
-    first_us: float
-    second_us: float
+    first: float
+    second: float
     verdict: Verdict
+    unit: Unit = "us"
 
     @property
     def ratio(self) -> float:
-        """Second over first: below 1 the second is faster."""
-        return self.second_us / self.first_us
+        """Second over first."""
+        return self.second / self.first
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +164,7 @@ def without_percentiles(pairs: Sequence[Pair], cases: Sequence[Compared]) -> Ite
 def judged(
     pairs: Sequence[Pair], band: float, in_turn: bool, names: Sequence[str] = COMPARED
 ) -> tuple[Compared, ...]:
-    """A verdict for every percentile of `names` that both sides of a pair have.
+    """A verdict for every figure of `names` that both sides of a pair have.
 
     In turn, rounds of the same number are one observation, but where the two are of different
     hosts or merged runs. Of two runs, what only the clock of the cores changed is told so.
@@ -165,11 +173,13 @@ def judged(
     tested: list[Difference | None] = []
     for place, pair in enumerate(pairs):
         for name in names:
-            a, b = pair.first.value_us(name), pair.second.value_us(name)
+            a, b = pair.first.value(name), pair.second.value(name)
             if a is not None and b is not None:
                 found.append((place, name, a, b))
                 tested.append(_difference(pair, name, in_turn))
     confidence = confidence_of(side for pair in pairs for side in (pair.first, pair.second))
+    if in_turn:
+        tested = with_least_spread(tested, [name for _, name, _, _ in found])
     verdicts = judge(tested, band, confidence)
     by_pair: dict[int, dict[str, Sides]] = {}
     for (place, name, a, b), verdict in zip(found, verdicts, strict=True):
@@ -177,7 +187,10 @@ def judged(
         told = verdict if in_turn else _by_the_clock(pair, verdict, band)
         if verdict.interval is None and min(_rounds(pair, in_turn)) >= LEAST_ROUNDS:
             told = replace(verdict, why=TOO_SHORT)
-        by_pair.setdefault(place, {})[name] = Sides(a, b, told)
+        unit: Unit = "us"
+        if name in HIGHER_IS_BETTER:
+            told, unit = _of_rates(told), "per_s"
+        by_pair.setdefault(place, {})[name] = Sides(a, b, told, unit)
     return tuple(
         Compared(
             pairs[place].second.case.identity_id,
@@ -200,7 +213,25 @@ def _rounds(pair: Pair, in_turn: bool) -> tuple[int, int]:
 
 
 def _has_one_side(pair: Pair, name: str) -> bool:
-    return (pair.first.value_us(name) is None) != (pair.second.value_us(name) is None)
+    return (pair.first.value(name) is None) != (pair.second.value(name) is None)
+
+
+def _of_rates(verdict: Verdict) -> Verdict:
+    """The verdict of times, with the ratio of rates: the word stays, what is faster has more."""
+    ratio, interval = verdict.ratio, verdict.interval
+    return replace(
+        verdict,
+        ratio=None if ratio is None else 1.0 / ratio,
+        interval=None if interval is None else Interval(1.0 / interval.high, 1.0 / interval.low),
+    )
+
+
+def _times(side: Measured, name: str) -> Mapping[int, float]:
+    """The rounds' own figures, of which less is better: of a rate the time that an input takes."""
+    figures = side.by_round(name)
+    if name not in HIGHER_IS_BETTER:
+        return figures
+    return {number: 1.0 / rate for number, rate in figures.items() if rate > 0.0}
 
 
 def _by_the_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
@@ -220,7 +251,7 @@ def run_difference(first: Measured, second: Measured, name: str) -> Difference |
     their numbers, where the rounds of both alternated; else over all of each."""
     if first.turn != second.turn:
         return _difference_apart(first, second, name)
-    a, b = first.by_round(name), second.by_round(name)
+    a, b = _times(first, name), _times(second, name)
     both = [number for number in a if number in b]
     return difference(
         [a[number] for number in both],
@@ -231,7 +262,7 @@ def run_difference(first: Measured, second: Measured, name: str) -> Difference |
 
 
 def _difference_apart(first: Measured, second: Measured, name: str) -> Difference | None:
-    a, b = (tuple(side.by_round(name).values()) for side in (first, second))
+    a, b = (tuple(_times(side, name).values()) for side in (first, second))
     resolution = clock_resolution(first, second, name)
     return difference(a, b, in_turn=False, resolution=resolution)
 

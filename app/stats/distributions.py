@@ -21,6 +21,13 @@ def t_share(freedom: float, value: float) -> float:
     return float(stdtr(freedom, value))
 
 
+def noncentrality(freedom: float, value: float, share: float) -> float:
+    """That of the noncentral t of which so large a share lies below the value."""
+    from scipy.special import nctdtrinc
+
+    return float(nctdtrinc(freedom, share, value))
+
+
 def chi_square_quantile(freedom: float, share: float) -> float:
     """What so large a share of the chi-square distribution lies below."""
     from scipy.special import chdtri

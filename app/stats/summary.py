@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.cases.batcher import Batcher
+from app.cases.judged import JUDGED
 from app.cases.latency_columns import BOUNDED
 from app.cases.percentiles import DEFAULT, name_of, share
 from app.stats.bound import Bound, upper_bound
@@ -149,7 +150,11 @@ def summarise(
     # Shapes have times of their own, and so a tail that is nobody's fault.
     tail = _tail(service or told) if timed[0].shapes is None else 1.0
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
-    disturbed = (*_disturbances(spread, outliers / len(pooled), tail), *_drifts(movements))
+    disturbed = (
+        *_disturbances(spread, outliers / len(pooled), tail),
+        *_correlated(figures),
+        *_drifts(movements),
+    )
     return Summary(
         iterations=len(pooled),
         rounds=len(timed),
@@ -161,7 +166,7 @@ def summarise(
         bounds={name: upper_bound(latencies, QUANTILES[name]) for name in BOUNDED},
         early_stopping={name: early_stopping(pooled, QUANTILES[name]) for name in BOUNDED},
         effective_samples=sum(latencies.independent(QUANTILES[_TAIL])),
-        marks=marks_of(latencies, (figures["p50"], figures[_TAIL])),
+        marks=marks_of(latencies, [figures[name] for name in JUDGED]),
         response_p50_us=None if response is None else supported_quantile(response, 0.5),
         response_p99_us=None if response is None else supported_quantile(response, 0.99),
         start_lateness_p50_us=supported_quantile(lateness, 0.5),
@@ -269,6 +274,16 @@ def _drifts(movements: Sequence[Movement]) -> Iterator[Diagnostic]:
                 timed=len(movements),
                 change=_most(movements, word),
                 direction=_DIRECTIONS[word],
+            )
+
+
+def _correlated(figures: Mapping[str, Estimate]) -> Iterator[Diagnostic]:
+    """One for each figure whose neighbouring rounds resemble each other significantly."""
+    for name in JUDGED:
+        found = figures[name].correlation
+        if found is not None and found.is_significant:
+            yield diagnostic(
+                "rounds_correlated", figure=name, rounds=found.rounds, correlation=found.lag1
             )
 
 
