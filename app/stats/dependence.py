@@ -36,17 +36,17 @@ def extremal_index(beyond: np.ndarray) -> float:
     """The share of independent clusters among exceedances, boolean [n], in (0, 1].
 
     The intervals estimator (Ferro & Segers, J. R. Statist. Soc. B 65, 2003, equation 11) over the
-    gaps between neighbouring exceedances of one round. 1 below two exceedances: nothing then speaks
-    against it.
+    gaps between neighbouring exceedances of one round. Exceedances that all follow each other are
+    one cluster. 1 below two exceedances: nothing then speaks against it.
     """
     places = beyond.nonzero()[0]
     if len(places) < 2:
         return 1.0
     gaps = places[1:] - places[:-1]
+    if int(gaps.max()) <= 2:
+        return 1.0 / len(places)
     # Whole numbers, and three sums of them, so that a run of thousands of cases takes seconds.
     count, total, squares = len(gaps), int(places[-1] - places[0]), int(gaps @ gaps)
-    if int(gaps.max()) <= 2:
-        return min(1.0, 2.0 * total**2 / (count * squares))
     fewer = total - count
     return min(1.0, 2.0 * fewer**2 / (count * (squares - 3 * total + 2 * count)))
 

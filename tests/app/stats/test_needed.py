@@ -60,7 +60,8 @@ def test_that_many_rounds_have_such_an_interval_when_they_are_measured() -> None
 
 def test_rounds_that_correlate_need_more() -> None:
     figures = [100.0, 101.0, 99.0, 100.5, 99.5, 103.0]
-    alone, correlated = rounds_needed(figures, 0.01), rounds_needed(figures, 0.01, inflation=1.5)
+    alone = rounds_needed(figures, 0.002)
+    correlated = rounds_needed(figures, 0.002, inflation=1.5)
     assert alone is not None and correlated is not None
     assert correlated == pytest.approx(1.5**2 * alone, rel=0.1)
 
