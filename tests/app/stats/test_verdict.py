@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from app.cases.verdict import BAND
-from app.stats.distributions import t_quantile
 from app.stats.verdict import (
     Difference,
     difference,
@@ -18,6 +15,7 @@ from app.stats.verdict import (
     smallest_change,
     smallest_change_between,
 )
+from tests.simulated.power import ROUNDS_OF, power
 
 TRIES = 2000
 
@@ -96,30 +94,15 @@ def test_what_a_hundred_rounds_would_not_decide_is_hopeless() -> None:
     assert rounds_to_decide(Difference(math.log1p(0.021), 0.05, 3, in_turn=True)) is None
 
 
-FORETOLD: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
-    "normal": lambda rng, shape: rng.standard_normal(shape),
-    "skewed": lambda rng, shape: rng.exponential(size=shape),
-    "t, 4": lambda rng, shape: rng.standard_t(4, shape) / math.sqrt(2.0),
-}
-
-
-@pytest.mark.parametrize("kind", FORETOLD)
+@pytest.mark.parametrize("kind", [name for name in ROUNDS_OF if "very" not in name])
 @pytest.mark.parametrize(
     ("count", "least", "most"), [(3, 0.5, 1.5), (8, 0.85, 1.15), (16, 0.85, 1.15)]
 )
 def test_rows_foretell_what_comparisons_find(
     kind: str, count: int, least: float, most: float
 ) -> None:
-    """The change that nine of ten comparisons call slower, against the median of what rows say."""
-    rng = np.random.default_rng(12)
-    draw = FORETOLD[kind]
-    pairs = 0.03 * (draw(rng, (20_000, count)) - draw(rng, (20_000, count)))
-    reach = t_quantile(count - 1, 0.975) * pairs.std(axis=1, ddof=1) / math.sqrt(count)
-    found = math.expm1(math.log1p(BAND) + np.quantile(reach - pairs.mean(axis=1), 0.9))
-    rows = np.exp(0.03 * draw(rng, (1500, count)))
-    foretold = [smallest_change_between(figures.tolist()) for figures in rows]
-    median = float(np.median([change for change in foretold if change is not None]))
-    assert least <= median / found <= most
+    found = power(kind, count, comparisons=20_000, rows=1500)
+    assert least <= found.foretold / found.found <= most
 
 
 def test_a_row_tells_what_it_would_find() -> None:
