@@ -109,8 +109,13 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.verdicts import wanted_of
 
         band = BAND if flags.band is None else share_of(flags.band, "--band")
-        names = words_of(flags.judge, "--judge")
-        report, code = compare(*flags.compare, band=band, wanted=wanted_of(flags), judge=names)
+        report, code = compare(
+            *flags.compare,
+            band=band,
+            wanted=wanted_of(flags),
+            past=flags.history,
+            judge=words_of(flags.judge, "--judge"),
+        )
         return _print(report) or code
     if flags.history:
         from app.console.history import history
@@ -152,7 +157,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.exporting import export_stored, formats_of
 
         names = formats_of(flags.export)
-        report, code = export_stored(flags.paths, names)
+        report, code = export_stored(flags.paths, names, flags.columns)
         return _print(report) or code
     if flags.install_desktop:
         from app.gui.desktop_entry import install_desktop

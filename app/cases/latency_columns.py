@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cases.column import Column, count, flag, less, more, number, text
+from app.cases.column import Column, Group, count, flag, less, more, number, text
 from app.cases.judged import HIGHER_IS_BETTER, JUDGED, MEAN, THROUGHPUT
 
 PERCENTILES: dict[str, str] = {
@@ -16,6 +16,8 @@ PERCENTILES: dict[str, str] = {
 INTERVALS: dict[str, str] = {"mean": "mean", **PERCENTILES}
 """The figures that have an interval, and how people write them."""
 
+SHORTLIST = ("p50", "p99")
+"""The figures whose certainty a table for people has."""
 BOUNDED = ("p90", "p99")
 """The percentiles that have a one-sided bound, and MLPerf's estimate."""
 
@@ -26,16 +28,23 @@ _SLOWER_THAN = {
     "p99": "99 of 100 runs were at most this slow",
     "p999": "999 of 1,000 runs were at most this slow",
 }
+_PERCENTILE_GROUP: dict[str, Group] = {
+    name: "other" if name == "p95" else "latency" for name in PERCENTILES
+}
+"""p95 lies between two that a table for people has already."""
 
 
-def _latency(name: str, title: str, meaning: str) -> Column:
-    return less(f"latency_{name}_us", f"{title} (µs)", "us", meaning)
+def _latency(name: str, title: str, meaning: str, group: Group | None = None) -> Column:
+    return less(f"latency_{name}_us", f"{title} (µs)", "us", meaning, group)
 
 
 def _bounds(name: str) -> tuple[Column, ...]:
     shown = INTERVALS[name]
+    group: Group = "confidence" if name in SHORTLIST else "other"
     return tuple(
-        _latency(f"{name}_ci_{end}", f"{shown} from" if end == "low" else f"{shown} to", meaning)
+        _latency(
+            f"{name}_ci_{end}", f"{shown} from" if end == "low" else f"{shown} to", meaning, group
+        )
         for end, meaning in (
             ("low", f"The lower end of the 95 % interval of {shown}."),
             ("high", f"The upper end of the 95 % interval of {shown}."),
@@ -44,14 +53,15 @@ def _bounds(name: str) -> tuple[Column, ...]:
 
 
 LATENCY = (
-    _latency("mean", "Mean", "The mean, in a typical process."),
+    _latency("mean", "Mean", "The mean, in a typical process.", "latency"),
     _latency("std", "Deviation", "The standard deviation of all samples."),
-    _latency("min", "Fastest", "The fastest sample."),
+    _latency("min", "Fastest", "The fastest sample.", "latency"),
     *(
-        _latency(name, shown, f"{_SLOWER_THAN[name]}, in a typical process.")
+        _latency(name, shown, f"{_SLOWER_THAN[name]}, in a typical process.", group)
         for name, shown in PERCENTILES.items()
+        for group in [_PERCENTILE_GROUP[name]]
     ),
-    _latency("max", "Slowest", "The slowest sample."),
+    _latency("max", "Slowest", "The slowest sample.", "latency"),
     less("max_over_p50", "Slowest to p50", "", "The slowest sample over the median."),
     *(column for name in INTERVALS for column in _bounds(name)),
     text(
@@ -89,8 +99,9 @@ LATENCY = (
             "",
             f"The smallest slowdown of {name}, as a share, that a comparison of as many rounds "
             "would find in nine of ten tries.",
+            "confidence" if name == "p50" else "other",
         )
-        for name in ("p50", "p99")
+        for name in SHORTLIST
     ),
     *(
         less(
@@ -106,6 +117,7 @@ LATENCY = (
         "Unseen share",
         "",
         "The largest share of slow processes that so many rounds miss in one run of twenty.",
+        "other",
     ),
     *(
         number(
@@ -114,6 +126,7 @@ LATENCY = (
             "",
             f"The correlation of neighbouring rounds' {name}, corrected for bias; empty below five "
             "rounds.",
+            "other",
         )
         for name in JUDGED
     ),
@@ -122,6 +135,7 @@ LATENCY = (
         "Span (s)",
         "s",
         "From the start of the first round to that of the last; empty where one is not recorded.",
+        "other",
     ),
     *(
         less(
@@ -175,9 +189,17 @@ LATENCY = (
         "us",
         "How late 99 of 100 of these runs began at most.",
     ),
-    less("h2d_p50_us", "To device p50 (µs)", "us", "Median of the copies to the device."),
-    less("device_p50_us", "Device p50 (µs)", "us", "Median on the device's own clock."),
-    less("d2h_p50_us", "From device p50 (µs)", "us", "Median of the copies from the device."),
+    less(
+        "h2d_p50_us", "To device p50 (µs)", "us", "Median of the copies to the device.", "latency"
+    ),
+    less("device_p50_us", "Device p50 (µs)", "us", "Median on the device's own clock.", "latency"),
+    less(
+        "d2h_p50_us",
+        "From device p50 (µs)",
+        "us",
+        "Median of the copies from the device.",
+        "latency",
+    ),
     Column(
         "throughput_per_s",
         "number",
@@ -187,6 +209,7 @@ LATENCY = (
         "what is queued together over the mean time until it is complete.",
         "1/s",
         "higher",
+        "throughput",
     ),
     *(
         Column(
@@ -196,6 +219,7 @@ LATENCY = (
             f"The {side} end of the 95 % interval of the throughput.",
             "1/s",
             "higher",
+            "throughput",
         )
         for end, word, side in (("low", "from", "lower"), ("high", "to", "upper"))
     ),
@@ -207,7 +231,12 @@ WITH_COLUMNS = (*JUDGED, MEAN, THROUGHPUT)
 """The judged figures whose verdicts are columns; those of other percentiles are in the tables of a
 comparison."""
 BASELINE = (
-    text("baseline", "Baseline", "The case_id of the row that this one is compared with."),
+    text(
+        "baseline",
+        "Baseline",
+        "The case_id of the row that this one is compared with.",
+        group="other",
+    ),
     *(
         column
         for name in WITH_COLUMNS

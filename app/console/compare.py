@@ -19,20 +19,31 @@ from app.console.damage import damage
 from app.console.gate import code
 from app.console.verdicts import Wanted, as_markdown, as_text, files, write
 from app.results.compare import RunSide, compare_runs, side_of
+from app.results.past_variation import history_below, history_beside
 from app.results.verify import read_whole
 
 
 def compare(
-    first: str, second: str, *, band: float, wanted: Wanted, judge: Sequence[str] = ()
+    first: str,
+    second: str,
+    *,
+    band: float,
+    wanted: Wanted,
+    past: str | None = None,
+    judge: Sequence[str] = (),
 ) -> tuple[str, int]:
     """What to print and the exit code; ResultsError for a folder that is none.
 
+    `past` is a folder of earlier runs of the machine; without one, those beside the two are read.
     `judge` are the figures to judge, as `--judge` names them; PlanError for one that neither run
     has.
     """
-    whole = [read_whole(Path(path)) for path in (first, second)]
+    paths = [Path(first), Path(second)]
+    whole = [read_whole(path) for path in paths]
     one, other = (side_of(each.run) for each in whole)
-    found = replace(compare_runs(one, other, band, _figures(judge, other)), damaged=damage(whole))
+    history = history_beside(paths) if past is None else history_below(Path(past))
+    compared = compare_runs(one, other, band, history, _figures(judge, other))
+    found = replace(compared, damaged=damage(whole))
     if not found.cases and not any(each.lost for each in found.not_compared):
         _refuse_imported(one, other)
     if not found.cases and not found.not_compared and not found.damaged:

@@ -21,6 +21,7 @@ from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.run import Run
 from app.results.verdicts import Comparison
+from app.stats.verdict import NO_RUN_VARIATION
 from tests.app.results.filled import MODEL
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
@@ -97,7 +98,8 @@ def test_two_runs_are_judged_by_what_was_asked_for(tmp_path: Path) -> None:
     asked = compare_runs(*sides, judge=("mean", "p50"))
     slower = next(case for case in of_plan.cases if case.percentiles["throughput"].ratio < 0.8)
     assert set(slower.percentiles) == {"throughput"}
-    assert slower.percentiles["throughput"].verdict.word == "slower"
+    verdict = slower.percentiles["throughput"].verdict
+    assert (verdict.word, verdict.reason) == ("undecided", NO_RUN_VARIATION)
     assert {name for case in asked.cases for name in case.percentiles} == {"mean", "p50"}
 
 
