@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from app.cases.column import Row
+from app.cases.column_choice import parse_columns
 from app.cases.disk import unwritable
 from app.cases.errors import PlanError, ResultsError
 from app.cases.status import FAILED, STRICT, Status
+from app.console.assumed import assumed_line
 from app.console.check_page import check_page
 from app.console.checks import checked
 from app.console.comparing import Comparing, Outcome, comparing_of
@@ -67,6 +69,7 @@ from app.sweep.steering import Steering
 from app.sweep.unchanged import started_in
 from app.tune.ladder import round_name
 from exporters.cache import default_root
+from exporters.diagnostics import rendering
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -97,6 +100,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
         refuse_with_check(flags)
     refuse_unprinted(flags, bool(plan.tune))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
+    columns = parse_columns(flags.columns, plan.percentiles) if flags.columns is not None else ()
     comparing = comparing_of(flags, plan)
     if flags.plot is not None:
         refuse_without_gaps(plan)
@@ -107,9 +111,10 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     ):
         return measure(
             folder,
-            make_run=partial(SweepRun, cluster=cluster),
+            make_run=partial(SweepRun, cluster=cluster, columns=columns),
             strict=flags.strict,
             formats=formats,
+            columns=columns,
             sort=sort,
             comparing=comparing,
             plot=flags.plot or "",
@@ -124,6 +129,7 @@ def measure(
     *,
     strict: bool = False,
     formats: Sequence[str] = (),
+    columns: Sequence[str] = (),
     sort: str = "",
     comparing: Comparing | None = None,
     plot: str = "",
@@ -146,7 +152,9 @@ def measure(
             label = case_label(run.cases[line.case_id], models)
             told = printable(f"{label} {round_name(line.round)} is measured again: {what}")
             log.write(f"{told}\n")
-        for said in (*run.said, *filter(None, [run.kept_table])):
+        sizes = assumed_line(folder.manifest.assumed_sizes)
+        notes = [*map(rendering.text, run.warnings), sizes, run.kept_table]
+        for said in filter(None, notes):
             log.write(f"{printable(said)}\n")
         display = display_for(run, log)
         try:
@@ -180,7 +188,7 @@ def measure(
             write_together(folder, together)
             if tunes is not None:
                 write_ladder(folder, run.run, tunes)
-            export(run.run, measured, formats)
+            export(run.run, measured, formats, columns)
         except OSError as error:
             raise unwritable(folder.path, error, ", then --resume it") from error
         steering.release()  # all is kept, and what is left is to tell it

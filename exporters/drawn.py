@@ -6,7 +6,10 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from exporters.types import TensorSpec
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.inputs import largest_of
+from exporters.types import Precision, TensorSpec
 
 
 def inputs_told(specs: Sequence[TensorSpec], examples: Collection[str]) -> str:
@@ -17,10 +20,25 @@ def inputs_told(specs: Sequence[TensorSpec], examples: Collection[str]) -> str:
     )
 
 
-def guesses(specs: Sequence[TensorSpec]) -> tuple[str, ...]:
-    """A warning for each input whose value decides how much is computed and was not given."""
+def guesses(specs: Sequence[TensorSpec]) -> tuple[Diagnostic, ...]:
+    """A diagnostic for each input whose value decides how much is computed and was not given."""
     return tuple(
-        f"inputs: {spec.name!r} drawn as {_values(spec)}" for spec in specs if spec.guessed
+        diagnostic("input_guessed", spec.name, values=_values(spec))
+        for spec in specs
+        if spec.guessed
+    )
+
+
+def limits(
+    specs: Sequence[TensorSpec], names: Collection[str], precision: Precision
+) -> tuple[Diagnostic, ...]:
+    """One for each of these inputs, of which finite values would overflow in `precision`."""
+    return tuple(
+        diagnostic(
+            "input_limited", spec.name, precision=precision, largest=largest_of(spec, precision)
+        )
+        for spec in specs
+        if spec.name in names
     )
 
 

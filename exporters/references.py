@@ -9,12 +9,15 @@ from pathlib import Path
 from exporters.agreement import Bound
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.digest import arrays_sha256
 from exporters.evaluation import (
     LARGEST_COMPUTED,
     REFERENCE,
     Evaluation,
     Vouched,
+    computed_point,
     write_reference,
 )
 from exporters.inputs import cast_specs
@@ -39,18 +42,20 @@ from exporters.user_data import digest_of
 class References:
     """The file of each point by `axes_key`, and who computed the outputs in them.
 
-    `uncompared` is why nothing is to be compared with them, empty where it is. `stored` says
+    `uncompared` is why nothing is to be compared with them, None where it is. `stored` says
     that all of them were there already, `is_packaged` that the inputs came with the model.
     `unfit` says of each other point that was asked for why it has none; `points` are those that do.
+    `limited` are the inputs of which finite values were limited to those of the precision.
     """
 
     by: str
-    uncompared: str
+    uncompared: Diagnostic | None
     points: tuple[Point, ...]
     files: Mapping[str, str]
     stored: bool
     is_packaged: bool
     unfit: Mapping[str, str]
+    limited: tuple[str, ...]
 
     def resolved(self, outputs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
         """Output shapes in terms of the axes, where a file has other names or none.
@@ -119,6 +124,7 @@ def references_of(
         subject.called,
         bound,
         missing,
+        precision,
     )
     rows = None if own_inputs else _batch_positions(source, graph)
     if packaged is not None:
@@ -139,15 +145,20 @@ def references_of(
     }
     made: dict[str, Done] = {}
     unfit: dict[str, ExportError] = {}
+    limited: dict[str, None] = {}
     for point in points:
         try:
+            names = evaluation.limited(computed_point(point, rows))
+            limited |= dict.fromkeys(names)
+            # Graphs of another precision that are fed the same share what is expected of them.
+            fed_in = {"fed in": precision} if names else {}
             made[axes_key(point)] = done(
                 store,
                 write_reference,
                 evaluation,
                 point,
                 rows,
-                about={**about, "point": dict(point)},
+                about={**about, **fed_in, "point": dict(point)},
                 packages=("numpy", *(evaluator.packages if evaluator else ())),
                 beside=evaluator.modules if evaluator else (),
             )
@@ -167,6 +178,7 @@ def references_of(
         all(reference.stored for reference in made.values()),
         packaged is not None,
         {key: str(error) for key, error in unfit.items()},
+        tuple(limited),
     )
 
 
@@ -176,13 +188,13 @@ def _agree_in(reference: Reference, output: str) -> bool:
     return all(other[output].shape == shape for other in reference.others.values())
 
 
-def _why_uncompared(vouched: Sequence[Vouched]) -> str:
+def _why_uncompared(vouched: Sequence[Vouched]) -> Diagnostic | None:
     by = vouched[0].by
     if not by:
-        return "outputs are not compared, as --unchecked asks"
+        return diagnostic("outputs_not_checked")
     if any(told.random for told in vouched):
-        return f"not deterministic: two runs of the {by} reference differ, so nothing is compared"
-    return ""
+        return diagnostic("reference_not_deterministic", references=by)
+    return None
 
 
 def _batch_positions(source: Source, graph: Graph) -> dict[str, int] | None:

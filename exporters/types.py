@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from exporters.diagnostics.diagnostic import Diagnostic
+
 Precision = Literal["fp32", "fp16", "bf16", "int8", "fp8"]
 PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16", "bf16", "int8", "fp8")
 
@@ -22,7 +24,7 @@ Dimension = int | str
 
 
 class GraphlapError(Exception):
-    """What every error of ours carries: a cause and a remedy, one sentence together.
+    """What every error of ours carries: a cause and a remedy, and the option that is at fault.
 
     The tree, each leaf with the row status that it ends a case with::
 
@@ -42,10 +44,28 @@ class GraphlapError(Exception):
 
     status: str = ""
 
-    def __init__(self, cause: str, remedy: str = "") -> None:
+    def __init__(self, cause: str, remedy: str = "", option: str = "") -> None:
         super().__init__(f"{cause}: {remedy}" if remedy else cause)
         self.cause = cause
         self.remedy = remedy
+        self.option = option
+
+
+class InvalidValue(ValueError):
+    """A value that cannot be understood: what is wrong with it, and what to give instead.
+
+    `key` is what the value is of, where the cause names it.
+    """
+
+    def __init__(self, cause: str, remedy: str = "", key: str = "") -> None:
+        super().__init__(f"{cause}; {remedy}" if remedy else cause)
+        self.cause = cause
+        self.remedy = remedy
+        self.key = key
+
+    def of(self, key: str) -> InvalidValue:
+        """The same, with what the value is of in front."""
+        return InvalidValue(f"{key} {self.cause}", self.remedy, key)
 
 
 class ExportError(GraphlapError):
@@ -162,7 +182,7 @@ class ExportedModel:
     `references` maps `axes_key(axes)` to the .npz file of a `Reference`; `reference` is the
     first that was computed (`packaged` for data that came with the file, `torch`, `onnx` for
     ONNX's reference evaluator, `onnxruntime unoptimised`), empty for nobody. `uncompared` is why
-    outputs are not to be compared with it, empty where they are.
+    outputs are not to be compared with it, None where they are.
     `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`, `fp8`) among the graph's
     weights and products, `depth` how many products follow each other on its longest path.
     `custom_ops` are libraries of operators for ONNX Runtime that the graph needs.
@@ -203,13 +223,13 @@ class ExportedModel:
     parameters_with_buffers: int | None = None
     macs: int | None = None
     precision_exceptions: tuple[str, ...] = ()
-    uncompared: str = ""
+    uncompared: Diagnostic | None = None
     narrowest: str = "fp32"
     depth: int = 0
     custom_ops: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     inputs_drawn: str = ""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
     fixed: Mapping[str, FixedGraph] = field(default_factory=dict)
     rotation: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     beside: tuple[str, ...] = ()
@@ -240,6 +260,11 @@ class ExportedModel:
             precision_exceptions=graph.precision_exceptions,
             fixed={},
         )
+
+    def sha256_at(self, asked: Mapping[str, int]) -> str:
+        """That of the graph for one point, without all the rest that `at` makes."""
+        graph = self.fixed.get(axes_key({**self.axes, **asked})) if self.fixed else None
+        return Path(graph.path).stem if graph else self.sha256
 
     @property
     def open_axes(self) -> frozenset[str]:

@@ -6,13 +6,13 @@ import json
 import math
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from app.cases.case import Case
-from app.cases.errors import PlanError, ResultsError
+from app.cases.errors import FileError, PlanError, ResultsError
 from app.cases.round import Limits
 from app.machine.environment import graphlap_version
 from app.plan.plan import Plan, parse_plan
@@ -23,14 +23,18 @@ from app.results.regular import json_of
 from exporters.codec import from_json, to_brief_json, to_json
 from exporters.regular import read_file
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """What is written. A later column is no new schema: readers pass over what they don't know.
 
 1: the first.
 2: a case's id tells only what differs from a default, operator times are called that.
+3: warnings of rounds and models are diagnostics: codes with parameters, no sentences.
 """
-READABLE = (1, 2)
+READABLE = (1, 2, 3)
 MANIFEST = "manifest.json"
+FullTable = Literal["results.csv", "results.full.csv"]
+"""The file with every column: of earlier releases, and of this one."""
+FULL_TABLE: FullTable = get_args(FullTable)[-1]
 MOST_ROUNDS = 2 * 10**8
 """Of a case: 10,000 a side of 10,000 comparisons with itself."""
 LARGEST_SIZE = 2**31 - 1
@@ -38,7 +42,7 @@ LARGEST_SIZE = 2**31 - 1
 _encode = json.JSONEncoder().encode
 
 
-class DamagedManifest(ResultsError):
+class DamagedManifest(FileError):
     """A run folder whose manifest can't be read."""
 
 
@@ -71,6 +75,7 @@ class MergedRun(Begun):
     graphlap_version: str
     schema_version: int
     writers: tuple[str, ...]
+    assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,10 @@ class Manifest(Begun):
     `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
     `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
-    `started_in`, which runs of earlier releases do not name.
+    `started_in`, which runs of earlier releases do not name. Rounds are spread over `spread_s`, and
+    the moments of arriving requests are drawn from `arrivals_seed`: earlier releases did not spread
+    them, and drew from `seed`. `assumed_sizes` are those axes of each model whose size nobody
+    gave. `full_table` is the file with every column, for programs.
     """
 
     cases: tuple[Case, ...]
@@ -93,6 +101,10 @@ class Manifest(Begun):
     merged: tuple[MergedRun, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
     started_in: str = ""
+    spread_s: float = 0.0
+    arrivals_seed: int | None = None
+    assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    full_table: FullTable = "results.csv"
 
     def owns(self, run_id: str) -> bool:
         """Whether a journal that names this run is of ours; one without a name may be."""
@@ -116,6 +128,9 @@ def new_manifest(
     files: tuple[KeptFile, ...] = (),
     repeats: str = "",
     fingerprints: tuple[Fingerprint, ...] = (),
+    spread_s: float = 0.0,
+    arrivals_seed: int | None = None,
+    assumed_sizes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Manifest:
     """A manifest with a fresh run id, dated now."""
     return Manifest(
@@ -134,6 +149,10 @@ def new_manifest(
         repeats=repeats,
         fingerprints=fingerprints,
         started_in=_current_folder(),
+        spread_s=spread_s,
+        arrivals_seed=arrivals_seed,
+        assumed_sizes=assumed_sizes or {},
+        full_table=FULL_TABLE,
     )
 
 
@@ -149,14 +168,14 @@ def manifest_text(manifest: Manifest) -> str:
     """JSON with a line for each case, which tells what is not at its default: of a hundred
     thousand cases that is a third of what all fields take."""
     parts = []
-    for field in fields(manifest):
-        value = getattr(manifest, field.name)
-        if field.name == "cases":
+    for entry in fields(manifest):
+        value = getattr(manifest, entry.name)
+        if entry.name == "cases":
             lines = ",".join(f"\n  {_encode(to_brief_json(case))}" for case in value)
             text = f"[{lines}\n ]"
         else:
             text = json.dumps(to_json(value), indent=1).replace("\n", "\n ")
-        parts.append(f' "{field.name}": {text}')
+        parts.append(f' "{entry.name}": {text}')
     return DOCUMENT.sealed(("{\n" + ",\n".join(parts) + "\n}\n").encode()).decode()
 
 
@@ -175,7 +194,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"{folder} is no run folder ({why})", "give the folder of a run"
         ) from None
     except OSError as error:
-        raise ResultsError(*_unreadable(folder, error)) from None
+        raise FileError(*_unreadable(folder, error)) from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(folder, error) from None
     if type(version) is not int:
@@ -204,6 +223,8 @@ def _understood(data: Mapping[str, Any]) -> Manifest:
         raise ValueError(fault.cause) from None
     if not 1 <= manifest.rounds <= MOST_ROUNDS:
         raise ValueError(f"manifest.rounds is {manifest.rounds}, not 1 to {MOST_ROUNDS:,}")
+    if not 0.0 <= manifest.spread_s < math.inf:
+        raise ValueError(f"manifest.spread_s is {manifest.spread_s}, no time")
     if not 0.0 < manifest.time_limit_s < math.inf:
         raise ValueError(f"manifest.time_limit_s is {manifest.time_limit_s}, no time")
     for case in manifest.cases:
@@ -219,5 +240,5 @@ def _damaged(folder: Path, error: Exception) -> DamagedManifest:
     return DamagedManifest(*_unreadable(folder, error))
 
 
-def _unreadable(folder: Path, error: Exception) -> tuple[str, str]:
-    return f"{folder / MANIFEST} can't be read ({error})", "restore it, or start a new run"
+def _unreadable(folder: Path, error: Exception) -> tuple[Path, str, str]:
+    return folder / MANIFEST, f"can't be read ({error})", "restore it, or start a new run"

@@ -7,12 +7,13 @@ what all samples together say stands beside them as the pooled percentiles.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from app.cases.batcher import Batcher
+from app.cases.judged import JUDGED
 from app.cases.latency_columns import BOUNDED
 from app.cases.percentiles import DEFAULT, name_of, share
 from app.stats.bound import Bound, upper_bound
@@ -28,8 +29,11 @@ from app.stats.quantiles import (
     supported_quantile,
 )
 from app.stats.stalls import Stalls, Timed, stalls
-from app.stats.steadiness import Movement, movement, window_medians
-from app.stats.typical import Estimate, Rounds, marks_of, typical_mean, typical_quantile
+from app.stats.steadiness import Movement, Word, movement, window_medians
+from app.stats.typical import Estimate, Rounds, marks_of, typical_quantile
+from app.stats.typical_mean import typical_mean
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.execution import Samples
 
 QUANTILES: dict[str, float] = {name_of(percentile): share(percentile) for percentile in DEFAULT}
@@ -44,6 +48,7 @@ OUTLIER_SHARE = 0.01
 """So many samples far above the rest are warned of."""
 FAR_TAIL = 10.0
 """A p99 so many times the p50 is warned of."""
+_DIRECTIONS: Mapping[Word, str] = {"slowed down": "up", "warmed up": "down", "level moves": "shift"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ class Summary:
     outliers: int
     drift: str
     round_p50_spread: float | None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
     confidence: float = CONFIDENCE
     service: Mapping[str, float | None] | None = None
     queue: Mapping[str, float | None] | None = None
@@ -107,17 +112,23 @@ def summarise(
     quantiles: Mapping[str, float] = QUANTILES,
     confidence: float = CONFIDENCE,
     batcher: Batcher | None = None,
+    starts_s: Sequence[float] = (),
 ) -> Summary | None:
     """The summary of the measured samples of all rounds; None if there are none.
 
     `quantiles` by their names are told, the default ones among them; `confidence` is that of
-    every interval. A `batcher` has sent several requests together.
+    every interval. A `batcher` has sent several requests together. `starts_s` are the times at
+    which the rounds began, on one scale for all, empty where one is not known.
     """
     timed = [_in_time(samples) for samples in rounds if len(samples.started_ns)]
     if not timed:
         return None
     simulated = all(samples.clock == "simulated" for samples in timed)  # nothing disturbs those
-    latencies = Rounds.of([samples.latency_ns / 1e3 for samples in timed], simulated)
+    latencies = Rounds.of(
+        [samples.latency_ns / 1e3 for samples in timed],
+        simulated,
+        () if simulated else _starts_of_timed(rounds, starts_s),
+    )
     pooled = latencies.pooled
     figures = {
         MEAN: typical_mean(latencies, confidence),
@@ -135,11 +146,15 @@ def summarise(
     each = [supported_quantile(ascending, 0.5) for ascending in served.ascending]
     medians = [median for median in each if median is not None]
     outliers = sum(int(np.count_nonzero(outlying(samples))) for samples in timed)
-    drift = _drift([_movement(samples) for samples in timed])
+    movements = [one for samples in timed if (one := _movement(samples)) is not None]
     # Shapes have times of their own, and so a tail that is nobody's fault.
     tail = _tail(service or told) if timed[0].shapes is None else 1.0
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
-    disturbed = _warnings(spread, outliers / len(pooled), tail, drift)
+    disturbed = (
+        *_disturbances(spread, outliers / len(pooled), tail),
+        *_correlated(figures),
+        *_drifts(movements),
+    )
     return Summary(
         iterations=len(pooled),
         rounds=len(timed),
@@ -151,13 +166,13 @@ def summarise(
         bounds={name: upper_bound(latencies, QUANTILES[name]) for name in BOUNDED},
         early_stopping={name: early_stopping(pooled, QUANTILES[name]) for name in BOUNDED},
         effective_samples=sum(latencies.independent(QUANTILES[_TAIL])),
-        marks=marks_of(latencies),
+        marks=marks_of(latencies, [figures[name] for name in JUDGED]),
         response_p50_us=None if response is None else supported_quantile(response, 0.5),
         response_p99_us=None if response is None else supported_quantile(response, 0.99),
         start_lateness_p50_us=supported_quantile(lateness, 0.5),
         start_lateness_p99_us=supported_quantile(lateness, 0.99),
         outliers=outliers,
-        drift=drift,
+        drift=_drift(movements),
         round_p50_spread=spread,
         warnings=(*_few(len(pooled)), *([] if simulated else disturbed)),
         confidence=confidence,
@@ -166,6 +181,13 @@ def summarise(
         modes=_modes(served) if timed[0].shapes is None else None,
         stalls=None if simulated else _stalls(timed, served),
     )
+
+
+def _starts_of_timed(rounds: Sequence[Samples], starts_s: Sequence[float]) -> Sequence[float]:
+    if len(starts_s) != len(rounds):
+        return ()
+    known = zip(rounds, starts_s, strict=True)
+    return [start for samples, start in known if len(samples.started_ns)]
 
 
 def _modes(served: Rounds) -> Modes | None:
@@ -215,19 +237,13 @@ def _median_of_few(ascending: np.ndarray) -> Estimate:
     return Estimate(order_statistic(ascending, 0.5), widest, why)
 
 
-def _few(count: int) -> tuple[str, ...]:
+def _few(runs: int) -> tuple[Diagnostic, ...]:
     """What so few samples are worth: all lie on one side of the median once in 2^(n-1) times."""
     needed = needed_samples(0.5)
-    if count >= needed:
+    if runs >= needed:
         return ()
-    remedy = f"{needed - count} more are needed for 95 %: --profile standard, or more --rounds"
-    if count == 1:
-        return (f"there was time for 1 run, which bounds no median: {remedy}",)
-    held = 1.0 - 2.0 ** (1 - count)
-    return (
-        f"there was time for {count} runs, the fastest and the slowest of which hold the median "
-        f"between them with {held:.0%} only: {remedy}",
-    )
+    confidence = 1.0 - 2.0 ** (1 - runs)
+    return (diagnostic("few_runs", runs=runs, confidence=confidence, more=needed - runs),)
 
 
 def _tail(told: Mapping[str, float | None]) -> float:
@@ -236,40 +252,52 @@ def _tail(told: Mapping[str, float | None]) -> float:
     return p99 / p50 if p50 and p99 else 1.0
 
 
-def _drift(rounds: Sequence[Movement | None]) -> str:
+def _drift(movements: Sequence[Movement]) -> str:
     """`level moves by up to 4 % in 2 of 6 rounds`, the most frequent word first."""
-    known = [one for one in rounds if one is not None]
-    words = Counter(one.word for one in known)
+    words = Counter(one.word for one in movements)
     if words.keys() <= {"flat"}:
-        return "flat" if known else ""
+        return "flat" if movements else ""
     return "; ".join(
-        f"{word} by up to {max(abs(one.change) for one in known if one.word == word):.0%} "
-        f"in {count} of {len(known)} rounds"
+        f"{word} by up to {_most(movements, word):.0%} in {count} of {len(movements)} rounds"
         for word, count in words.most_common()
         if word != "flat"
     )
 
 
-def _warnings(
-    round_p50_spread: float | None, outlier_share: float, tail: float, drift: str
-) -> tuple[str, ...]:
-    """Sentences for a reader who would otherwise trust the figures too far."""
-    warnings = []
+def _drifts(movements: Sequence[Movement]) -> Iterator[Diagnostic]:
+    """One diagnostic for each way in which the level moved."""
+    for word, count in Counter(one.word for one in movements).most_common():
+        if word != "flat":
+            yield diagnostic(
+                "latency_drift",
+                rounds=count,
+                timed=len(movements),
+                change=_most(movements, word),
+                direction=_DIRECTIONS[word],
+            )
+
+
+def _correlated(figures: Mapping[str, Estimate]) -> Iterator[Diagnostic]:
+    """One for each figure whose neighbouring rounds resemble each other significantly."""
+    for name in JUDGED:
+        found = figures[name].correlation
+        if found is not None and found.lag1 is not None and found.is_significant:
+            yield diagnostic(
+                "rounds_correlated", figure=name, rounds=found.rounds, correlation=found.lag1
+            )
+
+
+def _most(movements: Sequence[Movement], word: Word) -> float:
+    return max(abs(one.change) for one in movements if one.word == word)
+
+
+def _disturbances(
+    round_p50_spread: float | None, outlier_share: float, tail: float
+) -> Iterator[Diagnostic]:
+    """Why figures deserve less trust than their intervals claim."""
     if round_p50_spread is not None and round_p50_spread > ROUNDS_APART:
-        warnings.append(
-            f"the rounds' medians differ by {round_p50_spread:.0%}: "
-            "use more rounds or a quieter machine"
-        )
+        yield diagnostic("rounds_differ", spread=round_p50_spread)
     if outlier_share > OUTLIER_SHARE:
-        warnings.append(
-            f"{outlier_share:.1%} of the samples lie more than three interquartile ranges "
-            "above their round's third quartile: stop other work on this machine"
-        )
+        yield diagnostic("outliers", share=outlier_share)
     elif tail > FAR_TAIL:
-        warnings.append(
-            f"the p99 is {tail:.0f} times the p50: stop other work on this machine, or see "
-            "whether the graph's time depends on its inputs"
-        )
-    if drift not in ("", "flat"):
-        warnings.append(f"drift: {drift}: let the machine come to rest, or use more rounds")
-    return tuple(warnings)
+        yield diagnostic("far_tail", ratio=tail)

@@ -6,15 +6,17 @@ Read from the system's own files, so that this process needs no package for it.
 from __future__ import annotations
 
 import os
-import resource
 import statistics
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from app.cases.surroundings import Surroundings, others_ran
 from app.workers.placing import place_now
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+_SAVING_GOVERNORS = ("powersave", "conservative")
 _CLOCKS = Path("/sys/devices/system/cpu/cpufreq")
 
 
@@ -29,32 +31,14 @@ def describe_round(threads: int) -> Surroundings:
     }
 
 
-def round_warnings(environment: Surroundings) -> list[str]:
-    """Sentences about conditions under which the tail should not be trusted."""
-    warnings = []
-    if others_ran(environment["load_1min"], os.cpu_count() or 1):
-        warnings.append(
-            "more was running than this machine has cores: stop other work to trust the tail"
-        )
-    if environment["governor"] in ("powersave", "conservative"):
-        warnings.append(
-            f"the CPU governor is {environment['governor']}: "
-            "set it to performance for steady clocks"
-        )
-    return warnings
-
-
-def peak_rss_mb() -> float:
-    """The most memory that this process has held, in MiB.
-
-    What `getrusage` tells begins, on Linux, with what the process held that started this
-    one, so that a small child of a large parent would look large.
-    """
-    for line in (_read(Path("/proc/self/status")) or "").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+def round_warnings(environment: Surroundings) -> Iterator[Diagnostic]:
+    """Conditions under which the tail should not be trusted."""
+    load_1min, cores = environment["load_1min"], os.cpu_count() or 1
+    if others_ran(load_1min, cores):
+        yield diagnostic("cpu_oversubscribed", load_1min=load_1min, cores=cores)
+    governor = environment["governor"]
+    if governor in _SAVING_GOVERNORS:
+        yield diagnostic("cpu_governor", governor=governor)
 
 
 def _clock_mhz() -> float | None:

@@ -34,6 +34,7 @@ from app.workers.thinning import kept_per_s
 from app.workers.timing import Loop, loop_of, serving
 from app.workers.under_way import UnderWay
 from app.workers.watch import Watch
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import Reference, axes_key, load_reference
 from runtimes.base import Arrays, Session
 from runtimes.faults import Unsupported
@@ -77,7 +78,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
             )
             before = this.check(session, reference)
             this.enter("measure")
-            measured = _measured(this, session, sets, sampler)
+            measured = _measured(this, session, sets, sampler, len(session.lanes) / warm.mean_ns)
         this.warn(*of_states(session.lanes, job.model.states))
         if neighbour is not None:
             neighbour.note(this, *watch.window_ns)
@@ -94,10 +95,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
         open_loop=measured.open_loop,
     )
     if warm.settled is False:
-        this.warn(
-            f"no_steady_state: the medians still moved after {warm.seconds:.1f} s: "
-            "use a quieter machine, or --profile standard"
-        )
+        this.warn(diagnostic("no_steady_state", warmup_s=warm.seconds))
     after = this.check(session, reference)
     this.note_check(_both(before, after))
 
@@ -111,13 +109,22 @@ def _both(before: Check | None, after: Check | None) -> Check | None:
 
 
 def _measured(
-    this: UnderWay, session: Session, sets: Sequence[Arrays], closed: Sampler
+    this: UnderWay,
+    session: Session,
+    sets: Sequence[Arrays],
+    closed: Sampler,
+    capacity_per_ns: float,
 ) -> Measured:
-    """Measure as the scenario says: `closed` is warm and goes on, or its lanes rest meanwhile."""
+    """Measure as the scenario says: `closed` is warm and goes on, or its lanes rest meanwhile.
+
+    `capacity_per_ns` is how many requests all lanes serve in a nanosecond without a pause.
+    """
     job, lanes = this.job, session.lanes
     if not job.scenario.is_open_loop:
         return closed.measure()
-    schedule = timed_schedule(job.scenario, job.limits, job.arrivals_seed, job.batcher)
+    schedule = timed_schedule(
+        job.scenario, job.limits, job.arrivals_seed, job.batcher, 1e9 * capacity_per_ns
+    )
     streaming = bool(job.model.states)
     serves = [serving(lane, job.wait_policy, GIVING_WAIT, streaming, sets) for lane in lanes]
     if isinstance(session, Batches):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from exporters.diagnostics.catalogue import diagnostic
 from runtimes.base import Availability, Device, Runtime, Session
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import NotAvailable
@@ -49,6 +50,7 @@ class OrtEp(Runtime):
     engine = "onnxruntime"
     precisions = ("fp32", "fp16", "int8")
     only_when_named = True
+    device_is_package = True
 
     def availability(self) -> Availability:
         return availability("cpu")
@@ -71,6 +73,10 @@ class OrtEp(Runtime):
     def devices_in(self, device: str) -> tuple[str, ...]:
         """One: it is a provider's library, and a path may hold any sign."""
         return (device,)
+
+    def device_library(self, device: str) -> str:
+        self.refuse_device(device, "")
+        return plugin(device).path
 
     def refuse_device(self, device: str, release: str) -> None:
         if release:
@@ -120,14 +126,14 @@ def _execution(device: Offered, executed: Executed, call_path: str) -> Execution
     only which types go in and come out."""
     placement = tuple(_of_provider(node, device) for node in executed.placement)
     unseen = any(node.precision == UNKNOWN for node in placement)
-    said = f"{device.provider} does not tell in which type it computes"
+    untyped = diagnostic("precision_not_reported", device.provider)
     return Execution(
         provider=device.provider,
         precision=UNKNOWN if unseen else executed.precision,
         device_name=device.name,
         call_path=call_path,
         placement=mark_shape_arithmetic(placement, device.provider),
-        warnings=executed.warnings + ((said,) if unseen else ()),
+        warnings=executed.warnings + ((untyped,) if unseen else ()),
         inspection_ms=executed.inspection_ms,
     )
 

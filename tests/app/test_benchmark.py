@@ -111,7 +111,7 @@ def test_results_of_folders_and_of_files_are_one_frame(
     result: BenchmarkResult, tmp_path: Path
 ) -> None:
     folder = load_results(str(result.path))
-    (tmp_path / "copy.csv").write_bytes((result.path / "results.csv").read_bytes())
+    (tmp_path / "copy.csv").write_bytes((result.path / "results.full.csv").read_bytes())
     both = load_results(f"{result.path.parent}/r*")
     assert list(both.model) == ["dense_128_32", "reshape_1d"]
     file = load_results(str(tmp_path / "*.csv"))
@@ -160,7 +160,7 @@ def test_what_holds_no_results_is_refused(tmp_path: Path) -> None:
 def test_foreign_files_in_a_glob_are_passed_over_with_one_warning(
     result: BenchmarkResult, tmp_path: Path
 ) -> None:
-    (tmp_path / "results.csv").write_bytes((result.path / "results.csv").read_bytes())
+    (tmp_path / "results.csv").write_bytes((result.path / "results.full.csv").read_bytes())
     (tmp_path / "shopping.csv").write_text("what,how many\nmilk,2\n")
     (tmp_path / "notes.txt").write_bytes(b"\xff\x00 no table")
     (tmp_path / "folder").mkdir()

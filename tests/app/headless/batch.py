@@ -72,7 +72,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
-    with (folder / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / "results.full.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

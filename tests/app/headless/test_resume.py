@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from app.cases.round import RECORD
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.ended import NOT_REACHED
 from app.results.reader import read_run
 from app.results.rows import Rows
@@ -108,7 +109,7 @@ def test_a_stop_ends_the_run_in_order_and_it_resumes(
     assert json.loads((work / "run" / "live.json").read_text())["state"] == "stopped"
     (row,) = rows(work / "run")
     assert row["status"] == "ok"
-    assert "of 3 rounds" in row["warnings"]
+    assert "rounds_missing" in row["warning_codes"]
     assert len(list((work / "run" / "samples").iterdir())) == recorded(work / "run")
     assert run("--resume", "run")[0] == 0
     assert recorded(work / "run") == 3
@@ -149,14 +150,15 @@ def test_a_round_whose_samples_are_damaged_does_not_count_and_is_measured_again(
     harm(damaged)
     (row,) = Rows().of(read_run(work / "run"))
     assert row["rounds"] == 1
-    assert "the samples of round 1 do not count" in str(row["warnings"])
+    (damaged_samples,) = (one for one in diagnostics_of(row) if one.code == "samples_damaged")
+    assert damaged_samples.parameters["round"] == 1
     code, _, log = run("--resume", "run")
     assert code == 0
     assert "add.onnx fake round 1 is measured again: its samples are damaged" in log
     assert whole.read_bytes() == kept
     (row,) = Rows().of(read_run(work / "run"))
     assert row["rounds"] == 2
-    assert "do not count" not in str(row["warnings"])
+    assert "samples_damaged" not in str(row["warning_codes"])
     assert run("--verify", "run")[0] == 0
 
 

@@ -189,7 +189,7 @@ def test_rounds_of_two_graphs_have_no_interval_and_are_damage(work: Path) -> Non
     (one,) = Rows().measured(read_run(work / "run"))
     assert one.summary is None and one.row["valid"] is False
     assert one.row["latency_p50_us"] and one.row["latency_p50_ci_low_us"] is None
-    assert "2 graphs" in str(one.row["warnings"])
+    assert "mixed_graphs" in str(one.row["warning_codes"])
 
 
 def test_a_journal_of_another_run_is_refused(work: Path) -> None:

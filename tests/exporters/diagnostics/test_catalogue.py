@@ -1,0 +1,60 @@
+"""The catalogue is complete: each code has a title, a message, a condition and an example."""
+
+from __future__ import annotations
+
+import re
+from string import Formatter
+
+import pytest
+
+from exporters.diagnostics import rendering
+from exporters.diagnostics.catalogue import CATALOGUE, TABLES, diagnostic
+from exporters.diagnostics.diagnostic import SEVERITIES, Diagnostic
+from exporters.diagnostics.entry import Entry
+
+
+def example(code: str, entry: Entry) -> Diagnostic:
+    return diagnostic(code, entry.example_subject, **entry.example)
+
+
+def test_no_code_is_in_two_tables() -> None:
+    assert len(CATALOGUE) == sum(map(len, TABLES.values()))
+
+
+@pytest.mark.parametrize(("code", "entry"), CATALOGUE.items())
+def test_entries_are_complete(code: str, entry: Entry) -> None:
+    assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", code)
+    assert entry.severity in SEVERITIES
+    assert entry.title
+    assert not re.search(r"[.{}]$", entry.title)
+    assert entry.condition.endswith(".")
+    fields = {name for part in (entry.message, entry.action) for name in _fields(part)}
+    assert fields - {"subject"} == entry.units.keys(), "every parameter is shown"
+    assert ("subject" in fields) == bool(entry.example_subject)
+    assert not _fields(entry.title)
+
+
+@pytest.mark.parametrize(("code", "entry"), CATALOGUE.items())
+def test_examples_are_rendered_whole(code: str, entry: Entry) -> None:
+    one = example(code, entry)
+    text = rendering.text(one)
+    assert "{" not in text
+    assert text.isprintable()
+    assert rendering.message(one).endswith((".", "…"))
+    assert (rendering.action(one) == "") == (entry.action == "")
+    assert rendering.message(one, one) == rendering.message(one), "a range of one value"
+
+
+def test_parameters_are_checked_where_a_diagnostic_is_raised() -> None:
+    with pytest.raises(KeyError):
+        diagnostic("no_such_code")
+    with pytest.raises(ValueError, match="spread"):
+        diagnostic("rounds_differ")
+    with pytest.raises(ValueError, match="other"):
+        diagnostic("rounds_differ", spread=0.1, other=1)
+    with pytest.raises(ValueError, match="spread"):
+        diagnostic("rounds_differ", spread="a lot")
+
+
+def _fields(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}

@@ -1,0 +1,101 @@
+"""Sentences are made of codes and parameters, of one case or of several together."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from exporters.codec import from_json, to_json
+from exporters.diagnostics import catalogue, rendering
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.diagnostics.entry import Entry
+from exporters.diagnostics.groups import codes, grouped
+from exporters.diagnostics.units import MICROSECONDS, NAME, QUOTED, SHARE, Choice, Count
+
+
+@pytest.fixture(autouse=True)
+def _own_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = Entry(
+        title="Own",
+        message="{subject}: {rounds} of {nodes} took {p50_us}, {share}, and {how}.",
+        condition="Never.",
+        action="Look at {nodes}.",
+        units={
+            "rounds": Count("round"),
+            "p50_us": MICROSECONDS,
+            "share": SHARE,
+            "nodes": QUOTED,
+            "how": Choice({"up": "rose", "down": "fell"}),
+        },
+    )
+    monkeypatch.setitem(catalogue.CATALOGUE, "own", entry)
+
+
+def own(
+    subject: str, rounds: int, p50_us: float, share: float, how: str, *nodes: str
+) -> Diagnostic:
+    return diagnostic(
+        "own", subject, rounds=rounds, p50_us=p50_us, share=share, how=how, nodes=nodes
+    )
+
+
+def test_figures_have_units_and_few_digits() -> None:
+    one = own("a", 1, 12.3456, 0.0512, "up", "x; y: z", "w")
+    assert (
+        rendering.message(one) == "a: 1 round of 'x; y: z' and 'w' took 12.3 µs, 5.12 %, and rose."
+    )
+    assert rendering.action(one) == "Look at 'x; y: z' and 'w'."
+    assert rendering.text(one) == f"{rendering.message(one)} {rendering.action(one)}"
+
+
+def test_several_are_written_with_ranges_and_names_once() -> None:
+    group = [own("a", 2, 1234.4, 0.05, "up", "x"), own("b", 9, 12.0, 0.05, "down", "x")]
+    expected = "a and b: 2 to 9 rounds of 'x' took 12 to 1,234 µs, 5 %, and rose or fell."
+    assert rendering.message(*group) == expected
+
+
+def test_many_names_are_counted() -> None:
+    assert NAME.text([f"n{number}" for number in range(9)]) == "n0, n1, n2 and 6 more"
+    assert NAME.text([tuple("abcdef")]) == "a, b, c, d, e and f", "a single list is whole"
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"rounds": "two"}, {"rounds": 1, "p50_us": (), "share": 1, "nodes": 1}]
+)
+def test_parameters_of_another_version_are_shown_as_they_are(parameters: dict[str, object]) -> None:
+    one = Diagnostic("own", "warning", "a", parameters)  # type: ignore[arg-type]
+    text = rendering.text(one)
+    assert text.startswith("Own (a")
+    assert all(name in text for name in parameters)
+
+
+def test_an_unknown_code_is_shown_with_its_parameters() -> None:
+    one = Diagnostic("clock_slew", "error", "", {"ticks": 4, "names": ("a", "b")})
+    assert rendering.text(one) == "Clock slew (ticks = 4, names = a and b)."
+
+
+def test_diagnostics_cross_pipes_and_journals() -> None:
+    one = own("a", 2, 12.5, 0.05, "up", "x")
+    back = from_json(Diagnostic, json.loads(json.dumps(to_json(one))))
+    assert rendering.text(back) == rendering.text(one)
+    assert (back.code, back.severity, back.subject) == ("own", "warning", "a")
+
+
+def test_groups_are_by_code_and_name_each_case_once() -> None:
+    first, second = own("a", 1, 1.0, 0.5, "up"), diagnostic("rounds_differ", spread=0.1)
+    more = own("b", 2, 1.0, 0.5, "up")
+    groups = grouped([("1", [first, second, more]), ("2", [second]), ("3", [])])
+    assert [(one.code, one.case_ids) for one in groups] == [
+        ("own", ("1",)),
+        ("rounds_differ", ("1", "2")),
+    ]
+    assert groups[0].diagnostics == (first, more)
+    assert codes([first, second, more]) == ("own", "rounds_differ")
+
+
+def test_the_worst_severity_of_a_group_counts() -> None:
+    kinds = [Diagnostic("x", severity) for severity in ("info", "error", "warning")]
+    (group,) = grouped([("1", kinds)])  # type: ignore[list-item]
+    assert group.severity == "error"

@@ -1,0 +1,188 @@
+"""Everything that Graphlap shows of a stored run, as texts by file name.
+
+`normalised` is the only place where a text is changed before it is compared: what depends on
+where and when the folder was made, and on the version, is replaced by a constant.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
+from html import unescape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from app.__main__ import main
+from app.console.comparing import Comparing
+from app.console.escaped import escaped
+from app.console.exporting import export
+from app.headless import report
+from app.machine.environment import graphlap_version
+from app.plan.studies import load_study
+from app.report.page import page
+from app.results.hosts_together import hosts_together
+from app.results.manifest import read_manifest
+from app.results.rates_found import rates_found
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.run import Run
+from app.results.table import read_rows
+from app.results.tune_answer import tunes_found
+from app.results.verify import read_whole
+from app.studies.found import found_in
+from app.studies.markdown import as_markdown
+from app.studies.page import page as study_page
+from app.studies.table import study
+from tests.golden.runs import RUNS_BY_NAME
+
+EXPECTED = Path(__file__).with_name("expected")
+HELP = "help.txt"
+WIDTHS = (80, 120)
+WITH_TABLES = ("plain", "failures", "slo", "card", "imported")
+"""Of the others results.csv and the exports would show nothing more."""
+_SCRIPTS = re.compile(r"<(script|style)\b.*?</\1>", re.DOTALL)
+_ENDS = re.compile(r"</(p|h1|h2|h3|li|tr|caption|figcaption|pre|button|th|td)>")
+_TAG = re.compile(r"<[^>]+>")
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Path below `expected` and text of every screen, run by run."""
+    yield HELP, printed("--help", columns=80)
+    for name in RUNS_BY_NAME:
+        with TemporaryDirectory() as folder:
+            yield from texts_of(name, Path(folder).resolve())
+
+
+def texts_of(name: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """The same of one run, which is made in an empty folder."""
+    run = RUNS_BY_NAME[name](folder / name)
+    for file, text in screens(name, run).items():
+        yield f"{name}/{file}", normalised(text, run, folder)
+
+
+def screens(name: str, path: Path) -> dict[str, str]:
+    """The texts of one run by file name."""
+    run = read_run(path)
+    found = {f"terminal-{width}.txt": end_of_run(run, width) for width in WIDTHS}
+    if name == "compared":
+        before = str(path.with_name("before"))
+        found["compare.txt"] = printed("--compare", before, str(path), columns=80)
+        found["compare.md"] = printed("--compare", before, str(path), "--markdown", columns=80)
+        output = path.parent / "verdicts.json"
+        printed("--compare", before, str(path), "--json", str(output), columns=80)
+        found["compare.json"] = output.read_text("utf-8")
+        return found
+    if name == "history":
+        return {
+            f"history-{width}.txt": printed("--history", str(path.parent), columns=width)
+            for width in WIDTHS
+        }
+    if name == "study":
+        repeated = found_in(path, load_study("neurio"))
+        return {"study.md": as_markdown(study_page(study("neurio"), repeated))}
+    if name != "large":
+        export(run, Rows().measured(run), ("markdown", "json"))
+        found["results.md"] = (path / "results.md").read_text("utf-8")
+        found["report.txt"] = text_of_page("".join(page([read_whole(path)])))
+    if name in WITH_TABLES:
+        found["results.csv.txt"] = table_text(path / "results.full.csv")
+        found["results.json.txt"] = json_text(path / "results.json", columns=name == "plain")
+    return found
+
+
+def end_of_run(run: Run, width: int) -> str:
+    """What batch mode prints once it has measured this run."""
+    measured = Rows().measured(run)
+    out = io.StringIO()
+    ended: Any = SimpleNamespace(run=run, wanted=lambda case: 0, hosts_left_out=())
+    with terminal(width):
+        report(
+            measured,
+            run.path,
+            out,
+            ended,
+            compared=Comparing().of(run, measured),
+            rates=rates_found(run),
+            tunes=tunes_found(run),
+            together=hosts_together(run, measured),
+        )
+    return out.getvalue()
+
+
+def printed(*arguments: str, columns: int) -> str:
+    """The standard output of a command."""
+    out = io.StringIO()
+    with terminal(columns), redirect_stdout(out), suppress(SystemExit):  # argparse's end of --help
+        main(arguments)
+    return out.getvalue()
+
+
+@contextmanager
+def terminal(width: int) -> Iterator[None]:
+    """A terminal as wide as this."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(width))
+        yield
+
+
+def table_text(path: Path) -> str:
+    """A table of results turned on its side: a line for each column in which a row has a value."""
+    rows = list(read_rows(path).values())
+    header = path.read_text("utf-8").splitlines()[0].split(",")
+    lines = [f"{len(header)} columns, {len(rows)} rows"]
+    for name in header:
+        values = ["" if row.get(name) is None else str(row.get(name)) for row in rows]
+        if any(values):
+            lines.append(f"{name}: {' | '.join(values)}")
+    return "\n".join(lines) + "\n"
+
+
+def json_text(path: Path, columns: bool) -> str:
+    """The export without its empty cells, and only once with what its columns mean: they are the
+    same for every run."""
+    data = json.loads(path.read_text("utf-8"))
+    if not columns:
+        data["columns"] = len(data["columns"])
+    rows = [
+        {name: value for name, value in row.items() if value is not None} for row in data["rows"]
+    ]
+    data["rows"] = rows if columns else [sorted(row) for row in rows[:1]]
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def text_of_page(content: str) -> str:
+    """The words of a page, a line for each element that holds some."""
+    text = _TAG.sub(" ", _ENDS.sub("\n", _SCRIPTS.sub("", content)))
+    lines = (" ".join(unescape(line).split()) for line in text.splitlines())
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+def normalised(text: str, run: Path, folder: Path) -> str:
+    """Without what says where, when and by which version a folder was made."""
+    begun = read_manifest(run)
+    for known, constant in (
+        (str(run), "RUN"),
+        (str(folder), "FOLDER"),
+        (begun.run_id, "RUN-ID"),
+        (begun.created_at_utc, "CREATED"),
+        (graphlap_version(), "VERSION"),
+    ):
+        for form in (known, escaped(known)):
+            text = re.sub(rf"(?<![\w.]){re.escape(form)}(?!\w|\.\d)", constant, text)
+    return text
+
+
+def stored() -> Mapping[str, str]:
+    """The expected texts by path."""
+    return {
+        path.relative_to(EXPECTED).as_posix(): path.read_text("utf-8")
+        for path in sorted(EXPECTED.rglob("*"))
+        if path.is_file()
+    }

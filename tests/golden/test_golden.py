@@ -1,0 +1,35 @@
+"""What Graphlap shows of known runs, compared whole with what it is to show.
+
+Where a change is wanted, `python -m tests.golden --write` writes the texts anew, and the commit
+shows what has changed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.golden.runs import RUNS_BY_NAME
+from tests.golden.screens import HELP, printed, stored, texts_of
+
+MOST_BYTES = 400_000
+
+
+@pytest.mark.parametrize("name", RUNS_BY_NAME)
+def test_every_text_of_a_run_is_the_expected_one(name: str, tmp_path: Path) -> None:
+    expected = {path: text for path, text in stored().items() if path.startswith(f"{name}/")}
+    shown = dict(texts_of(name, tmp_path))
+    assert shown.keys() == expected.keys()
+    for path, text in shown.items():
+        assert text == expected[path], path
+
+
+def test_the_help_is_the_expected_one() -> None:
+    assert printed("--help", columns=80) == stored()[HELP]
+
+
+def test_the_expected_texts_are_of_runs_that_there_are_and_stay_small() -> None:
+    expected = stored()
+    assert {path.partition("/")[0] for path in expected} == {HELP, *RUNS_BY_NAME}
+    assert sum(len(text.encode()) for text in expected.values()) < MOST_BYTES
