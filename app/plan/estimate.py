@@ -95,11 +95,14 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     sustained_s = sum(map(_sustained_s, draft.sweeps))
     runs_s = own * OPERATOR_RUNS_S if draft.profile_ops else 0.0
     budget_s = draft.budget_s or math.inf
+    spread_s = 0.0 if draft.is_search or not cases else draft.lengths.spread_s
+    shortest_s = max(cases * least * shortest + least * sustained_s, spread_s)
+    longest_s = max(cases * most * longest + most * sustained_s, spread_s)
     return Estimate(
         cases,
         least,
-        min(budget_s, cases * least * shortest + least * sustained_s + after_s),
-        min(budget_s, exports_s + cases * most * longest + most * sustained_s + after_s + runs_s),
+        min(budget_s, shortest_s + after_s),
+        min(budget_s, exports_s + longest_s + after_s + runs_s),
         exact,
         draft.is_search,
         exports_s,

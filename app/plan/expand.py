@@ -25,6 +25,7 @@ from app.machine.available import (
     runtime,
     runtime_of,
 )
+from app.plan.anchor import anchor_grid
 from app.plan.batcher import batched
 from app.plan.checking import refuse_beside_check
 from app.plan.cluster import refuse_beside_cluster
@@ -79,10 +80,24 @@ def expand(plan: Plan, elsewhere: Sequence[str] = ()) -> tuple[Case, ...]:
             if plan.null:
                 twin = null_case(case)
                 cases.setdefault(twin.case_id, twin)
+    for case in _anchor(plan, environments, elsewhere):
+        cases.setdefault(case.case_id, case)
     found = tuple(cases.values())
     _refuse_if_nothing_can_run(found)
     refuse_cases(plan, found)
     return found
+
+
+def _anchor(
+    plan: Plan, environments: Mapping[str, str], elsewhere: Sequence[str]
+) -> Iterator[Case]:
+    """The case that every pass measures beside the plan's own, if it asks for one."""
+    if not plan.anchor:
+        return
+    grid = Sweep.model_validate(anchor_grid(plan.anchor))
+    with Outlines() as outlines:
+        models = [one for name in grid.models for one in subjects(name, NOTHING, outlines)]
+    yield from _of_sweep(plan, grid, models, NOTHING, environments, elsewhere)
 
 
 def sizes_assumed(plan: Plan) -> dict[str, dict[str, int]]:

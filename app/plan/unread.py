@@ -85,6 +85,12 @@ _RULES = (
         "a search for the largest batch tries each size once",
     ),
     _Unread(
+        "spread_s",
+        "--spread",
+        lambda plan: plan.is_search or plan.check,
+        "a search takes its rounds where it needs them, and a check has none",
+    ),
+    _Unread(
         "tolerance",
         "--tolerance",
         lambda plan: not plan.checked,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from app.cases.case import Case
-from app.cases.errors import PlanError, ResultsError
+from app.cases.errors import FileError, PlanError, ResultsError
 from app.cases.round import Limits
 from app.machine.environment import graphlap_version
 from app.plan.plan import Plan, parse_plan
@@ -42,7 +42,7 @@ LARGEST_SIZE = 2**31 - 1
 _encode = json.JSONEncoder().encode
 
 
-class DamagedManifest(ResultsError):
+class DamagedManifest(FileError):
     """A run folder whose manifest can't be read."""
 
 
@@ -86,8 +86,10 @@ class Manifest(Begun):
     `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
     `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
-    `started_in`, which runs of earlier releases do not name. `assumed_sizes` are those axes of
-    each model whose size nobody gave. `full_table` is the file with every column, for programs.
+    `started_in`, which runs of earlier releases do not name. Rounds are spread over `spread_s`, and
+    the moments of arriving requests are drawn from `arrivals_seed`: earlier releases did not spread
+    them, and drew from `seed`. `assumed_sizes` are those axes of each model whose size nobody
+    gave. `full_table` is the file with every column, for programs.
     """
 
     cases: tuple[Case, ...]
@@ -99,6 +101,8 @@ class Manifest(Begun):
     merged: tuple[MergedRun, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
     started_in: str = ""
+    spread_s: float = 0.0
+    arrivals_seed: int | None = None
     assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     full_table: FullTable = "results.csv"
 
@@ -124,6 +128,8 @@ def new_manifest(
     files: tuple[KeptFile, ...] = (),
     repeats: str = "",
     fingerprints: tuple[Fingerprint, ...] = (),
+    spread_s: float = 0.0,
+    arrivals_seed: int | None = None,
     assumed_sizes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Manifest:
     """A manifest with a fresh run id, dated now."""
@@ -143,6 +149,8 @@ def new_manifest(
         repeats=repeats,
         fingerprints=fingerprints,
         started_in=_current_folder(),
+        spread_s=spread_s,
+        arrivals_seed=arrivals_seed,
         assumed_sizes=assumed_sizes or {},
         full_table=FULL_TABLE,
     )
@@ -186,7 +194,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"{folder} is no run folder ({why})", "give the folder of a run"
         ) from None
     except OSError as error:
-        raise ResultsError(*_unreadable(folder, error)) from None
+        raise FileError(*_unreadable(folder, error)) from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(folder, error) from None
     if type(version) is not int:
@@ -215,6 +223,8 @@ def _understood(data: Mapping[str, Any]) -> Manifest:
         raise ValueError(fault.cause) from None
     if not 1 <= manifest.rounds <= MOST_ROUNDS:
         raise ValueError(f"manifest.rounds is {manifest.rounds}, not 1 to {MOST_ROUNDS:,}")
+    if not 0.0 <= manifest.spread_s < math.inf:
+        raise ValueError(f"manifest.spread_s is {manifest.spread_s}, no time")
     if not 0.0 < manifest.time_limit_s < math.inf:
         raise ValueError(f"manifest.time_limit_s is {manifest.time_limit_s}, no time")
     for case in manifest.cases:
@@ -230,5 +240,5 @@ def _damaged(folder: Path, error: Exception) -> DamagedManifest:
     return DamagedManifest(*_unreadable(folder, error))
 
 
-def _unreadable(folder: Path, error: Exception) -> tuple[str, str]:
-    return f"{folder / MANIFEST} can't be read ({error})", "restore it, or start a new run"
+def _unreadable(folder: Path, error: Exception) -> tuple[Path, str, str]:
+    return folder / MANIFEST, f"can't be read ({error})", "restore it, or start a new run"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.results.history import History, identity_of, is_well
+from app.results.history import History, is_well
+from app.results.hosts import identity_of
 from app.results.journal import FOLDER as JOURNAL
 from app.results.past_runs import PastRun
 from app.results.verdicts import OTHER_CLOCK, NotCompared

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,23 @@ def past_runs(folder: Path) -> tuple[list[PastRun], list[PassedOver]]:
             f"{folder} has no run folder that can be read{why}", "give a folder with runs in it"
         )
     return sorted(found.values(), key=lambda run: run.created_at_utc), passed_over
+
+
+def runs_beside(folders: Iterable[Path]) -> list[PastRun]:
+    """The runs that lie in the same folders as these, the oldest first, each once; what can't be
+    read is left out, and so is what lies deeper."""
+    parents = dict.fromkeys(folder.absolute().parent for folder in folders)
+    found: dict[str, PastRun] = {}
+    for parent in parents:
+        for path in sorted(parent.iterdir()):
+            if not ((path / MANIFEST).is_file() and (path / JOURNAL).is_dir()):
+                continue
+            with suppress(ResultsError):
+                run = _read(path)
+                found.setdefault(run.run_id, run)
+    for _ in _once(found):
+        pass
+    return sorted(found.values(), key=lambda run: run.created_at_utc)
 
 
 def _unread(path: Path, why: str) -> PassedOver:

@@ -35,6 +35,7 @@ from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, T
 from app.sweep.place import ThisMachine
 from app.sweep.refreshing import Refresher
 from app.sweep.sources.afterwards import AFTERWARDS_S
+from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
@@ -271,6 +272,8 @@ class SweepRun:
         if isinstance(self._rounds, HostedSweep):
             at_once = self._rounds.at_once
         rounds_s = left * self._usual_s(self._kind, guess_s) / at_once
+        if isinstance(self._rounds, FixedSweep | HostedSweep):
+            rounds_s = max(rounds_s, self._rounds.spread_left_s)
         after_s = sum(of.left * self._usual_s(of.kind, AFTERWARDS_S) for of in self._afterwards)
         live.eta_s = min(live.exports_eta_s + rounds_s + after_s, schedule.budget.left_s)
 

@@ -12,6 +12,7 @@ from app.results.folder import RunFolder
 from app.results.lines import Operators
 from app.results.rows import Rows
 from app.results.run import Run
+from app.stats.precise import FIRST_LOOK
 from app.sweep.sources.accuracy import WithAccuracy
 from app.sweep.sources.afterwards import AFTERWARDS_S, Afterwards
 from app.sweep.sources.benches import Bench
@@ -26,6 +27,7 @@ from app.sweep.sources.hosted_operators import HostedOperatorTimes
 from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.operators import WithOperators
 from app.sweep.sources.rounds import Schedule
+from app.sweep.sources.spread import Spread
 from app.sweep.sources.tuning import Tuner
 from app.sweep.work.base import Source
 from exporters.size import parse_size
@@ -66,6 +68,8 @@ def sources(
         plan.environments,
         plan.time_limit_s or COMPILE_LIMIT_S,
         parse_size(plan.device_memory_limit) if plan.device_memory_limit else 0,
+        Spread(manifest.spread_s, FIRST_LOOK if plan.stopping else manifest.rounds),
+        manifest.seed if manifest.arrivals_seed is None else manifest.arrivals_seed,
     )
     statuses = _known(recorded)
     operators_done = [case_id for case_id, known in recorded.operators.items() if _stands(known)]

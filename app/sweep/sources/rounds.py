@@ -30,6 +30,7 @@ from app.sweep.sources.batches import points as points_of
 from app.sweep.sources.budget import Budget
 from app.sweep.sources.conditions import limits_under, neighbour_job, shapes_of, why_not
 from app.sweep.sources.site import Site, needed
+from app.sweep.sources.spread import Spread
 from app.sweep.work.base import Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
@@ -62,6 +63,7 @@ class Schedule:
     chosen, () where each case has the last ones that it needs; `realtime` is a priority.
     `environments` are the interpreters that cases name. `compile_limit_s` is when compiling in a
     round is ended; `device_memory_limit_bytes` is what a process may hold of its device's memory.
+    `spread` says when passes over the cases may begin, and arrivals are drawn from `arrivals_seed`.
     """
 
     cases: Sequence[Case]
@@ -81,6 +83,8 @@ class Schedule:
     environments: Mapping[str, str] = field(default_factory=dict)
     compile_limit_s: float = 600.0
     device_memory_limit_bytes: int = 0
+    spread: Spread = field(default_factory=Spread)
+    arrivals_seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +176,7 @@ def round_work(
         lock_memory=schedule.lock_memory,
         realtime=schedule.realtime,
         tolerance=schedule.tolerance,
-        arrivals_seed=round_seed(schedule.seed, arrivals, number),
+        arrivals_seed=round_seed(schedule.arrivals_seed, arrivals, number),
         condition=case.condition,
         batcher=case.batcher,
         batches=together,
