@@ -21,6 +21,7 @@ from app.console.verdicts import Wanted, as_markdown, as_text, files, write
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.past_variation import history_below, history_beside
 from app.results.verify import read_whole
+from exporters.types import InvalidValue
 
 
 def compare(
@@ -59,9 +60,8 @@ def compare(
 def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:
     try:
         return figures_judged(tuple(judge), side.percentiles)
-    except ValueError as error:
-        cause, _, remedy = str(error).partition("; ")
-        raise PlanError(f"--{cause}", remedy) from None
+    except InvalidValue as error:
+        raise PlanError(f"--{error.cause}", error.remedy) from None
 
 
 def _refuse_imported(one: RunSide, other: RunSide) -> None:
