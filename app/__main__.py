@@ -153,7 +153,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.exporting import export_stored, formats_of
 
         names = formats_of(flags.export)
-        report, code = export_stored(flags.paths, names)
+        report, code = export_stored(flags.paths, names, flags.columns)
         return _print(report) or code
     if flags.install_desktop:
         from app.gui.desktop_entry import install_desktop

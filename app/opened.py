@@ -90,7 +90,7 @@ class OpenedRun:
         """This run against another: a line for each case and percentile that both measured.
 
         first_us is the other's, ratio is second_us over it, with the interval that decided the
-        verdict (corrected for all comparisons; 90 % where it is same), the verdict (faster,
+        verdict (corrected where there are several; 90 % where it is same), the verdict (faster,
         slower, same, undecided), why, the confidence of the interval, and the reason as a code.
         A change within `band` is none. By how much two runs of the machine differ without a
         change, the runs beside these two show.

@@ -118,6 +118,7 @@ def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
                 "case": case.label,
                 "percentiles": {name: _sides(sides) for name, sides in case.percentiles.items()},
                 "on_one_side_only": list(case.missing),
+                "warning_codes": list(case.warning_codes),
             }
             for case in found.cases
         ],

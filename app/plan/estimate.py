@@ -13,7 +13,7 @@ from itertools import product
 
 from app.cases.axes import AXES
 from app.cases.condition import Condition
-from app.machine.available import available_names
+from app.machine.available import grid_runtimes
 from app.plan.expand import expand
 from app.plan.labelled import data_for
 from app.plan.lengths import named_lengths
@@ -142,7 +142,7 @@ def _subjects(grid: Sweep, given: str) -> int:
 
 
 def _per_runtime(grid: Sweep) -> int:
-    runtimes = grid.runtimes or available_names()
+    runtimes = grid_runtimes(grid.runtimes)
     replicas = len({1, *grid.replicas})  # over several devices one is measured on the first
     return replicas * sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
 

@@ -287,7 +287,7 @@ def parser() -> argparse.ArgumentParser:
     )
     how = top.add_argument_group("how long, and where to")
     how.add_argument(
-        "--profile", metavar="NAME", help="glance, quick (default), standard or publication"
+        "--profile", metavar="NAME", help="glance, quick (default), brief, standard or publication"
     )
     how.add_argument("--rounds", metavar="N", help="processes per case, instead of the profile's")
     how.add_argument(
@@ -365,6 +365,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="FORMAT,…",
         help="csv, json, markdown, parquet, hdr, trace: files beside results.csv; of run folders "
         "too, without --headless: --export trace RUN",
+    )
+    how.add_argument(
+        "--columns",
+        metavar="NAME,…",
+        help="of results.csv: all, columns, or groups: identity, settings, latency, throughput, "
+        "confidence, verdict, other",
     )
     how.add_argument(
         "--sort", metavar="COLUMN", help="order of the table at the end: p99, model, batch_size, …"

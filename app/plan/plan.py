@@ -39,7 +39,7 @@ from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
 from exporters.size import parse_size
-from exporters.types import Precision
+from exporters.types import InvalidValue, Precision
 from runtimes.options import OptionValue
 
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
@@ -93,9 +93,9 @@ class Sweep(_Part):
             flat |= {f"{key}.{name}": values for name, values in inner} if inner else {key: value}
         for key, values in flat.items():
             if isinstance(values, (list, tuple)) and not all(map(_is_bounded, values)):
-                raise ValueError(
-                    f"options {key} has a number that is infinite, no number or beyond 64 bits; "
-                    "give one that a computer can hold"
+                raise InvalidValue(
+                    f"options {key} has a number that is infinite, no number or beyond 64 bits",
+                    "give one that a computer can hold",
                 )
         return flat
 
@@ -104,24 +104,24 @@ class Sweep(_Part):
     def _known_scenarios(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
         try:
             return tuple(str(Scenario.parse(text)) for text in texts)
-        except ValueError as error:
-            raise ValueError(f"scenario {error}") from None
+        except InvalidValue as error:
+            raise error.of("scenario") from None
 
     @field_validator("conditions")
     @classmethod
     def _known_conditions(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
         try:
             return tuple(str(Condition.parse(text)) for text in texts)
-        except ValueError as error:
-            raise ValueError(f"condition {error}") from None
+        except InvalidValue as error:
+            raise error.of("condition") from None
 
     @field_validator("batcher")
     @classmethod
     def _known_batchers(cls, words: tuple[str, ...]) -> tuple[str, ...]:
         try:
             return tuple(str(parsed(word) or NO_BATCHER) for word in words)
-        except ValueError as error:
-            raise ValueError(f"batcher {error}") from None
+        except InvalidValue as error:
+            raise error.of("batcher") from None
 
 
 class Plan(_Part):
@@ -216,7 +216,7 @@ class Plan(_Part):
     @classmethod
     def _known_profile(cls, name: str) -> str:
         if name not in named_lengths():
-            raise ValueError(f"is not a profile; {suggestion(name, named_lengths())}")
+            raise InvalidValue("is not a profile", suggestion(name, named_lengths()))
         return name
 
     @field_validator("slo")
@@ -224,16 +224,16 @@ class Plan(_Part):
     def _known_target(cls, text: str) -> str:
         try:
             return str(Target.parse(text)) if text else text
-        except ValueError as error:
-            raise ValueError(f"slo {error}") from None
+        except InvalidValue as error:
+            raise error.of("slo") from None
 
     @field_validator("tune")
     @classmethod
     def _known_goal(cls, text: str) -> str:
         try:
             return str(Goal.parse(text)) if text else text
-        except ValueError as error:
-            raise ValueError(f"tune {error}") from None
+        except InvalidValue as error:
+            raise error.of("tune") from None
 
     @field_validator("memory_limit", "device_memory_limit")
     @classmethod
@@ -252,9 +252,11 @@ class Plan(_Part):
     def _rising(cls, ranges: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
         for name, (low, high) in ranges.items():
             if not low <= high:
-                raise ValueError(f"of {name} begins above its end; give the lower end first")
+                raise InvalidValue(f"of {name} begins above its end", "give the lower end first")
             if not math.isfinite(high - low):
-                raise ValueError(f"of {name} is wider than any number; give ends that are nearer")
+                raise InvalidValue(
+                    f"of {name} is wider than any number", "give ends that are nearer"
+                )
         return ranges
 
     @field_validator("percentiles")
@@ -263,9 +265,9 @@ class Plan(_Part):
         for percentile in percentiles:
             why = refusal(percentile)
             if why:
-                raise ValueError(f"percentile {why}")
+                raise why.of("percentile")
             if percentiles.count(percentile) > 1:
-                raise ValueError(f"percentile {plain(percentile)} is given twice; give it once")
+                raise InvalidValue(f"percentile {plain(percentile)} is given twice", "give it once")
         return percentiles
 
     @field_validator("precise")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
-from app.machine.available import available_names, runtime
+from app.machine.available import grid_runtimes, runtime
 from app.plan.plan import Plan
 from runtimes import registry
 from runtimes.registry import parse_spec
@@ -72,7 +72,7 @@ def _without_accelerator(plan: Plan) -> bool:
     """What the machines of a cluster have is not known here."""
     if plan.cluster:
         return False
-    named = {text for sweep in plan.sweeps for text in sweep.runtimes or available_names()}
+    named = {text for sweep in plan.sweeps for text in grid_runtimes(sweep.runtimes)}
     known = {parse_spec(text).name for text in named} & set(registry.names())
     return not any(runtime(name).accelerator for name in known)
 

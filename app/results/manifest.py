@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from app.cases.case import Case
 from app.cases.errors import PlanError, ResultsError
@@ -32,6 +32,9 @@ SCHEMA_VERSION = 3
 """
 READABLE = (1, 2, 3)
 MANIFEST = "manifest.json"
+FullTable = Literal["results.csv", "results.full.csv"]
+"""The file with every column: of earlier releases, and of this one."""
+FULL_TABLE: FullTable = get_args(FullTable)[-1]
 MOST_ROUNDS = 2 * 10**8
 """Of a case: 10,000 a side of 10,000 comparisons with itself."""
 LARGEST_SIZE = 2**31 - 1
@@ -86,7 +89,7 @@ class Manifest(Begun):
     `started_in`, which runs of earlier releases do not name. Rounds are spread over `spread_s`, and
     the moments of arriving requests are drawn from `arrivals_seed`: earlier releases did not spread
     them, and drew from `seed`. `assumed_sizes` are those axes of each model whose size nobody
-    gave.
+    gave. `full_table` is the file with every column, for programs.
     """
 
     cases: tuple[Case, ...]
@@ -101,6 +104,7 @@ class Manifest(Begun):
     spread_s: float = 0.0
     arrivals_seed: int | None = None
     assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    full_table: FullTable = "results.csv"
 
     def owns(self, run_id: str) -> bool:
         """Whether a journal that names this run is of ours; one without a name may be."""
@@ -148,6 +152,7 @@ def new_manifest(
         spread_s=spread_s,
         arrivals_seed=arrivals_seed,
         assumed_sizes=assumed_sizes or {},
+        full_table=FULL_TABLE,
     )
 
 

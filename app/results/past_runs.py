@@ -1,6 +1,6 @@
 """A folder of run folders -> what each run found of its cases, in order of time.
 
-Rows come from `results.csv` where it is whole and of this version, so that years of runs are read
+Rows come from the full table where it is whole and of this version, so that years of runs are read
 in seconds; else they are computed from the samples.
 """
 
@@ -19,7 +19,7 @@ from app.cases.column import Row
 from app.cases.columns import NAMES
 from app.cases.errors import ResultsError
 from app.machine.environment import graphlap_version
-from app.results.folder import RESULTS, is_being_written
+from app.results.folder import is_being_written
 from app.results.hosts import environments
 from app.results.journal import FOLDER as JOURNAL
 from app.results.manifest import MANIFEST, Manifest, read_manifest
@@ -157,7 +157,7 @@ def _read(path: Path) -> PastRun:
 
 def _whole_table(path: Path, manifest: Manifest) -> dict[str, Row]:
     """The rows by case of a table that has every column and case, and is as new as the journals."""
-    table = path / RESULTS
+    table = path / manifest.full_table
     if manifest.graphlap_version != graphlap_version() or not table.is_file():
         return {}
     journals = (path / JOURNAL).glob("*.jsonl")

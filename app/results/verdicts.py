@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.measured import COMPARED, Measured, clock_resolution, confidence_of
 from app.results.run_variation import STATED_ALONE, RunVariations
 from app.stats.between import LEAST_ROUNDS
@@ -18,6 +19,7 @@ from app.stats.verdict import (
     difference,
     judge,
 )
+from exporters.diagnostics.groups import codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,14 @@ class Sides:
 @dataclass(frozen=True, slots=True)
 class Compared:
     """One case beside another: its percentiles by name; `missing` are those that only one of the
-    two has."""
+    two has. `warning_codes` are those of the diagnostics of either."""
 
     case_id: str
     label: str
     clock: str
     percentiles: Mapping[str, Sides]
     missing: tuple[str, ...] = ()
+    warning_codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +130,10 @@ def interval_note(verdicts: Iterable[Verdict]) -> str:
     known = [one for one in verdicts if one.interval is not None]
     same = {one.confidence for one in known if one.word == "same"}
     others = {one.confidence for one in known if one.word != "same"}
+    is_corrected = any(one.family > 1 for one in known if one.word != "same")
+    correction = ", corrected for all comparisons judged together (Holm)" * is_corrected
     parts = [
-        f"{_percent(others)}, corrected for all comparisons judged together (Holm)"
-        if others
-        else "",
+        f"{_percent(others)}{correction}" if others else "",
         f"{_percent(same)} where two are the same (two one-sided tests)" if same else "",
     ]
     levels = "; ".join(filter(None, parts))
@@ -207,6 +210,7 @@ def judged(
             str(pairs[place].second.row["clock"]),
             percentiles,
             tuple(name for name in names if _has_one_side(pairs[place], name)),
+            _codes(pairs[place]),
         )
         for place, percentiles in by_pair.items()
     )
@@ -220,6 +224,11 @@ def _without_interval(pair: Pair, name: str, in_turn: bool, verdict: Verdict) ->
     if apart and min(figures) >= LEAST_ROUNDS:
         return replace(verdict, why=NOT_KNOWN_APART, reason=NO_RUN_VARIATION)
     return replace(verdict, why=TOO_SHORT, reason=TOO_FEW_RUNS)
+
+
+def _codes(pair: Pair) -> tuple[str, ...]:
+    sides = (pair.first, pair.second)
+    return codes([one for side in sides for one in diagnostics_of(side.row)])
 
 
 def _rounds(pair: Pair, in_turn: bool) -> tuple[int, int]:

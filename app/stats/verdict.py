@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,7 +53,7 @@ class Verdict:
 
     `interval` is the one that decided, at `confidence`: it lies beyond the band where the word is
     slower or faster, within it where it is same, and neither where the size of the change leaves
-    it undecided.
+    it undecided. `family` is how many comparisons were judged together.
     """
 
     word: Word
@@ -61,6 +61,7 @@ class Verdict:
     interval: Interval | None
     why: str = ""
     confidence: float = CONFIDENCE
+    family: int = 1
     reason: str = ""
     variation: RunVariation | None = None
 
@@ -129,7 +130,11 @@ def judge(
     """
     tested = [None if d is None else _beyond(d, band) for d in differences]
     steps = _holm(tested, 1.0 - confidence)
-    return [_verdict(d, step, band, confidence) for d, step in zip(differences, steps, strict=True)]
+    family = len(tested) - tested.count(None)
+    return [
+        replace(_verdict(d, step, band, confidence), family=family)
+        for d, step in zip(differences, steps, strict=True)
+    ]
 
 
 def smallest_change(
@@ -200,7 +205,9 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
     why, reason = f"would find a change of {least:.0%}", NOT_RESOLVED
     if d.variation is not None and d.variation.variance > d.error**2 / 2.0:
         why, reason = f"measured apart, {why}", RUN_VARIATION
-    return Verdict("undecided", ratio, interval, why, step.confidence, reason, d.variation)
+    return Verdict(
+        "undecided", ratio, interval, why, step.confidence, reason=reason, variation=d.variation
+    )
 
 
 def _beyond(d: Difference, band: float) -> float:

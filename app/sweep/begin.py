@@ -70,7 +70,9 @@ def begin(
         cases=cases,
         environment=describe_host(),
         files=kept_files(cases, plan.accuracy),
-        fingerprints=fingerprints(cases, plan.accuracy, plan.environments),
+        fingerprints=fingerprints(
+            cases, plan.accuracy, plan.environments, elsewhere=cluster is not None
+        ),
         spread_s=0.0 if plan.is_search or plan.check else lengths.spread_s,
         arrivals_seed=arrivals_seed(plan),
         assumed_sizes=sizes_assumed(plan),

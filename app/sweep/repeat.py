@@ -52,7 +52,9 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
         cases=cases,
         environment=describe_host(),
         files=kept_files(cases, accuracy),
-        fingerprints=fingerprints(cases, accuracy, old.asked.environments),
+        fingerprints=fingerprints(
+            cases, accuracy, old.asked.environments, elsewhere=bool(old.asked.cluster)
+        ),
         repeats=old.run_id,
         spread_s=old.spread_s,
         arrivals_seed=arrivals_seed(old.asked),

@@ -48,6 +48,9 @@ ModelKey = tuple[str, Precision]
 ROUND_OVERHEAD_S = 2.0
 """A first guess of what starting, compiling and warming up take."""
 
+ARRIVALS = "arrivals"
+"""Names the requests of open loops that all cases of a round share."""
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -120,11 +123,13 @@ def round_work(
     beside: ExportReply | None = None,
     site: Site | None = None,
     made: Callable[..., RoundWork] = RoundWork,
+    arrivals: str = ARRIVALS,
 ) -> RoundWork | SettledRound:
     """One round; settled if what is known now ends the case without a process.
 
     `beside` is the neighbour's export, of a case that has one. `site` is where it is measured, None
-    for this machine, and `made` makes the work for there.
+    for this machine, and `made` makes the work for there. `arrivals` names the requests that an
+    open loop meets: rounds of one number and the same name meet the same.
     """
     site = site or Here(schedule.environments)
     if reply.model is None:
@@ -171,7 +176,7 @@ def round_work(
         lock_memory=schedule.lock_memory,
         realtime=schedule.realtime,
         tolerance=schedule.tolerance,
-        arrivals_seed=round_seed(schedule.arrivals_seed, "arrivals", number),
+        arrivals_seed=round_seed(schedule.arrivals_seed, arrivals, number),
         condition=case.condition,
         batcher=case.batcher,
         batches=together,
