@@ -8,6 +8,7 @@ from typing import Any
 
 from app.cases.percentiles import DEFAULT, name_of
 from app.cases.verdict import BAND
+from app.plan.anchor import ANCHOR_MODEL, is_anchor
 from app.results.differences import differences
 from app.results.history import History
 from app.results.hosts import environments, paired_by
@@ -36,7 +37,8 @@ _WITH_FIGURES = ("ok", "partial", "imported")
 class RunSide:
     """One of the two runs: its name, its cases, the environments of the hosts that measured, by
     their names, and of its plan the percentiles and the band within which a change is none.
-    `anchor` is the runtime of the case that only shows how the machine was, empty without one."""
+    `anchor` is the runtime of the case that only shows how the machine was, empty without one; it
+    is judged too if `judges_anchor`, where the plan measures the same case for itself."""
 
     name: str
     cases: tuple[Measured, ...]
@@ -45,6 +47,7 @@ class RunSide:
     band: float = BAND
     run_id: str = ""
     anchor: str = ""
+    judges_anchor: bool = False
 
 
 def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
@@ -53,7 +56,14 @@ def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
     cases = tuple(Rows().measured(run) if measured is None else measured)
     where = environments(manifest, run.environments, (one.row for one in cases))
     return RunSide(
-        str(run.path), cases, where, plan.percentiles, plan.band, manifest.run_id, plan.anchor
+        str(run.path),
+        cases,
+        where,
+        plan.percentiles,
+        plan.band,
+        manifest.run_id,
+        plan.anchor,
+        any(ANCHOR_MODEL in sweep.models for sweep in plan.sweeps),
     )
 
 
@@ -70,7 +80,7 @@ def compare_runs(
     left_out: list[NotCompared] = []
     for key, one in before.items():
         other = after.get(key)
-        if other is None:
+        if other is None or _is_anchor_alone(first, second, one):
             continue
         pair = Pair(names[key], one, other)
         reason, why = _hindrance(pair, first.name)
@@ -82,6 +92,7 @@ def compare_runs(
     variations = run_variations(first, second, history)
     names_of_both = common_percentiles(first, second)
     cases = judged(pairs, band, False, names_of_both, variations)
+    anchor = variations.anchor_ratios(names_of_both)
     return Comparison(
         first.name,
         second.name,
@@ -92,6 +103,14 @@ def compare_runs(
         tuple(names[key] for key in before if key not in after),
         tuple(names[key] for key in after if key not in before),
         (*_of_hosts(first.environments, second.environments), *_of_cases(pairs)),
+        anchor=anchor,
+    )
+
+
+def _is_anchor_alone(first: RunSide, second: RunSide, one: Measured) -> bool:
+    """Whether neither plan measures this case for itself: it shows the machine and is no result."""
+    return not (first.judges_anchor or second.judges_anchor) and (
+        is_anchor(one.case, first.anchor) and is_anchor(one.case, second.anchor)
     )
 
 

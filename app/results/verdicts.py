@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from app.results.diagnostic_columns import diagnostics_of
 from app.results.measured import COMPARED, Measured, clock_resolution, confidence_of
@@ -88,7 +88,8 @@ class Comparison:
     `in_turn` says that both sides were measured in one run, round by round. `only_first` and
     `only_second` are the cases that the other side did not plan. Of two runs `environment` is what
     the two hosts do not share: name, first, second, and `damaged` has a sentence for each thing
-    that could not be read of either.
+    that could not be read of either. `anchor` is the ratio of each percentile of the anchor, the
+    case that shows how the machine moved and is not judged.
     """
 
     first: str
@@ -101,6 +102,7 @@ class Comparison:
     only_second: tuple[str, ...] = ()
     environment: tuple[tuple[str, str, str], ...] = ()
     damaged: tuple[str, ...] = ()
+    anchor: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def verdicts(self) -> list[Verdict]:
