@@ -86,9 +86,9 @@ class _SuiteBenchmark:
     """A suite that ships, at one batch size.
 
     `seed` draws the order of the rounds and all data, and when requests arrive, which is at other
-    moments in each run without one; `profile` says how long each model is measured (a profile:
-    `glance`, `quick`, `brief`, …); `num_inference` is how many of its times a profile lists,
-    evenly spread over all that were measured; `models` keeps a part.
+    moments in each run without one; `profile` says how long each model is measured (`glance`,
+    `quick`, `brief`, …); `num_inference` is how many of its times a profile lists, evenly spread
+    over all that were measured; `models` keeps a part.
     """
 
     suite: ClassVar[str]

@@ -13,7 +13,6 @@ from app.results.diagnostic_columns import BETWEEN_CODES, CODES
 from app.results.plain import printable
 from app.results.verdicts import Comparison
 
-REASON = "reason"
 Outcome = Literal["failure", "error", "skipped", "system-out", ""]
 
 
@@ -48,11 +47,12 @@ def as_junit(found: Comparison, fail_on_slower: bool = False) -> str:
         case = ElementTree.SubElement(
             suite, "testcase", classname=printable(test.of), name=printable(test.name)
         )
-        reason = test.kind if test.outcome == "system-out" else ""
-        known = {CODES: BETWEEN_CODES.join(test.codes), REASON: reason}
-        if any(known.values()):
+        values = {CODES: BETWEEN_CODES.join(test.codes)}
+        if test.outcome == "system-out":
+            values["reason"] = test.kind
+        if any(values.values()):
             properties = ElementTree.SubElement(case, "properties")
-            for name, value in known.items():
+            for name, value in values.items():
                 if value:
                     ElementTree.SubElement(properties, "property", name=name, value=value)
         if test.outcome == "system-out":
@@ -74,9 +74,8 @@ def _tests(found: Comparison, gate: bool) -> Iterator[_Test]:
             elif sides.verdict.interval is None and case.case_id in of_gate:
                 yield _Test(case.label, name, "error", of_gate[case.case_id].reason, what, codes)
             else:
-                reason = sides.verdict.reason
                 outcome: Outcome = "system-out" if word == "undecided" else ""
-                yield _Test(case.label, name, outcome, reason, what, codes)
+                yield _Test(case.label, name, outcome, sides.verdict.reason, what, codes)
     for one in found.not_compared:
         outcome = "error" if gate or one.lost else "skipped"
         yield _Test(one.label, "measured", outcome, one.reason, one.why)

@@ -96,6 +96,7 @@ class Sweep(_Part):
                 raise InvalidValue(
                     f"options {key} has a number that is infinite, no number or beyond 64 bits",
                     "give one that a computer can hold",
+                    "options",
                 )
         return flat
 
@@ -267,7 +268,9 @@ class Plan(_Part):
             if why:
                 raise why.of("percentile")
             if percentiles.count(percentile) > 1:
-                raise InvalidValue(f"percentile {plain(percentile)} is given twice", "give it once")
+                raise InvalidValue(
+                    f"percentile {plain(percentile)} is given twice", "give it once", "percentile"
+                )
         return percentiles
 
     @field_validator("precise")

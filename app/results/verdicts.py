@@ -24,7 +24,7 @@ from exporters.diagnostics.groups import codes
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """One percentile of both cases, in microseconds, and what is to be said of it."""
+    """One percentile of both cases, in microseconds, and the verdict on it."""
 
     first_us: float
     second_us: float
@@ -218,6 +218,11 @@ def judged(
     )
 
 
+def _codes(pair: Pair) -> tuple[str, ...]:
+    sides = (pair.first, pair.second)
+    return codes([one for side in sides for one in diagnostics_of(side.row)])
+
+
 def _without_interval(pair: Pair, name: str, in_turn: bool, verdict: Verdict) -> Verdict:
     """Why there is none although there are rounds enough: they are too short, or nobody knows by
     how much runs differ."""
@@ -226,11 +231,6 @@ def _without_interval(pair: Pair, name: str, in_turn: bool, verdict: Verdict) ->
     if apart and min(figures) >= LEAST_ROUNDS:
         return replace(verdict, why=NOT_KNOWN_APART, reason=NO_RUN_VARIATION)
     return replace(verdict, why=TOO_SHORT, reason=TOO_FEW_RUNS)
-
-
-def _codes(pair: Pair) -> tuple[str, ...]:
-    sides = (pair.first, pair.second)
-    return codes([one for side in sides for one in diagnostics_of(side.row)])
 
 
 def _rounds(pair: Pair, in_turn: bool) -> tuple[int, int]:

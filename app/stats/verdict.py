@@ -206,7 +206,13 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
     if d.variation is not None and d.variation.variance > d.error**2 / 2.0:
         why, reason = f"measured apart, {why}", RUN_VARIATION
     return Verdict(
-        "undecided", ratio, interval, why, step.confidence, reason=reason, variation=d.variation
+        "undecided",
+        ratio,
+        interval,
+        why,
+        step.confidence,
+        reason=reason,
+        variation=d.variation,
     )
 
 
