@@ -96,8 +96,8 @@ def compare_runs(
             left_out.append(NotCompared(other.case.identity_id, names[key], reason, why, lost))
         else:
             pairs.append(pair)
-    variations = run_variations(first, second, history)
     names_of_both = judge or figures_of(first, second)
+    variations = run_variations(first, second, history, names_of_both)
     cases = judged(pairs, band, False, names_of_both, variations)
     anchor = variations.anchor_ratios(names_of_both)
     return Comparison(

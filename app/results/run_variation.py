@@ -49,7 +49,7 @@ class RunVariations:
         if self.anchor is None:
             return {}
         first, second = self.anchor
-        figures = {name: (first.value_us(name), second.value_us(name)) for name in names}
+        figures = {name: (first.value(name), second.value(name)) for name in names}
         return {
             name: after / before for name, (before, after) in figures.items() if before and after
         }

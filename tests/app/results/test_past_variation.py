@@ -53,6 +53,21 @@ def test_runs_beside_the_two_say_by_how_much_runs_differ(
     assert {one["run_variation_from"] for one in found.values()} == {"history"}
 
 
+def test_the_mean_and_the_throughput_have_a_history_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights = [night_at(tmp_path / "runs" / f"{n}", n) for n in range(7)]
+    nights.append(night_at(tmp_path / "runs" / "new", 7, 1.1))
+    judge = ("--judge", "mean,throughput")
+    code, found = compared(tmp_path, capsys, nights[6], nights[7], *judge)
+    assert code == 3
+    assert {one["run_variation_from"] for one in found.values()} == {"history"}
+    alone = [night_at(tmp_path / str(n) / "run", n, 1.0 + n / 10) for n in range(2)]
+    code, found = compared(tmp_path, capsys, alone[0], alone[1], *judge)
+    assert code == 0
+    assert {one["reason"] for one in found.values()} == {NO_RUN_VARIATION}
+
+
 def test_the_compared_runs_are_no_part_of_their_own_history(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
