@@ -25,7 +25,7 @@ _WORDS = ("faster", "slower", "same", "undecided")
 _SOURCES = {
     "history": "from earlier runs of this machine",
     "anchor": "from the anchor that both runs measured",
-    "stated": "a stated value, since there is no history and no anchor",
+    "stated": "stated for want of a history or an anchor",
 }
 
 

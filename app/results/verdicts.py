@@ -86,7 +86,7 @@ NO_RUNS, NOT_VALID = "no_runs", "not_valid"
 """Reasons: a row that is `ok` without runs, and one whose measurement broke its protocol."""
 TOO_SHORT = "too few runs in a round"
 """Why there is no interval although there are rounds enough."""
-NOT_KNOWN_APART = "measured apart, and how far runs of this machine differ is not known"
+NOT_KNOWN_APART = "measured apart"
 
 
 @dataclass(frozen=True, slots=True)
