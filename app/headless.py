@@ -32,6 +32,7 @@ from app.console.progress import Display, display_for
 from app.console.rates import write_rates
 from app.console.report import answer
 from app.console.row_columns import shown_percentiles, sort_column
+from app.console.spread_advice import spread_advice
 from app.console.verdicts import write
 from app.console.width import width_of
 from app.machine import engines
@@ -262,6 +263,8 @@ def report(
         console.print(part)
     for line in (*left_out(run.run, run.wanted), *map(printable, run.hosts_left_out)):
         console.print(line, soft_wrap=True)  # a command in it is to be copied
+    if advice := spread_advice(run.run, measured):
+        console.print(advice, soft_wrap=True)
     console.print(printable(f"results: {path / RESULTS}"), soft_wrap=True)
 
 
