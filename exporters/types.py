@@ -261,6 +261,11 @@ class ExportedModel:
             fixed={},
         )
 
+    def sha256_at(self, asked: Mapping[str, int]) -> str:
+        """That of the graph for one point, without all the rest that `at` makes."""
+        graph = self.fixed.get(axes_key({**self.axes, **asked})) if self.fixed else None
+        return Path(graph.path).stem if graph else self.sha256
+
     @property
     def open_axes(self) -> frozenset[str]:
         """The axes whose sizes the graph itself leaves open."""

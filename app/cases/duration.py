@@ -22,6 +22,14 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
+def parse_spread(text: str) -> float:
+    """The same, and 0 seconds of `0`, with or without a unit."""
+    match = _TIME.fullmatch(text.strip())
+    if match and scaled(match["number"], 1.0) == 0.0:
+        return 0.0
+    return parse_duration(text)
+
+
 def duration_text(seconds: float) -> str:
     """A whole number of the largest unit that has one, such as `30m`; else all digits in seconds.
 

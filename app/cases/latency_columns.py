@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from app.cases.column import Column, count, flag, less, number, text
+from app.cases.column import Column, Group, count, flag, less, more, number, text
+from app.cases.judged import HIGHER_IS_BETTER, JUDGED, MEAN, THROUGHPUT
 
 PERCENTILES: dict[str, str] = {
     "p50": "p50",
@@ -15,6 +16,8 @@ PERCENTILES: dict[str, str] = {
 INTERVALS: dict[str, str] = {"mean": "mean", **PERCENTILES}
 """The figures that have an interval, and how people write them."""
 
+SHORTLIST = ("p50", "p99")
+"""The figures whose certainty a table for people has."""
 BOUNDED = ("p90", "p99")
 """The percentiles that have a one-sided bound, and MLPerf's estimate."""
 
@@ -25,16 +28,23 @@ _SLOWER_THAN = {
     "p99": "99 of 100 runs were at most this slow",
     "p999": "999 of 1,000 runs were at most this slow",
 }
+_PERCENTILE_GROUP: dict[str, Group] = {
+    name: "other" if name == "p95" else "latency" for name in PERCENTILES
+}
+"""p95 lies between two that a table for people has already."""
 
 
-def _latency(name: str, title: str, meaning: str) -> Column:
-    return less(f"latency_{name}_us", f"{title} (µs)", "us", meaning)
+def _latency(name: str, title: str, meaning: str, group: Group | None = None) -> Column:
+    return less(f"latency_{name}_us", f"{title} (µs)", "us", meaning, group)
 
 
 def _bounds(name: str) -> tuple[Column, ...]:
     shown = INTERVALS[name]
+    group: Group = "confidence" if name in SHORTLIST else "other"
     return tuple(
-        _latency(f"{name}_ci_{end}", f"{shown} from" if end == "low" else f"{shown} to", meaning)
+        _latency(
+            f"{name}_ci_{end}", f"{shown} from" if end == "low" else f"{shown} to", meaning, group
+        )
         for end, meaning in (
             ("low", f"The lower end of the 95 % interval of {shown}."),
             ("high", f"The upper end of the 95 % interval of {shown}."),
@@ -43,14 +53,15 @@ def _bounds(name: str) -> tuple[Column, ...]:
 
 
 LATENCY = (
-    _latency("mean", "Mean", "The mean, in a typical process."),
+    _latency("mean", "Mean", "The mean, in a typical process.", "latency"),
     _latency("std", "Deviation", "The standard deviation of all samples."),
-    _latency("min", "Fastest", "The fastest sample."),
+    _latency("min", "Fastest", "The fastest sample.", "latency"),
     *(
-        _latency(name, shown, f"{_SLOWER_THAN[name]}, in a typical process.")
+        _latency(name, shown, f"{_SLOWER_THAN[name]}, in a typical process.", group)
         for name, shown in PERCENTILES.items()
+        for group in [_PERCENTILE_GROUP[name]]
     ),
-    _latency("max", "Slowest", "The slowest sample."),
+    _latency("max", "Slowest", "The slowest sample.", "latency"),
     less("max_over_p50", "Slowest to p50", "", "The slowest sample over the median."),
     *(column for name in INTERVALS for column in _bounds(name)),
     text(
@@ -63,8 +74,9 @@ LATENCY = (
     text(
         "ci_marks",
         "Interval marks",
-        "few_rounds: below eight, modes of processes go unseen. few_runs: below 1,000 in a round, "
-        "rare spells do.",
+        "few_rounds: fewer than eight, so modes of processes go unseen. few_runs: fewer than 1,000 "
+        "in a round, so rare spells do. rounds_correlated: neighbouring rounds resemble each "
+        "other. rounds_close_in_time: all rounds began within a minute.",
     ),
     text("ci_absent", "Not claimed", "Which figures or intervals are empty, and why."),
     count(
@@ -87,8 +99,43 @@ LATENCY = (
             "",
             f"The smallest slowdown of {name}, as a share, that a comparison of as many rounds "
             "would find in nine of ten tries.",
+            "confidence" if name == "p50" else "other",
         )
-        for name in ("p50", "p99")
+        for name in SHORTLIST
+    ),
+    *(
+        less(
+            f"{name}_slowest_round_us",
+            f"Slowest round's {name} (µs)",
+            "us",
+            f"The largest {name} of a round: rare slow processes are not in the quoted figure.",
+        )
+        for name in JUDGED
+    ),
+    number(
+        "unseen_mode_share",
+        "Unseen share",
+        "",
+        "The largest share of slow processes that so many rounds miss in one run of twenty.",
+        "other",
+    ),
+    *(
+        number(
+            f"round_correlation_{name}",
+            f"Correlation of {name}",
+            "",
+            f"The correlation of neighbouring rounds' {name}, corrected for bias; empty below five "
+            "rounds.",
+            "other",
+        )
+        for name in JUDGED
+    ),
+    number(
+        "rounds_span_s",
+        "Span (s)",
+        "s",
+        "From the start of the first round to that of the last; empty where one is not recorded.",
+        "other",
     ),
     *(
         less(
@@ -142,9 +189,17 @@ LATENCY = (
         "us",
         "How late 99 of 100 of these runs began at most.",
     ),
-    less("h2d_p50_us", "To device p50 (µs)", "us", "Median of the copies to the device."),
-    less("device_p50_us", "Device p50 (µs)", "us", "Median on the device's own clock."),
-    less("d2h_p50_us", "From device p50 (µs)", "us", "Median of the copies from the device."),
+    less(
+        "h2d_p50_us", "To device p50 (µs)", "us", "Median of the copies to the device.", "latency"
+    ),
+    less("device_p50_us", "Device p50 (µs)", "us", "Median on the device's own clock.", "latency"),
+    less(
+        "d2h_p50_us",
+        "From device p50 (µs)",
+        "us",
+        "Median of the copies from the device.",
+        "latency",
+    ),
     Column(
         "throughput_per_s",
         "number",
@@ -154,6 +209,7 @@ LATENCY = (
         "what is queued together over the mean time until it is complete.",
         "1/s",
         "higher",
+        "throughput",
     ),
     *(
         Column(
@@ -163,6 +219,7 @@ LATENCY = (
             f"The {side} end of the 95 % interval of the throughput.",
             "1/s",
             "higher",
+            "throughput",
         )
         for end, word, side in (("low", "from", "lower"), ("high", "to", "upper"))
     ),
@@ -170,20 +227,28 @@ LATENCY = (
     less("first_inference_ms", "First run (ms)", "ms", "Median over the rounds of the first run."),
     number("harness_floor_ns", "Floor (ns)", "ns", "What the timed loop tells of an empty call."),
 )
+WITH_COLUMNS = (*JUDGED, MEAN, THROUGHPUT)
+"""The judged figures whose verdicts are columns; those of other percentiles are in the tables of a
+comparison."""
 BASELINE = (
-    text("baseline", "Baseline", "The case_id of the row that this one is compared with."),
+    text(
+        "baseline",
+        "Baseline",
+        "The case_id of the row that this one is compared with.",
+        group="other",
+    ),
     *(
         column
-        for name in ("p50", "p99")
+        for name in WITH_COLUMNS
         for column in (
-            less(
+            (more if name in HIGHER_IS_BETTER else less)(
                 f"baseline_{name}_ratio",
                 f"{name} to baseline",
                 "",
                 f"{name} over the baseline's, from pairs of rounds of the same number.",
             ),
             *(
-                less(
+                (more if name in HIGHER_IS_BETTER else less)(
                     f"baseline_{name}_ci_{end}",
                     f"{name} to baseline {word}",
                     "",
@@ -198,5 +263,5 @@ BASELINE = (
             ),
         )
     ),
-    text("baseline_why", "Undecided", "Why a verdict is undecided, by percentile."),
+    text("baseline_why", "Undecided", "Why a verdict is undecided, by figure."),
 )

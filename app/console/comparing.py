@@ -23,6 +23,7 @@ from app.results.compare import RunSide, compare_runs, side_of
 from app.results.hosts import are_placed, the_same
 from app.results.itself import ComparedWithItself, with_itself
 from app.results.measured import Measured
+from app.results.past_variation import history_beside
 from app.results.run import Run
 from app.results.text import duration
 from app.results.verdicts import Comparison
@@ -57,7 +58,8 @@ class Comparing:
             return self._with_itself(with_itself(run, measured), run.path)
         if self.stored is not None:
             side = side_of(run, measured)
-            found = compare_runs(self.stored, side, plan.band)
+            history = history_beside([Path(self.stored.name)])
+            found = compare_runs(self.stored, side, plan.band, history)
             return self._outcome(replace(found, damaged=self.damaged))
         against = against_baseline(plan, measured, where)
         return None if against is None else self._outcome(against)
@@ -151,7 +153,7 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
         )
     if flags.baseline_run is None and not plan.baseline:
         told = () if plan.check else ("markdown",)
-        for name in ("fail_on", *told, "junit", *(() if plan.aa else ("band", "json"))):
+        for name in ("fail_on", *told, "junit", *(() if plan.aa else ("band", "judge", "json"))):
             if getattr(flags, name):
                 raise PlanError(
                     f"--{name.replace('_', '-')} belongs to a comparison, and none is asked for",

@@ -47,10 +47,14 @@ def as_junit(found: Comparison, fail_on_slower: bool = False) -> str:
         case = ElementTree.SubElement(
             suite, "testcase", classname=printable(test.of), name=printable(test.name)
         )
-        if test.codes:
+        values = {CODES: BETWEEN_CODES.join(test.codes)}
+        if test.outcome == "system-out":
+            values["reason"] = test.kind
+        if any(values.values()):
             properties = ElementTree.SubElement(case, "properties")
-            codes = BETWEEN_CODES.join(test.codes)
-            ElementTree.SubElement(properties, "property", name=CODES, value=codes)
+            for name, value in values.items():
+                if value:
+                    ElementTree.SubElement(properties, "property", name=name, value=value)
         if test.outcome == "system-out":
             ElementTree.SubElement(case, test.outcome).text = printable(test.what)
         elif test.outcome:
@@ -71,7 +75,7 @@ def _tests(found: Comparison, gate: bool) -> Iterator[_Test]:
                 yield _Test(case.label, name, "error", of_gate[case.case_id].reason, what, codes)
             else:
                 outcome: Outcome = "system-out" if word == "undecided" else ""
-                yield _Test(case.label, name, outcome, "", what, codes)
+                yield _Test(case.label, name, outcome, sides.verdict.reason, what, codes)
     for one in found.not_compared:
         outcome = "error" if gate or one.lost else "skipped"
         yield _Test(one.label, "measured", outcome, one.reason, one.why)

@@ -21,7 +21,7 @@ from app.stats.judging import figure_us, interval, late_share
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_WORDS: dict[Verdict | None, str] = {"not_offered": "came late", None: "not finished"}
+_WORDS: dict[Verdict | None, str] = {"not_offered": "came late", None: "not measured"}
 
 
 def rate_tables(found: RatesFound) -> Iterator[RenderableType]:
@@ -38,7 +38,7 @@ def rate_tables(found: RatesFound) -> Iterator[RenderableType]:
         name, bend = printable(subject), knee_hz(searched)
         for point in searched.measured:
             table.add_row(name, *_cells(point, target, bend))
-        sentences.append(sentence(name, searched, target))
+        sentences.append(sentence(name, searched, target, found.command))
     yield table
     yield Text("\n".join(map(printable, sentences)), style="bold")
 
@@ -50,7 +50,7 @@ def write_rates(folder: RunFolder, found: RatesFound) -> None:
     ]
     if rows:
         folder.write(RATES, as_csv(rows))
-        folder.write(SVG, as_svg(found.searches, found.target))
+        folder.write(SVG, as_svg(found))
         folder.write(ANSWERS, answers_json(found))
 
 

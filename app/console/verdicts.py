@@ -17,9 +17,16 @@ from app.console.output_files import write_output
 from app.console.sides import sides_text
 from app.results import text
 from app.results.verdicts import Compared, Comparison, NotCompared, Sides, interval_note
+from app.stats.run_variation import LEAST_PAST_RUNS
+from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
 
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
 _WORDS = ("faster", "slower", "same", "undecided")
+_SOURCES = {
+    "history": "from earlier runs of this machine",
+    "anchor": "from the anchor that both runs measured",
+    "stated": "a stated value, since there is no history and no anchor",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,7 @@ def as_markdown(found: Comparison, fail_on_slower: bool = False) -> Iterator[str
 def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
     """Stable keys: what is added later is a new key.
 
+    `percentiles` has all figures that were judged, the mean and the throughput among them.
     `counts` are cases of which some percentile has the verdict, so that a case may be in two of
     them; `verdict_counts` are percentiles. `gate` is there where the job fails on what is slower.
     """
@@ -129,7 +137,8 @@ def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
         ],
     }
     if fail_on_slower:
-        told["gate"] = gate.as_json(gate.code(found, True), gate.reasons(found))
+        why, passed = gate.reasons(found), gate.undecided(found)
+        told["gate"] = gate.as_json(gate.code(found, True), why, passed)
     return told
 
 
@@ -151,7 +160,7 @@ def _all(found: Comparison) -> Iterator[tuple[Compared, str, Sides]]:
 
 def _headings(found: Comparison) -> tuple[str, ...]:
     sides = ("baseline", "measured") if found.in_turn else ("first", "second")
-    return ("case", "percentile", *sides, "ratio", "interval", "verdict")
+    return ("case", "figure", *sides, "ratio", "interval", "verdict")
 
 
 def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:
@@ -161,25 +170,28 @@ def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:
         yield (
             case.label,
             shown(name),
-            text.latency(sides.first_us),
-            text.latency(sides.second_us),
+            text.figure(sides.first, sides.unit),
+            text.figure(sides.second, sides.unit),
             f"{sides.ratio:.3f}",
             text.ratio_interval(interval.low, interval.high) if interval else text.NOT_MEASURED,
-            f"{verdict.word}: {verdict.why}" if verdict.why else verdict.word,
+            sides.verdict_text,
         )
 
 
 def _sides(sides: Sides) -> dict[str, Any]:
-    interval = sides.verdict.interval
+    interval, variation = sides.verdict.interval, sides.verdict.variation
     return {
-        "first_us": sides.first_us,
-        "second_us": sides.second_us,
+        f"first_{sides.unit}": sides.first,
+        f"second_{sides.unit}": sides.second,
         "ratio": sides.ratio,
         "ratio_ci_low": interval.low if interval else None,
         "ratio_ci_high": interval.high if interval else None,
         "ratio_confidence": sides.verdict.confidence if interval else None,
         "verdict": sides.verdict.word,
         "why": sides.verdict.why,
+        "reason": sides.verdict.reason or None,
+        "run_variation": variation.deviation if variation else None,
+        "run_variation_from": variation.source if variation else None,
     }
 
 
@@ -216,11 +228,7 @@ def _remarks(found: Comparison, fail_on_slower: bool) -> Iterator[str]:
         if case.missing:
             names = ", ".join(map(shown, case.missing))
             yield f"not compared: {case.label}: {names}, which only one side has runs enough for"
-    if any(sides.verdict.why == "measured apart" for _, _, sides in _all(found)):
-        yield (
-            "measured apart: the two runs were not measured in turn, so a small change may be the "
-            "machine's own; measure both in one run, as two of its models, runtimes or options"
-        )
+    yield from run_variation_notes(found)
     machine = [one for one in found.environment if _is_of_machine(one[0])]
     if machine:
         told = "; ".join(f"{name} {first}, now {second}" for name, first, second in machine)
@@ -237,6 +245,30 @@ def _remarks(found: Comparison, fail_on_slower: bool) -> Iterator[str]:
         yield f"{where}: {', '.join(found.only_second)}"
     if fail_on_slower:
         yield from gate.as_lines(gate.reasons(found))
+
+
+def run_variation_notes(found: Comparison) -> Iterator[str]:
+    """By how much runs of the machine are taken to differ, from where that is known, and what to do
+    where it decides."""
+    verdicts = found.verdicts
+    for source, meaning in _SOURCES.items():
+        of_source = [v.variation for v in verdicts if v.variation and v.variation.source == source]
+        if of_source:
+            shares = [100.0 * one.deviation for one in of_source]
+            low, high = f"{min(shares):.2g}", f"{max(shares):.2g}"
+            each = low if low == high else f"{low} to {high}"
+            yield f"run-to-run variation ({source}): standard deviation {each} %, {meaning}"
+    if any(v.reason == NO_RUN_VARIATION for v in verdicts):
+        yield (
+            f"{NO_RUN_VARIATION}: the run-to-run variation of a tail is not stated. Keep at least "
+            f"{LEAST_PAST_RUNS} more runs of this machine beside these (or --history DIR), measure "
+            "both runs with --anchor, or compare in one run with --baseline"
+        )
+    if any(v.reason == RUN_VARIATION for v in verdicts):
+        yield (
+            f"{RUN_VARIATION}: two runs of the same code may differ by as much, and more rounds do "
+            "not change that. Compare in one run with --baseline"
+        )
 
 
 def _is_of_machine(name: str) -> bool:

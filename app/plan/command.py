@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.cases.axes import AXES
 from app.cases.digits import divided, plain
+from app.cases.judged import JUDGED
 from app.cases.percentiles import DEFAULT, written
 from app.cases.verdict import BAND
 from app.plan.command_line import parse
@@ -86,6 +87,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--deadline", f"{plain(plan.deadline_us)}us")
     if plan.time_limit_s is not None:
         yield from ("--time-limit", plain(plan.time_limit_s))
+    if plan.spread_s is not None:
+        yield from ("--spread", plain(plan.spread_s))
     if plan.budget_s is not None:
         yield from ("--budget", plain(plan.budget_s))
     if not plan.checked:
@@ -94,6 +97,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--tolerance", repr(plan.tolerance))
     if plan.baseline:
         yield from ("--baseline", plan.baseline)
+    if plan.anchor:
+        yield from ("--anchor", plan.anchor)
     if plan.aa is not None:
         yield from ("--aa", str(plan.aa))
     if plan.cold_start is not None:
@@ -104,6 +109,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield "--null"
     if plan.band != BAND:
         yield from ("--band", repr(plan.band))
+    if plan.judge != JUDGED:
+        yield from ("--judge", ",".join(plan.judge))
     yield from _own(plan)
     if plan.accuracy:
         yield from ("--accuracy", plan.accuracy)
@@ -138,7 +145,7 @@ def _flags(plan: Plan) -> Iterator[str]:
     ):
         if given:
             yield flag
-    if plan.seed:
+    if plan.seed is not None:
         yield from ("--seed", str(plan.seed))
 
 

@@ -16,6 +16,7 @@ _OF_EVERY_RUN = frozenset(
         "headless",
         "study",
         "cache_limit",
+        "columns",
         "export",
         "plot",
         "sort",
@@ -26,7 +27,9 @@ _OF_EVERY_RUN = frozenset(
     }
 )
 """What may be said of any run; all other flags are of its plan, or other commands."""
-_OF_EVERY_STUDY = frozenset({"headless", "study", "cache_limit", "export", "strict", "debug"})
+_OF_EVERY_STUDY = frozenset(
+    {"headless", "study", "cache_limit", "columns", "export", "strict", "debug"}
+)
 _OF_A_NEW_STUDY = frozenset(
     {
         "models",
@@ -86,7 +89,17 @@ def refuse_with_study(flags: argparse.Namespace) -> None:
 
 def refuse_with_check(flags: argparse.Namespace) -> None:
     """What tells or compares figures has none to tell of a check; PlanError."""
-    for name in ("baseline_run", "fail_on", "band", "json", "junit", "plot", "sort", "export"):
+    for name in (
+        "baseline_run",
+        "fail_on",
+        "band",
+        "judge",
+        "json",
+        "junit",
+        "plot",
+        "sort",
+        "export",
+    ):
         if getattr(flags, name) is not None:
             flag = f"--{name.replace('_', '-')}"
             raise PlanError(f"{flag} is of figures, and a check has none", f"leave {flag} out")

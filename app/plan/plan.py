@@ -26,6 +26,7 @@ from app.cases.condition import Condition
 from app.cases.digits import plain
 from app.cases.errors import PlanError, suggestion
 from app.cases.goal import Goal
+from app.cases.judged import JUDGED, figures_judged
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.target import MOST_ROUNDS as MOST_AT_A_RATE
@@ -126,11 +127,13 @@ class Sweep(_Part):
 
 
 class Plan(_Part):
-    """A named list of grids with a seed and a profile; `rounds` overrides the profile's.
+    """A named list of grids with a seed and a profile; `rounds` overrides the profile's. Without a
+    `seed` the order of rounds is that of 0, and requests arrive at other moments in each run.
 
     `accuracy` is a folder of classes or an .npz of images and labels, on which every model
     that runs is tested once the rounds are over; empty leaves each to its own, if it has one.
     `time_limit_s` is when a round or an export is ended, `budget_s` when nothing more is begun.
+    `spread_s` is over how long the rounds of a case are spread at least, instead of the profile's.
     `profile_ops` adds the times of the operators of every case. `largest_batch` makes each
     case the first try of a search, `check` compiles each and runs none. `memory_limit` (`8GiB`) is
     what a measuring process may hold of the host's memory, `device_memory_limit` of a
@@ -143,7 +146,9 @@ class Plan(_Part):
     compared; `tolerance` is what they may be off by, relative to the largest, None for what
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model, `@environment` or `runtime.option=value`; a change within `band`
-    counts as none.
+    counts as none. `judge` are the figures that verdicts are given of, all judged together.
+    `anchor` is a runtime on which every pass measures a small fixed case too, which two runs share
+    and which shows how far the machine differed.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
     `null` measures of each case a twin that computes next to nothing too. `cold_start` starts so
     many fresh processes of each case after the rounds, for their first answer; `page_cache` says
@@ -162,11 +167,12 @@ class Plan(_Part):
     """
 
     name: Annotated[str, Field(pattern=_NAME)] = "sweep"
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] | None = None
     profile: str = "quick"
     rounds: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     time_limit_s: Seconds | None = None
     budget_s: Seconds | None = None
+    spread_s: Annotated[float, Field(ge=0, le=366 * 24 * 3600, strict=True)] | None = None
     accuracy: str = ""
     profile_ops: Annotated[bool, Field(strict=True)] = False
     largest_batch: Annotated[bool, Field(strict=True)] = False
@@ -194,10 +200,12 @@ class Plan(_Part):
     baseline: str = ""
     band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
     aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    anchor: str = ""
     null: Annotated[bool, Field(strict=True)] = False
     cold_start: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     page_cache: PageCache = "warm"
     percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
+    judge: Annotated[tuple[str, ...], Field(min_length=1)] = JUDGED
     precise: dict[str, float] = Field(default_factory=dict)
     deadline_us: Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)] | None = None
     environments: dict[Annotated[str, Field(pattern=_NAME)], str] = Field(default_factory=dict)
@@ -267,6 +275,11 @@ class Plan(_Part):
                 )
         return percentiles
 
+    @field_validator("judge")
+    @classmethod
+    def _known_figures(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        return figures_judged(names, info.data.get("percentiles", ()))
+
     @field_validator("precise")
     @classmethod
     def _reachable(cls, precise: dict[str, float], info: ValidationInfo) -> dict[str, float]:
@@ -335,6 +348,7 @@ class Plan(_Part):
             rounds * (2 * self.aa if self.aa else 1),
             self.time_limit_s or profile.time_limit_s,
             profile.limits,
+            profile.spread_s if self.spread_s is None else self.spread_s,
         )
 
 

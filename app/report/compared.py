@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.cases.percentiles import shown
+from app.console.verdicts import run_variation_notes
 from app.report.shown import safe, scrolled
 from app.results import text
 from app.results.compare import RunSide, compare_runs
@@ -23,7 +24,7 @@ def comparison(before: RunSide, after: RunSide) -> Iterator[str]:
     else:
         yield "<p>The two runs share no case that both measured.</p>\n"
     note = interval_note(found.verdicts)
-    apart = [note] if note else []
+    apart = [*([note] if note else []), *run_variation_notes(found)]
     apart += [f"not compared: {one.label}: {one.why}" for one in found.not_compared]
     apart += [f"only in {first}: {label}" for label in found.only_first]
     apart += [f"only in {second}: {label}" for label in found.only_second]
@@ -44,11 +45,10 @@ def _table(found: Comparison, first: str, second: str) -> Iterator[str]:
     yield 'ratio</th><th scope="col">verdict</th></tr></thead>\n<tbody>\n'
     for case in found.cases:
         for name, sides in case.percentiles.items():
-            verdict = sides.verdict
-            told = f"{verdict.word}: {verdict.why}" if verdict.why else verdict.word
+            verdict, told = sides.verdict, sides.verdict_text
             yield f"<tr><td>{safe(case.label)}</td><td>{shown(name)}</td>"
-            yield f'<td class="figure">{text.latency(sides.first_us)}</td>'
-            yield f'<td class="figure">{text.latency(sides.second_us)}</td>'
+            yield f'<td class="figure">{text.figure(sides.first, sides.unit)}</td>'
+            yield f'<td class="figure">{text.figure(sides.second, sides.unit)}</td>'
             ends = verdict.interval
             between = f" ({text.ratio_interval(ends.low, ends.high)})" if ends else ""
             yield f'<td class="figure">{sides.ratio:.3f}{between}</td><td>{safe(told)}</td></tr>\n'

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from app.cases.column import Row
 from app.results.alike import LIKE, Key, contender, names
 from app.results.measured import Measured, confidence_of
 from app.results.verdicts import run_difference
 from app.stats.between import LEAST_ROUNDS
+from app.stats.least_spread import with_least_spread
 from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide
 
 _P50 = "p50"
@@ -31,7 +33,9 @@ class Fastest:
     nearest of those that it is not parted from. `what` is the model and whatever tells this
     comparison from the others. `times` is the second's median over the first's. `rounds` is the
     number of pairs, or of the fewer rounds where the two were measured `apart`; `needed` is how
-    many pairs would decide it, None where it is hopeless or there are none.
+    many pairs would decide it, None where it is hopeless or there are none. `case_ids` are those of
+    the two, `slower` those of all that are slower than the first, and `margin` is how many times as
+    long each other takes at least, 0 where the first is not parted from all.
     """
 
     what: str
@@ -44,6 +48,9 @@ class Fastest:
     needed: int | None
     simulated: bool
     apart: bool = False
+    case_ids: tuple[str, ...] = ()
+    slower: tuple[str, ...] = ()
+    margin: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +77,12 @@ def fastest(measured: Iterable[Measured], band: float) -> list[Fastest]:
         *_contests(placed, _LIKE_OVER_HOSTS, contender, _on_host),
     ]
     confidence = confidence_of(one for contest in contests for one in contest.group)
-    tested = [contest.differences for contest in contests]
-    verdicts = iter(judge([d for group in tested for d in group], band, confidence))
+    measured_differences = [d for contest in contests for d in contest.differences]
+    tested = with_least_spread(measured_differences, [_P50] * len(measured_differences))
+    judged = zip(tested, judge(tested, band, confidence), strict=True)
     return [
-        _fastest(contest, found, [next(verdicts) for _ in found], band)
-        for contest, found in zip(contests, tested, strict=True)
+        _fastest(contest, list(islice(judged, len(contest.group) - 1)), band)
+        for contest in contests
     ]
 
 
@@ -106,12 +114,10 @@ def _on_host(row: Row) -> str:
 
 
 def _fastest(
-    contest: _Contest,
-    tested: Sequence[Difference | None],
-    verdicts: Sequence[Verdict],
-    band: float,
+    contest: _Contest, judged: Sequence[tuple[Difference | None, Verdict]], band: float
 ) -> Fastest:
     first, *others = contest.group
+    tested, verdicts = zip(*judged, strict=True)
     open_ones = [place for place, verdict in enumerate(verdicts) if verdict.word != "slower"]
     told = open_ones[0] if open_ones else 0
     second, found = others[told], tested[told]
@@ -127,7 +133,18 @@ def _fastest(
         None if apart else _needed(found, band, verdicts[told].confidence),
         first.row["clock"] == "simulated",
         apart,
+        (first.case.case_id, second.case.case_id),
+        tuple(
+            other.case.case_id
+            for other, verdict in zip(others, verdicts, strict=True)
+            if verdict.word == "slower"
+        ),
+        0.0 if open_ones else min(_least_ratio(verdict) for verdict in verdicts),
     )
+
+
+def _least_ratio(verdict: Verdict) -> float:
+    return verdict.interval.low if verdict.interval is not None else 0.0
 
 
 def _rounds(first: Measured, second: Measured, apart: bool) -> int:

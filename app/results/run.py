@@ -110,7 +110,7 @@ class Run:
             if not graph and result.samples and result.round in wrote:
                 key = wrote[result.round].writer, case.model, case.precision
                 model = self.models_there.get(key)
-                graph = "" if model is None else model.at(case.axes).sha256
+                graph = "" if model is None else model.sha256_at(case.axes)
             if graph and result.samples:
                 found[graph] = None
         return tuple(found)

@@ -30,7 +30,7 @@ from app.results.live import Live, LiveFile
 from app.results.operators import write_operators
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from app.results.tune_files import files_of
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
@@ -124,7 +124,7 @@ def _written(
     with RunFolder.create(path, manifest_of(cases, rounds)) as folder:
         folder.begin({**ENVIRONMENT, "cpu": "a processor"})
         fill(folder)
-        folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
+        write_tables(folder, Rows().of(read_run(path)))
         total = rounds * len(cases)
         ended = Live("finished", 0, len(cases), 0, total, total, exit_code=0)
         LiveFile(folder).write(ended, always=True)
@@ -269,4 +269,4 @@ def _searched(path: Path) -> None:
         run = read_run(path)
         for name, data in files_of(run, found_in(folder)):
             folder.write(name, data)
-        folder.write(RESULTS, to_csv(Rows().of(run)))
+        write_tables(folder, (Rows().of(run)))

@@ -92,7 +92,7 @@ def screens(name: str, path: Path) -> dict[str, str]:
         found["results.md"] = (path / "results.md").read_text("utf-8")
         found["report.txt"] = text_of_page("".join(page([read_whole(path)])))
     if name in WITH_TABLES:
-        found["results.csv.txt"] = table_text(path / "results.csv")
+        found["results.csv.txt"] = table_text(path / "results.full.csv")
         found["results.json.txt"] = json_text(path / "results.json", columns=name == "plain")
     return found
 

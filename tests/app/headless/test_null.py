@@ -8,6 +8,8 @@ import pytest
 
 from tests.app.headless.batch import FAKE, kill, launch, rows, run, samples_of, wait_for_rounds
 
+pytestmark = pytest.mark.usefixtures("exported")
+
 SHORT = ("--headless", "--rounds", "1")
 INTERVAL = ("--rounds", "3")
 """So many rounds have one."""

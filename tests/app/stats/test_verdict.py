@@ -7,7 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from app.stats.run_variation import STATED
 from app.stats.verdict import (
+    NOT_RESOLVED,
+    RUN_VARIATION,
+    TOO_FEW_ROUNDS,
     Difference,
     difference,
     judge,
@@ -15,6 +19,7 @@ from app.stats.verdict import (
     smallest_change,
     smallest_change_between,
 )
+from tests.simulated.power import ROUNDS_OF, power
 
 TRIES = 2000
 
@@ -93,6 +98,17 @@ def test_what_a_hundred_rounds_would_not_decide_is_hopeless() -> None:
     assert rounds_to_decide(Difference(math.log1p(0.021), 0.05, 3, in_turn=True)) is None
 
 
+@pytest.mark.parametrize("kind", [name for name in ROUNDS_OF if "very" not in name])
+@pytest.mark.parametrize(
+    ("count", "least", "most"), [(3, 0.5, 1.5), (8, 0.85, 1.15), (16, 0.85, 1.15)]
+)
+def test_rows_foretell_what_comparisons_find(
+    kind: str, count: int, least: float, most: float
+) -> None:
+    found = power(kind, count, comparisons=20_000, rows=1500)
+    assert least <= found.foretold / found.found <= most
+
+
 def test_a_row_tells_what_it_would_find() -> None:
     figures = rounds(np.random.default_rng(5), 6, 0.01)
     least = smallest_change_between(figures)
@@ -106,14 +122,26 @@ def test_quiet_rounds_in_turn_are_the_same() -> None:
     assert judge([found])[0].word == "same"
 
 
-def test_runs_measured_apart_decide_nothing_small() -> None:
+@pytest.mark.parametrize("count", [8, 200])
+def test_runs_measured_apart_decide_nothing_small_however_many_rounds_they_have(
+    count: int,
+) -> None:
     rng = np.random.default_rng(7)
-    small = difference(rounds(rng, 8, 0.003), rounds(rng, 8, 0.003, change=0.04), in_turn=False)
-    alike = difference(rounds(rng, 8, 0.003), rounds(rng, 8, 0.003), in_turn=False)
-    large = difference(rounds(rng, 8, 0.003), rounds(rng, 8, 0.003, change=0.08), in_turn=False)
-    verdicts = judge([small, alike, large])
+
+    def apart(change: float) -> Difference | None:
+        first, second = rounds(rng, count, 0.003), rounds(rng, count, 0.003, change)
+        return difference(first, second, in_turn=False, variation=STATED)
+
+    verdicts = judge([apart(0.08), apart(0.0), apart(0.4)])
     assert [one.word for one in verdicts] == ["undecided", "undecided", "slower"]
-    assert [one.why for one in verdicts[:2]] == ["measured apart"] * 2
+    assert [one.reason for one in verdicts] == [RUN_VARIATION, RUN_VARIATION, ""]
+
+
+def test_what_is_undecided_has_the_code_of_its_reason() -> None:
+    rng = np.random.default_rng(7)
+    few = difference([100.0, 101.0], [120.0, 121.0], in_turn=True)
+    wide = difference(rounds(rng, 4, 0.3), rounds(rng, 4, 0.3), in_turn=False, variation=STATED)
+    assert [one.reason for one in judge([few, wide])] == [TOO_FEW_ROUNDS, NOT_RESOLVED]
 
 
 def test_too_few_rounds_and_wide_ones_say_what_is_missing() -> None:

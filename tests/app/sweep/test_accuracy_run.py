@@ -11,6 +11,8 @@ import pytest
 from app.__main__ import main
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph, write_folder
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 BRIEF = ("--rounds", "1", "--time-limit", "60")
 ECHO = ("--headless", "--models", "echo.onnx")
 
@@ -25,7 +27,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
-    with (folder / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / "results.full.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -23,6 +23,8 @@ from exporters.diagnostics.groups import codes
 from tests.app.results.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import SHORT, write_add_graph
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 CASE = Case("add.onnx", "fake")
 
 

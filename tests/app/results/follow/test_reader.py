@@ -18,7 +18,7 @@ from app.results.follow.state import RunState
 from app.results.live import Live, LiveFile
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from app.stats.quantiles import order_statistic
 from exporters.diagnostics.groups import codes
 from tests.app.gui.runs import new_run, record_round, records, sample_path
@@ -111,7 +111,7 @@ def test_rows_come_from_results_csv_as_they_were_written(tmp_path: Path, close: 
     with new_run(tmp_path / "run", CASES) as folder:
         record_round(folder, CASES[0], 0, records(np.linspace(40.0, 60.0, 400).round(2)))
         rows = Rows().of(read_run(tmp_path / "run"))
-        folder.write("results.csv", to_csv(rows))
+        write_tables(folder, rows)
     state = _settled(close(RunReader(tmp_path / "run")))
     shown = state.series[0].row
     for name, value in rows[0].items():

@@ -34,7 +34,7 @@ LOADGEN = tuple(
 def imported(out: Path, *files: Path | str) -> list[Row]:
     """The rows of these files, imported by the command."""
     assert main(["--headless", "--import", *map(str, files), "--out", str(out)]) == 0
-    return list(read_rows(out / "results.csv").values())
+    return list(read_rows(out / "results.full.csv").values())
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def rows(run: Run) -> dict[str, Row]:
     """By the file that each was read from."""
     found: dict[str, Row] = {}
-    for row in read_rows(run.path / "results.csv").values():
+    for row in read_rows(run.path / "results.full.csv").values():
         name = str(row["imported_file"])
         found[name] = row
     return found
@@ -336,8 +336,8 @@ def test_a_name_that_would_harm_a_terminal_or_a_spreadsheet_is_shown_and_does_no
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert row["model"] == told["metadata"]["name"]
-    assert "\n'=cmd" not in (tmp_path / "run" / "results.csv").read_text()
-    assert ",\"'=cmd" in (tmp_path / "run" / "results.csv").read_text()
+    assert "\n'=cmd" not in (tmp_path / "run" / "results.full.csv").read_text()
+    assert ",\"'=cmd" in (tmp_path / "run" / "results.full.csv").read_text()
 
 
 @pytest.mark.parametrize(("encoding", "told"), [("utf-16", "modèle"), ("latin-1", "mod\\xe8le")])
