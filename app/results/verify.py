@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.cases.column import Row, same
 from app.cases.column_choice import columns_with_values
-from app.cases.errors import FileError, ResultsError
+from app.cases.errors import FileError
 from app.cases.round import RoundResult
 from app.results import lines
 from app.results.checksum import DOCUMENT, LINE

@@ -281,7 +281,7 @@ def _correlated(figures: Mapping[str, Estimate]) -> Iterator[Diagnostic]:
     """One for each figure whose neighbouring rounds resemble each other significantly."""
     for name in JUDGED:
         found = figures[name].correlation
-        if found is not None and found.is_significant:
+        if found is not None and found.lag1 is not None and found.is_significant:
             yield diagnostic(
                 "rounds_correlated", figure=name, rounds=found.rounds, correlation=found.lag1
             )
