@@ -181,22 +181,37 @@ def _shallow(data: Any) -> Any:
 
 
 def _scalar(kind: type, finite: bool) -> Reader:
+    """Each kind has its own, since journals have hundreds of thousands of scalars."""
     wanted = _SCALARS[kind]
 
-    def read(data: Any) -> Any:
+    def plain(data: Any) -> Any:
         if type(data) is kind:
-            return _number(data, finite)
-        if kind is float and type(data) is int:
+            return data
+        raise _no(wanted, data)
+
+    def whole(data: Any) -> Any:
+        if type(data) is int:
+            return data if data in _INTEGERS else _bounded(data)
+        raise _no(wanted, data)
+
+    def real(data: Any) -> Any:
+        if type(data) is float:
+            return _finite(data) if finite else data
+        if type(data) is int:
             return _as_float(data)
         raise _no(wanted, data)
 
-    return read
+    return {int: whole, float: real}.get(kind, plain)
 
 
 def _number(data: Any, finite: bool) -> Any:
     if type(data) is int:
         return _bounded(data)
-    if finite and type(data) is float and not math.isfinite(data):
+    return _finite(data) if finite and type(data) is float else data
+
+
+def _finite(data: float) -> float:
+    if not math.isfinite(data):
         raise _no("a finite number", data)
     return data
 

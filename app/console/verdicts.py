@@ -100,6 +100,7 @@ def as_markdown(found: Comparison, fail_on_slower: bool = False) -> Iterator[str
 def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
     """Stable keys: what is added later is a new key.
 
+    `percentiles` has all figures that were judged, the mean and the throughput among them.
     `counts` are cases of which some percentile has the verdict, so that a case may be in two of
     them; `verdict_counts` are percentiles. `gate` is there where the job fails on what is slower.
     """
@@ -159,7 +160,7 @@ def _all(found: Comparison) -> Iterator[tuple[Compared, str, Sides]]:
 
 def _headings(found: Comparison) -> tuple[str, ...]:
     sides = ("baseline", "measured") if found.in_turn else ("first", "second")
-    return ("case", "percentile", *sides, "ratio", "interval", "verdict")
+    return ("case", "figure", *sides, "ratio", "interval", "verdict")
 
 
 def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:
@@ -169,8 +170,8 @@ def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:
         yield (
             case.label,
             shown(name),
-            text.latency(sides.first_us),
-            text.latency(sides.second_us),
+            text.figure(sides.first, sides.unit),
+            text.figure(sides.second, sides.unit),
             f"{sides.ratio:.3f}",
             text.ratio_interval(interval.low, interval.high) if interval else text.NOT_MEASURED,
             sides.verdict_text,
@@ -180,8 +181,8 @@ def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:
 def _sides(sides: Sides) -> dict[str, Any]:
     interval, variation = sides.verdict.interval, sides.verdict.variation
     return {
-        "first_us": sides.first_us,
-        "second_us": sides.second_us,
+        f"first_{sides.unit}": sides.first,
+        f"second_{sides.unit}": sides.second,
         "ratio": sides.ratio,
         "ratio_ci_low": interval.low if interval else None,
         "ratio_ci_high": interval.high if interval else None,

@@ -47,8 +47,8 @@ def _table(found: Comparison, first: str, second: str) -> Iterator[str]:
         for name, sides in case.percentiles.items():
             verdict, told = sides.verdict, sides.verdict_text
             yield f"<tr><td>{safe(case.label)}</td><td>{shown(name)}</td>"
-            yield f'<td class="figure">{text.latency(sides.first_us)}</td>'
-            yield f'<td class="figure">{text.latency(sides.second_us)}</td>'
+            yield f'<td class="figure">{text.figure(sides.first, sides.unit)}</td>'
+            yield f'<td class="figure">{text.figure(sides.second, sides.unit)}</td>'
             ends = verdict.interval
             between = f" ({text.ratio_interval(ends.low, ends.high)})" if ends else ""
             yield f'<td class="figure">{sides.ratio:.3f}{between}</td><td>{safe(told)}</td></tr>\n'

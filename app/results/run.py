@@ -13,7 +13,7 @@ from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
 from app.cases.cold_start import ColdStart
 from app.cases.cold_start import subject_of as cold_subject_of
-from app.cases.errors import ResultsError
+from app.cases.errors import FileError
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.results.lines import Operators, Writer
 from app.results.manifest import Manifest, MergedRun
@@ -110,7 +110,7 @@ class Run:
             if not graph and result.samples and result.round in wrote:
                 key = wrote[result.round].writer, case.model, case.precision
                 model = self.models_there.get(key)
-                graph = "" if model is None else model.at(case.axes).sha256
+                graph = "" if model is None else model.sha256_at(case.axes)
             if graph and result.samples:
                 found[graph] = None
         return tuple(found)
@@ -151,8 +151,9 @@ def read_records(path: Path) -> np.ndarray:
     try:
         data = read_file(path)
     except OSError as error:
-        raise ResultsError(
-            f"{path} can't be read ({error.strerror})",
+        raise FileError(
+            path,
+            f"can't be read ({error.strerror})",
             "put it back, or --resume the run to measure it again",
         ) from None
     records: np.ndarray = np.frombuffer(data, RECORD, len(data) // RECORD.itemsize)

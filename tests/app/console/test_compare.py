@@ -100,7 +100,7 @@ def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
     )  # fmt: skip
     assert code == 0
     assert (
-        "| case | percentile |" in out
+        "| case | figure |" in out
         and "on another machine or with other versions: cpu one, now two" in out
     )
     verdicts = json.loads((tmp_path / "v.json").read_text())
