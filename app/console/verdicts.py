@@ -11,7 +11,7 @@ from typing import Any
 
 from app.cases.percentiles import shown
 from app.console import gate
-from app.console.escaped import escaped
+from app.present.escaping import escaped
 from app.console.junit import as_junit
 from app.console.output_files import write_output
 from app.console.sides import sides_text

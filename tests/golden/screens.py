@@ -21,7 +21,7 @@ import pytest
 
 from app.__main__ import main
 from app.console.comparing import Comparing
-from app.console.escaped import escaped
+from app.present.escaping import escaped
 from app.console.exporting import export
 from app.headless import report
 from app.machine.environment import graphlap_version
@@ -37,7 +37,7 @@ from app.results.table import read_rows
 from app.results.tune_answer import tunes_found
 from app.results.verify import read_whole
 from app.studies.found import found_in
-from app.studies.markdown import as_markdown
+from app.present.markdown import as_markdown
 from app.studies.page import page as study_page
 from app.studies.table import study
 from tests.golden.runs import RUNS_BY_NAME

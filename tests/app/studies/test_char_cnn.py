@@ -19,7 +19,7 @@ from app.results.rows import Rows
 from app.studies.char_cnn import ladder
 from app.studies.char_cnn.inputs import gain
 from app.studies.found import Found, found_in
-from app.studies.markdown import as_markdown
+from app.present.markdown import as_markdown
 from app.studies.missing import missing
 from app.studies.page import page
 from app.studies.table import study
