@@ -15,13 +15,15 @@ from app.cases.errors import PlanError
 from app.cases.imported import is_imported
 from app.console.damage import damage
 from app.console.gate import code
-from app.console.verdicts import Wanted, as_markdown, as_text, files, write
+from app.console.verdicts import Wanted, as_markdown, comparison_blocks, files, write
+from app.present.terminal import as_text
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.verify import read_whole
 
 
-def compare(first: str, second: str, *, band: float, wanted: Wanted) -> tuple[str, int]:
-    """What to print and the exit code; ResultsError for a folder that is none."""
+def compare(first: str, second: str, *, band: float, wanted: Wanted, width: int) -> tuple[str, int]:
+    """What to print in so many columns, and the exit code; ResultsError for a folder that is
+    none."""
     whole = [read_whole(Path(path)) for path in (first, second)]
     one, other = (side_of(each.run) for each in whole)
     found = replace(compare_runs(one, other, band), damaged=damage(whole))
@@ -33,8 +35,10 @@ def compare(first: str, second: str, *, band: float, wanted: Wanted) -> tuple[st
             "compare runs of the same models, runtimes and settings",
         )
     write(files(found, wanted))
-    lines = (as_markdown if wanted.markdown else as_text)(found, wanted.fail_on_slower)
-    return "\n".join(lines) + "\n", code(found, wanted.fail_on_slower)
+    gated = wanted.fail_on_slower
+    if wanted.markdown:
+        return as_markdown(found, gated), code(found, gated)
+    return as_text(comparison_blocks(found, gated), width), code(found, gated)
 
 
 def _refuse_imported(one: RunSide, other: RunSide) -> None:

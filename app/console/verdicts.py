@@ -11,15 +11,29 @@ from typing import Any
 
 from app.cases.percentiles import shown
 from app.console import gate
-from app.present.escaping import escaped
 from app.console.junit import as_junit
 from app.console.output_files import write_output
-from app.console.sides import sides_text
+from app.present.document import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Paragraph,
+    Points,
+    Table,
+    Tone,
+    names,
+)
+from app.present.markdown import as_markdown as markdown
 from app.results import text
 from app.results.verdicts import Compared, Comparison, NotCompared, Sides, interval_note
 
+APART = "measured apart"
+_MOST_NAMED = 3
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
 _WORDS = ("faster", "slower", "same", "undecided")
+_ORDER = {"slower": 0, "faster": 1, "undecided": 2, "same": 3}
+_TONES: dict[str, Tone] = {"slower": "bad", "faster": "good"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +72,19 @@ def write(files: Mapping[str, str]) -> None:
         write_output(Path(path), content.encode(errors="backslashreplace"))
 
 
-def as_lines(found: Comparison, fail_on_slower: bool = False) -> Iterator[str]:
-    """A line for each case, for the end of a run, and what a reader has to know."""
-    for case in found.cases:
-        told = "; ".join(f"{name} {sides_text(s)}" for name, s in case.percentiles.items())
-        yield f"{case.label}: {told}"
-    yield from _remarks(found, fail_on_slower)
+def comparison_blocks(found: Comparison, fail_on_slower: bool = False) -> Iterator[Block]:
+    """How many cases are slower, then the cases that are, then all others, then what a reader has
+    to know."""
+    yield Paragraph(f"{_sentence(found)}; a change within {100 * found.band:g}% is none")
+    if found.cases:
+        yield Table(_columns(found), tuple(_rows(found)))
+    yield Points(tuple(_remarks(found, fail_on_slower)))
 
 
-def as_text(found: Comparison, fail_on_slower: bool = False) -> Iterator[str]:
-    """A table for a terminal, and under it what a reader has to know."""
-    lines = [_headings(found), *_cells(found)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        yield "  ".join(padded).rstrip()
-    yield ""
-    yield from _remarks(found, fail_on_slower)
-
-
-def as_markdown(found: Comparison, fail_on_slower: bool = False) -> Iterator[str]:
-    """A table for a pull request or a summary of continuous integration."""
-    yield f"### {escaped(_sentence(found))}"
-    yield ""
-    yield "| " + " | ".join(_headings(found)) + " |"
-    yield "| --- | --- | ---: | ---: | ---: | --- | --- |"
-    for line in _cells(found):
-        yield "| " + " | ".join(map(escaped, line)) + " |"
-    yield ""
-    for remark in _remarks(found, fail_on_slower):
-        yield f"- {escaped(remark)}"
+def as_markdown(found: Comparison, fail_on_slower: bool = False) -> str:
+    """For a pull request or a summary of continuous integration, under a heading."""
+    _, *others = comparison_blocks(found, fail_on_slower)
+    return markdown([Heading(_sentence(found), 3), *others])
 
 
 def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
@@ -148,24 +145,51 @@ def _all(found: Comparison) -> Iterator[tuple[Compared, str, Sides]]:
             yield case, name, sides
 
 
-def _headings(found: Comparison) -> tuple[str, ...]:
+def _columns(found: Comparison) -> tuple[Column, ...]:
     sides = ("baseline", "measured") if found.in_turn else ("first", "second")
-    return ("case", "percentile", *sides, "ratio", "interval", "verdict")
+    return *names("case", ""), *map(Column, sides), *names("ratio", "verdict")
 
 
-def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:
-    for case, name, sides in _all(found):
-        verdict = sides.verdict
-        interval = verdict.interval
-        yield (
-            case.label,
-            shown(name),
-            text.latency(sides.first_us),
-            text.latency(sides.second_us),
-            f"{sides.ratio:.3f}",
-            text.ratio_interval(interval.low, interval.high) if interval else text.NOT_MEASURED,
-            f"{verdict.word}: {verdict.why}" if verdict.why else verdict.word,
-        )
+def _rows(found: Comparison) -> Iterator[tuple[Cell | str, ...]]:
+    """Slower cases first, then faster ones; both percentiles of a case below each other."""
+    ordered = sorted(found.cases, key=lambda case: min(_ORDER[w] for w in _words(case)))
+    for case in ordered:
+        for name, sides in case.percentiles.items():
+            yield (
+                case.label,
+                shown(name),
+                Cell(text.latency(sides.first_us), sides.first_us),
+                Cell(text.latency(sides.second_us), sides.second_us),
+                Cell(_ratio(sides), sides.ratio),
+                Cell(sides.verdict.word, tone=_TONES.get(sides.verdict.word, "")),
+            )
+
+
+def _ratio(sides: Sides) -> str:
+    """`1.200x (1.193 to 1.207)`."""
+    interval = sides.verdict.interval
+    if interval is None:
+        return f"{sides.ratio:.3f}x"
+    if text.is_too_noisy(interval.low, interval.high):
+        return f"{sides.ratio:.3f}x ({text.TOO_NOISY})"
+    low, high = (f"{end:.3f}" for end in (interval.low, interval.high))
+    return f"{sides.ratio:.3f}x ({low} to {high})"
+
+
+def _reasons(found: Comparison) -> Iterator[str]:
+    """Why verdicts are undecided: each reason once, with the cases that it is of."""
+    cases: dict[str, list[str]] = {}
+    for case, _, sides in _all(found):
+        if sides.verdict.why and sides.verdict.why != APART:
+            cases.setdefault(f"{sides.verdict.word}: {sides.verdict.why}", []).append(case.label)
+    for reason, repeated in cases.items():
+        labels = list(dict.fromkeys(repeated))
+        more = f" and {len(labels) - _MOST_NAMED} more" * (len(labels) > _MOST_NAMED)
+        yield f"{reason} ({', '.join(labels[:_MOST_NAMED])}{more})"
+
+
+def _words(case: Compared) -> list[str]:
+    return [sides.verdict.word for sides in case.percentiles.values()]
 
 
 def _sides(sides: Sides) -> dict[str, Any]:
@@ -203,10 +227,10 @@ def _remarks(found: Comparison, fail_on_slower: bool) -> Iterator[str]:
             f"no case of {found.first} was measured here: compare runs of the same models, "
             "runtimes and settings"
         )
-    yield _sentence(found) + f"; a change within {100 * found.band:g}% is none"
     note = interval_note(sides.verdict for _, _, sides in _all(found))
     if note:
         yield note
+    yield from _reasons(found)
     yield from found.damaged
     for one in found.not_compared:
         told = "no longer measured" if one.lost else "not compared"
@@ -215,7 +239,7 @@ def _remarks(found: Comparison, fail_on_slower: bool) -> Iterator[str]:
         if case.missing:
             names = ", ".join(map(shown, case.missing))
             yield f"not compared: {case.label}: {names}, which only one side has runs enough for"
-    if any(sides.verdict.why == "measured apart" for _, _, sides in _all(found)):
+    if any(sides.verdict.why == APART for _, _, sides in _all(found)):
         yield (
             "measured apart: the two runs were not measured in turn, so a small change may be the "
             "machine's own; measure both in one run, as two of its models, runtimes or options"

@@ -67,10 +67,10 @@ class Cell:
 class Column:
     """A column of names or, unless `is_name`, of figures, which are right-aligned and never cut.
 
-    `group` stands above neighbouring columns. A table that is too wide for a terminal is shown
-    group by group, with the columns of no group in each part; one without groups loses the columns
-    of the highest `priority` number first, and those of 0 never. `apart` draws a bar before the
-    column.
+    `group` stands above neighbouring columns. A table that is too wide for a terminal loses the
+    columns of the highest `priority` number first, and those of 0 never. Where none has a priority
+    it is shown group by group, with the columns of no group in each part. `apart` draws a bar
+    before the column.
     """
 
     heading: str

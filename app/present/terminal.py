@@ -64,13 +64,24 @@ def as_lines(blocks: Iterable[Block], width: int, colored: bool = False) -> Iter
                     yield from filled(sentence, width, "- ", "  ")
             case Note(label, text, tone):
                 yield from _note(label, text, tone, width, colored)
-            case Command(line, purpose):
-                yield f"  {printable(line)}{f'  # {printable(purpose)}' if purpose else ''}"
+            case Command():
+                yield from _command(block, width)
             case Picture(file, description):
                 yield from filled(f"picture: {file}, {description}", width)
             case Table():
                 yield from _table(block, width, colored)
         first = False
+
+
+def _command(block: Command, width: int) -> Iterator[str]:
+    """The purpose behind the line as a comment of the shell, or above where there is no room."""
+    line, purpose = f"  {printable(block.line)}", printable(block.purpose)
+    if purpose and width_of_text(line) + len("  # ") + width_of_text(purpose) <= width:
+        yield f"{line}  # {purpose}"
+        return
+    if purpose:
+        yield from filled(f"{purpose}:", width)
+    yield line
 
 
 def _note(label: str, text: str, tone: Tone, width: int, colored: bool) -> Iterator[str]:
@@ -150,10 +161,11 @@ def _parts(
 ) -> tuple[list[list[int]], list[int]]:
     """The places of the columns of each part, and those that there is no room for."""
     every = list(range(len(columns)))
-    if any(column.group for column in columns):
+    priorities = sorted({column.priority for column in columns} - {0}, reverse=True)
+    if not priorities and any(column.group for column in columns):
         return list(_by_group(columns, widths, width)), []
     kept = every
-    for priority in sorted({column.priority for column in columns} - {0}, reverse=True):
+    for priority in priorities:
         if _fits(columns, widths, kept, width):
             break
         kept = [place for place in kept if columns[place].priority < priority]

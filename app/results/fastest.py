@@ -31,7 +31,8 @@ class Fastest:
     nearest of those that it is not parted from. `what` is the model and whatever tells this
     comparison from the others. `times` is the second's median over the first's. `rounds` is the
     number of pairs, or of the fewer rounds where the two were measured `apart`; `needed` is how
-    many pairs would decide it, None where it is hopeless or there are none.
+    many pairs would decide it, None where it is hopeless or there are none. `case_ids` are all that
+    were compared, the least median first; `between_hosts`: the cases of one runtime on several.
     """
 
     what: str
@@ -44,6 +45,8 @@ class Fastest:
     needed: int | None
     simulated: bool
     apart: bool = False
+    case_ids: tuple[str, ...] = ()
+    between_hosts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,8 @@ def _fastest(
         None if apart else _needed(found, band, verdicts[told].confidence),
         first.row["clock"] == "simulated",
         apart,
+        tuple(one.case.case_id for one in contest.group),
+        contest.named is _on_host,
     )
 
 

@@ -1,0 +1,117 @@
+"""Which runtime is fastest, in one sentence for each group of comparisons."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from app.console.answer.ended import EndedRun
+from app.console.said import verdict_text
+from app.results import text
+from app.results.alike import contender
+from app.results.fastest import Fastest
+from app.results.measured import Measured
+from app.stats.between import LEAST_ROUNDS
+
+_FEW = 3
+"""So many comparisons are each a sentence."""
+_PERCENTILE = "p50"
+
+
+def leader_sentences(ended: EndedRun, labels: Mapping[str, str]) -> Iterator[str]:
+    """One for each comparison of a few, else one for each kind of them, and what would decide
+    those that are undecided. `labels` are those of the answer's lines, by case id."""
+    main = [one for one in ended.contests if not (one.simulated or one.between_hosts)]
+    others = {
+        "simulated": [one for one in ended.contests if one.simulated],
+        "hosts": [one for one in ended.contests if one.between_hosts],
+    }
+    if len(main) <= _FEW:
+        yield from (
+            f"{labels.get(one.case_ids[0], one.what)}: {verdict_text(one, ended.plan.band)}"
+            for one in main
+        )
+    else:
+        yield _counts(main)
+        yield from _never_leading(main, ended.own)
+    for kind, contests in others.items():
+        if len(contests) == 1:
+            yield f"{contests[0].what}: {verdict_text(contests[0], ended.plan.band)}"
+        elif contests:
+            yield f"{kind}: {_counts(contests)}"
+    yield from _undecided(ended.contests)
+
+
+def rounds_to_decide(contests: Sequence[Fastest]) -> int | None:
+    """How many rounds may decide all that are undecided and not hopeless; None for none."""
+    needed = [one.needed for one in _open(contests) if one.needed is not None]
+    return max(needed, default=None)
+
+
+def _open(contests: Sequence[Fastest]) -> list[Fastest]:
+    return [
+        one for one in contests if not one.parted and one.verdict.word != "same" and not one.apart
+    ]
+
+
+def _counts(contests: Sequence[Fastest]) -> str:
+    """`ort-cpu is fastest in 14 of 20, openvino-cpu in 4; no difference in 1; undecided in 1`."""
+    wins = Counter(one.first for one in contests if one.parted)
+    same = sum(not one.parted and one.verdict.word == "same" for one in contests)
+    undecided = [one for one in contests if not one.parted and one.verdict.word != "same"]
+    total, parts = f"{len(contests):,}", []
+    if wins:
+        (first, most), *others = wins.most_common()
+        named = [f"{first} is fastest in {most:,} of {total}"]
+        parts.append(", ".join([*named, *(f"{name} in {count:,}" for name, count in others)]))
+    if same:
+        parts.append(f"no difference in {same:,}{'' if wins else f' of {total}'}")
+    if undecided:
+        leads = ", ".join(
+            f"{name} leads {count:,}"
+            for name, count in Counter(one.first for one in undecided).most_common()
+        )
+        of = "" if wins or same else f" of {total}"
+        parts.append(f"undecided in {len(undecided):,}{of} ({leads})")
+    return "; ".join(parts)
+
+
+def _never_leading(contests: Sequence[Fastest], measured: Sequence[Measured]) -> Iterator[str]:
+    """`torch-cpu leads nowhere: 2.0 to 6.6 times the p50 of the leader`."""
+    by_id = {one.case.case_id: one for one in measured}
+    leaders = {one.first for one in contests}
+    times: dict[str, list[float]] = {}
+    for contest in contests:
+        best, *others = (by_id[case_id] for case_id in contest.case_ids)
+        least = best.value_us(_PERCENTILE)
+        for other in others:
+            value = other.value_us(_PERCENTILE)
+            if least and value and contender(other.row) not in leaders:
+                times.setdefault(contender(other.row), []).append(value / least)
+    for name, ratios in times.items():
+        low, high = (text.significant(ratio, 2) for ratio in (min(ratios), max(ratios)))
+        reach = low if low == high else f"{low} to {high}"
+        yield f"{name} leads nowhere: {reach} times the p50 of the leader"
+
+
+def _undecided(contests: Sequence[Fastest]) -> Iterator[str]:
+    """What would decide more, in one sentence."""
+    undecided = _open(contests)
+    if not undecided:
+        return
+    rounds = max(one.rounds for one in undecided)
+    if rounds < LEAST_ROUNDS:
+        many = f"{rounds} round{'s' * (rounds != 1)}"
+        yield (
+            f"no verdict with {many}: the variation between processes is unknown; use --rounds "
+            f"{LEAST_ROUNDS} or more"
+        )
+        return
+    if len(contests) <= _FEW:
+        return
+    needed = sorted(one.needed for one in undecided if one.needed is not None)
+    if needed:
+        half = needed[(len(needed) - 1) // 2]
+        soon = sum(n <= half for n in needed)
+        more = f", --rounds {needed[-1]} all of {len(needed):,}" if half != needed[-1] else ""
+        yield f"--rounds {half} may decide {soon:,} of the {len(undecided):,} undecided{more}"
