@@ -16,6 +16,7 @@ from app.cases.errors import PlanError, ResultsError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.answer.document import run_document
 from app.console.answer.ended import EndedRun
+from app.console.assumed import assumed_line
 from app.console.check_page import check_page
 from app.console.comparing import Comparing, comparing_of
 from app.console.error_file import write_error_file
@@ -66,6 +67,7 @@ from app.sweep.steering import Steering
 from app.sweep.unchanged import started_in
 from app.tune.ladder import round_name
 from exporters.cache import default_root
+from exporters.diagnostics import rendering
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
@@ -148,7 +150,9 @@ def measure(
             label = case_label(run.cases[line.case_id], models)
             told = printable(f"{label} {round_name(line.round)} is measured again: {what}")
             log.write(f"{told}\n")
-        for said in (*run.said, *filter(None, [run.kept_table])):
+        sizes = assumed_line(folder.manifest.assumed_sizes)
+        notes = [*map(rendering.text, run.warnings), sizes, run.kept_table]
+        for said in filter(None, notes):
             log.write(f"{printable(said)}\n")
         display = display_for(run, log)
         try:

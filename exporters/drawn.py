@@ -6,6 +6,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import TensorSpec
 
 
@@ -17,10 +19,12 @@ def inputs_told(specs: Sequence[TensorSpec], examples: Collection[str]) -> str:
     )
 
 
-def guesses(specs: Sequence[TensorSpec]) -> tuple[str, ...]:
-    """A warning for each input whose value decides how much is computed and was not given."""
+def guesses(specs: Sequence[TensorSpec]) -> tuple[Diagnostic, ...]:
+    """A diagnostic for each input whose value decides how much is computed and was not given."""
     return tuple(
-        f"inputs: {spec.name!r} drawn as {_values(spec)}" for spec in specs if spec.guessed
+        diagnostic("input_guessed", spec.name, values=_values(spec))
+        for spec in specs
+        if spec.guessed
     )
 
 

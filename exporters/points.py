@@ -24,11 +24,12 @@ def full_points(
         for name in point:
             if name not in axes:
                 raise ExportError(f"{model} has no axis {name!r}", f"its axes are: {known}")
+        if missing := [name for name in axes if name not in point]:
+            raise ExportError(
+                f"no size is known for {', '.join(map(repr, missing))} of {model}",
+                f"set the sizes, such as {' '.join(f'--axis {name}=1' for name in missing)}",
+            )
         for name in axes:
-            if name not in point:
-                raise ExportError(
-                    f"the axis {name!r} of {model} has no size", f"set it: --axis {name}=1"
-                )
             if point[name] < 1:
                 raise ExportError(
                     f"the axis {name!r} of {model} cannot be {point[name]}", "the least is 1"

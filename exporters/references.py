@@ -9,6 +9,8 @@ from pathlib import Path
 from exporters.agreement import Bound
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.digest import arrays_sha256
 from exporters.evaluation import (
     LARGEST_COMPUTED,
@@ -39,13 +41,13 @@ from exporters.user_data import digest_of
 class References:
     """The file of each point by `axes_key`, and who computed the outputs in them.
 
-    `uncompared` is why nothing is to be compared with them, empty where it is. `stored` says
+    `uncompared` is why nothing is to be compared with them, None where it is. `stored` says
     that all of them were there already, `is_packaged` that the inputs came with the model.
     `unfit` says of each other point that was asked for why it has none; `points` are those that do.
     """
 
     by: str
-    uncompared: str
+    uncompared: Diagnostic | None
     points: tuple[Point, ...]
     files: Mapping[str, str]
     stored: bool
@@ -176,13 +178,13 @@ def _agree_in(reference: Reference, output: str) -> bool:
     return all(other[output].shape == shape for other in reference.others.values())
 
 
-def _why_uncompared(vouched: Sequence[Vouched]) -> str:
+def _why_uncompared(vouched: Sequence[Vouched]) -> Diagnostic | None:
     by = vouched[0].by
     if not by:
-        return "outputs are not compared, as --unchecked asks"
+        return diagnostic("outputs_not_checked")
     if any(told.random for told in vouched):
-        return f"not deterministic: two runs of the {by} reference differ, so nothing is compared"
-    return ""
+        return diagnostic("reference_not_deterministic", references=by)
+    return None
 
 
 def _batch_positions(source: Source, graph: Graph) -> dict[str, int] | None:

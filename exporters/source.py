@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from exporters.cache import Store
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.evaluation import Evaluator
 from exporters.points import Point
 from exporters.types import Dimension, Factory, Reference, StatePair, TensorSpec
@@ -66,7 +67,7 @@ class Graph:
     factory: Factory | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     point: Point | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
     beside: tuple[Path, ...] = ()
     written_inputs: tuple[str, ...] = ()
 

@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from exporters.diagnostics.diagnostic import Diagnostic
+
 Precision = Literal["fp32", "fp16", "bf16", "int8", "fp8"]
 PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16", "bf16", "int8", "fp8")
 
@@ -162,7 +164,7 @@ class ExportedModel:
     `references` maps `axes_key(axes)` to the .npz file of a `Reference`; `reference` is the
     first that was computed (`packaged` for data that came with the file, `torch`, `onnx` for
     ONNX's reference evaluator, `onnxruntime unoptimised`), empty for nobody. `uncompared` is why
-    outputs are not to be compared with it, empty where they are.
+    outputs are not to be compared with it, None where they are.
     `narrowest` is the narrowest type (`fp32`, `fp16`, `bf16`, `int8`, `fp8`) among the graph's
     weights and products, `depth` how many products follow each other on its longest path.
     `custom_ops` are libraries of operators for ONNX Runtime that the graph needs.
@@ -203,13 +205,13 @@ class ExportedModel:
     parameters_with_buffers: int | None = None
     macs: int | None = None
     precision_exceptions: tuple[str, ...] = ()
-    uncompared: str = ""
+    uncompared: Diagnostic | None = None
     narrowest: str = "fp32"
     depth: int = 0
     custom_ops: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     inputs_drawn: str = ""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
     fixed: Mapping[str, FixedGraph] = field(default_factory=dict)
     rotation: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     beside: tuple[str, ...] = ()

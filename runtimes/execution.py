@@ -11,6 +11,8 @@ from typing import Literal
 
 import numpy as np
 
+from exporters.diagnostics.diagnostic import Diagnostic
+
 Clock = Literal["wall", "device", "simulated", "imported"]
 """`imported` is that of another program, whose figures were read from a file: no session has it."""
 Boundary = Literal["host", "device"]
@@ -50,7 +52,7 @@ class Execution:
     boundary: Boundary = "host"
     placement: tuple[NodePlacement, ...] = ()
     facts: Mapping[str, float | int | str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
     inspection_ms: float = 0.0
 
     @property

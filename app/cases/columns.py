@@ -65,6 +65,12 @@ _CASE = (
     count("batch_size", "Batch", "How many inputs one run takes."),
     count("sequence_length", "Sequence", "How many time steps a sequence model is given."),
     text("axes", "Axes", "The size of every open axis, as name=size."),
+    text(
+        "assumed_sizes",
+        "Assumed sizes",
+        "Open axes of a user's file that nobody gave a size, with the size that was assumed: what "
+        "the graph implies, else 1 for a batch, 128 for a sequence, 224 for the side of an image.",
+    ),
     text("given", "Given", "The user's own weights, inputs, calibration and part of a graph."),
     text(
         "inputs_drawn",
@@ -233,7 +239,9 @@ _ENDING = (
     text("status", "Status", "How the case ended; only ok is compared with other rows."),
     flag("valid", "Valid", "Whether the measurement kept its own protocol."),
     text("reason", "Reason", "Why the case failed or could not run, or is not valid."),
-    text("warnings", "Warnings", "Sentences that say where the figures should be doubted."),
+    text("warnings", "Warnings", "Diagnostics of the case, as text: docs/diagnostics.md."),
+    text("warning_codes", "Warning codes", "Their codes, joined by semicolons."),
+    text("diagnostics", "Diagnostics", "The same as JSON: codes, subjects and figures."),
 )
 
 GROUPS: dict[str, tuple[Column, ...]] = {

@@ -23,6 +23,7 @@ from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.status import TRIED_AGAIN, Status
 from app.cases.surroundings import Surroundings
 from exporters.codec import NON_FINITE
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import Disagreement, ExportedModel
 from runtimes.execution import Boundary, Clock
 from runtimes.options import OptionValue, Settings
@@ -169,7 +170,7 @@ class RoundResult:
     status: Status
     reason: str = ""
     valid: bool = True
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
     started_at_utc: str = ""
     phases_ms: Mapping[str, float] = field(default_factory=dict)
     samples: str = ""

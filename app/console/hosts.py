@@ -9,7 +9,7 @@ from app.carriers.contract import Host
 from app.carriers.opened import open_carrier
 from app.machine.cores import as_list
 from app.machine.environment import graphlap_version
-from app.sweep.cluster import clock_off
+from app.sweep.cluster import clock_offset_s
 
 
 def hosts_text(address: str, insecure: bool = False) -> str:
@@ -22,12 +22,14 @@ def hosts_text(address: str, insecure: bool = False) -> str:
     finally:
         carrier.close()
     lines = [
-        line for host in hosts for line in (*_of(host, clock_off(host, begun_ns, ended_ns)), "")
+        line
+        for host in hosts
+        for line in (*_of(host, clock_offset_s(host, begun_ns, ended_ns)), "")
     ]
     return "\n".join([f"{len(hosts)} host{'s' * (len(hosts) != 1)} at {address}", "", *lines])
 
 
-def _of(host: Host, clock: str) -> Iterator[str]:
+def _of(host: Host, clock_s: float) -> Iterator[str]:
     told = host.environment
     other = (
         "" if host.graphlap == graphlap_version() else f"; this machine has {graphlap_version()}"
@@ -38,8 +40,9 @@ def _of(host: Host, clock: str) -> Iterator[str]:
     yield f"  system      {told.get('os')}"
     yield f"  cpu         {told.get('cpu')}"
     yield f"  cores       {as_list(host.cores)}"
-    if clock:
-        yield f"  clock       {clock} that of this machine"
+    if clock_s:
+        direction = "ahead of" if clock_s > 0 else "behind"
+        yield f"  clock       {abs(clock_s):,.0f} s {direction} that of this machine"
     yield f"  machine     {host.machine}"
     width = max(map(len, host.runtimes), default=0)
     for name, there in host.runtimes.items():

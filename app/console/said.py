@@ -14,13 +14,15 @@ from app.cases.verdict import BAND
 from app.console.sureness import sureness
 from app.results import text
 from app.results.causes import causes
+from app.results.diagnostic_columns import text as diagnostic_text
+from app.results.diagnostic_columns import warning_groups
 from app.results.fastest import Fastest, fastest
 from app.results.measured import Measured
 from app.results.noticing.noticed import noticed
 from app.results.together import Together
 from app.results.verdicts import interval_note
-from app.results.warned import Warned, warned
 from app.stats.between import LEAST_ROUNDS
+from exporters.diagnostics.groups import DiagnosticGroup
 from exporters.twins import is_null
 
 FASTEST, SURE = "fastest, by the median", "how sure that is"
@@ -54,11 +56,11 @@ def said(measured: Sequence[Measured], band: float = BAND) -> Said:
     rows = [one.row for one in measured]
     begun = tuple(row for row in rows if row["status"] != "cancelled")
     together = Together([one.case for one in measured])
-    kinds = warned(begun)
+    groups = warning_groups(begun)
     return Said(
         begun,
-        _marks(kinds),
-        doubts(kinds, together),
+        _marks(groups),
+        doubts(groups, together),
         whys(rows, together),
         tuple(notice.sentence for notice in noticed(measured, together)),
         tuple(_fastest(measured, band)),
@@ -74,9 +76,12 @@ def whys(rows: Sequence[Row], together: Together) -> tuple[Why, ...]:
     )
 
 
-def doubts(kinds: Iterable[Warned], together: Together) -> tuple[str, ...]:
-    """Of each kind of warning, whose rows have it and what it says."""
-    return tuple(f"{together.text(kind.case_ids)}: {kind.sentence}" for kind in kinds)
+def doubts(groups: Iterable[DiagnosticGroup], together: Together) -> tuple[str, ...]:
+    """Of each code, whose rows have it and what it says."""
+    return tuple(
+        f"{together.text(group.case_ids)}: {diagnostic_text(*group.diagnostics)}"
+        for group in groups
+    )
 
 
 def without_winners(told: Said) -> Said:
@@ -135,9 +140,9 @@ def _fastest(measured: Sequence[Measured], band: float) -> list[str]:
     return told
 
 
-def _marks(kinds: Sequence[Warned]) -> dict[str, str]:
+def _marks(groups: Sequence[DiagnosticGroup]) -> dict[str, str]:
     numbers: dict[str, list[str]] = {}
-    for number, kind in enumerate(kinds, 1):
-        for case_id in kind.case_ids:
+    for number, group in enumerate(groups, 1):
+        for case_id in group.case_ids:
             numbers.setdefault(case_id, []).append(str(number))
     return {case_id: f"({','.join(own)})" for case_id, own in numbers.items()}

@@ -75,7 +75,8 @@ def write(files: Mapping[str, str]) -> None:
 def comparison_blocks(found: Comparison, fail_on_slower: bool = False) -> Iterator[Block]:
     """How many cases are slower, then the cases that are, then all others, then what a reader has
     to know."""
-    yield Paragraph(f"{_sentence(found)}; a change within {100 * found.band:g}% is none")
+    if found.cases or found.not_compared:
+        yield Paragraph(f"{_sentence(found)}; a change within {100 * found.band:g}% is none")
     if found.cases:
         yield Table(_columns(found), tuple(_rows(found)))
     yield Points(tuple(_remarks(found, fail_on_slower)))
@@ -147,7 +148,7 @@ def _all(found: Comparison) -> Iterator[tuple[Compared, str, Sides]]:
 
 def _columns(found: Comparison) -> tuple[Column, ...]:
     sides = ("baseline", "measured") if found.in_turn else ("first", "second")
-    return *names("case", ""), *map(Column, sides), *names("ratio", "verdict")
+    return *names("case", "figure"), *map(Column, sides), *names("ratio", "verdict")
 
 
 def _rows(found: Comparison) -> Iterator[tuple[Cell | str, ...]]:
@@ -224,7 +225,7 @@ def _so_many(number: int, what: str) -> str:
 def _remarks(found: Comparison, fail_on_slower: bool) -> Iterator[str]:
     if not found.cases and not found.not_compared:
         yield (
-            f"no case of {found.first} was measured here: compare runs of the same models, "
+            f"{found.first} and {found.second} share no case: compare runs of the same models, "
             "runtimes and settings"
         )
     note = interval_note(sides.verdict for _, _, sides in _all(found))

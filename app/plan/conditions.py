@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -68,10 +68,14 @@ def refuse_impossible(plan: Plan, cases: Iterable[Case]) -> None:
 
 
 class Subject(Protocol):
-    """A model that a plan names, with the sizes of its axes; None for one that nobody gave."""
+    """A model that a plan names, with the sizes of its axes; None for one that nobody gave, and
+    `assumed` for those with a size that was assumed."""
 
     @property
     def axes(self) -> Mapping[str, int | None]: ...
+
+    @property
+    def assumed(self) -> Collection[str]: ...
 
     @property
     def readable(self) -> bool: ...
@@ -82,7 +86,7 @@ def refuse_unfit_neighbours(plan: Plan, subjects_of: Callable[[str], Iterable[Su
     words = dict.fromkeys(word for sweep in plan.sweeps for word in sweep.conditions)
     for name in filter(None, (Condition.parse(word).model for word in words)):
         first, *more = subjects_of(name)
-        if more or not first.readable or None in first.axes.values():
+        if more or not first.readable or first.assumed or None in first.axes.values():
             raise PlanError(
                 f"with:{name} names no single model whose sizes are all known",
                 "name one of --list, or an .onnx file with fixed sizes",

@@ -33,7 +33,7 @@ from app.plan.null import null_case
 from app.plan.option_sets import option_sets, refuse_unknown_options
 from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
-from app.plan.points import points, refuse_unknown_axes, without_sizes_as_rows
+from app.plan.points import assumed_sizes, points, refuse_unknown_axes, with_sizes
 from app.plan.refusals import refuse_cases
 from app.plan.replicas import replicated
 from app.plan.shapes import parts
@@ -83,6 +83,19 @@ def expand(plan: Plan, elsewhere: Sequence[str] = ()) -> tuple[Case, ...]:
     return found
 
 
+def sizes_assumed(plan: Plan) -> dict[str, dict[str, int]]:
+    """Model -> the axes of its cases that have a size only because it was assumed."""
+    sizes: dict[str, dict[str, int]] = {}
+    given = _given(plan)
+    with Outlines() as outlines:
+        for sweep in plan.sweeps:
+            for text in sweep.models:
+                for subject in subjects(text, given, outlines):
+                    if assumed := assumed_sizes(sweep, subject):
+                        sizes.setdefault(subject.model, {}).update(assumed)
+    return sizes
+
+
 def _of_sweep(
     plan: Plan,
     sweep: Sweep,
@@ -115,7 +128,7 @@ def _of_replicas(
     sweep = batched(plan, sweep, {one.model: one.batch for one in models if one.readable})
     refuse_unknown_axes(sweep, models)
     for part, sized, condition in parts(plan, sweep, models):
-        for subject in without_sizes_as_rows(part, sized):
+        for subject in with_sizes(part, sized):
             yield from _grid(part, subject, runtimes, given, condition, waits=bool(plan.slo))
 
 

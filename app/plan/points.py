@@ -2,54 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from app.cases.errors import PlanError, suggestion
 from app.plan.plan import Sweep
 from app.plan.subjects import Subject, unreadable
+from exporters.files.outline_request import with_sums
 
 
-def _asked(sweep: Sweep, subject: Subject) -> dict[str, tuple[int, ...]]:
+def given_sizes(sweep: Sweep, subject: Subject) -> dict[str, tuple[int, ...]]:
     """Axis name -> the sizes that the plan gives for it, in this model's own words."""
-    asked = dict(sweep.axes)
+    given = dict(sweep.axes)
     if sweep.batch_size and subject.batch:
-        asked.setdefault(subject.batch, sweep.batch_size)
+        given.setdefault(subject.batch, sweep.batch_size)
     if sweep.sequence_length and subject.sequence:
-        asked.setdefault(subject.sequence, sweep.sequence_length)
-    return asked
+        given.setdefault(subject.sequence, sweep.sequence_length)
+    return given
+
+
+def assumed_sizes(sweep: Sweep, subject: Subject) -> Mapping[str, int]:
+    """The axes that have a size only because it was assumed."""
+    given = given_sizes(sweep, subject)
+    return {
+        axis: size
+        for axis in subject.assumed
+        if axis not in given and (size := subject.axes[axis]) is not None
+    }
 
 
 def _missing(sweep: Sweep, subject: Subject) -> list[str]:
-    """The axes that neither the plan nor the model gives a size."""
-    asked = _asked(sweep, subject)
-    return [n for n, size in subject.axes.items() if size is None and not asked.get(n)]
-
-
-def without_sizes_as_rows(sweep: Sweep, subjects: Sequence[Subject]) -> list[Subject]:
-    """An axis without a size is a mistake of the plan, but in a few of a glob's many files."""
-    if all(_missing(sweep, subject) for subject in subjects if subject.readable):
-        return list(subjects)
+    """The axes that neither the plan nor the model gives a size; sums follow from their addends."""
+    given = given_sizes(sweep, subject)
     return [
-        unreadable(subject.model) if subject.one_of_many and _missing(sweep, subject) else subject
-        for subject in subjects
+        name
+        for name, size in subject.axes.items()
+        if size is None and not given.get(name) and name not in subject.sums
     ]
 
 
+def with_sizes(sweep: Sweep, subjects: Sequence[Subject]) -> list[Subject]:
+    """The models whose axes all have a size; PlanError names the axes of all that lack one.
+
+    Of a glob's many files, those that lack one end as rows that say so.
+    """
+    missing = {s.model: _missing(sweep, s) for s in subjects if s.readable}
+    some_complete = not all(missing.values())
+    rows = {s.model for s in subjects if s.one_of_many and some_complete}
+    _refuse_missing({model: axes for model, axes in missing.items() if axes and model not in rows})
+    return [
+        unreadable(subject.model) if missing.get(subject.model) else subject for subject in subjects
+    ]
+
+
+def _refuse_missing(missing: Mapping[str, Sequence[str]]) -> None:
+    if not missing:
+        return
+    named = "; ".join(f"{', '.join(map(repr, axes))} of {model}" for model, axes in missing.items())
+    axes = dict.fromkeys(axis for axes in missing.values() for axis in axes)
+    flags = " ".join(f"--axis {axis}=1" for axis in axes)
+    raise PlanError(f"--axis: no size is known for {named}", f"set the sizes, such as {flags}")
+
+
 def points(sweep: Sweep, subject: Subject) -> Iterator[dict[str, int]]:
-    """The sizes of its axes by name, in all combinations; PlanError where one is left open."""
-    asked = _asked(sweep, subject)
+    """The sizes of its axes by name, in all combinations; sums follow from their addends."""
+    given = given_sizes(sweep, subject)
     defaults = {name: (size,) for name, size in subject.axes.items() if size is not None}
-    axes = subject.axes if subject.told else asked
-    sizes = {name: asked.get(name, defaults.get(name, ())) for name in axes}
-    if missing := _missing(sweep, subject):
-        flags = ["--batch 1,2,4" if n == subject.batch else f"--axis {n}=1,2,4" for n in missing]
-        raise PlanError(
-            f"{subject.model} leaves open how large {' and '.join(map(repr, missing))} is",
-            f"set it with {' '.join(flags)}",
-        )
+    axes = subject.axes if subject.told else given
+    sums = {axis: addends for axis, addends in subject.sums.items() if axis not in given}
+    sizes = {name: given.get(name) or defaults[name] for name in axes if name not in sums}
     for point in product(*sizes.values()):
-        yield dict(zip(sizes, point, strict=True))
+        complete = with_sums(dict(zip(sizes, point, strict=True)), sums)
+        yield {name: complete[name] for name in axes}
 
 
 def refuse_unknown_axes(sweep: Sweep, subjects: Sequence[Subject]) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.cases.errors import PlanError
@@ -23,7 +23,8 @@ class Subject:
 
     `batch` and `sequence` are the axes that --batch and the sequence lengths set; `one_of_many`
     says that nobody named this file, a glob found it; `told` that the axes are known before an
-    export.
+    export. `assumed` are the axes whose default is a guess at what users of such a graph would
+    set, and `sums` those that follow from others, with their addends.
     """
 
     model: str
@@ -34,6 +35,8 @@ class Subject:
     readable: bool = True
     one_of_many: bool = False
     told: bool = True
+    assumed: Collection[str] = ()
+    sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def batch_axis(model: str, given: Given = NOTHING) -> str | None:
@@ -112,8 +115,17 @@ def _from_file(path: str, given: Given, outlines: Outlines) -> Subject:
         if given.from_nodes or given.to_nodes:
             raise PlanError(error.cause, error.remedy) from None
         return unreadable(path)
-    sizes = {**dict.fromkeys(seen.axes), **_own_sizes(given, seen.inputs)}
-    return Subject(path, "", sizes, seen.batch or None, seen.sequence or None)
+    own = _own_sizes(given, seen.inputs)
+    sizes = {**dict.fromkeys(seen.axes), **seen.assumed, **own}
+    return Subject(
+        path,
+        "",
+        sizes,
+        seen.batch or None,
+        seen.sequence or None,
+        assumed=[axis for axis in seen.assumed if axis not in own],
+        sums={axis: addends for axis, addends in seen.sums.items() if axis not in own},
+    )
 
 
 def unreadable(path: str) -> Subject:

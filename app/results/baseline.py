@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from app.cases.column import Row
 from app.plan.baseline import baselines, unmatched
 from app.plan.plan import Plan
+from app.results.cells import joined
 from app.results.labels import labels
 from app.results.measured import COMPARED, Measured
 from app.results.verdicts import (
@@ -24,7 +25,6 @@ from app.results.verdicts import (
     judged,
     without_percentiles,
 )
-from app.results.warned import joined
 from exporters.twins import is_null
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.latency_columns import INTERVALS
-from app.results.warned import joined
+from app.results.cells import joined
 from app.stats.summary import Summary
 
 

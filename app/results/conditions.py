@@ -5,6 +5,8 @@ from __future__ import annotations
 from app.cases.case import Case
 from app.cases.column import Row
 from app.stats.summary import Summary
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import ExportedModel, axes_key
 from runtimes.execution import Clock
 
@@ -27,20 +29,15 @@ def gap_columns(case: Case, summary: Summary) -> Row:
     }
 
 
-def gap_warnings(case: Case, row: Row) -> list[str]:
-    """One sentence where the median of the pauses is not what was asked for."""
+def gap_warnings(case: Case, row: Row) -> list[Diagnostic]:
+    """Whether the median of the pauses is longer than was asked for."""
     asked, had = case.scenario.gap_us, row["gap_had_p50_us"]
     if row["clock"] == "simulated" or not isinstance(had, float):
         return []
     if had - asked <= max(GAP_OFF_US, GAP_SHARE_OFF * asked):
         return []
-    remedy = {
-        "sleep": "use --wait spin or hybrid, since a sleeping thread is woken late",
-        "hybrid": "use --wait spin, or a quieter machine",
-        "spin": "use a longer gap or a quieter machine",
-    }[case.wait_policy]
-    told = f"{had:.0f}" if had >= 100 else f"{had:.1f}"
-    return [f"the median pause was {told} µs and {asked:g} µs was asked for: {remedy}"]
+    policy = case.wait_policy
+    return [diagnostic("pause_not_met", actual_us=had, requested_us=asked, wait_policy=policy)]
 
 
 def inputs_fed(case: Case, model: ExportedModel | None, clock: Clock) -> str | None:

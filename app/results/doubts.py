@@ -11,25 +11,31 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.cases.status import FAILED, STATUSES, WELL, Tone
+from app.results.causes import NOT_VALID
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.figures import ranked
 from app.results.manifest import MergedRun
+from app.results.plain import one_line
 from app.results.plans_together import differing
 from app.results.problem import Problem
 from app.results.series import Series
-from app.results.warned import warned
 from app.stats.between import LEAST_ROUNDS
+from exporters.diagnostics import rendering
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import SEVERITIES, Diagnostic
+from exporters.diagnostics.groups import grouped
 
 Standing = Literal["sound", "doubted", "failed"]
-NOT_VALID = "not valid"
 _TIMED = "clock:wall rounds>0"
 _ANYWHERE = "host:*"
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """`what` is wrong with so many `rows`, and `remedy` what to do, "" where nobody can say.
+    """What is wrong with so many `rows`: `what` in few words, `detail` with figures, and `remedy`,
+    what to do about it; the last two may be empty.
 
-    `query` is the filter that finds the rows.
+    `query` is the filter that finds the rows, `code` that of a diagnostic.
     """
 
     what: str
@@ -37,6 +43,8 @@ class Doubt:
     rows: int
     query: str
     tone: Tone = "doubtful"
+    detail: str = ""
+    code: str = ""
 
 
 def standing(series: Series) -> Standing:
@@ -95,19 +103,30 @@ def _of_statuses(series: Sequence[Series], over: bool) -> Iterator[Doubt]:
 
 
 def _of_warnings(series: Sequence[Series]) -> Iterator[Doubt]:
-    for kind in warned({"case_id": one.key, "warnings": one.row.get("warnings")} for one in series):
-        what, _, remedy = kind.sentence.rpartition(": ")
-        shared = kind.kind.rpartition(": ")[0] or kind.kind
-        query = f'warnings:"{shared.replace(chr(34), "*")}"'
-        yield Doubt(what or remedy, remedy if what else "", len(kind.case_ids), query)
+    groups = grouped((one.key, diagnostics_of(one.row)) for one in series)
+    for group in groups:
+        yield _of_diagnostics(group.diagnostics, len(group.case_ids), f"code:{group.code}")
+
+
+def _of_diagnostics(diagnostics: Sequence[Diagnostic], rows: int, query: str) -> Doubt:
+    """The doubt of diagnostics of one code."""
+    worst = min((one.severity for one in diagnostics), key=SEVERITIES.index)
+    return Doubt(
+        rendering.title(diagnostics[0]),
+        one_line(rendering.action(*diagnostics)),
+        rows,
+        query,
+        "bad" if worst == "error" else "doubtful",
+        one_line(rendering.message(*diagnostics)),
+        diagnostics[0].code,
+    )
 
 
 def _of_few_rounds(timed: Sequence[Series]) -> Iterator[Doubt]:
-    few = [one for one in timed if len(one.timed) < LEAST_ROUNDS]
+    few = [len(one.timed) for one in timed if len(one.timed) < LEAST_ROUNDS]
     if few:
-        what = f"fewer than {LEAST_ROUNDS} rounds can't tell how much processes differ"
-        query = f"{_TIMED} rounds<{LEAST_ROUNDS}"
-        yield Doubt(what, f"use --rounds {LEAST_ROUNDS} or more", len(few), query)
+        diagnostics = [diagnostic("few_rounds", rounds=rounds) for rounds in few]
+        yield _of_diagnostics(diagnostics, len(few), f"{_TIMED} rounds<{LEAST_ROUNDS}")
 
 
 def _of_hosts(
@@ -117,22 +136,22 @@ def _of_hosts(
     measured = {str(one.row.get("host")) for one in timed}
     hosts = {name: of for name, of in environments.items() if name in measured} or environments
     virtual = [name for name, host in hosts.items() if host.get("virtual_machine")]
-    remedy = "use a real machine to trust the tail, or more rounds"
-    yield from _of_those(virtual, hosts, timed, "a virtual machine", remedy)
-    untold = [name for name, host in hosts.items() if host.get("governor") is None]
-    remedy = "nobody can say whether clocks were steady; on a real machine --doctor tells more"
-    yield from _of_those(untold, hosts, timed, "the clock's governor is not told", remedy)
+    yield from _of_those("virtual_machine", virtual, hosts, timed)
+    unknown = [name for name, host in hosts.items() if host.get("governor") is None]
+    yield from _of_those("governor_unknown", unknown, hosts, timed)
 
 
 def _of_those(
-    those: Sequence[str], hosts: Collection[str], timed: Sequence[Series], what: str, remedy: str
+    code: str, those: Sequence[str], hosts: Collection[str], timed: Sequence[Series]
 ) -> Iterator[Doubt]:
     """One doubt where it holds for all hosts, else one for each."""
     if len(those) == len(hosts):
-        yield from [Doubt(what, remedy, len(timed), _TIMED)] if timed and those else []
+        if timed and those:
+            diagnostics = [diagnostic(code, name) for name in those]
+            yield _of_diagnostics(diagnostics, len(timed), _TIMED)
         return
     for name in those:
         rows = sum(one.row.get("host") == name for one in timed)
         if rows:
             query = f'{_TIMED} host="{name.replace(chr(34), "*")}"'
-            yield Doubt(f"{what}: {name}", remedy, rows, query)
+            yield _of_diagnostics([diagnostic(code, name)], rows, query)

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.round import RoundResult
-from app.results.warned import joined
+from app.results.cells import joined
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.environment import environment_of
 
 
@@ -20,9 +22,9 @@ def engine_columns(case: Case, rounds: Sequence[RoundResult]) -> Row:
     }
 
 
-def engine_warnings(rounds: Sequence[RoundResult]) -> list[str]:
-    """What a row of two engines is: the figures of neither."""
+def engine_warnings(rounds: Sequence[RoundResult]) -> list[Diagnostic]:
+    """Rounds of several releases of the engine."""
     releases = dict.fromkeys(one.runtime_version for one in rounds if one.samples)
     if len(releases) < 2:
         return []
-    return [f"rounds ran {' and '.join(releases)} of the engine: measure the case in a new run"]
+    return [diagnostic("engine_changed", releases=tuple(releases))]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from app.cases.case import Case
 from app.cases.column import Row, Value
 from app.cases.round import RoundResult
-from app.results.warned import joined
+from app.results.cells import joined
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 
 STEADY = 1.02
 """Clocks come in steps of 15 MHz, about a hundredth of what they are under load."""
@@ -35,29 +37,18 @@ def gpu_columns(rounds: Sequence[RoundResult]) -> Row:
     }
 
 
-def gpu_warnings(case: Case, row: Row) -> list[str]:
+def gpu_warnings(case: Case, row: Row) -> Iterator[Diagnostic]:
     """What moved or shared the GPU while it was timed."""
-    said = []
     low, high = row["gpu_clock_min_mhz"], row["gpu_clock_max_mhz"]
     if isinstance(low, int | float) and isinstance(high, int | float) and high > STEADY * low:
-        said.append(
-            f"the GPU's clock moved between {low:g} and {high:g} MHz: "
-            "lock it with sudo nvidia-smi -lgc MHZ"
-        )
+        yield diagnostic("gpu_clock_varied", low_mhz=low, high_mhz=high)
     if row["gpu_clock_min_mhz"] is not None and row["throttle"] not in (None, "none"):
-        said.append(
-            f"the GPU's clock was held down ({row['throttle']}): "
-            "cool it, raise its power limit, or lock a lower clock"
-        )
+        yield diagnostic("gpu_throttled", reasons=str(row["throttle"]))
     others = row["gpu_others"]
     if isinstance(others, int) and others and case.condition.kind != "with":
-        said.append(
-            f"{others} other process{'es' * (others > 1)} had the GPU open: "
-            "end what nvidia-smi lists"
-        )
+        yield diagnostic("gpu_shared", processes=others)
     if row["gpu_persistence"] is False:
-        said.append("the GPU's persistence mode is off: sudo nvidia-smi -pm 1")
-    return said
+        yield diagnostic("gpu_persistence_off")
 
 
 def _least(values: Iterable[float | None]) -> float | None:

@@ -12,20 +12,23 @@ from app.cases.column import Row
 from app.results.finding import Finding
 from app.results.journal import FOLDER
 from app.results.run import Run
-from app.results.warned import joined, sentences
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 
 _SHOWN = 8
 
 
-def mixed_columns(run: Run, case: Case, row: Row) -> Row:
-    """A row without intervals that is not valid, with the reason; {} for rounds of one graph."""
+def graph_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:
+    """Rounds of more than one graph."""
     graphs = run.graphs_of(case)
-    if len(graphs) < 2:
-        return {}
-    reason = f"its rounds measured {_told(graphs)}: measure it in a new run"
-    intervals = {name: None for name in row if "_ci_" in name or name == "ci_method"}
-    warnings = joined([*sentences(row["warnings"]), reason])
-    return {**intervals, "valid": False, "reason": row["reason"] or reason, "warnings": warnings}
+    if len(graphs) > 1:
+        shown = tuple(graph[:_SHOWN] for graph in graphs)
+        yield diagnostic("mixed_graphs", count=len(graphs), graphs=shown)
+
+
+def without_intervals(row: Row) -> Row:
+    """The columns of intervals, empty: figures of several graphs have none."""
+    return {name: None for name in row if "_ci_" in name or name == "ci_method"}
 
 
 def mixed_graphs(run: Run) -> Iterator[Finding]:

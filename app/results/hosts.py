@@ -9,17 +9,15 @@ from typing import Any
 from app.cases.case import Case
 from app.results.manifest import Manifest
 from app.results.run import Run
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 
 
-def host_warnings(run: Run, case: Case) -> Iterator[str]:
-    """What is to be said of a row whose rounds are of several machines, as when a run was resumed
-    on another one."""
+def host_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:
+    """Rounds of several machines, as when a run was resumed on another one."""
     hosts = dict.fromkeys(writer.host for writer in run.writers.get(case.case_id, {}).values())
     if len(hosts) > 1:
-        yield (
-            f"its rounds were measured on {' and '.join(hosts)}: --merge the run, so that there is "
-            "a row for each"
-        )
+        yield diagnostic("several_hosts", hosts=tuple(hosts))
 
 
 def environments(

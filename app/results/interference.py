@@ -13,18 +13,18 @@ from app.cases.column import Row
 from app.cases.interference import Interference
 from app.cases.round import RoundResult
 from app.stats.outliers import CAUSES, UNSEEN, outlier_causes
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.execution import Samples
 
 SAID_SHARE = 0.001
 """Where a cause had a hand in more of the runs it reaches a p99.9, and is warned of."""
-_SAID = {
-    "steal": "while the hypervisor had the core (steal): use a dedicated core or a real machine",
-    "switch": "while another thread had the core (involuntary switch): stop other work, or use "
-    "fewer threads",
-    "page fault": "while pages came from disk (major fault): free memory",
-    "interrupts": "while devices interrupted far more than usual: keep their interrupts off the "
-    "measured cores",
-    "clock": "while the core's clock was low: set the governor to performance, and cool it",
+_CODES = {
+    "steal": "outliers_from_steal",
+    "switch": "outliers_from_context_switches",
+    "page fault": "outliers_from_page_faults",
+    "interrupts": "outliers_from_interrupts",
+    "clock": "outliers_from_low_clock",
 }
 
 
@@ -59,13 +59,13 @@ def interference_columns(rounds: Sequence[RoundResult], counts: Counter[str] | N
     }
 
 
-def outlier_warnings(counts: Counter[str] | None, iterations: int) -> list[str]:
-    """One sentence of the cause that most of the outliers have, if they are not very few."""
+def outlier_warnings(counts: Counter[str] | None, iterations: int) -> list[Diagnostic]:
+    """The cause that most of the outliers have, if they are not very few."""
     seen = [] if counts is None else [(counts[cause], cause) for cause in CAUSES]
     most, cause = max(seen, default=(0, ""), key=lambda pair: pair[0])
     if counts is None or most <= SAID_SHARE * iterations:
         return []
-    return [f"{most} of {counts.total()} outliers came {_SAID[cause]}"]
+    return [diagnostic(_CODES[cause], outliers=most, all=counts.total())]
 
 
 def _by(counts: Counter[str]) -> str:

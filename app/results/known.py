@@ -23,8 +23,15 @@ def known_columns(run: Run, case: Case, rounds: Sequence[RoundResult], asked: Pl
         **model_columns(case, model),
         **_setting_columns(run, case),
         **engine_columns(case, rounds),
+        "assumed_sizes": _assumed(run, case),
         "profile": None if asked.check else asked.profile,
     }
+
+
+def _assumed(run: Run, case: Case) -> str | None:
+    """The axes that nobody gave a size; those that a search or a sum has changed are none."""
+    sizes = run.planned(case).assumed_sizes.get(case.model, {})
+    return _pairs({axis: n for axis, n in sizes.items() if case.axes.get(axis) == n})
 
 
 def _identity(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:

@@ -6,10 +6,10 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.percentiles import shown
 from app.results.bounds import bound_columns
+from app.results.cells import joined
 from app.results.needed import needed_columns
 from app.results.patterns import pattern_columns
 from app.results.throughput import throughput_columns
-from app.results.warned import joined
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Summary
 from app.stats.typical import METHOD

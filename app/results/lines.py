@@ -18,7 +18,9 @@ from app.cases.cold_start import ColdStart
 from app.cases.operators import Peak
 from app.cases.round import RoundResult
 from app.results.checksum import LINE
+from app.results.legacy_messages import of_sentence
 from exporters.codec import CodecError, from_json, to_json
+from exporters.diagnostics.diagnostic import Diagnostic, Parameter
 from exporters.types import ExportedModel, Precision
 from runtimes.execution import Clock
 
@@ -96,8 +98,9 @@ KINDS: dict[str, type[Line]] = {
     "operators": Operators,
     "cold_start": ColdStart,
 }
-LONGEST_SENTENCE = 4096
-"""Characters of a reason or a warning: more fills tables and pages, and nobody reads it."""
+LONGEST_TEXT = 4096
+"""Characters of a reason, or of a name in a diagnostic: nobody reads more."""
+_MOST_NAMES = 100
 _NAMES = {kind: name for name, kind in KINDS.items()}
 
 
@@ -107,13 +110,13 @@ def written(line: Line) -> dict[str, Any]:
 
 
 def bounded(line: Line) -> Line:
-    """The line with each of its sentences cut to `LONGEST_SENTENCE`."""
+    """The line with each of its texts cut to `LONGEST_TEXT`."""
     values: dict[str, Any] = {}
     reason = getattr(line, "reason", "")
-    if len(reason) > LONGEST_SENTENCE:
+    if len(reason) > LONGEST_TEXT:
         values["reason"] = _cut(reason)
-    if isinstance(line, RoundResult) and any(len(w) > LONGEST_SENTENCE for w in line.warnings):
-        values["warnings"] = tuple(map(_cut, line.warnings))
+    if isinstance(line, RoundResult) and any(map(_is_long, line.warnings)):
+        values["warnings"] = tuple(map(_shortened, line.warnings))
     return replace(line, **values) if values else line
 
 
@@ -124,7 +127,7 @@ def read(data: Any, schema: int) -> Line | None:
     """
     if not isinstance(data, dict):
         raise CodecError(f"it is {data!r:.40}, not an object")
-    values = _of_schema_1(data) if schema == 1 else data
+    values = _with_diagnostics(_of_schema_1(data) if schema == 1 else data)
     kind = KINDS.get(values.get("kind", ""))
     line: Line | None = None
     if kind is not None:
@@ -164,7 +167,50 @@ def _refuse_negative(name: str, number: int) -> None:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_SENTENCE else f"{text[:LONGEST_SENTENCE]}…"
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
+
+
+def _is_long(one: Diagnostic) -> bool:
+    return len(repr(one)) > LONGEST_TEXT
+
+
+def _shortened(one: Diagnostic) -> Diagnostic:
+    return replace(
+        one,
+        subject=_cut(one.subject),
+        parameters={name: _cut_in(value) for name, value in one.parameters.items()},
+    )
+
+
+def _cut_in(value: Parameter) -> Parameter:
+    if isinstance(value, tuple):
+        return tuple(map(_cut, value[:_MOST_NAMES]))
+    return _cut(value) if isinstance(value, str) else value
+
+
+def _with_diagnostics(data: dict[str, Any]) -> dict[str, Any]:
+    """With diagnostics for the sentences of an earlier version, in its rounds and models."""
+    match data:
+        case {"kind": "round", "warnings": list()}:
+            return _of_sentences(data)
+        case {"kind": "model", "model": dict() as model}:
+            return {**data, "model": _of_sentences(model)}
+    return data
+
+
+def _of_sentences(data: dict[str, Any]) -> dict[str, Any]:
+    """`warnings` and `uncompared` as objects; what is neither text nor object is for the codec."""
+    values = dict(data)
+    warnings, uncompared = values.get("warnings"), values.get("uncompared")
+    if isinstance(warnings, list):
+        values["warnings"] = [_as_object(one) for one in warnings]
+    if isinstance(uncompared, str):
+        values["uncompared"] = _as_object(uncompared) if uncompared else None
+    return values
+
+
+def _as_object(warning: Any) -> Any:
+    return to_json(of_sentence(warning)) if isinstance(warning, str) else warning
 
 
 def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.open_loop import OpenLoop
 from app.cases.round import RoundResult
-from app.results.warned import joined, sentences
 from app.stats.summary import Summary
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 
 LATE_SHARE = 0.1
 """A generator whose lateness is more of the latency that is told, at p50 or at p99, was late."""
@@ -34,14 +35,10 @@ def load_columns(rounds: Sequence[RoundResult], summary: Summary | None) -> Row:
     return values
 
 
-def doubted(case: Case, rounds: Sequence[RoundResult], row: Row) -> Row:
-    """A row that is not valid, with a sentence for each reason: an overload, a late generator."""
+def load_warnings(case: Case, rounds: Sequence[RoundResult], row: Row) -> list[Diagnostic]:
+    """Why what the row tells of an open loop is not valid: an overload, a late generator."""
     became = _became(rounds)
-    doubts = [*_overload(case, became), *_late(case, row)] if became else []
-    if not doubts:
-        return {}
-    warnings = joined([*sentences(row["warnings"]), *doubts])
-    return {"valid": False, "reason": row["reason"] or joined(doubts), "warnings": warnings}
+    return [*_overload(case, became), *_late(row)] if became else []
 
 
 def _became(rounds: Sequence[RoundResult]) -> list[OpenLoop]:
@@ -52,26 +49,22 @@ def _served_hz(became: Sequence[OpenLoop]) -> float:
     return sum(one.due - one.left for one in became) / sum(one.seconds for one in became)
 
 
-def _overload(case: Case, became: Sequence[OpenLoop]) -> list[str]:
+def _overload(case: Case, became: Sequence[OpenLoop]) -> Iterator[Diagnostic]:
     over = [one for one in became if one.overloaded]
-    if not over:
-        return []
-    left = sum(one.left for one in over)
-    more = "larger batches" if case.batcher else "more sessions"
-    waiting = f", and {left:,} requests were left waiting" if left else ""
-    return [
-        f"{case.scenario.arrivals_hz:,.6g}/s were asked for and {_served_hz(over):,.6g}/s served"
-        f"{waiting}: the latency grows as long as it lasts, use a lower rate or {more}"
-    ]
+    if over:
+        yield diagnostic(
+            "overloaded",
+            offered_hz=case.scenario.arrivals_hz,
+            served_hz=_served_hz(over),
+            left=sum(one.left for one in over),
+        )
 
 
-def _late(case: Case, row: Row) -> list[str]:
+def _late(row: Row) -> Iterator[Diagnostic]:
     for name in ("p50", "p99"):
-        late, told = row[f"start_lateness_{name}_us"], row[f"latency_{name}_us"]
-        if isinstance(late, float) and isinstance(told, float) and late > LATE_SHARE * told:
-            remedy = "a quieter machine" if case.wait_policy == "spin" else "--wait spin"
-            return [
-                f"the generator was late: of a latency of {told:,.1f} µs at {name}, {late:,.1f} µs "
-                f"are its own: use {remedy}"
-            ]
-    return []
+        late, latency = row[f"start_lateness_{name}_us"], row[f"latency_{name}_us"]
+        if isinstance(late, float) and isinstance(latency, float) and late > LATE_SHARE * latency:
+            yield diagnostic(
+                "load_generator_late", percentile=name, late_us=late, latency_us=latency
+            )
+            return

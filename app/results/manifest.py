@@ -6,7 +6,7 @@ import json
 import math
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,14 @@ from app.results.regular import json_of
 from exporters.codec import from_json, to_brief_json, to_json
 from exporters.regular import read_file
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """What is written. A later column is no new schema: readers pass over what they don't know.
 
 1: the first.
 2: a case's id tells only what differs from a default, operator times are called that.
+3: warnings of rounds and models are diagnostics: codes with parameters, no sentences.
 """
-READABLE = (1, 2)
+READABLE = (1, 2, 3)
 MANIFEST = "manifest.json"
 MOST_ROUNDS = 2 * 10**8
 """Of a case: 10,000 a side of 10,000 comparisons with itself."""
@@ -71,6 +72,7 @@ class MergedRun(Begun):
     graphlap_version: str
     schema_version: int
     writers: tuple[str, ...]
+    assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,8 @@ class Manifest(Begun):
     `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
     `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
-    `started_in`, which runs of earlier releases do not name.
+    `started_in`, which runs of earlier releases do not name. `assumed_sizes` are those axes of
+    each model whose size nobody gave.
     """
 
     cases: tuple[Case, ...]
@@ -93,6 +96,7 @@ class Manifest(Begun):
     merged: tuple[MergedRun, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
     started_in: str = ""
+    assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def owns(self, run_id: str) -> bool:
         """Whether a journal that names this run is of ours; one without a name may be."""
@@ -116,6 +120,7 @@ def new_manifest(
     files: tuple[KeptFile, ...] = (),
     repeats: str = "",
     fingerprints: tuple[Fingerprint, ...] = (),
+    assumed_sizes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Manifest:
     """A manifest with a fresh run id, dated now."""
     return Manifest(
@@ -134,6 +139,7 @@ def new_manifest(
         repeats=repeats,
         fingerprints=fingerprints,
         started_in=_current_folder(),
+        assumed_sizes=assumed_sizes or {},
     )
 
 
@@ -149,14 +155,14 @@ def manifest_text(manifest: Manifest) -> str:
     """JSON with a line for each case, which tells what is not at its default: of a hundred
     thousand cases that is a third of what all fields take."""
     parts = []
-    for field in fields(manifest):
-        value = getattr(manifest, field.name)
-        if field.name == "cases":
+    for entry in fields(manifest):
+        value = getattr(manifest, entry.name)
+        if entry.name == "cases":
             lines = ",".join(f"\n  {_encode(to_brief_json(case))}" for case in value)
             text = f"[{lines}\n ]"
         else:
             text = json.dumps(to_json(value), indent=1).replace("\n", "\n ")
-        parts.append(f' "{field.name}": {text}')
+        parts.append(f' "{entry.name}": {text}')
     return DOCUMENT.sealed(("{\n" + ",\n".join(parts) + "\n}\n").encode()).decode()
 
 

@@ -9,8 +9,8 @@ from functools import partial
 from app.cases.column import Row
 from app.cases.columns import BY_NAME
 from app.cases.round import RoundResult
+from app.results.cells import joined
 from app.results.references import reference_columns
-from app.results.warned import joined
 
 _OF_ROUNDS = (
     "h2d_p50_us",

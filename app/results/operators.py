@@ -15,6 +15,8 @@ from app.cases.operators import Operator, OperatorTimes
 from app.results.folder import RunFolder
 from app.results.lines import Operators
 from app.results.table import restored, to_csv
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.regular import read_file
 
 FOLDER = "operators"
@@ -97,7 +99,7 @@ def read_operators(run: Path, line: Operators) -> OperatorTimes:
         raise ResultsError(f"{path} can't be read ({error})", "restore it, or remove it") from None
 
 
-def operator_warnings(line: Operators | None, row: Row) -> list[str]:
+def operator_warnings(line: Operators | None, row: Row) -> list[Diagnostic]:
     """What to doubt in the operator times of a row that is measured by the same clock."""
     p50_us = row["latency_p50_us"]
     if line is None or not line.total_us or not isinstance(p50_us, (int, float)) or not p50_us:
@@ -106,15 +108,9 @@ def operator_warnings(line: Operators | None, row: Row) -> list[str]:
         return []
     times = line.total_us / p50_us
     if times > _FAR_OFF:
-        return [
-            f"the operators' times add up to {times:.1f} times the p50: measure them again on a "
-            "quiet machine; where that changes nothing, the profiler is what takes the time"
-        ]
+        return [diagnostic("operators_exceed_run", ratio=times)]
     if times < 1 / _FAR_OFF:
-        return [
-            f"the operators' times add up to {times:.2f} times the p50: look for the rest "
-            "between the operators, in what the engine does for each run"
-        ]
+        return [diagnostic("operators_miss_time", ratio=times)]
     return []
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.cases.column import Row
 from app.cases.round import RoundResult
 from app.machine.cores import as_list
-from app.results.warned import joined
+from app.results.cells import joined
 
 
 def placing_columns(rounds: Sequence[RoundResult]) -> Row:

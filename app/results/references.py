@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from app.cases.column import Row
 from app.cases.round import Check
 from app.results import text
+from app.results.cells import joined
 from app.results.plain import one_line
-from app.results.warned import joined
 from exporters.types import Disagreement
 
 

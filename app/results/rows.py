@@ -11,55 +11,53 @@ from dataclasses import dataclass, field
 from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
 from app.cases.chosen_columns import chosen_names
-from app.cases.column import Blank, Row, Value
+from app.cases.column import Blank, Row
 from app.cases.columns import NAMES
 from app.cases.round import RoundResult
 from app.plan.plan import Plan
 from app.results.baseline import baseline_columns
 from app.results.batching import batcher_columns
+from app.results.cells import joined
 from app.results.clock import mean_clock_mhz
 from app.results.cold_start import cold_columns
-from app.results.conditions import gap_columns, gap_warnings, inputs_fed
+from app.results.conditions import gap_columns, inputs_fed
+from app.results.diagnostic_columns import diagnostic_columns
 from app.results.ended import ended_columns
-from app.results.engine import engine_warnings
-from app.results.gpu import gpu_columns, gpu_warnings
-from app.results.graphs import mixed_columns
-from app.results.hosts import host_warnings
+from app.results.gpu import gpu_columns
+from app.results.graphs import without_intervals
 from app.results.imported import as_told, imported_columns
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.known import known_columns, model_columns
 from app.results.late import late_columns
 from app.results.latency import latency_columns
-from app.results.load import doubted, load_columns
+from app.results.load import load_columns
 from app.results.measured import Measured, timed_rounds
 from app.results.null import null_columns
 from app.results.of_rounds import round_columns
-from app.results.operators import operator_warnings
 from app.results.placing import placing_columns
-from app.results.plain import one_line
 from app.results.ratios import ratio_columns
+from app.results.row_diagnostics import accuracy_warnings, row_diagnostics, warned_columns
 from app.results.run import Run
 from app.results.scaling import is_multiplied, scaling_columns
 from app.results.shapes import shape_columns
-from app.results.stopping import ended_by, rounds_wanted, shortfall
-from app.results.sustained import sustained_columns, sustained_warnings
+from app.results.stopping import ended_by, rounds_wanted
+from app.results.sustained import sustained_columns
 from app.results.telemetry import device_columns
 from app.results.throughput import block_columns, block_rate, rates_by_round
-from app.results.warned import joined, sentences
 from app.stats.precise import LOOKED
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Summary, summarise
-from exporters.diagnostics import rendering
+from exporters.diagnostics.diagnostic import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
 class _Summed:
-    """What a case's timed rounds give: the statistics, what held around them, sentences of that,
-    and how much each of them did in a second."""
+    """What a case's timed rounds give: the statistics, what held around them, diagnostics of
+    that, and how much each of them did in a second."""
 
     summary: Summary | None
     around: Row
-    disturbed: list[str]
+    disturbed: list[Diagnostic]
     rates: tuple[float, ...]
 
 
@@ -139,13 +137,9 @@ class Rows:
         names = row_names(asked)
         values: Row = dict.fromkeys(names)
         values |= known_columns(run, case, rounds, asked)
-        values |= ended_columns(rounds, planned, run.damaged.get(case.case_id, {}))
-        if model is not None:
-            values["warnings"] = joined(
-                [*map(one_line, model.warnings), *sentences(values["warnings"])]
-            )
+        values |= ended_columns(rounds, run.damaged.get(case.case_id, {}))
         values |= cold_columns(run, case)
-        values |= _accuracy_columns(run.accuracy_of(case), values["warnings"])
+        values |= _accuracy_columns(run.accuracy_of(case))
         values |= round_columns(rounds)
         values |= summed.around | load_columns(rounds, summary) | placing_columns(rounds)
         values |= gpu_columns(rounds)
@@ -154,17 +148,20 @@ class Rows:
             values |= ratio_columns(values)
             values |= gap_columns(case, summary)
             values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
-            said = [*sentences(values["warnings"]), *map(rendering.text, summary.warnings)]
-            said += _doubts(run, case, rounds, values, summed.disturbed)
-            said += [shortfall(rule, rounds, summary)] if rule is not None else []
-            values["warnings"] = joined(said)
             if rule is not None:
-                why = ended_by(rule, rounds, summary)
-                values["stop_reason"] = joined([*sentences(values["stop_reason"]), why])
+                stops = (
+                    *(result.stop_reason for result in rounds),
+                    ended_by(rule, rounds, summary),
+                )
+                values["stop_reason"] = joined(stops)
                 values["ci_method"] = LOOKED if values["ci_method"] else None
-        values |= doubted(case, rounds, values)
+        diagnostics = [
+            *row_diagnostics(run, case, rounds, planned, summary, summed.disturbed, rule, values)
+        ]
         values |= imported_columns(rounds, values)
-        values |= mixed_columns(run, case, values)
+        values |= warned_columns(diagnostics, values)
+        if len(run.graphs_of(case)) > 1:
+            values |= without_intervals(values)
         return {name: values[name] for name in names}, summed
 
     def _summed(self, run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan) -> _Summed:
@@ -202,30 +199,12 @@ def _blank(run: Run, case: Case, asked: Plan) -> Row:
     """The row of a case that came to no round; its cold starts and accuracy may be another's, of
     which it is told too."""
     row = Blank(known_columns(run, case, (), asked))
-    row |= ended_columns((), 0, run.damaged.get(case.case_id, {}))
+    row |= ended_columns((), run.damaged.get(case.case_id, {}))
     row |= cold_columns(run, case)
-    row |= _accuracy_columns(run.accuracy_of(case), row["warnings"])
+    row |= _accuracy_columns(run.accuracy_of(case))
+    row |= diagnostic_columns(accuracy_warnings(run, case))
     return Blank({name: value for name, value in row.items() if value is not None})
 
 
-def _doubts(
-    run: Run, case: Case, rounds: Sequence[RoundResult], values: Row, disturbed: Sequence[str]
-) -> Iterator[str]:
-    """Sentences of what was measured that the statistics themselves don't tell."""
-    yield from gap_warnings(case, values)
-    yield from engine_warnings(rounds)
-    yield from disturbed
-    yield from sustained_warnings(case, rounds)
-    yield from gpu_warnings(case, values)
-    yield from operator_warnings(run.operators.get(case.case_id), values)
-    yield from host_warnings(run, case)
-
-
-def _accuracy_columns(accuracy: AccuracyResult | None, warnings: Value) -> Row:
-    if accuracy is None:
-        return {}
-    why = f"the accuracy could not be measured: {accuracy.reason}" if accuracy.reason else ""
-    return {
-        "accuracy_top1": accuracy.top1,
-        "warnings": joined([*sentences(warnings), why]),
-    }
+def _accuracy_columns(accuracy: AccuracyResult | None) -> Row:
+    return {} if accuracy is None else {"accuracy_top1": accuracy.top1}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from app.cases.percentiles import shown
 from app.cases.round import RoundResult
@@ -10,6 +10,8 @@ from app.results.needed import more_rounds
 from app.results.text import significant
 from app.stats.precise import FIRST_LOOK, Precise, reach
 from app.stats.summary import Summary
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 
 
 def rounds_wanted(rule: Precise, rounds: Sequence[RoundResult], summary: Summary | None) -> int:
@@ -38,15 +40,31 @@ def ended_by(rule: Precise, rounds: Sequence[RoundResult], summary: Summary) -> 
     return f"precise: {told} after {had} rounds{bound}"
 
 
-def shortfall(rule: Precise, rounds: Sequence[RoundResult], summary: Summary) -> str:
-    """What a case that had all its rounds did not reach, with a remedy; "" where it did."""
+def shortfalls(
+    rule: Precise, rounds: Sequence[RoundResult], summary: Summary
+) -> Iterator[Diagnostic]:
+    """What a case that had all its rounds did not reach."""
     if rounds_wanted(rule, rounds, summary) > len(rounds) or _simulated(rounds):
-        return ""
+        return
     if rule.narrow(summary.figures):
-        return ""
-    longer = any(summary.figures[name].too_short for name in rule.asked)
-    remedy = "use a longer --profile" if longer else "use more --rounds or a quieter machine"
-    return f"{_reached(rule, summary)} after {len(rounds)} rounds: {remedy}"
+        return
+    for name, requested in rule.asked.items():
+        percentile, reached = shown(name), reach(summary.figures[name])
+        if reached is None:
+            yield diagnostic(
+                "interval_unavailable",
+                percentile=percentile,
+                rounds=len(rounds),
+                requested=requested,
+            )
+        elif reached > requested:
+            yield diagnostic(
+                "interval_not_reached",
+                percentile=percentile,
+                reached=reached,
+                rounds=len(rounds),
+                requested=requested,
+            )
 
 
 def looked_at(rule: Precise, rounds: Sequence[RoundResult], summary: Summary) -> str:

@@ -10,10 +10,11 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.reading import CPU_DEVICE
 from app.cases.round import RoundResult
-from app.results import text
 from app.results.folder import TELEMETRY, telemetry_name
 from app.results.telemetry import read_readings
 from app.stats.sustained import MINUTE_S, Ends, ends
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.execution import Samples
 
 _OF_MACHINE = tuple(
@@ -45,14 +46,13 @@ def sustained_columns(
     return values | {name: _median(of) for name, of in known.items()}
 
 
-def sustained_warnings(case: Case, rounds: Sequence[RoundResult]) -> list[str]:
-    """One sentence where rounds were shorter than what was asked for."""
+def sustained_warnings(case: Case, rounds: Sequence[RoundResult]) -> list[Diagnostic]:
+    """Whether rounds were shorter than what was asked for."""
     asked_s = case.condition.seconds
     short = [one for one in rounds if one.samples and one.duration_s < LASTED * asked_s]
     if not short:
         return []
-    rounds_text = f"{len(short)} round{'s' * (len(short) > 1)}"
-    return [f"{rounds_text} ended before the {text.duration(asked_s)} were over"]
+    return [diagnostic("rounds_cut_short", rounds=len(short), seconds=asked_s)]
 
 
 def _compared(part_s: float) -> str:

@@ -10,11 +10,11 @@ from app.console.said import doubts, whys
 from app.plan.plan import Plan
 from app.present.document import Block, Heading, Paragraph, Points
 from app.results import text
-from app.results.ended import UNFINISHED
+from app.results.diagnostic_columns import warning_groups
+from app.results.ended import MISSING
 from app.results.labels import differences, model_labels
 from app.results.run import Run
 from app.results.together import Together
-from app.results.warned import warned
 from app.studies.found import Found
 
 
@@ -33,10 +33,10 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
     if causes := whys(rows, together):
         yield Heading("What could not be measured, and why")
         yield Points(tuple(f"{c.status.replace('_', ' ')}, {c.sentence}" for c in causes))
-    kinds = [kind for kind in warned(rows) if UNFINISHED not in kind.kind]
-    if kinds:
+    groups = [group for group in warning_groups(rows) if group.code != MISSING]
+    if groups:
         yield Heading("What to doubt")
-        yield Points(doubts(kinds, together))
+        yield Points(doubts(groups, together))
 
 
 def _lacking(found: Found, whole: Plan) -> Iterator[str]:

@@ -15,7 +15,7 @@ from app.machine import engines
 from app.machine.environment import describe_host
 from app.machine.system import refuse_without_proc
 from app.plan.environments import environments_of
-from app.plan.expand import expand
+from app.plan.expand import expand, sizes_assumed
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan
 from app.plan.tuning import spelled_out
@@ -69,6 +69,7 @@ def begin(
         environment=describe_host(),
         files=kept_files(cases, plan.accuracy),
         fingerprints=fingerprints(cases, plan.accuracy, plan.environments),
+        assumed_sizes=sizes_assumed(plan),
     )
     return RunFolder.create(path or new_path(plan), manifest)
 

@@ -22,6 +22,8 @@ from app.plan.plan import Plan
 from app.sweep.sources.benches import Bench
 from app.sweep.sources.site import There
 from app.sweep.work.hosted_round import Way
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.base import Available
 
 CLOCK_OFF_S = 2.0
@@ -30,7 +32,7 @@ CLOCK_OFF_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Hosts that can measure for us; `said` are sentences about single ones, by name.
+    """Hosts that can measure for us; `warnings` are diagnostics of single ones, by name.
 
     With `send_code` files of the user's own may run there.
     """
@@ -38,7 +40,7 @@ class Cluster:
     carrier: Carrier
     hosts: tuple[Host, ...]
     send_code: bool = False
-    said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    warnings: Mapping[str, tuple[Diagnostic, ...]] = field(default_factory=dict)
 
     @property
     def runtimes(self) -> tuple[str, ...]:
@@ -78,8 +80,10 @@ def cluster_of(plan: Plan) -> Iterator[Cluster | None]:
             raise CarrierError(f"no worker is at {plan.cluster}", "start one: graphlap worker")
         refuse_unequal(hosts)
         refuse_cores(hosts, plan.chosen_cores, plan.realtime is not None)
-        said = {host.name: (*_clock(host, begun_ns, ended_ns), *_python(host)) for host in hosts}
-        yield Cluster(carrier, hosts, plan.send_code, said)
+        warnings = {
+            host.name: (*_clock(host, begun_ns, ended_ns), *_python(host)) for host in hosts
+        }
+        yield Cluster(carrier, hosts, plan.send_code, warnings)
     finally:
         carrier.close()
 
@@ -90,7 +94,14 @@ def benches_of(cluster: Cluster, ring: Callable[[], None]) -> tuple[Bench, ...]:
     return tuple(
         Bench(
             There(host),
-            Way(cluster.carrier, host.name, ring, mark, cluster.send_code, cluster.said[host.name]),
+            Way(
+                cluster.carrier,
+                host.name,
+                ring,
+                mark,
+                cluster.send_code,
+                cluster.warnings[host.name],
+            ),
         )
         for host in cluster.hosts
     )
@@ -127,30 +138,30 @@ def refuse_cores(hosts: Sequence[Host], chosen: Collection[int], is_realtime: bo
             )
 
 
-def clock_off(host: Host, begun_ns: int, ended_ns: int) -> str:
-    """How far its clock is from ours, as `3,600 s ahead of`; empty while it may be right.
+def clock_offset_s(host: Host, begun_ns: int, ended_ns: int) -> float:
+    """By how much its clock is ahead of ours, negative if behind; 0 while it may be right.
 
     It was read while the host was asked: between those two moments of ours, if both are right.
     """
-    off_s = max(begun_ns - host.utc_ns, host.utc_ns - ended_ns) / 1e9
-    if off_s <= CLOCK_OFF_S:
-        return ""
-    return f"{off_s:,.0f} s {'behind' if host.utc_ns < begun_ns else 'ahead of'}"
+    behind_s, ahead_s = (begun_ns - host.utc_ns) / 1e9, (host.utc_ns - ended_ns) / 1e9
+    if max(behind_s, ahead_s) <= CLOCK_OFF_S:
+        return 0.0
+    return ahead_s if ahead_s > behind_s else -behind_s
 
 
-def _clock(host: Host, begun_ns: int, ended_ns: int) -> Iterator[str]:
-    if off := clock_off(host, begun_ns, ended_ns):
-        yield (
-            f"the clock of {host.name} is {off} that of the machine which began the run: times of "
-            "its rows are its own"
+def _clock(host: Host, begun_ns: int, ended_ns: int) -> Iterator[Diagnostic]:
+    offset_s = clock_offset_s(host, begun_ns, ended_ns)
+    if offset_s:
+        yield diagnostic(
+            "host_clock_off",
+            host.name,
+            offset_s=abs(offset_s),
+            direction="ahead" if offset_s > 0 else "behind",
         )
 
 
-def _python(host: Host) -> Iterator[str]:
+def _python(host: Host) -> Iterator[Diagnostic]:
     ours = f"{sys.version_info.major}.{sys.version_info.minor}"
     theirs = ".".join(host.python.split(".")[:2])
     if theirs != ours:
-        yield (
-            f"{host.name} has Python {theirs} and the machine that began the run {ours}: "
-            "compare what engines were loaded"
-        )
+        yield diagnostic("host_python_differs", host.name, there=theirs, here=ours)

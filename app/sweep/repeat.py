@@ -53,6 +53,7 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
         files=kept_files(cases, accuracy),
         fingerprints=fingerprints(cases, accuracy, old.asked.environments),
         repeats=old.run_id,
+        assumed_sizes=old.assumed_sizes,
     )
     return RunFolder.create(path or new_path(old.asked), manifest)
 

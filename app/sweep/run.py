@@ -85,7 +85,7 @@ class SweepRun:
         )
         self._hosts = {host.name: host for host in cluster.hosts} if cluster else {}
         benches = benches_of(cluster, here.ring) if cluster else ()
-        self.said = tuple(chain.from_iterable(cluster.said.values())) if cluster else ()
+        self.warnings = tuple(chain.from_iterable(cluster.warnings.values())) if cluster else ()
         self._rounds, self._afterwards, source = sources(folder, self.run, self._rows, benches)
         self._rule = asked.stopping
         self.is_open = asked.is_search or bool(asked.precise)

@@ -17,6 +17,7 @@ from app.workers.neighbour import WORKING
 from app.workers.under_way import UnderWay
 from exporters import own
 from exporters.codec import from_json, to_json
+from exporters.diagnostics.catalogue import diagnostic
 from runtimes.faults import RuntimeFault
 
 LEAST_AT_WORK = 0.9
@@ -76,7 +77,8 @@ class Neighbour:
         event = self._heard()
         if not event:
             this.note(valid=False)
-            this.warn(f"the neighbour {self._name} ended within the round, {self._how_it_ended()}")
+            ending = self._how_it_ended()
+            this.warn(diagnostic("neighbour_ended", self._name, ending=ending))
             return
         event.pop("event", "")
         result = from_json(NeighbourResult, event)
@@ -86,8 +88,11 @@ class Neighbour:
         this.note(facts={**this.result.facts, **told})
         if result.reason or share < LEAST_AT_WORK:
             this.note(valid=False)
-            why = result.reason or "stop other work, or use fewer threads"
-            this.warn(f"the neighbour {self._name} worked for {share:.0%} of the round only: {why}")
+            this.warn(
+                diagnostic("neighbour_failed", self._name, share=share, error=result.reason)
+                if result.reason
+                else diagnostic("neighbour_idle", self._name, share=share)
+            )
 
     def close(self) -> None:
         self._child.kill()

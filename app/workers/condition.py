@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from app.cases.round import MeasureJob
 from app.workers.pollution import Pollution
 from app.workers.under_way import UnderWay
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes import registry
 from runtimes.faults import Unsupported
 
@@ -31,12 +33,9 @@ def polluting(this: UnderWay, lanes: int) -> Pollution | None:
     return pollution
 
 
-def _that_stay_warm(job: MeasureJob) -> Iterator[str]:
-    """Sentences about the caches that no pollution reaches."""
+def _that_stay_warm(job: MeasureJob) -> Iterator[Diagnostic]:
+    """The caches that no pollution reaches."""
     if job.settings.threads != 1:
-        yield (
-            "the caches that other cores have for themselves stayed warm, as one thread pollutes: "
-            "use --threads 1"
-        )
+        yield diagnostic("private_caches_warm")
     if registry.load(registry.parse_spec(job.runtime).name).accelerator:
-        yield "the host's caches were polluted, the device's were not"
+        yield diagnostic("device_caches_warm")

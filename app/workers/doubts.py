@@ -1,12 +1,15 @@
-"""Sentences of a round's warnings: what its own session gives a reader to doubt."""
+"""Diagnostics of a round's own session: its outputs, states, threads and precision."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from app.cases.round import Check
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import UNOPTIMISED, ExportedModel, StatePair
 from runtimes.base import Arrays, Lane
 from runtimes.execution import Execution
@@ -14,14 +17,12 @@ from runtimes.session.precision import INTEGER, UNKNOWN
 
 _OF_ENGINES = {"ort": UNOPTIMISED, "torch": "torch"}
 """The reference that the engine of a runtime has computed, by the beginning of its name."""
-_LOOK = "compare the node that reference_disagreement names with the model's source"
-_BRING = "lay expected outputs beside the model (NAME_output_0.pb)"
 
 
-def of_nans(check: Check) -> tuple[str, ...]:
-    """NaN in the same places on both sides is right, and worth a word."""
-    named = ", ".join(map(repr, check.nans))
-    return (f"outputs hold NaN, as the reference does: {named}",) if check.nans else ()
+def of_nans(check: Check) -> Iterator[Diagnostic]:
+    """NaN in the same places on both sides is right, and worth a note."""
+    if check.nans:
+        yield diagnostic("outputs_have_nan", outputs=check.nans)
 
 
 def is_only_own(check: Check, runtime: str) -> bool:
@@ -39,45 +40,52 @@ def is_only_own(check: Check, runtime: str) -> bool:
     return kind == "ort" or len(check.agrees_with) < len(check.references)
 
 
-def of_references(check: Check) -> tuple[str, ...]:
+def of_references(check: Check) -> Iterator[Diagnostic]:
     """Outputs that not every reference expects; of wrong ones the reason says more."""
-    agreeing = " and ".join(check.agrees_with)
+    agreeing = check.agrees_with
     if not check.output_ok or not check.references:
-        return ()
+        return
+    others = tuple(name for name in check.references if name not in agreeing)
     if not agreeing:
-        return (f"the outputs agree with no single reference throughout: {_LOOK}",)
-    others = " and ".join(name for name in check.references if name not in check.agrees_with)
-    if check.only_own and others:
-        alone = f"the outputs agree with {agreeing} alone, which is the runtime's own engine"
-        return (f"{alone}, and not with {others}: {_LOOK}",)
-    if check.only_own:
-        return (f"compared with ONNX Runtime's own unoptimised self alone: {_BRING}",)
-    if check.disagreements:
-        return (f"the references disagree, and the outputs agree with {agreeing}: {_LOOK}",)
-    return ()
+        yield diagnostic("no_agreeing_reference")
+    elif check.only_own and others:
+        yield diagnostic("only_own_engine_agrees", agreeing=agreeing, others=others)
+    elif check.only_own:
+        yield diagnostic("only_own_reference")
+    elif check.disagreements:
+        yield diagnostic("references_disagree", agreeing=agreeing)
 
 
-def of_states(lanes: Iterable[Lane], pairs: Iterable[StatePair]) -> tuple[str, ...]:
-    """A state that has run away is no number, one that has died away is too small a one: a
-    processor takes another time for either. To be asked right after the timed runs."""
-    given = [lane.outputs() for lane in lanes]
-    found = ((pair.input, _strange(pair.output, given)) for pair in pairs)
-    return tuple(
-        f"the state {name!r} is {what} after the timed runs: their latency is not that of ordinary "
-        "values; use a model or inputs that keep it bounded"
-        for name, what in found
-        if what
+def of_wrong_outputs(check: Check) -> Diagnostic:
+    """What is wrong with outputs that have no timing, and so no status of their own."""
+    output, reference = check.worst_output, check.reference
+    if check.unequal is not None:
+        return diagnostic("outputs_unequal", output, reference=reference, share=check.unequal)
+    if not math.isfinite(check.max_rel_error):
+        return diagnostic("outputs_incomparable", output, reference=reference)
+    error, tolerance = check.max_rel_error, check.tolerance
+    return diagnostic(
+        "outputs_inexact", output, reference=reference, error=error, tolerance=tolerance
     )
 
 
+def of_states(lanes: Iterable[Lane], pairs: Iterable[StatePair]) -> Iterator[Diagnostic]:
+    """A state that has run away is no number, one that has died away is too small a one: a
+    processor takes another time for either. To be asked right after the timed runs."""
+    given = [lane.outputs() for lane in lanes]
+    for pair in pairs:
+        if code := _strange(pair.output, given):
+            yield diagnostic(code, pair.input)
+
+
 def _strange(output: str, given: Iterable[Arrays]) -> str:
-    """What no ordinary value is among the elements of an output, in any of the lanes; else ""."""
+    """The code of values that are not ordinary, in any of the lanes; "" where all are."""
     arrays = [arrays[output] for arrays in given if output in arrays]
     floats = [array for array in arrays if array.dtype.kind == "f"]
     if not all(np.isfinite(array).all() for array in floats):
-        return "infinite or NaN"
+        return "state_not_finite"
     if any(_is_subnormal(array).any() for array in floats):
-        return "subnormal"
+        return "state_subnormal"
     return ""
 
 
@@ -87,28 +95,25 @@ def _is_subnormal(array: np.ndarray) -> np.ndarray:
     return least
 
 
-def of_crowding(sessions: int, threads: int, cores: int) -> tuple[str, ...]:
+def of_crowding(sessions: int, threads: int, cores: int) -> Iterator[Diagnostic]:
     """Threads on too few cores wait for each other, whatever the device can do."""
-    if sessions * (threads or cores) <= cores:
-        return ()
-    who = f"{threads} thread{'s' * (threads > 1)}" if threads else "as many threads"
-    if sessions > 1:
-        who = f"{sessions} sessions of {who}"
-    return (
-        f"{who} share {cores} core{'s' * (cores > 1)}: their latency is in part the wait for one",
-    )
+    if sessions * (threads or cores) > cores:
+        yield diagnostic(
+            "threads_exceed_cores", sessions=sessions, threads=threads or cores, cores=cores
+        )
 
 
-def of_precision(model: ExportedModel, execution: Execution) -> tuple[str, ...]:
+def of_precision(model: ExportedModel, execution: Execution) -> Iterator[Diagnostic]:
     """A simulated card has one precision, which its rows tell; an engine may have chosen.
 
     At fp32 a graph is run as it is, so its own types are what was asked for: a quantised file runs
     in int8, one of doubles in fp64.
     """
-    asked = model.precision
-    own = {asked, INTEGER, *((model.narrowest, "fp64") if asked == "fp32" else ())}
+    requested = model.precision
+    own = {requested, INTEGER, *((model.narrowest, "fp64") if requested == "fp32" else ())}
     if own.issuperset(execution.precision.split("+")) or execution.clock == "simulated":
-        return ()
+        return
     if execution.precision == UNKNOWN:
-        return (f"{asked} was asked for and the engine does not tell what it executed",)
-    return (f"{asked} was asked for and {execution.precision} was executed",)
+        yield diagnostic("precision_unknown", requested=requested)
+    else:
+        yield diagnostic("precision_changed", requested=requested, executed=execution.precision)

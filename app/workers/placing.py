@@ -6,7 +6,7 @@ threads and its memory follow. Memory is locked just before the warm-up, when th
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -21,22 +21,17 @@ from app.machine.privileges import (
     scheduler,
     take_realtime,
 )
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.faults import Unsupported
 
-_FIFO = "run as root, with CAP_SYS_NICE, or raise ulimit -r"
-_LOCK = "run as root, with CAP_IPC_LOCK, or raise ulimit -l"
-_BIND = "a container needs CAP_SYS_NICE for that"
 
-
-def take_place(job: MeasureJob) -> list[str]:
-    """Do what the job says of cores, node and priority; a sentence for each that was not had."""
-    said = [*_take_cores(job.affinity), *_take_priority(job.realtime)]
+def take_place(job: MeasureJob) -> list[Diagnostic]:
+    """Do what the job says of cores, node and priority; a diagnostic for each that failed."""
+    warnings = [*_take_cores(job.affinity), *_take_priority(job.realtime)]
     if job.shared:
-        said.append(
-            "the batch process shares the measured cores, since there are no others: "
-            "leave one out of --cores"
-        )
-    return said
+        warnings.append(diagnostic("batch_process_on_measured_cores"))
+    return warnings
 
 
 def refuse_crowd(threads: int, result: RoundResult) -> None:
@@ -58,10 +53,10 @@ def refuse_crowd(threads: int, result: RoundResult) -> None:
 def hold_memory(job: MeasureJob, result: RoundResult) -> dict[str, Any]:
     """What `result` says anew of its environment and its warnings, memory locked if asked for."""
     why = lock_memory() if job.lock_memory else ""
-    said = (f"memory could not be locked ({why}): {_LOCK}",) if why else ()
+    warnings = (diagnostic("memory_not_locked", error=why),) if why else ()
     return {
         "environment": {**result.environment, "memory_locked": memory_locked()},
-        "warnings": (*result.warnings, *said),
+        "warnings": (*result.warnings, *warnings),
     }
 
 
@@ -71,40 +66,30 @@ def place_now() -> Surroundings:
     return {"affinity": cores, "numa_nodes": list(nodes_of(cores)), "scheduler": scheduler()}
 
 
-def _take_cores(asked: Collection[int]) -> list[str]:
-    if not asked:
-        return []
-    with suppress(OSError):  # what was had instead is told
-        keep_to(asked)
-    had, said = usable_cores(), []
-    if had != set(asked):
-        said.append(
-            f"cores {as_list(asked)} were asked for and {as_list(had)} were had: "
-            "another hand has changed what is allowed"
+def _take_cores(requested: Collection[int]) -> Iterator[Diagnostic]:
+    if not requested:
+        return
+    with suppress(OSError):  # the cores that were granted instead are reported
+        keep_to(requested)
+    granted = usable_cores()
+    if granted != set(requested):
+        yield diagnostic(
+            "cores_not_granted", requested=as_list(requested), granted=as_list(granted)
         )
-    nodes = nodes_of(had)
+    nodes = nodes_of(granted)
     if len(nodes) > 1:
-        said.append(
-            f"cores {as_list(had)} belong to {len(nodes)} nodes of memory ({as_list(nodes)}): "
-            "choose --cores of one"
-        )
+        yield diagnostic("cores_on_several_nodes", cores=as_list(granted), nodes=as_list(nodes))
     elif nodes and len(nodes_with_memory()) > 1:
-        why = bind_memory(nodes[0])
-        if why:
-            said.append(f"memory could not be kept to node {nodes[0]} ({why}): {_BIND}")
-    return said
+        error = bind_memory(nodes[0])
+        if error:
+            yield diagnostic("memory_not_bound", node=str(nodes[0]), error=error)
 
 
-def _take_priority(priority: int | None) -> list[str]:
+def _take_priority(priority: int | None) -> Iterator[Diagnostic]:
     if priority is None:
-        return []
-    why = take_realtime(priority)
-    if why:
-        return [f"SCHED_FIFO {priority} was asked for and not permitted ({why}): {_FIFO}"]
-    held_back = held_back_share()
-    if not held_back:
-        return []
-    return [
-        f"real-time processes are held back {held_back * 1e3:.0f} ms of each second where others "
-        "wait for their core: keep others off it (isolcpus=)"
-    ]
+        return
+    error = take_realtime(priority)
+    if error:
+        yield diagnostic("realtime_refused", priority=priority, error=error)
+    elif throttled_share := held_back_share():
+        yield diagnostic("realtime_throttled", stopped_ms=throttled_share * 1e3)

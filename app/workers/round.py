@@ -29,7 +29,8 @@ from app.workers.timed_round import time_round
 from app.workers.under_way import Tell, UnderWay
 from exporters.codec import to_json
 from exporters.complaint import is_of_system
-from exporters.diagnostics import rendering
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import GraphlapError, Reference, axes_key, load_reference
 from runtimes.base import Runtime, Session
 from runtimes.dealing import options_on
@@ -44,13 +45,16 @@ DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, err
 
 
 def measure_round(
-    job: MeasureJob, tell: Tell, stopped: Callable[[], bool], said: Sequence[str] = ()
+    job: MeasureJob,
+    tell: Tell,
+    stopped: Callable[[], bool],
+    placing: Sequence[Diagnostic] = (),
 ) -> RoundResult:
     """Run the round; every failure becomes a result with its status and reason.
 
-    `said` are sentences about where this process runs.
+    `placing` are diagnostics of where this process runs.
     """
-    this, slept_before_s = UnderWay(job, tell, stopped, said), slept_s()
+    this, slept_before_s = UnderWay(job, tell, stopped, placing), slept_s()
     with _noted(this):
         _measure(this, slept_before_s)
     _note_sleep(this, slept_before_s)
@@ -73,7 +77,8 @@ def _noted(this: UnderWay) -> Iterator[None]:
         if this.result.status in FITS:
             this.note(**found)
         else:
-            this.warn(f"{this.phase} failed too ({found['reason']})")
+            error_text = str(found["reason"])
+            this.warn(diagnostic("phase_failed_too", phase=this.phase, error=error_text))
     this.leave()
 
 
@@ -189,4 +194,4 @@ def _note_execution(this: UnderWay, execution: Execution) -> None:
     this.note(**executed(execution))
     this.warn(*execution.warnings, *of_precision(this.job.model, execution))
     if execution.clock != "simulated":  # nothing that goes on here touches a simulated clock
-        this.warn(*map(rendering.text, round_warnings(this.result.environment)))
+        this.warn(*round_warnings(this.result.environment))

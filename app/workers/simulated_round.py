@@ -8,8 +8,7 @@ from app.cases.open_loop import OpenLoop
 from app.cases.progress import Progress
 from app.cases.round import MEASURED, RECORD, MeasureJob, latency_ns
 from app.stats.quantiles import order_statistic
-from app.workers.check import why_wrong
-from app.workers.doubts import of_references
+from app.workers.doubts import of_references, of_wrong_outputs
 from app.workers.round_schedule import simulated_schedule
 from app.workers.simulated_at_once import simulate_at_once
 from app.workers.under_way import UnderWay
@@ -33,7 +32,7 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
         if check is not None:
             this.warn(*of_references(check))
             if not check.output_ok:
-                this.warn(why_wrong(check, this.result.concurrency))
+                this.warn(of_wrong_outputs(check))
         return
     this.note_check(check)
     this.enter("measure")

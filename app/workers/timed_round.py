@@ -34,6 +34,7 @@ from app.workers.thinning import kept_per_s
 from app.workers.timing import Loop, loop_of, serving
 from app.workers.under_way import UnderWay
 from app.workers.watch import Watch
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import Reference, axes_key, load_reference
 from runtimes.base import Arrays, Session
 from runtimes.faults import Unsupported
@@ -94,10 +95,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
         open_loop=measured.open_loop,
     )
     if warm.settled is False:
-        this.warn(
-            f"no_steady_state: the medians still moved after {warm.seconds:.1f} s: "
-            "use a quieter machine, or --profile standard"
-        )
+        this.warn(diagnostic("no_steady_state", warmup_s=warm.seconds))
     after = this.check(session, reference)
     this.note_check(_both(before, after))
 

@@ -17,6 +17,7 @@ from app.workers.check import check_lanes, why_wrong, worst
 from app.workers.conditions import describe_round, peak_rss_mb
 from app.workers.doubts import is_only_own, of_nans, of_references
 from app.workers.shapes import fed
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import Reference
 from runtimes.base import Session
 
@@ -31,7 +32,7 @@ class UnderWay:
     job: MeasureJob
     tell: Tell
     stopped: Callable[[], bool]
-    said: Sequence[str] = ()
+    placing: Sequence[Diagnostic] = ()
     result: RoundResult = field(init=False)
     phases_ms: dict[str, float] = field(default_factory=dict)
     phase: Phase = "import"
@@ -45,7 +46,7 @@ class UnderWay:
             status="ok",
             started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
             environment=environment,
-            warnings=tuple(self.said),
+            warnings=tuple(self.placing),
             model_sha256=self.job.model.sha256,
         )
 
@@ -53,9 +54,9 @@ class UnderWay:
         """Add what has become known."""
         self.result = replace(self.result, **facts)
 
-    def warn(self, *sentences: str) -> None:
-        """Add warnings to those that there are."""
-        self.note(warnings=(*self.result.warnings, *sentences))
+    def warn(self, *diagnostics: Diagnostic) -> None:
+        """Add to the round's diagnostics."""
+        self.note(warnings=(*self.result.warnings, *diagnostics))
 
     def enter(self, phase: Phase) -> None:
         self.leave()
@@ -113,7 +114,8 @@ class UnderWay:
     def note_check(self, check: Check | None) -> None:
         """A wrong row keeps its timing and is marked."""
         if check is None:
-            self.warn(self.job.model.uncompared)
+            if self.job.model.uncompared is not None:
+                self.warn(self.job.model.uncompared)
             return
         check = replace(check, only_own=is_only_own(check, self.job.runtime))
         self.note(check=check)

@@ -8,13 +8,25 @@ To add a diagnostic, add an entry to the table of its subject (`statistics_entri
 from __future__ import annotations
 
 from exporters.diagnostics.diagnostic import Diagnostic, Parameter
+from exporters.diagnostics.engine_entries import ENGINE
 from exporters.diagnostics.entry import Entries
-from exporters.diagnostics.machine_entries import MACHINE
+from exporters.diagnostics.machine_entries import GPU, HOSTS, PROCESSOR
+from exporters.diagnostics.output_entries import EXPORT, OUTPUTS
+from exporters.diagnostics.protocol_entries import CONDITIONS, IMPORTS, LOAD, ROUNDS
 from exporters.diagnostics.statistics_entries import STATISTICS
 
 TABLES: dict[str, Entries] = {
     "Statistics": STATISTICS,
-    "Machine": MACHINE,
+    "Rounds": ROUNDS,
+    "Load": LOAD,
+    "Conditions": CONDITIONS,
+    "Machine": PROCESSOR,
+    "GPU": GPU,
+    "Hosts": HOSTS,
+    "Engine": ENGINE,
+    "Outputs": OUTPUTS,
+    "Export": EXPORT,
+    "Imported results": IMPORTS,
 }
 """The entries by subject, as the documentation shows them."""
 CATALOGUE: Entries = {code: entry for table in TABLES.values() for code, entry in table.items()}

@@ -41,3 +41,12 @@ def grouped(cases: Iterable[tuple[str, Iterable[Diagnostic]]]) -> list[Diagnosti
 def codes(diagnostics: Sequence[Diagnostic]) -> tuple[str, ...]:
     """Their codes, each once."""
     return tuple(dict.fromkeys(one.code for one in diagnostics))
+
+
+def distinct(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """These, each once."""
+    kept: list[Diagnostic] = []
+    for one in diagnostics:
+        if one not in kept:
+            kept.append(one)
+    return tuple(kept)

@@ -39,12 +39,13 @@ def _filled(part: str, diagnostics: tuple[Diagnostic, ...]) -> str:
     entry = catalogue.CATALOGUE.get(diagnostics[0].code)
     if entry is None:
         return _of_unknown(diagnostics) if part == "message" else ""
+    whole = [one for one in diagnostics if entry.units.keys() <= one.parameters.keys()]
     try:
         values = {
-            name: unit.text([one.parameters[name] for one in diagnostics])
+            name: unit.text([one.parameters[name] for one in whole])
             for name, unit in entry.units.items()
         }
-    except (KeyError, TypeError, ValueError):  # of another version, or damaged
+    except (TypeError, ValueError):  # none is whole, as of an earlier version
         return _of_unknown(diagnostics) if part == "message" else ""
     template: str = getattr(entry, part)
     return template.format_map({"subject": _subjects(diagnostics), **values})

@@ -48,13 +48,13 @@ STATISTICS: Entries = {
     ),
     "latency_drift": Entry(
         title="Latency drift",
-        message="Within {rounds} of {timed} the latency {direction} by up to {change}.",
+        message="In {rounds} of {timed} the latency {direction} by up to {change}.",
         condition="Within a round the latency rises, falls or shifts by more than 2 %, and by more "
         "than noise explains.",
         action="Wait until the machine is idle, or use more --rounds.",
         units={
-            "rounds": Count("round"),
-            "timed": Count(),
+            "rounds": Count(),
+            "timed": Count("round"),
             "change": SHARE,
             "direction": Choice({"up": "rose", "down": "fell", "shift": "shifted"}),
         },

@@ -92,9 +92,9 @@ def describe(path: Path, model: ModelProto) -> OnnxFile:
     )
 
 
-def name_open_dimensions(model: ModelProto, face: OnnxFile) -> None:
+def name_open_dimensions(model: ModelProto, inputs: Sequence[TensorSpec]) -> None:
     """Write the names that `describe` gave to nameless open input dimensions into the model."""
-    shapes = {spec.name: spec.shape for spec in face.inputs}
+    shapes = {spec.name: spec.shape for spec in inputs}
     for value in model.graph.input:
         for dimension, size in zip(
             value.type.tensor_type.shape.dim, shapes.get(value.name, ()), strict=False

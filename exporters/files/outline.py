@@ -13,8 +13,18 @@ from typing import BinaryIO
 from google.protobuf.message import DecodeError
 from onnx import ValueInfoProto
 
-from exporters.files.face import batch_of, input_specs, inspect, open_axes, sequence_of
+from exporters.files.assumed_sizes import assumed_sizes, sums
+from exporters.files.face import (
+    batch_of,
+    input_specs,
+    inspect,
+    name_open_dimensions,
+    open_axes,
+    sequence_of,
+)
 from exporters.files.outline_request import Outline, OutlineRequest
+from exporters.files.part import part
+from exporters.files.skeleton import read_skeleton
 from exporters.files.wire import check_whole, fields
 from exporters.types import ExportError
 
@@ -34,13 +44,23 @@ def outline(request: OutlineRequest) -> Outline:
     What may be wrong elsewhere in the file is found by its export.
     """
     path = Path(request.path)
-    if request.closely or request.from_nodes or request.to_nodes:
+    is_part = bool(request.from_nodes or request.to_nodes)
+    if request.closely or is_part:
         inputs = inspect(path, request.from_nodes, request.to_nodes).inputs
     else:
         inputs = input_specs(path, _inputs(path))
     axes = open_axes(inputs)
     batch = batch_of(inputs)
-    return Outline(inputs, axes, batch if isinstance(batch, str) else "", sequence_of(axes) or "")
+    batch = batch if isinstance(batch, str) else ""
+    sequence = sequence_of(axes) or ""
+    if not axes:
+        return Outline(inputs, axes, batch, sequence)
+    model = read_skeleton(path)
+    if is_part:
+        model = part(path.name, model, request.from_nodes, request.to_nodes)
+    name_open_dimensions(model, inputs)
+    assumed = assumed_sizes(inputs, axes, batch, sequence, model)
+    return Outline(inputs, axes, batch, sequence, assumed, sums(axes, sequence))
 
 
 def _inputs(path: Path) -> Sequence[ValueInfoProto]:
@@ -69,9 +89,9 @@ def _of_graph(file: BinaryIO, size: int) -> Iterator[tuple[bytes, str]]:
             elif field == _INITIALIZER:
                 yield b"", _tensor_name(file, length)
             elif field == _SPARSE_INITIALIZER:
-                for part, part_bytes in fields(file, file.tell() + length):
-                    if part == _VALUES:
-                        yield b"", _tensor_name(file, part_bytes)
+                for values, values_bytes in fields(file, file.tell() + length):
+                    if values == _VALUES:
+                        yield b"", _tensor_name(file, values_bytes)
 
 
 def _tensor_name(file: BinaryIO, size: int) -> str:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from exporters.types import TensorSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """`batch` and `sequence` are the open axes that play those parts, empty where none does."""
+    """`batch` and `sequence` are the open axes that play those parts, empty where none does.
+
+    `assumed` are the sizes of axes that nobody has set; an axis without one must be set. `sums` are
+    the axes that follow from others, with their addends: names of axes, and numbers as text.
+    """
 
     inputs: tuple[TensorSpec, ...]
     axes: tuple[str, ...]
     batch: str = ""
     sequence: str = ""
+    assumed: Mapping[str, int] = field(default_factory=dict)
+    sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +44,12 @@ class OutlineReply:
     outline: Outline | None = None
     cause: str = ""
     remedy: str = ""
+
+
+def with_sums(sizes: Mapping[str, int], totals: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """The sizes with those sums all of whose addends have one."""
+    complete = dict(sizes)
+    for axis, addends in totals.items():
+        if axis not in sizes and all(term in sizes or term.isdecimal() for term in addends):
+            complete[axis] = sum(int(sizes.get(term, term)) for term in addends)
+    return complete

@@ -127,7 +127,7 @@ def file_source(request: ExportRequest) -> FileSource:
     if request.from_nodes or request.to_nodes:
         proto = part(path.name, proto, request.from_nodes, request.to_nodes)
     face = describe(path, proto)
-    name_open_dimensions(proto, face)
+    name_open_dimensions(proto, face.inputs)
     face = replace(face, inputs=in_ranges(face.inputs, request.input_range, path.name))
     states = paired(face.inputs, [o.name for o in face.outputs], request.states, path.name)
     return FileSource(

@@ -14,6 +14,7 @@ import onnx
 
 from exporters.cache import Store
 from exporters.codec import to_json
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.made import Made
 from exporters.null.factory import null_factory
 from exporters.null.graph import OPSET, null_graph
@@ -84,7 +85,7 @@ def null_twin(
         parameters_with_buffers=0,
         macs=0,
         inputs_drawn=model.inputs_drawn,
-        warnings=(_why_unread(unread),) if unread else (),
+        warnings=(diagnostic("null_inputs_unread", inputs=tuple(unread)),) if unread else (),
         fixed={}
         if is_open
         else {
@@ -177,10 +178,3 @@ def write_reference(folder: Path, graph: Path, fed: str) -> Made:
     path = folder / "reference.npz"
     save_reference(str(path), Reference(inputs, dict(zip(names, outputs, strict=True))))
     return Made({REFERENCE: path})
-
-
-def _why_unread(unread: Sequence[str]) -> str:
-    return (
-        f"the null twin reads nothing of {', '.join(unread)}: every output is an input as it is, "
-        "so an engine may leave these inputs where they are"
-    )

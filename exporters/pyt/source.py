@@ -17,6 +17,8 @@ from exporters.asked import in_ranges, paired
 from exporters.brought import bring
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.factory_file import is_factory_file, is_hugging_face, locate
 from exporters.inputs import NO_EXAMPLES
 from exporters.models.catalogue import find
@@ -34,14 +36,6 @@ from exporters.types import Definition, ExportError, Factory
 from exporters.user_data import digest_of
 
 _PACKAGES = ("numpy", "onnx", "onnx-ir", "onnxruntime", "onnxscript", "torch")
-_NOT_RUN = (
-    "ONNX Runtime's CPU provider has no kernel for the graph's types, so that it was not run "
-    "beside the module when it was exported"
-)
-_DISPUTED = (
-    "ONNX Runtime without optimisation computes other outputs of the exported graph than the "
-    "torch module and ONNX's evaluator: report it to ONNX Runtime"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +146,10 @@ class ModuleSource:
         return {"definition": to_json(self.definition), "weights": weights}
 
 
-def _doubts(facts: GraphFacts) -> tuple[str, ...]:
+def _doubts(facts: GraphFacts) -> tuple[Diagnostic, ...]:
     if not facts.runs:
-        return (_NOT_RUN,)
-    return (_DISPUTED,) if facts.is_disputed else ()
+        return (diagnostic("graph_not_run"),)
+    return (diagnostic("engine_disputes_graph"),) if facts.is_disputed else ()
 
 
 def module_source(request: ExportRequest) -> ModuleSource:

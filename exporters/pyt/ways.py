@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.points import Point
 from exporters.pyt.to_onnx import Exporter
 from exporters.types import Definition, ExportError
@@ -28,15 +30,13 @@ def at_point(definition: Definition, point: Point) -> Definition:
     return replace(definition, inputs=inputs, axes={})
 
 
-def told(way: Way, faults: Mapping[Way, ExportError]) -> tuple[str, ...]:
+def told(way: Way, faults: Mapping[Way, ExportError]) -> tuple[Diagnostic, ...]:
     """What the rows should say of the way that worked, after those that did not."""
     warnings = []
     if way.fixed:
-        why = faults[Way("new", False)].cause
-        warnings.append(f"the sizes are baked into the graph, one for each case: {why}")
+        warnings.append(diagnostic("sizes_fixed", error=faults[Way("new", False)].cause))
     if way.exporter == "old":
-        why = faults[Way("new", way.fixed)].cause
-        warnings.append(f"exported by torch's old exporter, since the new one fails: {why}")
+        warnings.append(diagnostic("old_exporter", error=faults[Way("new", way.fixed)].cause))
     return tuple(warnings)
 
 

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TypeVar
 
+from exporters.diagnostics.catalogue import diagnostic
 from runtimes.base import Device, Runtime, Session
 from runtimes.cuda import ballast, identity, libraries, waiting
 from runtimes.cuda.options import HOST_MEMORY, SYNC
@@ -54,11 +55,11 @@ class GpuRuntime(Runtime):
         if execution.boundary == "host":
             facts["host_memory"] = str(request.options[HOST_MEMORY.name])
             path = f"{path}, {facts['host_memory']} host memory"
-        said = f"sync={asked} was asked for and {had} was had: measure it in a process of its own"
+        refused = diagnostic("sync_not_granted", requested=str(asked), actual=had)
         session.execution = replace(
             execution,
             call_path=path,
             facts={**execution.facts, **facts},
-            warnings=execution.warnings + ((said,) if had != asked else ()),
+            warnings=execution.warnings + ((refused,) if had != asked else ()),
         )
         return session

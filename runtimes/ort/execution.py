@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.base import Arrays
 from runtimes.execution import NodePlacement
 from runtimes.memory_words import tells_of_no_memory
@@ -65,7 +67,7 @@ class Executed:
 
     precision: str
     placement: tuple[NodePlacement, ...]
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
     inspection_ms: float = 0.0
     no_room: bool = False
 
@@ -130,9 +132,9 @@ def executed(told: Told, record: Record, request: Request) -> Executed:
     try:
         kernels = _recorded(record, request.reference().inputs)
     except Exception as error:
-        reason = f"the executed precision could not be read ({type(error).__name__})"
+        unreadable = diagnostic("precision_unreadable", error=type(error).__name__)
         nodes = _placed(told.nodes, UNKNOWN)
-        return Executed(UNKNOWN, nodes, (reason,), no_room=tells_of_no_memory(error))
+        return Executed(UNKNOWN, nodes, (unreadable,), no_room=tells_of_no_memory(error))
     placement = tuple(_placement(kernel) for kernel in kernels)
     precision, warnings = of_graph(placement)
     return Executed(precision, placement, warnings, (time.perf_counter() - begun) * 1e3)

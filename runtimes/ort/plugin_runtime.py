@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from exporters.diagnostics.catalogue import diagnostic
 from runtimes.base import Availability, Device, Runtime, Session
 from runtimes.execution import Execution, NodePlacement
 from runtimes.faults import NotAvailable
@@ -120,14 +121,14 @@ def _execution(device: Offered, executed: Executed, call_path: str) -> Execution
     only which types go in and come out."""
     placement = tuple(_of_provider(node, device) for node in executed.placement)
     unseen = any(node.precision == UNKNOWN for node in placement)
-    said = f"{device.provider} does not tell in which type it computes"
+    untyped = diagnostic("precision_not_reported", device.provider)
     return Execution(
         provider=device.provider,
         precision=UNKNOWN if unseen else executed.precision,
         device_name=device.name,
         call_path=call_path,
         placement=mark_shape_arithmetic(placement, device.provider),
-        warnings=executed.warnings + ((said,) if unseen else ()),
+        warnings=executed.warnings + ((untyped,) if unseen else ()),
         inspection_ms=executed.inspection_ms,
     )
 

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
 from exporters import own
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel, Precision
 from runtimes.base import Availability, Runtime, Session
 from runtimes.execution import Execution
@@ -135,6 +136,9 @@ def _without_python(request: Request) -> bool:
     return True
 
 
+_NOT_PARALLEL = diagnostic("option_without_effect", option="execution_mode=parallel")
+
+
 def _execution(request: Request, executed: Executed, call_path: str) -> Execution:
     idle = request.options["execution_mode"] == "parallel" and request.settings.threads == 1
     return Execution(
@@ -144,8 +148,7 @@ def _execution(request: Request, executed: Executed, call_path: str) -> Executio
         call_path=call_path,
         placement=executed.placement,
         inspection_ms=executed.inspection_ms,
-        warnings=executed.warnings
-        + (("execution_mode=parallel does nothing with one thread",) if idle else ()),
+        warnings=executed.warnings + ((_NOT_PARALLEL,) if idle else ()),
     )
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import axes_key
 from runtimes.cuda import libraries
 from runtimes.ort.gpu_open import Providers
@@ -58,12 +60,12 @@ def copy_engines(request: Request, folder: Path) -> Request:
     return copied
 
 
-def cache_warning(providers: Providers, request: Request) -> tuple[str, ...]:
+def cache_warning(providers: Providers, request: Request) -> tuple[Diagnostic, ...]:
     asks = any("trt_builder_optimization_level" in options for _, options in providers)
     wanted = request.settings.cache_dir
     if not (asks and wanted) or _kept_in(providers) is not None:
         return ()
-    return (f"the engine could not be kept in {wanted}: give a folder that can be written",)
+    return (diagnostic("engine_not_stored", folder=wanted),)
 
 
 def _kept_in(providers: Providers) -> Path | None:

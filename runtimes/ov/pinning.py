@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from ctypes import c_void_p
 
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.options import SESSIONS, OptionValue
 from runtimes.ov.library import Library, OpenVinoError
 from runtimes.session.host_cpu import usable_cores
 
 OPTION = "cpu_pinning"
-_REMEDY = f"--option openvino-cpu.{OPTION}=0"
 
 
 def pinned_threads(engine: Library, compiled: c_void_p) -> int:
@@ -28,14 +29,10 @@ def pinned_threads(engine: Library, compiled: c_void_p) -> int:
         return 0
 
 
-def on_the_same_cores(threads: int, options: Mapping[str, OptionValue]) -> tuple[str, ...]:
+def on_the_same_cores(threads: int, options: Mapping[str, OptionValue]) -> tuple[Diagnostic, ...]:
     """The warning of several sessions with so many pinned threads each; none where these have all
     cores anyway."""
     sessions, cores = int(options[SESSIONS.name]), usable_cores()
     if sessions == 1 or not 0 < threads < cores:
         return ()
-    remedy = _REMEDY if OPTION in options else f"take openvino-cpu with {_REMEDY}"
-    return (
-        f"{sessions} sessions keep to the same {threads} of {cores} cores, where OpenVINO pins "
-        f"the threads of each: {remedy}",
-    )
+    return (diagnostic("threads_pinned_together", sessions=sessions, threads=threads, cores=cores),)

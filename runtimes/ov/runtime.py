@@ -13,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import Precision, TensorSpec
 from runtimes.base import Availability, Available, Runtime, Session, Unavailable
 from runtimes.execution import Execution, NodePlacement
@@ -191,27 +193,27 @@ def _refuse_fewer_streams(made: int, asked: int) -> None:
 
 def _executed(
     trial: OpenVinoSession, request: Request
-) -> tuple[tuple[NodePlacement, ...], tuple[str, ...]]:
+) -> tuple[tuple[NodePlacement, ...], tuple[Diagnostic, ...]]:
     """The kernels of one run on the reference's inputs, or a warning why there are none."""
     lane = trial.lanes[0]
     try:
         lane.bind(request.reference().inputs)
         lane.run()
     except Exception as error:
-        return (), (f"the executed precision could not be read ({type(error).__name__})",)
+        return (), (diagnostic("precision_unreadable", error=type(error).__name__),)
     return tuple(_placements(lane.kernels(), _provider(trial))), ()
 
 
 def _stated(
     placement: Iterable[NodePlacement], outputs: Iterable[TensorSpec]
-) -> tuple[str, tuple[str, ...]]:
+) -> tuple[str, tuple[Diagnostic, ...]]:
     """What the kernels say; unknown where floats come out of a graph that shows none.
 
     The engine tells nothing of what runs inside a Loop, and constants are folded before it runs.
     """
     precision, warnings = of_graph(placement)
     if precision == INTEGER and any(spec.dtype.startswith("float") for spec in outputs):
-        return UNKNOWN, ("OpenVINO does not tell in which type the floats of the graph came about",)
+        return UNKNOWN, (diagnostic("precision_not_reported", "OpenVINO"),)
     return precision, warnings
 
 

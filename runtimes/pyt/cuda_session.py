@@ -9,6 +9,7 @@ from functools import partial
 
 import torch
 
+from exporters.diagnostics.catalogue import diagnostic
 from runtimes.base import Session
 from runtimes.cuda.options import stated
 from runtimes.execution import Execution, Memory, OpTime, Spans
@@ -25,9 +26,7 @@ from runtimes.pyt.module import build_module, in_precision, module_precision
 from runtimes.pyt.process import shared_process
 from runtimes.request import Request
 
-_QUEUES_UP = (
-    "PyTorch has 32 streams for a GPU, so that sessions share them and queue up: use 32 at most"
-)
+_QUEUES_UP = diagnostic("streams_exhausted")
 
 
 class TorchCudaSession(Session):

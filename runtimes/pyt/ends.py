@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 import torch
 
 from exporters.calling import is_row
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.pyt.lane import Result, flat, row
 from runtimes.request import Request
 
@@ -60,10 +62,7 @@ def ends_of(request: Request, outside: Sequence[torch.Tensor]) -> Ends | None:
     return Ends(outside, written, narrow) if narrow or any(written) else None
 
 
-def copied_inputs(request: Request) -> tuple[str, ...]:
-    """The sentence for a row whose runs copy inputs first; () for one that copies none."""
+def copied_inputs(request: Request) -> tuple[Diagnostic, ...]:
+    """The diagnostic of runs that copy inputs first; () where none is copied."""
     written = request.model.written_inputs
-    if not written:
-        return ()
-    named = ", ".join(map(repr, written))
-    return (f"the module writes to its input {named}: each timed run copies it first",)
+    return (diagnostic("inputs_copied", inputs=written),) if written else ()

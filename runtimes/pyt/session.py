@@ -7,6 +7,8 @@ from contextlib import ExitStack
 
 import torch
 
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import Precision
 from runtimes.base import Session
 from runtimes.execution import Execution, OpTime
@@ -83,7 +85,7 @@ class TorchSession(Session):
         self._held.close()
 
 
-def _doubts(precision: Precision) -> tuple[str, ...]:
+def _doubts(precision: Precision) -> tuple[Diagnostic, ...]:
     if precision != "bf16" or multiplies_bf16():
         return ()
-    return ("this processor has no products in bf16, so PyTorch widens what it multiplies",)
+    return (diagnostic("bf16_emulated"),)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import Precision
 from runtimes.execution import NodePlacement
 from runtimes.faults import Unsupported
@@ -12,6 +14,7 @@ from runtimes.faults import Unsupported
 INTEGER, UNKNOWN = "integer", "unknown"
 """A graph that computes no float at all, and one whose types the engine did not tell."""
 
+_SHOWN_NODES = 5
 _NARROW = ("fp8", "int8", "fp16", "bf16")
 NARROWEST_FIRST = ("fp4", "int4", "fp8", "int8", "fp16", "bf16", "tf32", "fp32", "fp64")
 
@@ -41,7 +44,7 @@ def refuse_wider(asked: Precision, executed: str, engine: str) -> None:
         )
 
 
-def of_graph(placement: Iterable[NodePlacement]) -> tuple[str, tuple[str, ...]]:
+def of_graph(placement: Iterable[NodePlacement]) -> tuple[str, tuple[Diagnostic, ...]]:
     """The precision of the matrix kernels, or of all where there are none, and warnings.
 
     Where they differ it is the narrowest, and a warning names the nodes in a wider one.
@@ -55,6 +58,11 @@ def of_graph(placement: Iterable[NodePlacement]) -> tuple[str, tuple[str, ...]]:
     wider = [node for node in deciding if node.precision != precision]
     if not wider:
         return precision, ()
-    names = ", ".join(f"{node.op} {node.node!r} in {node.precision}" for node in wider[:5])
-    more = f" and {len(wider) - 5} more" if len(wider) > 5 else ""
-    return precision, (f"not all of the graph ran in {precision}: {names}{more}",)
+    names = [f"{node.op} {node.node!r} in {node.precision}" for node in wider]
+    return precision, (mixed_precision(precision, names),)
+
+
+def mixed_precision(precision: str, wider: Sequence[str]) -> Diagnostic:
+    """That these nodes, each named with its type, are wider than the narrowest precision."""
+    shown = tuple(wider[:_SHOWN_NODES])
+    return diagnostic("mixed_precision", precision=precision, wider=len(wider), nodes=shown)

@@ -11,6 +11,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.groups import distinct
 from exporters.types import ExportedModel
 from runtimes.base import Checked, Runtime, Session
 from runtimes.dealing import each, options_on
@@ -99,17 +101,14 @@ def _common(executions: Sequence[Execution]) -> Execution:
     told = max(executions, key=lambda execution: len(execution.elsewhere))
     warnings = [warning for execution in executions for warning in execution.warnings]
     if len({_as_compiled(execution) for execution in executions}) > 1:
-        warnings.append("the engine did not compile all of the sessions alike")
+        warnings.append(diagnostic("sessions_differ"))
     names = list(dict.fromkeys(execution.device_name for execution in executions))
     if len(names) > 1:
-        warnings.append(
-            f"its devices differ ({', '.join(names)}): a scaling efficiency is of as many of the "
-            f"first, {names[0]}"
-        )
+        warnings.append(diagnostic("devices_differ", devices=tuple(names)))
     return replace(
         told,
         device_name=" + ".join(names),
-        warnings=tuple(dict.fromkeys(warnings)),
+        warnings=distinct(warnings),
         inspection_ms=sum(execution.inspection_ms for execution in executions),
     )
 

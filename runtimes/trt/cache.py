@@ -50,17 +50,17 @@ class Entry:
         except (FileNotFoundError, NotADirectoryError):
             return Found("miss")
         except OSError as error:
-            return Found("damaged", reason=f"could not be read ({error.strerror})")
+            return Found("damaged", reason=f"unreadable: {error.strerror}")
         try:
             told = json.loads(header)
             digest, made_by = told["sha256"], told["made_by"]
         except (ValueError, TypeError, KeyError):
-            return Found("damaged", reason="was damaged")
+            return Found("damaged", reason="damaged")
         for name, value in self.made_by.items():
             if made_by.get(name) != value:
-                return Found("stale", reason=f"was made by {name} {made_by.get(name)}")
+                return Found("stale", reason=f"made by {name} {made_by.get(name)}")
         if hashlib.sha256(payload).hexdigest() != digest:
-            return Found("damaged", reason="was damaged")
+            return Found("damaged", reason="damaged")
         return Found("hit", payload)
 
     def keep(self, payload: bytes) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import axes_key
 from runtimes.cuda.driver import Gpu
 from runtimes.cuda.options import stated
@@ -41,7 +43,7 @@ class Made:
     loaded: tuple[tensorrt.Runtime, tensorrt.ICudaEngine]
     plan_bytes: int
     cache: str = ""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +69,15 @@ class Maker:
             loaded = build.load(self.trt, found.payload, self.log)
             if loaded is not None:
                 return Made(loaded, len(found.payload), "hit")
-            reason = "was refused by TensorRT"
+            reason = "refused by TensorRT"
         data, timings = self._build(timing.find().payload or b"")
-        warnings = [f"the kept engine {reason} and was built again"] if reason else []
+        warnings = [diagnostic("engine_rebuilt", reason=reason)] if reason else []
         try:
             entry.keep(data)
             if timings is not None:
                 timing.keep(timings)
-        except OSError as error:
-            warnings.append(
-                f"the engine could not be kept in {cache_dir} ({error.strerror}): "
-                "give a folder that can be written"
-            )
+        except OSError:
+            warnings.append(diagnostic("engine_not_stored", folder=cache_dir))
         return self._loaded(data, "rebuilt" if reason else "miss", tuple(warnings))
 
     def execution(self, made: Made) -> Execution:
@@ -92,7 +91,7 @@ class Maker:
             warnings += mixed
         except (ValueError, KeyError, AttributeError) as error:
             placement, precision = (), UNKNOWN
-            warnings += (f"the executed precision could not be read ({error})",)
+            warnings += (diagnostic("precision_unreadable", error=str(error)),)
         options, capability = self.request.options, self.gpu.compute_capability
         return Execution(
             provider=title,
@@ -110,7 +109,7 @@ class Maker:
         known = timing if self.package.times_kernels else None
         return build.build(self.trt, self.request, self.wanted, known, self.log)
 
-    def _loaded(self, data: bytes, cache: str = "", warnings: tuple[str, ...] = ()) -> Made:
+    def _loaded(self, data: bytes, cache: str = "", warnings: tuple[Diagnostic, ...] = ()) -> Made:
         loaded = build.load(self.trt, data, self.log)
         if loaded is None:
             raise self.log.fault(

@@ -10,7 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from runtimes.session.precision import INTEGER, NARROWEST_FIRST, is_matrix_op, together
+from exporters.diagnostics.diagnostic import Diagnostic
+from runtimes.session.precision import (
+    INTEGER,
+    NARROWEST_FIRST,
+    is_matrix_op,
+    mixed_precision,
+    together,
+)
 from runtimes.trt.layers import Layer
 
 Operators = Callable[[], Mapping[str, str]]
@@ -42,7 +49,7 @@ _OF_OPERAND = {
 }
 
 
-def claimed(layers: Iterable[Layer], operators: Operators) -> tuple[str, tuple[str, ...]]:
+def claimed(layers: Iterable[Layer], operators: Operators) -> tuple[str, tuple[Diagnostic, ...]]:
     """The types of the products of an engine, or of all that computes where there are none.
 
     Where they differ all are named, narrowest first, and a warning tells the layers in a wider one.
@@ -56,10 +63,12 @@ def claimed(layers: Iterable[Layer], operators: Operators) -> tuple[str, tuple[s
     narrowest, *wider = precision.split("+")
     if not wider:
         return precision, ()
-    named = [f"{one.kind} {one.name!r} in {found[one.name]}" for one in deciding]
-    named = [text for text in named if not text.endswith(f" in {narrowest}")]
-    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-    return precision, (f"not all of the graph ran in {narrowest}: {', '.join(named[:5])}{more}",)
+    named = [
+        f"{layer.kind} {layer.name!r} in {found[layer.name]}"
+        for layer in deciding
+        if found[layer.name] != narrowest
+    ]
+    return precision, (mixed_precision(narrowest, named),)
 
 
 def precision_of(layer: Layer) -> str:

@@ -19,7 +19,7 @@ from app.console.row_columns import SHOWN, shown_percentiles
 from app.console.row_table import row_table
 from app.console.said import FASTEST, SURE, Said, said
 from app.plan.program import typed_path
-from app.present.document import Block, Heading, Note, Paragraph, Points
+from app.present.document import Block, Command, Heading, Note, Paragraph, Points
 from app.results.folder import RESULTS
 from app.results.noticing.noticed import HEADING, noticed
 
@@ -52,7 +52,7 @@ def run_document(
     for sentence in ended.hosts_left_out:
         yield Paragraph(sentence)
     yield from next_commands(ended, verbose)
-    yield Paragraph(f"all rows: {typed_path(ended.run.path / RESULTS, ended.here)}")
+    yield Command(typed_path(ended.run.path / RESULTS, ended.here), "all rows")
 
 
 def findings(ended: EndedRun) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ class TrustStrip(Strip):
         for doubt, button in zip(self._doubts, self.buttons, strict=True):
             button.setChecked(bool(query) and doubt.query == query)
         chosen = [doubt for doubt in self._doubts if doubt.query == query] or self._doubts
-        self.remedy.say(chosen[0].remedy if chosen else "")
+        self.remedy.say(_explanation(chosen[0]) if chosen else "")
 
     def _show(self, found: list[Doubt], cases: int) -> None:
         if (found, cases) == (self._doubts, self._cases):
@@ -56,8 +56,9 @@ class TrustStrip(Strip):
 
     def _word(self, doubt: Doubt) -> Word:
         text = self._text(doubt)
-        tip = "\n".join(filter(None, (text, doubt.remedy, "Click: show these rows")))
-        in_menu = f"{text} ({doubt.remedy})" if doubt.remedy else text
+        tip = "\n".join(filter(None, (text, doubt.detail, doubt.remedy, "Click: show these rows")))
+        explanation = _explanation(doubt)
+        in_menu = f"{text} ({explanation})" if explanation else text
         return Word(text, tip, in_menu, partial(self._clicked, doubt), doubt.tone)
 
     def _text(self, doubt: Doubt) -> str:
@@ -66,3 +67,7 @@ class TrustStrip(Strip):
 
     def _clicked(self, doubt: Doubt) -> None:
         self.asked.emit("" if self._query == doubt.query else doubt.query)
+
+
+def _explanation(doubt: Doubt) -> str:
+    return " ".join(filter(None, (doubt.detail, doubt.remedy)))

@@ -11,7 +11,8 @@ from PySide6.QtGui import QBrush, QColor, QPen
 from app.gui.look.theme import Theme, mixed
 from app.gui.plots.colors import series_colors
 from app.gui.plots.legend import Entry
-from app.results.doubts import NOT_VALID, Standing, is_invalid, standing
+from app.results.causes import NOT_VALID
+from app.results.doubts import Standing, is_invalid, standing
 from app.results.series import Series
 from app.results.text import CLOCK_TEXT
 

@@ -19,7 +19,8 @@ FILTER_HINT = (
     "Shows the rows that fulfil every term (Ctrl+F): a word of model, runtime, status, reason or a "
     "setting; column:text for what the column holds; column=value, !=, >, >=, <, <= for what it "
     "is. A column is called as in results.csv, p50, p99, batch …, or as the option or the size of "
-    'the sweep. * stands for anything, quotes keep spaces: warnings:"more was running".'
+    "the sweep. code:outliers shows the rows with that warning code. * stands for anything, quotes "
+    'keep spaces: reason:"too large".'
 )
 GROUP_ROLE = Qt.ItemDataRole.UserRole + 1
 """Of a group's own row, its Group; None of others."""

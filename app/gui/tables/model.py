@@ -17,13 +17,13 @@ from app.gui.tables.columns import COLUMNS, Column, columns_of
 from app.gui.tables.deltas import DeltaColumn
 from app.gui.tables.query import Term, typed_for
 from app.gui.tables.varying import SettingColumn, setting_columns
+from app.results.diagnostic_columns import diagnostics_of, text
 from app.results.doubts import standing
 from app.results.figures import number
 from app.results.measured import COMPARED
 from app.results.series import Series
 from app.results.settings import TELLING, Setting, same_settings, settings
 from app.results.text import interval
-from app.results.warned import sentences
 
 _IDENTITY = ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
 _SEARCHED = tuple(column for column in COLUMNS if column.key in (*_IDENTITY, *TELLING))
@@ -220,7 +220,7 @@ class ResultsModel(QAbstractTableModel):
             within = f"a change within {100 * self.band:g}% is none"
             return plain_tip(f"{sides.verdict.word}: {sides.verdict.why or within}")
         if column.key == "status" and series.row.get("warnings"):
-            return plain_tip("\n".join(sentences(series.row["warnings"])))
+            return plain_tip("\n".join(map(text, diagnostics_of(series.row))))
         told = column.raw(series) if column.kind == "text" else None
         return plain_tip(told) if isinstance(told, str) else told
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.results.diagnostic_columns import codes_in
+
 Value = str | float | None
 
 _TERM = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
@@ -33,8 +35,11 @@ SHORT = {
     "gap": "gap_us",
     "rate": "rate_hz",
     "device": "device_name",
+    "code": "warning_codes",
 }
 """What is typed for columns with longer names; any other name of a column stands for itself."""
+_CODES = frozenset({"warning_codes"})
+"""Columns of codes: `code:outliers` is a row with this code, and not with a longer one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,9 @@ class Term:
         """Whether a row with this value in the column is wanted; an empty cell only by `!=`."""
         if found is None:
             return self.sign == "!="
+        if self.key in _CODES:
+            has_code = any(_is(code, self.value) for code in codes_in(found))
+            return has_code != (self.sign == "!=")
         number = _number(self.value)
         if self.sign in _ORDERS:
             mine = _number(str(found))

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.chosen_columns import all_names, column
+from app.cases.column import Row
 from app.results.atomic import write_atomically
+from app.results.diagnostic_columns import DIAGNOSTICS, diagnostics_of, text
 from app.results.measured import Measured
 from app.results.run import Run
+from exporters.codec import to_json
 
 RESULTS = "results.json"
 
@@ -40,10 +43,20 @@ def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
     path = run.path / RESULTS
     # A line for each row: indented, all of it would be written by Python's slow encoder.
     head = _text(finite(told), indent=1).removesuffix("\n}")
-    whole = (_text({name: finite(row.get(name)) for name in names}) for row in rows)
+    whole = (_text(_row(row, names)) for row in rows)
     text = f'{head},\n "rows": [\n  ' + ",\n  ".join(whole) + "\n ]\n}\n"
     write_atomically(path, text.encode(errors="backslashreplace"))
     return (path,)
+
+
+def _row(row: Row, names: Sequence[str]) -> dict[str, Any]:
+    """The row's values, its diagnostics as objects with the text of each."""
+    values = {name: finite(row.get(name)) for name in names}
+    if DIAGNOSTICS in values:
+        values[DIAGNOSTICS] = [
+            {**finite(to_json(one)), "text": text(one)} for one in diagnostics_of(row)
+        ]
+    return values
 
 
 def finite(value: Any) -> Any:

@@ -18,7 +18,8 @@ from app.cases.operators import OperatorTimes
 from app.cases.round import RoundResult
 from app.machine.available import clock_of
 from app.results.clock import mean_clock_mhz
-from app.results.ended import NOT_REACHED, UNFINISHED, worst
+from app.results.diagnostic_columns import diagnostic_columns, diagnostics_of
+from app.results.ended import MISSING, NOT_REACHED, worst
 from app.results.folder import is_being_written, samples_name
 from app.results.follow.attention import Attention
 from app.results.follow.case_samples import CaseSamples
@@ -37,7 +38,6 @@ from app.results.rates_found import RateAnswer
 from app.results.reader import JournalReader
 from app.results.run import SAMPLES
 from app.results.series import Series, Standing
-from app.results.warned import joined, sentences
 from app.stats.summary import Summary
 
 SHOWN_UNASKED = 6
@@ -315,8 +315,8 @@ def _model_names(cases: Iterable[Case]) -> dict[str, str]:
 
 def _so_far(row: Row) -> Row:
     """The row of a run that goes on: that rounds are still to come is nothing to warn of."""
-    said = [one for one in sentences(row.get("warnings")) if not one.endswith(UNFINISHED)]
-    return {**row, "warnings": joined(said)}
+    diagnostics = [one for one in diagnostics_of(row) if one.code != MISSING]
+    return {**row, **diagnostic_columns(diagnostics)}
 
 
 def _asked_for(case: Case) -> Row:

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.errors import ResultsError
+from app.results.diagnostic_columns import diagnostic_columns
 from app.results.reader import JournalReader
 from app.results.rows import Rows
 from app.results.run import Run
 from app.results.soundness import sound
 from exporters.codec import to_json
+from exporters.diagnostics.catalogue import diagnostic
 
 
 def main() -> int:
@@ -54,7 +56,8 @@ def _answers(run: Run, case_ids: list[str]) -> Iterator[dict[str, Any]]:
             summary = rows.summary(alone, case)
             answer["summary"] = to_json(summary) if summary else None
         except ResultsError as error:
-            answer["row"] = {"warnings": str(error)}
+            unreadable = diagnostic("row_unreadable", error=str(error))
+            answer["row"] = diagnostic_columns([unreadable])
         yield answer
 
 

@@ -13,6 +13,8 @@ from typing import Any
 from app.cases.percentiles import name_of
 from app.results.imports.content import Content
 from app.results.imports.found import Damaged, Found, NoTimings, told
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 
 _PARTS = {
     "Command line parameters": "cmd_options",
@@ -140,7 +142,7 @@ def _options(setup: Mapping[str, Any]) -> dict[str, str]:
     return options
 
 
-def _rounding(figures: Mapping[str, float | int | str]) -> tuple[str, ...]:
+def _rounding(figures: Mapping[str, float | int | str]) -> tuple[Diagnostic, ...]:
     latencies = [
         value
         for name, value in figures.items()
@@ -148,10 +150,7 @@ def _rounding(figures: Mapping[str, float | int | str]) -> tuple[str, ...]:
     ]
     if not latencies or min(latencies) * _FAR_ROUNDED >= 1e3 * _ROUNDED_MS:
         return ()
-    return (
-        "the report rounds latencies to 10 us, which is much of these: take them from what "
-        "benchmark_app prints",
-    )
+    return (diagnostic("figures_rounded", "benchmark_app", step_us=1e3 * _ROUNDED_MS),)
 
 
 def _first(of: Mapping[str, Any], names: tuple[str, ...]) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from app.cases.scenario import CLOSED_LOOP, Scenario
+from exporters.diagnostics.diagnostic import Diagnostic
 
 _MOST = 1e18
 """Of what a program measures nothing comes to so much, in whichever unit."""
@@ -50,7 +51,7 @@ class Found:
     options: Mapping[str, str] = field(default_factory=dict)
     scenario: Scenario = CLOSED_LOOP
     calls: int = 1
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def laid_out(seconds: Sequence[float]) -> Timings:

@@ -11,6 +11,8 @@ from app.cases.percentiles import name_of
 from app.cases.scenario import CLOSED_LOOP, LEAST_RATE_HZ, MOST_AT_ONCE, MOST_RATE_HZ, Scenario
 from app.results.imports.content import Content
 from app.results.imports.found import Damaged, Found, NoTimings, told
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 
 _MARK = ":::MLLOG "
 _OF_SAMPLES = ("result_{}_latency_ns", r"result_(\d+\.\d+)_percentile_latency_ns")
@@ -106,10 +108,11 @@ def _number(log: Mapping[str, Any], key: str) -> float:
     return told(log.get(key, 0), key)
 
 
-def _warnings(log: Mapping[str, Any]) -> tuple[str, ...]:
+def _warnings(log: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
     if log["result_validity"] == "VALID":
         return ()
     why = " ".join(
         str(log.get("result_invalid_reason") or log.get("early_stopping_result", "")).split()
     )
-    return (f"LoadGen calls the run {log['result_validity']}: {why or 'it does not say why'}",)
+    validity = str(log["result_validity"])
+    return (diagnostic("loadgen_invalid", validity=validity, reason=why or "no reason given"),)

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.results.imports.content import Content
 from app.results.imports.found import Damaged, Found, NoTimings, duration, laid_out, objects
+from exporters.diagnostics.catalogue import diagnostic
 
 _MOST_LOOPS = 2**31
 
@@ -49,10 +50,7 @@ def _found(benchmark: Mapping[str, Any], shared: Mapping[str, Any]) -> Found:
     )
 
 
-_MEANS = (
-    "each sample is the mean of many calls, so spread and percentiles are not those of one call: "
-    "use the mean"
-)
+_MEANS = diagnostic("samples_are_means")
 
 
 def _metadata(of: Mapping[str, Any]) -> Mapping[str, Any]:

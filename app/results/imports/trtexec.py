@@ -10,6 +10,7 @@ import numpy as np
 
 from app.results.imports.content import Content
 from app.results.imports.found import Damaged, Found, NoTimings, Timings, in_ns, objects, told
+from exporters.diagnostics.catalogue import diagnostic
 
 _PERCENTILES = (90, 95, 99)
 """What trtexec prints unless `--percentile` says otherwise."""
@@ -63,10 +64,7 @@ def read(content: Content) -> list[Found]:
     ]
 
 
-_WARM_UP = (
-    "trtexec of this release puts its warm-up among the runs and does not mark it, so the figures "
-    "are not those that it printed: use a newer one"
-)
+_WARM_UP = diagnostic("warm_up_included", "trtexec")
 
 
 def _column(queries: Sequence[dict[str, Any]], name: str) -> np.ndarray:

@@ -53,6 +53,7 @@ class Source:
             graphlap_version=manifest.graphlap_version,
             schema_version=manifest.schema_version,
             writers=tuple(self.writers),
+            assumed_sizes=manifest.assumed_sizes,
         )
         return (one,)
 

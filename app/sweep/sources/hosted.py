@@ -31,6 +31,8 @@ from app.sweep.work.hosted_round import HostedRound
 from app.sweep.work.of_hosts import HostNews
 from app.sweep.work.round import SettledRound
 from app.tune.ladder import round_name
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.base import Available
 
 MOST_ATTEMPTS = 3
@@ -38,12 +40,17 @@ MOST_ATTEMPTS = 3
 
 
 class _Loss(NamedTuple):
-    """A host that was lost in a round of a case, as a sentence says it. Where the round had not
+    """A host that was lost in a round of a case, with the error. Where the round had not
     begun there the case is not in doubt: a network that fails loses every host."""
 
     host: str
-    why: str
+    round: int
+    error: str
     has_begun: bool
+
+    @property
+    def text(self) -> str:
+        return f"{self.host} was lost in its {round_name(self.round)} ({self.error})"
 
 
 @dataclass(slots=True)
@@ -62,7 +69,7 @@ class HostedSweep:
     _belongs: dict[str, str] = field(default_factory=dict)
     _attempts: dict[str, int] = field(default_factory=dict)
     _losses: dict[str, list[_Loss]] = field(default_factory=dict)
-    _said: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _moves: dict[str, Diagnostic] = field(default_factory=dict)
     _ready: deque[SettledRound | HostNews] = field(default_factory=deque)
     _handed_out_s: dict[str, float] = field(default_factory=dict)
 
@@ -180,10 +187,9 @@ class HostedSweep:
     def _take_loss(self, bench: Bench, work: HostedRound) -> None:
         """The case begins again, elsewhere if it can; a host that is lost again is left out."""
         case, number = work.case, work.job.round
-        why = f"{bench.name} was lost in its {round_name(number)} ({work.lost})"
         bench.losses += 1
         losses = self._losses.setdefault(case.case_id, [])
-        losses.append(_Loss(bench.name, why, work.has_begun))
+        losses.append(_Loss(bench.name, number, work.lost, work.has_begun))
         if bench.losses >= MOST_LOSSES:
             bench.out = work.lost
             told = f"{bench.name} is left out: it was lost {MOST_LOSSES} times, last {work.lost}"
@@ -192,7 +198,7 @@ class HostedSweep:
                 self._tell("no host is left: --resume the run, with these or with --cluster others")
         self._attempts[case.case_id] += 1
         if len(losses) >= MOST_ATTEMPTS:
-            told = "; ".join(loss.why for loss in losses)
+            told = "; ".join(loss.text for loss in losses)
             if all(loss.has_begun for loss in losses):
                 self._settle(case, "crashed", f"{told}: measure this case alone")
             else:
@@ -229,7 +235,7 @@ class HostedSweep:
                     HostedRound,
                     way=bench.way,
                     attempt=self._attempts[case.case_id],
-                    said=self._told_of(case, bench),
+                    warnings=self._warnings_of(case, bench),
                 )
                 work = round_work(
                     schedule, case, number, reply, beside=beside, site=bench.site, made=made
@@ -277,7 +283,8 @@ class HostedSweep:
             return
         why = f"{before or 'this machine'} is not at hand, and {bench.name} begins the case again"
         if all(loss.host != before for loss in self._losses.get(case_id, ())):  # else it is told
-            self._said[case_id] = (f"{why}: compare it with cases of the same host",)
+            subject = before or "this machine"
+            self._moves[case_id] = diagnostic("host_changed", subject, host=bench.name)
         recorded = self.recorded.rounds.get(case_id, {})
         last = max((recorded[n].attempt for n in known if n in recorded), default=1)
         self._attempts[case_id] = max(self._attempts[case_id], last + 1)
@@ -288,11 +295,17 @@ class HostedSweep:
         rounds = f"{len(voided)} round{'s' * (len(voided) > 1)}"
         self._ready.append(HostNews(f"{rounds} of {case.model} do not count: {why}", voided))
 
-    def _told_of(self, case: Case, bench: Bench) -> tuple[str, ...]:
-        """What the case's row says of the hosts that it was lost on."""
+    def _warnings_of(self, case: Case, bench: Bench) -> tuple[Diagnostic, ...]:
+        """Diagnostics of the hosts that the case was lost on, or was begun on before."""
         losses = self._losses.get(case.case_id, [])
-        again = tuple(f"{loss.why}: the case was begun again on {bench.name}" for loss in losses)
-        return (*again, *self._said.get(case.case_id, ()))
+        lost = tuple(
+            diagnostic(
+                "host_lost", loss.host, round=loss.round + 1, error=loss.error, host=bench.name
+            )
+            for loss in losses
+        )
+        moved = self._moves.get(case.case_id)
+        return lost if moved is None else (*lost, moved)
 
     def _guess_s(self, case: Case) -> float:
         """How long a round takes of which nothing is known."""

@@ -22,6 +22,7 @@ from app.sweep.work.host_talk import HostPlace, HostTalk
 from app.sweep.work.process import STOPPED
 from app.sweep.work.round import RoundWork, gpus_of
 from exporters.codec import CodecError, to_json
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.execution import Clock
 from runtimes.registry import names, parse_spec
 
@@ -34,7 +35,7 @@ _NOT_OF_A_WORKER: frozenset[Status] = frozenset({"imported", "compiles", "cancel
 class Way:
     """To a host: who carries, and `ring`, which ends the waiting of the sweep's own thread.
 
-    With `send_code` a user's own file goes along. `said` is what rows are to tell of the host.
+    With `send_code` a user's own file goes along. `warnings` are diagnostics of the host.
     `mark` makes jobs of this sweep others than those of any before, which the host may remember.
     """
 
@@ -43,7 +44,7 @@ class Way:
     ring: Callable[[], None]
     mark: str
     send_code: bool = False
-    said: tuple[str, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 class HostedRound(RoundWork):
@@ -65,12 +66,12 @@ class HostedRound(RoundWork):
         *,
         way: Way,
         attempt: int = 1,
-        said: tuple[str, ...] = (),
+        warnings: tuple[Diagnostic, ...] = (),
     ) -> None:
         super().__init__(case, job, time_limit_s, needs, memory_limit_bytes, tried, compile_limit_s)
         self.host, self.attempt = way.host, attempt
         self.lost = self.unsent = ""
-        self._way, self._said = way, (*way.said, *said)
+        self._way, self._warnings = way, (*way.warnings, *warnings)
         self._there = job
         self._starts = 0
         self._not_understood = ""
@@ -149,7 +150,7 @@ class HostedRound(RoundWork):
                 result,
                 attempt=self.attempt,
                 samples=samples_name(result.case_id, result.round) if result.samples else "",
-                warnings=(*self._said, *result.warnings),
+                warnings=(*self._warnings, *result.warnings),
             )
             self.lost = unsound(self._far, self.job, self.result)
         if self.lost:

@@ -28,6 +28,7 @@ from app.sweep.work.base import ALONE, Eye, Known, Needs, News, Starter
 from app.sweep.work.process import STOPPED, ProcessWork, is_of_circumstance
 from app.tune.ladder import round_name
 from exporters.codec import from_json, to_json
+from exporters.diagnostics.catalogue import diagnostic
 from runtimes.options import all_options
 
 GPU = "gpu:"
@@ -261,9 +262,8 @@ class RoundWork(ProcessWork):
 
     def _failed_at_its_end(self, outcome: RoundResult) -> RoundResult:
         """What the process had told before the engine took it along: that holds."""
-        how = self._worker.how_it_ended()
-        said = f"the engine ended the process when its session was closed ({how}): update it"
-        return replace(outcome, warnings=(*outcome.warnings, said))
+        crashed = diagnostic("engine_crashed_at_close", ending=self._worker.how_it_ended())
+        return replace(outcome, warnings=(*outcome.warnings, crashed))
 
 
 class SettledRound(Known):

@@ -37,7 +37,7 @@ def test_the_same_twice_passes_and_says_that_the_runs_were_apart(
     first, second = run_at(tmp_path / "a"), run_at(tmp_path / "b", seed=2)
     code, out = told(capsys, "--compare", first, second, "--fail-on", "slower")
     assert code == 0
-    assert "undecided: measured apart" in out
+    assert out.count("undecided") >= 4 and "measured apart" in out
     assert "2 cases: 2 compared; 4 verdicts: 4 undecided" in out
     assert "measure both in one run" in out
 
@@ -78,7 +78,7 @@ def test_what_is_damaged_of_either_is_told_and_the_rest_compared(
     kept = ("--json", tmp_path / "out.json", "--junit", tmp_path / "out.xml")
     code, out = told(capsys, "--compare", first, second, "--fail-on", "slower", *kept)
     assert code == 1
-    assert "2 cases: 2 compared; " in out and said in out
+    assert "2 cases: 2 compared; " in out and "".join(said.split()) in "".join(out.split())
     (damaged,) = json.loads((tmp_path / "out.json").read_text())["damaged"]
     assert said in damaged
     suite = ElementTree.parse(tmp_path / "out.xml").getroot()
@@ -99,7 +99,7 @@ def test_verdicts_are_kept_for_a_job_as_json_junit_and_markdown(
     )  # fmt: skip
     assert code == 0
     assert (
-        "| case | percentile |" in out
+        "| case | figure |" in out
         and "on another machine or with other versions: cpu one, now two" in out
     )
     verdicts = json.loads((tmp_path / "v.json").read_text())
@@ -138,8 +138,8 @@ def run_on(path: Path, case: Case, mhz: float | None, factor: float) -> Path:
 @pytest.mark.parametrize(
     ("runtime", "clocks", "factor", "verdict"),
     [
-        ("ort-cpu", (3000.0, 2500.0), 1.2, "undecided: the clock changed by -17%"),
-        ("ort-cpu", (2500.0, 3000.0), 1 / 1.2, "undecided: the clock changed by +20%"),
+        ("ort-cpu", (3000.0, 2500.0), 1.2, "the clock changed by -17%"),
+        ("ort-cpu", (2500.0, 3000.0), 1 / 1.2, "the clock changed by +20%"),
         ("ort-cpu", (3000.0, 3000.0), 1.2, "slower"),
         ("ort-cpu", (3000.0, 2500.0), 1.5, "slower"),
         ("ort-cpu", (3000.0, None), 1.2, "slower"),
@@ -159,7 +159,10 @@ def test_a_changed_clock_is_told_as_that_and_not_as_slower(
     second = run_on(tmp_path / "b", case, clocks[1], factor)
     _, out = told(capsys, "--compare", first, second)
     (line,) = [line for line in out.splitlines() if "  p50  " in line]
-    assert line.endswith(verdict)
+    if verdict == "slower":
+        assert line.endswith(verdict)
+    else:
+        assert line.endswith("undecided") and f"undecided: {verdict}" in out
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,8 @@ def test_the_batch_flag_sets_a_files_own_batch_axis(tmp_path: Path) -> None:
 
 
 def test_an_open_axis_that_nobody_set_is_named_with_its_flag(tmp_path: Path) -> None:
-    path = write_add_graph(tmp_path / "open.onnx", ("N", "height"))
-    with pytest.raises(PlanError, match=r"'height'.*--axis height=1,2,4"):
+    path = write_add_graph(tmp_path / "open.onnx", ("N", "classes"))
+    with pytest.raises(PlanError, match=r"'classes'.*--axis classes=1"):
         cases({"models": [str(path)], "runtimes": ["fake"], "batch_size": [1]})
 
 

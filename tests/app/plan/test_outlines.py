@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from app.cases.errors import PlanError
-from app.plan.expand import expand
+from app.plan.expand import expand, sizes_assumed
 from app.plan.outlines import Outlines
 from app.plan.plan import parse_plan
 from exporters.files.outline import outline
@@ -46,13 +46,40 @@ def test_what_is_no_file_costs_its_own_row_and_no_time(tmp_path: Path) -> None:
 
 def test_an_axis_that_one_of_many_files_leaves_open_costs_its_row(tmp_path: Path) -> None:
     write_add_graph(tmp_path / "sound.onnx", ("batch", 3))
-    write_add_graph(tmp_path / "open.onnx", ("batch", "past"))
+    write_add_graph(tmp_path / "open.onnx", ("batch", "classes"))
     assert models(tmp_path / "*.onnx", batch_size=[4]) == {
         "sound.onnx": {"batch": 4},
         "open.onnx": {},
     }
-    with pytest.raises(PlanError, match="leaves open how large 'past' is"):
+    with pytest.raises(PlanError, match="'classes' of "):
         models(tmp_path / "open.onnx", batch_size=[4])
+
+
+def test_open_axes_are_given_sizes_and_sums_follow_them(tmp_path: Path) -> None:
+    write_add_graph(tmp_path / "a.onnx", ("batch", "past", 8))
+    assert models(tmp_path / "a.onnx") == {"a.onnx": {"batch": 1, "past": 128}}
+    assert models(tmp_path / "a.onnx", axes={"past": [7]}) == {"a.onnx": {"batch": 1, "past": 7}}
+
+
+def test_all_axes_of_all_files_that_need_a_size_are_named_at_once(tmp_path: Path) -> None:
+    write_add_graph(tmp_path / "a.onnx", ("batch", "classes"))
+    write_add_graph(tmp_path / "b.onnx", (3, "boxes", 2, 1, "kinds"))
+    with pytest.raises(PlanError) as refusal:
+        models(tmp_path / "*.onnx")
+    assert all(f"--axis {name}=" in refusal.value.remedy for name in ("classes", "boxes", "kinds"))
+    sizes = {"classes": [2], "boxes": [3], "kinds": [4]}
+    assert models(tmp_path / "*.onnx", axes=sizes) == {
+        "a.onnx": {"batch": 1, "classes": 2},
+        "b.onnx": {"boxes": 3, "kinds": 4},
+    }
+
+
+def test_only_sizes_that_nobody_gave_are_assumed(tmp_path: Path) -> None:
+    path = str(write_add_graph(tmp_path / "a.onnx", ("batch", "tokens", 8)))
+    values = {"models": [path], "runtimes": ["fake"], "axes": {"tokens": [5]}}
+    assert sizes_assumed(parse_plan({"sweeps": [values]}, "the plan")) == {path: {"batch": 1}}
+    values["batch_size"] = [2]
+    assert sizes_assumed(parse_plan({"sweeps": [values]}, "the plan")) == {}
 
 
 def test_a_part_that_one_of_many_files_lacks_costs_its_row(tmp_path: Path) -> None:

@@ -111,7 +111,11 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
     planned = (*cases, arriving, *beside, cold, *cases_asked_for(beside[0]))
     manifest = manifest_of((*planned, *map(null_case, planned)), ROUNDS)
     asked = {"baseline": "ort-cpu", "deadline_us": LATENCY_US + 50, "null": True}
-    manifest = replace(manifest, plan={**manifest.plan, **asked})
+    manifest = replace(
+        manifest,
+        plan={**manifest.plan, **asked},
+        assumed_sizes={case.model: {"batch": case.axes["batch"]}},
+    )
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
         folder.record(Exported(case.model, case.precision, MODEL))

@@ -15,11 +15,12 @@ from app.cases.round import RoundResult
 from app.results.exports.verified import exported
 from app.results.folder import RunFolder
 from app.results.journal import FOLDER
-from app.results.lines import LONGEST_SENTENCE, Operators
+from app.results.lines import LONGEST_TEXT, Operators
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import read_rows, to_csv
 from app.results.verify import verify
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.headless.batch import FAKE
 from tests.app.headless.batch import run as batch
 from tests.app.results.resealed import reseal_journal, reseal_manifest
@@ -172,10 +173,14 @@ def test_a_cell_of_any_length_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_reason_of_megabytes_is_cut_where_it_is_read(tmp_path: Path) -> None:
-    endless = replace(FAILED, reason="x" * 10_000_000, warnings=("y" * 10_000_000,))
+    endless = replace(
+        FAILED,
+        reason="x" * 10_000_000,
+        warnings=(diagnostic("legacy_message", text="y" * 10_000_000),),
+    )
     path = _written(tmp_path / "run", endless)
     (known,) = read_run(path).rounds[OTHER.case_id].values()
-    assert len(known.reason) == len(known.warnings[0]) == LONGEST_SENTENCE + 1
+    assert len(known.reason) == len(str(known.warnings[0].parameters["text"])) == LONGEST_TEXT + 1
     (journal,) = (path / FOLDER).iterdir()
     reseal_journal(journal)
     assert main(["--export", "csv", str(path)]) == 0

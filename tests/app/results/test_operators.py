@@ -11,10 +11,12 @@ import pytest
 from app.cases.column import Row
 from app.cases.errors import ResultsError
 from app.cases.operators import Operator, OperatorTimes, Peak
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.lines import Operators
 from app.results.operators import operator_warnings, read_operators, write_operators
 from app.results.reader import read_run
 from app.results.rows import Rows
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.runs import new_run
 from tests.app.results.runs import CASE, record
 
@@ -52,21 +54,22 @@ def test_a_table_of_an_earlier_version_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("total_us", "facts", "word"),
+    ("total_us", "facts", "code"),
     [
-        (3960.0, {}, "37.0 times the p50"),
-        (40.0, {}, "0.37 times the p50"),
+        (3960.0, {}, "operators_exceed_run"),
+        (40.0, {}, "operators_miss_time"),
         (150.0, {}, ""),
         (3960.0, {"clock": "device"}, ""),
         (3960.0, {"concurrency": 2}, ""),
     ],
 )
 def test_operators_that_add_up_to_another_time_than_the_run_are_warned_of(
-    total_us: float, facts: Row, word: str
+    total_us: float, facts: Row, code: str
 ) -> None:
     row: Row = {"latency_p50_us": 107.0, "clock": "wall", "concurrency": 1, **facts}
-    said = operator_warnings(Operators("case", "wall", 35, total_us=total_us), row)
-    assert [word in sentence for sentence in said] == [True] * bool(word)
+    warnings = operator_warnings(Operators("case", "wall", 35, total_us=total_us), row)
+    expected = [diagnostic(code, ratio=total_us / 107.0)] if code else []
+    assert warnings == expected
 
 
 def test_a_row_says_that_its_operators_were_disturbed(tmp_path: Path) -> None:
@@ -75,7 +78,7 @@ def test_a_row_says_that_its_operators_were_disturbed(tmp_path: Path) -> None:
         slow = OperatorTimes(CASE.case_id, "wall", 35, (Operator("a", "Reshape", 579.0, "k"),))
         folder.record(write_operators(folder, slow))
     (row,) = Rows().of(read_run(tmp_path / "run"))
-    assert "5.4 times the p50" in str(row["warnings"])
+    assert diagnostic("operators_exceed_run", ratio=579.0 / 107.0) in diagnostics_of(row)
 
 
 def test_without_times_the_reason_stays(tmp_path: Path) -> None:

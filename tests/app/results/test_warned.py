@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from app.cases.column import Row
 from app.results.warned import Warned, joined, sentences, warned
+
+from app.cases.column import Row
 
 
 def row(case_id: str, *said: str) -> Row:

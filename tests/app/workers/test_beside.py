@@ -12,6 +12,7 @@ from app.cases.round import MeasureJob, RoundResult
 from app.cases.scenario import CLOSED_LOOP
 from app.workers.beside import Neighbour, at_work, beside
 from app.workers.under_way import UnderWay
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from runtimes.faults import RuntimeFault
 from runtimes.options import Settings
@@ -86,7 +87,7 @@ def test_a_neighbour_that_dies_makes_the_round_invalid_and_is_told(job: MeasureJ
         neighbour.note(this, 0, 10**9)
     result: RoundResult = this.result
     assert not result.valid
-    assert "the neighbour counter ended within the round, by signal 9" in result.warnings
+    assert diagnostic("neighbour_ended", "counter", ending="by signal 9") in result.warnings
 
 
 def test_a_neighbour_that_did_not_work_long_enough_is_none(job: MeasureJob) -> None:
@@ -95,7 +96,7 @@ def test_a_neighbour_that_did_not_work_long_enough_is_none(job: MeasureJob) -> N
         assert neighbour is not None
         neighbour.note(this, 0, 10**9)  # the first second of this machine
     assert not this.result.valid
-    assert any("worked for 0% of the round only" in said for said in this.result.warnings)
+    assert diagnostic("neighbour_idle", "counter", share=0.0) in this.result.warnings
 
 
 def test_a_neighbour_that_dies_before_it_works_is_a_failure(counter: ExportedModel) -> None:

@@ -11,6 +11,7 @@ from tests.app.machine.unprivileged import give_up, needs_realtime
 from tests.app.workers.conftest import Measure
 
 LAST = (max(usable_cores()),)
+_REFUSED = {"memory_not_locked", "realtime_refused"}
 
 
 @needs_realtime

@@ -137,7 +137,7 @@ def test_an_index_stays_within_the_table_that_it_reads(tmp_path: Path) -> None:
 
 
 def test_an_axis_left_open_or_unknown_is_named(affine: Path, tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"axis 'batch' of affine\.onnx has no size"):
+    with pytest.raises(ExportError, match=r"'batch' of affine\.onnx"):
         _export(affine, tmp_path)
     with pytest.raises(ExportError, match=r"no axis 'sequence': its axes are: batch"):
         _export(affine, tmp_path, {"batch": 1, "sequence": 2})

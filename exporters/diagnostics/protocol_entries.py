@@ -1,0 +1,230 @@
+"""Diagnostics of rounds, load and conditions: how far a case was measured as requested."""
+
+from __future__ import annotations
+
+from exporters.diagnostics.entry import Entries, Entry
+from exporters.diagnostics.units import (
+    HERTZ,
+    MESSAGE,
+    MICROSECONDS,
+    NAME,
+    SECONDS,
+    SHARE,
+    Choice,
+    Count,
+)
+
+_RESUME = "Resume the run (--resume)."
+
+ROUNDS: Entries = {
+    "few_rounds": Entry(
+        title="Too few rounds",
+        message="With {rounds} the variation between processes is unknown; comparisons have no "
+        "verdict.",
+        condition="A case was measured in fewer than 3 rounds.",
+        action="Use --rounds 3 or more.",
+        units={"rounds": Count("round")},
+        example={"rounds": 2},
+    ),
+    "rounds_missing": Entry(
+        title="Rounds missing",
+        message="{measured} of {planned} were measured.",
+        condition="A run ended before a case had all its rounds.",
+        action=_RESUME,
+        units={"measured": Count(), "planned": Count("round")},
+        example={"measured": 3, "planned": 5},
+    ),
+    "samples_damaged": Entry(
+        title="Samples damaged",
+        message="The samples of round {round} do not count, since their file {damage}.",
+        condition="A file of samples is not what the journal says that was measured.",
+        action=_RESUME,
+        units={"round": Count(), "damage": MESSAGE},
+        example={"round": 2, "damage": "holds 100 of 5,000 samples"},
+    ),
+    "row_unreadable": Entry(
+        title="Row cannot be computed",
+        message="The figures cannot be computed: {error}.",
+        condition="A file that a row is made of cannot be read.",
+        severity="error",
+        units={"error": MESSAGE},
+        example={"error": "samples/mlp.0.bin is gone"},
+    ),
+    "mixed_graphs": Entry(
+        title="Rounds of different graphs",
+        message="The rounds measured {count} (sha256 {graphs}): the figures belong to none.",
+        condition="The model changed between two rounds of a case.",
+        action="Measure the case in a new run.",
+        severity="error",
+        units={"count": Count("graph"), "graphs": NAME},
+        example={"count": 2, "graphs": ("1f2e3d4c", "5b6a7988")},
+    ),
+    "no_steady_state": Entry(
+        title="No steady state",
+        message="The medians still changed after {warmup_s} of warm-up.",
+        condition="Ten windows of warm-up never agreed before its time was over.",
+        action="Use a quieter machine, or --profile standard.",
+        units={"warmup_s": SECONDS},
+        example={"warmup_s": 3.0},
+    ),
+    "interval_not_reached": Entry(
+        title="Requested interval not reached",
+        message="The interval of {percentile} is ±{reached} after {rounds}; ±{requested} was "
+        "requested.",
+        condition="--precise was given, and the most rounds there may be did not suffice.",
+        action="Use more --rounds, or a quieter machine.",
+        units={
+            "percentile": NAME,
+            "reached": SHARE,
+            "rounds": Count("round"),
+            "requested": SHARE,
+        },
+        example={"percentile": "p99", "reached": 0.04, "rounds": 40, "requested": 0.01},
+    ),
+    "interval_unavailable": Entry(
+        title="No interval for the requested precision",
+        message="{percentile} has no interval after {rounds}; ±{requested} was requested.",
+        condition="--precise was given, and the rounds support no interval of the percentile.",
+        action="Use a longer --profile, or more --rounds.",
+        units={"percentile": NAME, "rounds": Count("round"), "requested": SHARE},
+        example={"percentile": "p99", "rounds": 40, "requested": 0.01},
+    ),
+    "rounds_cut_short": Entry(
+        title="Rounds cut short",
+        message="{rounds} ended before the requested {seconds} were over.",
+        condition="A sustained round lasted less than 95 % of its duration.",
+        units={"rounds": Count("round"), "seconds": SECONDS},
+        example={"rounds": 1, "seconds": 600.0},
+    ),
+    "legacy_message": Entry(
+        title="Message of an earlier version",
+        message="{text}",
+        condition="A run of an earlier version has a sentence that no code stands for.",
+        units={"text": MESSAGE},
+        example={"text": "something was odd."},
+    ),
+}
+
+LOAD: Entries = {
+    "overloaded": Entry(
+        title="Overloaded",
+        message="{offered_hz} were offered and {served_hz} served; {left} were left waiting. The "
+        "latency grows for as long as the load lasts.",
+        condition="An open loop serves fewer requests than arrive.",
+        action="Use a lower rate, more sessions, or larger batches.",
+        severity="error",
+        units={
+            "offered_hz": HERTZ,
+            "served_hz": HERTZ,
+            "left": Count("request"),
+        },
+        example={"offered_hz": 1000.0, "served_hz": 250.0, "left": 3000},
+    ),
+    "load_generator_late": Entry(
+        title="Load generator late",
+        message="The load generator was late by {late_us} at {percentile}, of a latency of "
+        "{latency_us}.",
+        condition="The lateness of the generator exceeds 10 % of the latency at p50 or p99.",
+        action="Use --wait spin, or a quieter machine.",
+        severity="error",
+        units={"percentile": NAME, "late_us": MICROSECONDS, "latency_us": MICROSECONDS},
+        example={"percentile": "p99", "late_us": 80.0, "latency_us": 480.0},
+    ),
+    "pause_not_met": Entry(
+        title="Pauses longer than requested",
+        message="The median pause was {actual_us}; {requested_us} was requested.",
+        condition="The median pause exceeds the requested one by more than 10 % and 1 µs.",
+        action="{wait_policy}",
+        units={
+            "actual_us": MICROSECONDS,
+            "requested_us": MICROSECONDS,
+            "wait_policy": Choice(
+                {
+                    "sleep": "Use --wait spin or hybrid, as a sleeping thread is woken late.",
+                    "hybrid": "Use --wait spin, or a quieter machine.",
+                    "spin": "Use a longer gap, or a quieter machine.",
+                }
+            ),
+        },
+        example={"actual_us": 1150.0, "requested_us": 1000.0, "wait_policy": "sleep"},
+    ),
+}
+
+CONDITIONS: Entries = {
+    "private_caches_warm": Entry(
+        title="Caches of other cores stayed warm",
+        message="One thread evicts the caches, so those private to other cores stayed warm.",
+        condition="A case with cold caches has more than one thread.",
+        action="Use --threads 1.",
+    ),
+    "device_caches_warm": Entry(
+        title="Caches of the device stayed warm",
+        message="The caches of the host were evicted, those of the device were not.",
+        condition="A case with cold caches runs on an accelerator.",
+        severity="info",
+    ),
+    "neighbour_ended": Entry(
+        title="Co-located load ended",
+        message="The co-located load {subject} ended within the round ({ending}): the round is "
+        "not valid.",
+        condition="The process of the co-located load died.",
+        severity="error",
+        units={"ending": MESSAGE},
+        example={"ending": "signal 9"},
+        example_subject="mlp",
+    ),
+    "neighbour_failed": Entry(
+        title="Co-located load failed",
+        message="The co-located load {subject} worked for only {share} of the round: {error}.",
+        condition="The co-located load stopped with an error.",
+        severity="error",
+        units={"share": SHARE, "error": MESSAGE},
+        example={"share": 0.4, "error": "the device is lost"},
+        example_subject="mlp",
+    ),
+    "neighbour_idle": Entry(
+        title="Co-located load too idle",
+        message="The co-located load {subject} worked for only {share} of the round: the round "
+        "is not valid.",
+        condition="The co-located load ran for less than 90 % of the measured time.",
+        action="Stop other work on this machine, or use fewer --threads.",
+        severity="error",
+        units={"share": SHARE},
+        example={"share": 0.4},
+        example_subject="mlp",
+    ),
+}
+
+IMPORTS: Entries = {
+    "loadgen_invalid": Entry(
+        title="Invalid by LoadGen",
+        message="LoadGen reports the run as {validity}: {reason}.",
+        condition="The log of LoadGen does not say that the run is valid.",
+        units={"validity": NAME, "reason": MESSAGE},
+        example={"validity": "INVALID", "reason": "too few queries"},
+    ),
+    "warm_up_included": Entry(
+        title="Warm-up among the runs",
+        message="This release of {subject} lists its warm-up among the runs without marking it, "
+        "so the figures are not those that it printed.",
+        condition="A file of trtexec is of a release that does not mark its warm-up.",
+        action="Use a newer release.",
+        example_subject="trtexec",
+    ),
+    "samples_are_means": Entry(
+        title="Samples are means of several calls",
+        message="Each sample is the mean of several calls, so spread and percentiles are not "
+        "those of single calls.",
+        condition="An imported file has timings of several calls together.",
+        action="Use the mean.",
+    ),
+    "figures_rounded": Entry(
+        title="Rounded figures",
+        message="The file of {subject} rounds latencies to {step_us}, a large part of these.",
+        condition="The smallest imported latency is not far above the rounding of its file.",
+        action="Take the figures that the program prints.",
+        units={"step_us": MICROSECONDS},
+        example={"step_us": 10.0},
+        example_subject="benchmark_app",
+    ),
+}
