@@ -12,6 +12,8 @@ from exporters import own
 
 _SCRIPT = "graphlap"
 _MODULE = "__main__.py"
+_PACKAGES = tuple(Path(__file__).parents[1:3])
+"""`app`, and the package that holds it where we are installed."""
 
 
 def graphlap_line(*words: str, here: Path | None = None) -> str:
@@ -27,7 +29,7 @@ def program(here: Path | None = None) -> tuple[str, ...]:
     started = Path(sys.argv[0] if sys.argv else "")
     if started.name == _SCRIPT:
         return (_command(started, here),)
-    if started.name == _MODULE and sys.executable:
+    if started.name == _MODULE and started.parent in _PACKAGES and sys.executable:
         package = own.PREFIX.rstrip(".") or "app"
         return _command(Path(sys.executable), here), "-m", package
     return tuple(own.PROGRAM.split())

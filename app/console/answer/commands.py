@@ -9,12 +9,11 @@ from app.console.answer.leaders import rounds_to_decide
 from app.console.left_out import rounds_left_out
 from app.plan.command import flag_words
 from app.plan.program import graphlap_line, typed_path
-from app.present.document import Block, Command
+from app.present.document import Block, Command, Paragraph
 from app.results.text import duration
 
 _LONGEST = 160
 """A longer command is not shown: it is easier to edit the one that was typed."""
-_MOST_ROUNDS = 100
 
 
 def next_commands(ended: EndedRun, verbose: bool = False) -> Iterator[Block]:
@@ -32,10 +31,14 @@ def next_commands(ended: EndedRun, verbose: bool = False) -> Iterator[Block]:
 
 
 def _to_decide(ended: EndedRun) -> Iterator[Block]:
-    rounds = rounds_to_decide(ended.contests)
-    if rounds is None or rounds > _MOST_ROUNDS or ended.plan.is_search:
+    """The rounds that may decide more, as a command where flags can say all of the plan."""
+    found = None if ended.has_answer else rounds_to_decide(ended.contests)
+    if found is None:
         return
+    rounds, decided, undecided = found
+    purpose = f"may decide {decided:,} of {undecided:,} undecided"
     words = flag_words(ended.plan.model_copy(update={"rounds": rounds}))
     if words is not None and len(" ".join(words)) <= _LONGEST:
-        line = graphlap_line("--headless", *words, here=ended.here)
-        yield Command(line, "may decide what is undecided")
+        yield Command(graphlap_line("--headless", *words, here=ended.here), purpose)
+    else:
+        yield Paragraph(f"--rounds {rounds} {purpose}")

@@ -15,7 +15,7 @@ from app.console.checks import check_blocks
 from app.console.extras import extra_tables
 from app.console.ladder import ladder_tables
 from app.console.rates import rate_tables
-from app.console.row_columns import SHOWN, shown_percentiles
+from app.console.row_columns import SHOWN, shown_percentiles, varied_and_common
 from app.console.row_table import row_table
 from app.console.said import FASTEST, SURE, Said, said
 from app.plan.program import typed_path
@@ -78,12 +78,13 @@ def _in_short(ended: EndedRun, width: int, sort: str) -> Iterator[Block]:
     """Medians with their leaders, what they come to, and warnings as counts."""
     percentiles = shown_percentiles(ended.plan.percentiles)
     matrix = matrix_of(ended)
-    if sort or percentiles != SHOWN or ended.is_imported:
+    if sort or percentiles != SHOWN or ended.plan.deadline_us is not None or ended.is_imported:
         yield _SPACE
         yield row_table(ended.rows, {}, sort, percentiles)
     elif not ended.has_answer and (matrix.measured or matrix.simulated):
         yield _SPACE
         yield replace(matrix_table(matrix, width), caption=legend(matrix, ended.plan.band))
+        yield from _shared_settings(ended)
     leaders = () if ended.has_answer else leader_sentences(ended, labels_of_cases(matrix))
     sentences = (*leaders, *findings(ended))
     if sentences:
@@ -92,6 +93,17 @@ def _in_short(ended: EndedRun, width: int, sort: str) -> Iterator[Block]:
     yield from cause_notes(ended)
     if warnings := warning_line(ended):
         yield Paragraph(warnings)
+
+
+def _shared_settings(ended: EndedRun) -> Iterator[Block]:
+    """What is the same in every case that was timed on this machine, or in all if none was."""
+    timed = [row for row in ended.rows if row["iterations"]]
+    own = [row for row in timed if row["clock"] != "simulated"] or timed
+    _, common = varied_and_common(own)
+    sizes = {row["batch_size"] for row in own} - {None}
+    common += [f"batch {size}" for size in sizes] if len(sizes) == 1 else []
+    if common:
+        yield Paragraph(f"every case: {', '.join(common)}", "quiet")
 
 
 def _in_full(ended: EndedRun, sort: str) -> Iterator[Block]:

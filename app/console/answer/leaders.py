@@ -16,11 +16,12 @@ from app.stats.between import LEAST_ROUNDS
 _FEW = 3
 """So many comparisons are each a sentence."""
 _PERCENTILE = "p50"
+_MOST_ROUNDS = 100
 
 
 def leader_sentences(ended: EndedRun, labels: Mapping[str, str]) -> Iterator[str]:
-    """One for each comparison of a few, else one for each kind of them, and what would decide
-    those that are undecided. `labels` are those of the answer's lines, by case id."""
+    """One for each comparison of a few, else one for each kind of them, and why too few rounds
+    decide nothing. `labels` are those of the answer's lines, by case id."""
     main = [one for one in ended.contests if not (one.simulated or one.between_hosts)]
     others = {
         "simulated": [one for one in ended.contests if one.simulated],
@@ -39,13 +40,19 @@ def leader_sentences(ended: EndedRun, labels: Mapping[str, str]) -> Iterator[str
             yield f"{contests[0].what}: {verdict_text(contests[0], ended.plan.band)}"
         elif contests:
             yield f"{kind}: {_counts(contests)}"
-    yield from _undecided(ended.contests)
+    yield from _without_verdict(ended.contests)
 
 
-def rounds_to_decide(contests: Sequence[Fastest]) -> int | None:
-    """How many rounds may decide all that are undecided and not hopeless; None for none."""
-    needed = [one.needed for one in _open(contests) if one.needed is not None]
-    return max(needed, default=None)
+def rounds_to_decide(contests: Sequence[Fastest]) -> tuple[int, int, int] | None:
+    """A number of rounds, how many undecided comparisons it may decide, and of how many; None
+    where no sensible number does. It is for all that are not hopeless, else for half of them."""
+    undecided = _open(contests)
+    needed = sorted(one.needed for one in undecided if one.needed is not None)
+    for rounds in (needed[-1:], needed[(len(needed) - 1) // 2 : len(needed)][:1]):
+        if rounds and rounds[0] <= _MOST_ROUNDS:
+            decided = sum(number <= rounds[0] for number in needed)
+            return rounds[0], decided, len(undecided)
+    return None
 
 
 def _open(contests: Sequence[Fastest]) -> list[Fastest]:
@@ -72,12 +79,15 @@ def _counts(contests: Sequence[Fastest]) -> str:
             for name, count in Counter(one.first for one in undecided).most_common()
         )
         of = "" if wins or same else f" of {total}"
-        parts.append(f"undecided in {len(undecided):,}{of} ({leads})")
+        every = len(undecided) == len(contests)
+        parts.append(
+            f"undecided in {f'all {total}' if every else f'{len(undecided):,}{of}'} ({leads})"
+        )
     return "; ".join(parts)
 
 
 def _never_leading(contests: Sequence[Fastest], measured: Sequence[Measured]) -> Iterator[str]:
-    """`torch-cpu leads nowhere: 2.0 to 6.6 times the p50 of the leader`."""
+    """`behind everywhere: torch-cpu (2.0 to 6.6 times the p50 of the leader)`."""
     by_id = {one.case.case_id: one for one in measured}
     leaders = {one.first for one in contests}
     times: dict[str, list[float]] = {}
@@ -88,30 +98,19 @@ def _never_leading(contests: Sequence[Fastest], measured: Sequence[Measured]) ->
             value = other.value_us(_PERCENTILE)
             if least and value and contender(other.row) not in leaders:
                 times.setdefault(contender(other.row), []).append(value / least)
-    for name, ratios in times.items():
-        low, high = (text.significant(ratio, 2) for ratio in (min(ratios), max(ratios)))
-        reach = low if low == high else f"{low} to {high}"
-        yield f"{name} leads nowhere: {reach} times the p50 of the leader"
+    if times:
+        named = [f"{name} ({_times(ratios)})" for name, ratios in times.items()]
+        yield f"behind everywhere: {', '.join(named)} times the p50 of the leader"
 
 
-def _undecided(contests: Sequence[Fastest]) -> Iterator[str]:
-    """What would decide more, in one sentence."""
-    undecided = _open(contests)
-    if not undecided:
-        return
-    rounds = max(one.rounds for one in undecided)
+def _times(ratios: Sequence[float]) -> str:
+    low, high = (text.significant(ratio, 2) for ratio in (min(ratios), max(ratios)))
+    return low if low == high else f"{low} to {high}"
+
+
+def _without_verdict(contests: Sequence[Fastest]) -> Iterator[str]:
+    """Why too few rounds decide nothing."""
+    rounds = max((one.rounds for one in _open(contests)), default=LEAST_ROUNDS)
     if rounds < LEAST_ROUNDS:
         many = f"{rounds} round{'s' * (rounds != 1)}"
-        yield (
-            f"no verdict with {many}: the variation between processes is unknown; use --rounds "
-            f"{LEAST_ROUNDS} or more"
-        )
-        return
-    if len(contests) <= _FEW:
-        return
-    needed = sorted(one.needed for one in undecided if one.needed is not None)
-    if needed:
-        half = needed[(len(needed) - 1) // 2]
-        soon = sum(n <= half for n in needed)
-        more = f", --rounds {needed[-1]} all of {len(needed):,}" if half != needed[-1] else ""
-        yield f"--rounds {half} may decide {soon:,} of the {len(undecided):,} undecided{more}"
+        yield f"no verdict with {many}: the variation between processes is unknown"
