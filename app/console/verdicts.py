@@ -76,16 +76,20 @@ def comparison_blocks(found: Comparison, fail_on_slower: bool = False) -> Iterat
     """How many cases are slower, then the cases that are, then all others, then what a reader has
     to know."""
     if found.cases or found.not_compared:
-        yield Paragraph(f"{_sentence(found)}; a change within {100 * found.band:g}% is none")
-    if found.cases:
-        yield Table(_columns(found), tuple(_rows(found)))
-    yield Points(tuple(_remarks(found, fail_on_slower)))
+        yield Paragraph(f"{_sentence(found)}; {_band(found)}")
+    yield from _details(found, fail_on_slower)
 
 
 def as_markdown(found: Comparison, fail_on_slower: bool = False) -> str:
     """For a pull request or a summary of continuous integration, under a heading."""
-    _, *others = comparison_blocks(found, fail_on_slower)
-    return markdown([Heading(_sentence(found), 3), *others])
+    head = (Heading(_sentence(found), 3), Paragraph(_band(found)))
+    return markdown([*head, *_details(found, fail_on_slower)])
+
+
+def _details(found: Comparison, fail_on_slower: bool) -> Iterator[Block]:
+    if found.cases:
+        yield Table(_columns(found), tuple(_rows(found)))
+    yield Points(tuple(_remarks(found, fail_on_slower)))
 
 
 def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
@@ -216,6 +220,10 @@ def _sentence(found: Comparison) -> str:
     counts = [f"{count} {word}" for word, count in _counts(found).items() if count]
     verdicts = f"; {_so_many(len(found.verdicts), 'verdict')}: {', '.join(counts)}"
     return told + (verdicts if counts else "")
+
+
+def _band(found: Comparison) -> str:
+    return f"a change within {100 * found.band:g}% is none"
 
 
 def _so_many(number: int, what: str) -> str:

@@ -103,9 +103,8 @@ def _table(table: Table, width: int, colored: bool) -> Iterator[str]:
         yield from filled(f"... and {len(table.rows) - len(shown):,} more{where}", width)
     if missing:
         headings = ", ".join(table.columns[place].title for place in missing)
-        yield from filled(
-            f"no room for the columns {headings}{where and f': see{where[3:]}'}", width
-        )
+        see = f": see {table.elsewhere}" if table.elsewhere else ""
+        yield from filled(f"no room for the columns {headings}{see}", width)
     if table.caption:
         yield from _styled(filled(table.caption, width), _COLORS["quiet"], colored)
 

@@ -78,11 +78,9 @@ def _counts(contests: Sequence[Fastest]) -> str:
             f"{name} leads {count:,}"
             for name, count in Counter(one.first for one in undecided).most_common()
         )
-        of = "" if wins or same else f" of {total}"
         every = len(undecided) == len(contests)
-        parts.append(
-            f"undecided in {f'all {total}' if every else f'{len(undecided):,}{of}'} ({leads})"
-        )
+        many = f"all {total}" if every else f"{len(undecided):,}"
+        parts.append(f"undecided in {many} ({leads})")
     return "; ".join(parts)
 
 

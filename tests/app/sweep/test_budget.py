@@ -111,7 +111,7 @@ def test_what_was_not_come_to_is_said_and_fails_the_run(
     assert code == 1
     assert "the 4 rounds that the budget of 0 s left out" in out
     assert statuses(folder) == {"cancelled"}
-    (line,) = (line for line in out.splitlines() if "--resume" in line)
+    (line,) = (line for line in out.splitlines() if "--resume '" in line)
     assert shlex.split(line)[-2:] == ["--resume", str(folder / "run")], "to be pasted"
 
 
