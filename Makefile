@@ -1,54 +1,81 @@
-# The commands of this project; each sets up its own virtual environment first.
+# The commands of this project; each installs what it needs into a virtual environment first.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
-EXTRAS := all,dev
+# One stamp for each set of packages: a later one contains those before it.
+BENCH := $(VENV)/.installed-bench
+GUI := $(VENV)/.installed-gui
+TEST := $(VENV)/.installed-test
+PIP_LOG := $(VENV)/install.log
+
+# The compiler that setuptools will call.
+HAS_COMPILER := import os, shutil, sysconfig; \
+  command = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"; \
+  raise SystemExit(shutil.which(command.split()[0]) is None)
 
 .PHONY: bench test fuzz soak coverage check gui benchmarks install wheel wheel-check
 
-bench: $(STAMP)  ## the main job: the starter sweep on every runtime present, results as CSV
+bench: $(BENCH)  ## the main job: the starter sweep on every runtime present, results as CSV
 	$(BIN)/python -m app --headless --suite starter
 
-test: $(STAMP)  ## all tests: what measures nothing on all cores at once, then the rest
+test: $(TEST)  ## all tests: what measures nothing on all cores at once, then the rest
 	$(BIN)/python -m tests
 
-fuzz: $(STAMP)  ## property tests with fresh draws, random nodes against ONNX Runtime; FUZZ_MINUTES (5), FUZZ_SEED
+fuzz: $(TEST)  ## property tests with fresh draws, random nodes against ONNX Runtime; FUZZ_MINUTES (5), FUZZ_SEED
 	$(BIN)/python -m tests.fuzz
 
-soak: $(STAMP)  ## tests that take long and rarely break; for SOAK_MINUTES (10) damage, kills, endurance
+soak: $(TEST)  ## tests that take long and rarely break; for SOAK_MINUTES (10) damage, kills, endurance
 	$(BIN)/python -m tests --rare
 	$(BIN)/python -m tests.soak
 
-coverage: $(STAMP)  ## all tests, and which lines of ours none of them ran
+coverage: $(TEST)  ## all tests, and which lines of ours none of them ran
 	rm -f .coverage .coverage.*
 	$(BIN)/coverage run -m tests
 	-$(BIN)/coverage combine --quiet  # a child that a test kills leaves a file that can't be read
 	rm -f .coverage.*
 	$(BIN)/coverage report
 
-check: $(STAMP)  ## lint, types and import contracts
+check: $(TEST)  ## lint, types and import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-gui: $(STAMP)  ## the desktop window
+gui: $(GUI)  ## the desktop window
 	$(BIN)/python -m app
 
-benchmarks: $(STAMP)  ## what is timed: our loop against C, start-up, exports, the card, the window
+benchmarks: $(TEST)  ## what is timed: our loop against C, start-up, exports, the card, the window
 	$(BIN)/python -m tests.benchmarks
 
-install: $(STAMP)
+install: $(TEST)
 
-wheel: $(STAMP)  ## a wheel in dist/
+wheel: $(TEST)  ## a wheel in dist/
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
-wheel-check: $(STAMP)  ## the whole suite and the starter sweep on an installed wheel, about an hour
+wheel-check: $(TEST)  ## the whole suite and the starter sweep on an installed wheel, about an hour
 	$(BIN)/python -m tests.installed.check
 
-$(STAMP): pyproject.toml setup.py constraints.txt $(shell find runtimes -name "*.c")
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt setuptools wheel
-	$(BIN)/pip install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'
-	touch $@
+$(BENCH): EXTRAS := engines
+$(BENCH): SIZE := about 0.6 GB
+$(BENCH): CONTAINED :=
+$(GUI): EXTRAS := all
+$(GUI): SIZE := about 0.8 GB
+$(GUI): CONTAINED := $(BENCH)
+$(TEST): EXTRAS := all,dev
+$(TEST): SIZE := about 1 GB
+$(TEST): CONTAINED := $(BENCH) $(GUI)
+
+# pip's log is shown only if pip fails, whole, and its exit code is the recipe's.
+$(BENCH) $(GUI) $(TEST): pyproject.toml setup.py constraints.txt $(shell find runtimes -name "*.c")
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$(PYTHON) is missing or older than Python 3.11: name another, as in make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c '$(HAS_COMPILER)' || { \
+	  echo "no C compiler was found, and the timed loop is built from C: install one (Debian, Ubuntu: apt install gcc libc6-dev), or set CC" >&2; exit 1; }
+	@echo "installing graphlap[$(EXTRAS)] into $(VENV), once: $(SIZE) to download, several GB more where pip"
+	@echo "takes PyTorch's CUDA build; usually 1 to 5 minutes; pip's log: $(PIP_LOG)"
+	@mkdir -p $(VENV)
+	@{ $(PYTHON) -m venv $(VENV) \
+	  && $(BIN)/pip install -c constraints.txt setuptools wheel \
+	  && $(BIN)/pip install -c constraints.txt --no-build-isolation -e '.[$(EXTRAS)]'; \
+	} >$(PIP_LOG) 2>&1 || { code=$$?; cat $(PIP_LOG) >&2; exit $$code; }
+	@touch $@ $(CONTAINED)

@@ -111,7 +111,11 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
         band = BAND if flags.band is None else share_of(flags.band, "--band")
         report, code = compare(
-            *flags.compare, band=band, wanted=wanted_of(flags), width=width_of(sys.stdout)
+            *flags.compare,
+            band=band,
+            wanted=wanted_of(flags),
+            width=width_of(sys.stdout),
+            past=flags.history,
         )
         return _print(report) or code
     if flags.history:
@@ -160,7 +164,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.exporting import export_stored, formats_of
 
         names = formats_of(flags.export)
-        report, code = export_stored(flags.paths, names)
+        report, code = export_stored(flags.paths, names, flags.columns)
         return _print(report) or code
     if flags.install_desktop:
         from app.gui.desktop_entry import install_desktop

@@ -25,6 +25,8 @@ from app.plan.plan import parse_plan
 from app.plan.plan_files import load_suite
 from app.results.atomic import write_atomically
 from app.results.exports.frames import frame_of, pandas, run_frame
+from app.results.folder import RESULTS
+from app.results.manifest import read_manifest
 from app.results.plain import storable
 from app.results.profiles import as_json, profile
 from app.results.reader import read_run
@@ -83,16 +85,17 @@ class BenchmarkResult:
 class _SuiteBenchmark:
     """A suite that ships, at one batch size.
 
-    `seed` draws the order of the rounds and all data; `profile` says how long each model is
-    measured (`glance`, `quick`, `standard`, `publication`); `num_inference` is how many of its
-    times a profile lists, evenly spread over all that were measured; `models` keeps a part.
+    `seed` draws the order of the rounds and all data, and when requests arrive, which is at other
+    moments in each run without one; `profile` says how long each model is measured (`glance`,
+    `quick`, `brief`, …); `num_inference` is how many of its times a profile lists, evenly spread
+    over all that were measured; `models` keeps a part.
     """
 
     suite: ClassVar[str]
 
     def __init__(
         self,
-        seed: int = 0,
+        seed: int | None = None,
         num_inference: int = 1000,
         *,
         batch_size: int = 1,
@@ -163,8 +166,8 @@ class CellBasedBenchmark(_SuiteBenchmark):
 
 
 def load_results(pattern: str | Path | Sequence[str | Path]) -> pd.DataFrame:
-    """The rows of run folders and of `results.csv` files as one frame: `pattern` is the path of
-    one, a glob, or a list of these.
+    """The rows of run folders and of their tables as one frame: `pattern` is the path of one, a
+    glob, or a list of these. Of a run's `results.csv` the full table beside it is read.
 
     Columns and types as `graphlap.open(RUN).rows` has them; a folder that is still being written
     gives its rows so far. What is neither is passed over with one warning; ResultsError if
@@ -174,7 +177,7 @@ def load_results(pattern: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     """
     dataframes = pandas()
     patterns = [pattern] if isinstance(pattern, str | Path) else list(pattern)
-    paths = [path for one in patterns for path in _matches(one)]
+    paths = list(dict.fromkeys(_full_table(path) for one in patterns for path in _matches(one)))
     if not paths:
         raise ResultsError("there is nothing to load", "give run folders, files or a glob")
     frames: list[pd.DataFrame] = []
@@ -201,6 +204,17 @@ def _matches(pattern: str | Path) -> list[Path]:
     if not found:
         raise ResultsError(f"nothing matches {str(pattern)!r}", "give a glob of run folders")
     return [Path(name) for name in found]
+
+
+def _full_table(path: Path) -> Path:
+    """Of a run's table for people the full one beside it; any other path as it is."""
+    if path.name != RESULTS or not path.is_file():
+        return path
+    try:
+        full = path.with_name(read_manifest(path.parent).full_table)
+    except ResultsError:  # a copy, which has no run around it
+        return path
+    return full if full.is_file() else path
 
 
 def _frame(path: Path) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from app.cases.column import Row
+from app.cases.column_choice import parse_columns
 from app.cases.disk import unwritable
 from app.cases.errors import PlanError, ResultsError
 from app.cases.status import FAILED, STRICT, Status
@@ -96,6 +97,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
         refuse_with_check(flags)
     refuse_unprinted(flags, bool(plan.tune))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
+    columns = parse_columns(flags.columns, plan.percentiles) if flags.columns is not None else ()
     comparing = comparing_of(flags, plan)
     if flags.plot is not None:
         refuse_without_gaps(plan)
@@ -106,9 +108,10 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     ):
         return measure(
             folder,
-            make_run=partial(SweepRun, cluster=cluster),
+            make_run=partial(SweepRun, cluster=cluster, columns=columns),
             strict=flags.strict,
             formats=formats,
+            columns=columns,
             sort=sort,
             comparing=comparing,
             plot=flags.plot or "",
@@ -125,6 +128,7 @@ def measure(
     *,
     strict: bool = False,
     formats: Sequence[str] = (),
+    columns: Sequence[str] = (),
     sort: str = "",
     comparing: Comparing | None = None,
     plot: str = "",
@@ -186,7 +190,7 @@ def measure(
             write_together(folder, together)
             if tunes is not None:
                 write_ladder(folder, run.run, tunes)
-            export(run.run, measured, formats)
+            export(run.run, measured, formats, columns)
         except OSError as error:
             raise unwritable(folder.path, error, ", then --resume it") from error
         steering.release()  # all is kept, and what is left is to tell it

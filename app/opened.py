@@ -20,6 +20,7 @@ from app.results.compare import RunSide, compare_runs, side_of
 from app.results.exports.frames import pandas, run_frame, samples_frame
 from app.results.fastest import fastest
 from app.results.follow.details import case_operators
+from app.results.past_variation import history_beside
 from app.results.rows import Rows
 from app.results.run import Run
 from app.results.verify import read_whole
@@ -42,6 +43,7 @@ _COMPARED = (
     "verdict",
     "why",
     "confidence",
+    "reason",
 )
 
 
@@ -88,23 +90,25 @@ class OpenedRun:
         """This run against another: a line for each case and percentile that both measured.
 
         first_us is the other's, ratio is second_us over it, with the interval that decided the
-        verdict (corrected for all comparisons; 90 % where it is same), the verdict (faster,
-        slower, same, undecided), why, and the confidence of the interval. A change within `band`
-        is none.
+        first_us is the other's, ratio is second_us over it, with the interval that decided the
+        verdict (corrected where there are several; 90 % where it is same), the verdict (faster,
+        slower, same, undecided), why, the confidence of the interval, and the reason as a code.
+        A change within `band` is none. By how much two runs of the machine differ without a
+        change, the runs beside these two show.
         """
         if not 0.0 <= band < 1.0:
             raise PlanError(f"band is not a share from 0 to 1 (got {band!r})", "give 0.02 for 2%")
         other = before if isinstance(before, OpenedRun) else open(before)
         lines = []
-        for case in compare_runs(other._side, self._side, band).cases:
+        history = history_beside([other.run.path, self.run.path])
+        for case in compare_runs(other._side, self._side, band, history).cases:
             for name, sides in case.percentiles.items():
                 verdict, interval = sides.verdict, sides.verdict.interval
                 bounds = (interval.low, interval.high) if interval else (None, None)
                 confidence = verdict.confidence if interval else None
                 figures_us = (sides.first_us, sides.second_us, sides.ratio)
-                lines.append(
-                    (case.label, name, *figures_us, *bounds, verdict.word, verdict.why, confidence)
-                )
+                told = (verdict.word, verdict.why, confidence, verdict.reason)
+                lines.append((case.label, name, *figures_us, *bounds, *told))
         return pandas().DataFrame(lines, columns=list(_COMPARED))
 
     def latency(self, cases: Sequence[str] = ()) -> Figure:

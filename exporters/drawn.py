@@ -8,7 +8,8 @@ import numpy as np
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from exporters.types import TensorSpec
+from exporters.inputs import largest_of
+from exporters.types import Precision, TensorSpec
 
 
 def inputs_told(specs: Sequence[TensorSpec], examples: Collection[str]) -> str:
@@ -25,6 +26,19 @@ def guesses(specs: Sequence[TensorSpec]) -> tuple[Diagnostic, ...]:
         diagnostic("input_guessed", spec.name, values=_values(spec))
         for spec in specs
         if spec.guessed
+    )
+
+
+def limits(
+    specs: Sequence[TensorSpec], names: Collection[str], precision: Precision
+) -> tuple[Diagnostic, ...]:
+    """One for each of these inputs, of which finite values would overflow in `precision`."""
+    return tuple(
+        diagnostic(
+            "input_limited", spec.name, precision=precision, largest=largest_of(spec, precision)
+        )
+        for spec in specs
+        if spec.name in names
     )
 
 

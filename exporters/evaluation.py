@@ -7,7 +7,8 @@ inputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -16,12 +17,13 @@ import numpy as np
 
 from exporters.agreement import Bound, difference
 from exporters.consensus import NO_OUTPUTS, Arrays, Computed, Node, Outputs, reconciled
-from exporters.inputs import cast_inputs, seeded_inputs
+from exporters.inputs import cast_inputs, largest_of, limited_inputs, seeded_inputs
 from exporters.made import Made
 from exporters.points import Point
 from exporters.types import (
     PACKAGED,
     ExportError,
+    Precision,
     Reference,
     TensorSpec,
     axes_key,
@@ -82,7 +84,7 @@ class Evaluation:
     come with the model (`packaged`, outputs and all), from the user's file, from `examples`
     of the model's own, or from the seed. Without an evaluator nothing is expected. References
     of the float32 graph agree if they are within `bound`; `missing` says of some why the model
-    cannot have them.
+    cannot have them. `precision` is that of the graph that is fed.
     """
 
     inputs: tuple[TensorSpec, ...]
@@ -95,11 +97,33 @@ class Evaluation:
     called: str
     bound: Bound
     missing: Mapping[str, str]
+    precision: Precision
 
     def at(self, point: Point) -> tuple[Reference, Vouched]:
         """Inputs and expected outputs at this point; ExportError where they find no room."""
-        try:
+        with self._room(point):
             return self._at(point)
+
+    def limited(self, point: Point) -> tuple[str, ...]:
+        """The inputs of which finite values are limited to those of the precision at this point;
+        ExportError likewise."""
+        if not any(map(self._may_overflow, self.inputs, self.fed)):
+            return ()
+        with self._room(point):
+            return limited_inputs(self._drawn(point), self.fed, self.precision)
+
+    def _may_overflow(self, spec: TensorSpec, fed: TensorSpec) -> bool:
+        """Whether values of an input have to be looked at: those drawn from a seed rarely do."""
+        largest = largest_of(fed, self.precision)
+        if largest_of(spec, "fp32") <= largest:
+            return False
+        own = self.own_file or self.packaged or spec.name in self.examples
+        return bool(own) or max(abs(spec.low or 0.0), abs(spec.high or 0.0)) > largest
+
+    @contextmanager
+    def _room(self, point: Point) -> Iterator[None]:
+        try:
+            yield
         except MemoryError as error:
             at = f" at {axes_key(point)}" if point else ""
             raise ExportError(
@@ -107,12 +131,9 @@ class Evaluation:
             ) from error
 
     def _at(self, point: Point) -> tuple[Reference, Vouched]:
-        if self.packaged is not None:
-            given = self.packaged.inputs
-            fed = cast_inputs(given, self.fed)
-        else:
-            fed = cast_inputs(self._drawn(point), self.fed)
-            given = cast_inputs(fed, self.inputs)
+        drawn = self._drawn(point)
+        fed = cast_inputs(drawn, self.fed, self.precision)
+        given = drawn if self.packaged is not None else cast_inputs(fed, self.inputs)
         evaluator = self.evaluator
         if evaluator is None:
             return Reference(fed, {}), Vouched("")
@@ -128,6 +149,8 @@ class Evaluation:
         return replace(found, inputs=fed), Vouched(found.by[0])
 
     def _drawn(self, point: Point) -> Arrays:
+        if self.packaged is not None:
+            return self.packaged.inputs
         if self.own_file is not None:
             return own_inputs(self.own_file, self.inputs, point)
         return seeded_inputs(self.inputs, point, self.seed, self.examples)
@@ -151,6 +174,13 @@ def _drawing(computed: Computed, again: Computed) -> str:
     )
 
 
+def computed_point(point: Point, batch_positions: Mapping[str, int] | None) -> Point:
+    """The point whose rows are drawn and computed; those of a larger batch repeat them."""
+    if batch_positions and point.get("batch", 1) > LARGEST_COMPUTED:
+        return {**point, "batch": LARGEST_COMPUTED}
+    return point
+
+
 def write_reference(
     folder: Path, evaluation: Evaluation, point: Point, batch_positions: Mapping[str, int] | None
 ) -> Made:
@@ -161,13 +191,12 @@ def write_reference(
     repeated, so that neither the export process nor the store grows with the batch.
     """
     path = folder / "reference.npz"
-    batch = point.get("batch", 1)
-    if batch_positions and batch > LARGEST_COMPUTED:
+    computed = computed_point(point, batch_positions)
+    reference, vouched = evaluation.at(computed)
+    if batch_positions and computed != point:
         small = folder / "small.npz"
-        reference, vouched = evaluation.at({**point, "batch": LARGEST_COMPUTED})
         save_reference(str(small), reference)
-        repeat_reference(str(small), str(path), batch_positions, batch)
+        repeat_reference(str(small), str(path), batch_positions, point["batch"])
     else:
-        reference, vouched = evaluation.at(point)
         save_reference(str(path), reference)
     return Made({REFERENCE: path}, vouched)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,8 @@ from exporters.types import Precision, TensorSpec
 
 Arrays = Mapping[str, np.ndarray]
 NO_EXAMPLES: Arrays = {}
+_LARGEST_BF16 = (2.0 - 2.0**-7) * 2.0**127
+"""A graph in bf16 takes float32 and casts it, which makes infinity of more than this."""
 
 
 def seeded_inputs(
@@ -68,15 +69,42 @@ def cast_specs(specs: Sequence[TensorSpec], precision: Precision) -> tuple[Tenso
 
 
 def cast_inputs(
-    arrays: Mapping[str, np.ndarray], specs: Sequence[TensorSpec]
+    arrays: Mapping[str, np.ndarray], specs: Sequence[TensorSpec], precision: Precision = "fp32"
 ) -> dict[str, np.ndarray]:
-    """Arrays in the dtypes of the specs; a float that is finite stays finite."""
-    return {spec.name: _cast(arrays[spec.name], np.dtype(spec.dtype)) for spec in specs}
+    """Arrays in the dtypes of the specs, for a graph in this precision; a float that is finite
+    stays finite in it."""
+    return {spec.name: _cast(arrays[spec.name], spec, precision) for spec in specs}
 
 
-def _cast(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """The lowest float32, with which attention is masked, would be minus infinity in float16."""
-    if array.dtype.kind == dtype.kind == "f" and dtype.itemsize < array.dtype.itemsize:
-        largest = np.finfo(dtype).max
+def limited_inputs(
+    arrays: Mapping[str, np.ndarray], specs: Sequence[TensorSpec], precision: Precision
+) -> tuple[str, ...]:
+    """The inputs of which `cast_inputs` limits finite values."""
+    return tuple(
+        spec.name for spec in specs if _overflows(arrays[spec.name], largest_of(spec, precision))
+    )
+
+
+def largest_of(spec: TensorSpec, precision: Precision) -> float:
+    """The largest finite number that a graph in this precision holds of a floating-point input;
+    infinite for another."""
+    dtype = np.dtype(spec.dtype)
+    if dtype.kind != "f":
+        return np.inf
+    narrowed = precision == "bf16" and dtype == np.float32
+    return _LARGEST_BF16 if narrowed else float(np.finfo(dtype).max)
+
+
+def _overflows(array: np.ndarray, largest: float) -> bool:
+    if array.dtype.kind != "f" or float(np.finfo(array.dtype).max) <= largest:
+        return False
+    return bool((np.isfinite(array) & (np.abs(array) > largest)).any())
+
+
+def _cast(array: np.ndarray, spec: TensorSpec, precision: Precision) -> np.ndarray:
+    """The lowest float32, with which attention is masked, would be minus infinity in float16, and
+    in bfloat16 too."""
+    largest = largest_of(spec, precision)
+    if _overflows(array, largest):
         array = np.where(np.isfinite(array), np.clip(array, -largest, largest), array)
-    return array.astype(dtype)
+    return array.astype(np.dtype(spec.dtype))

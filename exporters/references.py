@@ -17,6 +17,7 @@ from exporters.evaluation import (
     REFERENCE,
     Evaluation,
     Vouched,
+    computed_point,
     write_reference,
 )
 from exporters.inputs import cast_specs
@@ -44,6 +45,7 @@ class References:
     `uncompared` is why nothing is to be compared with them, None where it is. `stored` says
     that all of them were there already, `is_packaged` that the inputs came with the model.
     `unfit` says of each other point that was asked for why it has none; `points` are those that do.
+    `limited` are the inputs of which finite values were limited to those of the precision.
     """
 
     by: str
@@ -53,6 +55,7 @@ class References:
     stored: bool
     is_packaged: bool
     unfit: Mapping[str, str]
+    limited: tuple[str, ...]
 
     def resolved(self, outputs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
         """Output shapes in terms of the axes, where a file has other names or none.
@@ -121,6 +124,7 @@ def references_of(
         subject.called,
         bound,
         missing,
+        precision,
     )
     rows = None if own_inputs else _batch_positions(source, graph)
     if packaged is not None:
@@ -141,15 +145,20 @@ def references_of(
     }
     made: dict[str, Done] = {}
     unfit: dict[str, ExportError] = {}
+    limited: dict[str, None] = {}
     for point in points:
         try:
+            names = evaluation.limited(computed_point(point, rows))
+            limited |= dict.fromkeys(names)
+            # Graphs of another precision that are fed the same share what is expected of them.
+            fed_in = {"fed in": precision} if names else {}
             made[axes_key(point)] = done(
                 store,
                 write_reference,
                 evaluation,
                 point,
                 rows,
-                about={**about, "point": dict(point)},
+                about={**about, **fed_in, "point": dict(point)},
                 packages=("numpy", *(evaluator.packages if evaluator else ())),
                 beside=evaluator.modules if evaluator else (),
             )
@@ -169,6 +178,7 @@ def references_of(
         all(reference.stored for reference in made.values()),
         packaged is not None,
         {key: str(error) for key, error in unfit.items()},
+        tuple(limited),
     )
 
 

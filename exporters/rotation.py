@@ -65,7 +65,7 @@ def _sets(subject: Subject, point: Point, files: Sequence[Path], seed: int) -> l
 
 
 def _kept(store: Store, subject: Subject, precision: Precision, arrays: Arrays) -> str:
-    fed = cast_inputs(arrays, cast_specs(subject.inputs, precision))
+    fed = cast_inputs(arrays, cast_specs(subject.inputs, precision), precision)
     about: Mapping[str, str] = {"inputs of a rotation": arrays_sha256(fed)}
     return str(done(store, _written, fed, about=about, packages=("numpy",)).entry.files[INPUTS])
 

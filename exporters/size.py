@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from exporters.types import InvalidValue
+
 _SIZE = re.compile(
     r"(?P<number>[0-9]{1,30}(\.[0-9]{1,30})?)\s*(?P<unit>([KMGT]i?)?B)", re.IGNORECASE
 )
@@ -24,7 +26,7 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     size = Decimal(match["number"]) * _LOWER[match["unit"].lower()] if match else Decimal(0)
     if not 1 <= size < _MOST_BYTES:
-        raise ValueError("is no amount of memory; write it like 8GiB or 512MiB")
+        raise InvalidValue("is no amount of memory", "write it like 8GiB or 512MiB")
     return int(size)
 
 

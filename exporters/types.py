@@ -24,7 +24,7 @@ Dimension = int | str
 
 
 class GraphlapError(Exception):
-    """What every error of ours carries: a cause and a remedy, one sentence together.
+    """What every error of ours carries: a cause and a remedy, and the option that is at fault.
 
     The tree, each leaf with the row status that it ends a case with::
 
@@ -44,10 +44,24 @@ class GraphlapError(Exception):
 
     status: str = ""
 
-    def __init__(self, cause: str, remedy: str = "") -> None:
+    def __init__(self, cause: str, remedy: str = "", option: str = "") -> None:
         super().__init__(f"{cause}: {remedy}" if remedy else cause)
         self.cause = cause
         self.remedy = remedy
+        self.option = option
+
+
+class InvalidValue(ValueError):
+    """A value that cannot be understood: what is wrong with it, and what to give instead."""
+
+    def __init__(self, cause: str, remedy: str = "") -> None:
+        super().__init__(f"{cause}; {remedy}" if remedy else cause)
+        self.cause = cause
+        self.remedy = remedy
+
+    def of(self, name: str) -> InvalidValue:
+        """The same, with what the value is of in front."""
+        return InvalidValue(f"{name} {self.cause}", self.remedy)
 
 
 class ExportError(GraphlapError):

@@ -6,8 +6,8 @@ editing one definition must not export all others again.
 
 from __future__ import annotations
 
-import ast
 import hashlib
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -20,6 +20,12 @@ _PACKAGE = own.module_name("exporters")
 _FOLDER = Path(__file__).parent
 _STORE = {own.module_name(f"exporters.{name}") for name in ("cache", "steps")}
 """What the store gives is what was put into it, under a key of its own: its code is in none."""
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|.*)|import[ \t]+([\w.]+))",
+    re.MULTILINE,
+)
+"""A statement of our formatted sources; a syntax tree takes thirty times as long, at each start."""
+_NAME = re.compile(r"\w+")
 
 
 @cache
@@ -54,11 +60,9 @@ def sources(*modules: str) -> frozenset[Path]:
 def _imports(path: Path) -> tuple[str, ...]:
     """What a file imports, wherever in it, and the names that may be modules too."""
     names = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    for module, imported, whole in _IMPORT.findall(path.read_text("utf-8")):
+        names += [whole] if whole else [module]
+        names += [f"{module}.{name}" for name in _NAME.findall(imported)]
     return tuple(names)
 
 

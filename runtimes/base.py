@@ -196,7 +196,8 @@ class Runtime(ABC):
     environment of a process for operator times must say before anything is asked of the runtime.
     `engine` is the Python module of the engine, empty for one that is part of us. What follows `@`
     is a release where a runtime `has_releases` of its own, and an environment everywhere else. One
-    that `builds_module` needs the torch module behind a graph, and so the file that makes it.
+    that `builds_module` needs the torch module behind a graph, and so the file that makes it. Where
+    `device_is_package`, what follows the colon is a library or the package that brings one.
     """
 
     name: ClassVar[str]
@@ -213,6 +214,7 @@ class Runtime(ABC):
     engine: ClassVar[str] = ""
     has_releases: ClassVar[bool] = False
     builds_module: ClassVar[bool] = False
+    device_is_package: ClassVar[bool] = False
 
     @abstractmethod
     def availability(self) -> Availability:
@@ -236,6 +238,11 @@ class Runtime(ABC):
 
     def device_uuid(self, device: str) -> str:
         """The device's own identifier, by which tools of the machine know it too; "" for none."""
+        return ""
+
+    def device_library(self, device: str) -> str:
+        """The path of the library that a device stands for, "" where it stands for none. It imports
+        the package that brings it, and so is for a child."""
         return ""
 
     def cores_near(self, device: str) -> str:

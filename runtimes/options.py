@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from exporters.types import Precision
+from exporters.types import InvalidValue, Precision
 from runtimes.faults import Unsupported
 
 OptionValue = bool | int | float | str
@@ -36,24 +36,28 @@ class Option:
         value: OptionValue
         if kind is bool:
             if text.lower() not in _BOOLEANS:
-                raise ValueError(f"{self.name}={text} is not a yes/no value; use 1 or 0")
+                raise InvalidValue(f"{self.name}={text} is not a yes/no value", "use 1 or 0")
             value = _BOOLEANS[text.lower()]
         else:
             what = "whole number" if kind is int else "number"
             try:
                 value = kind(text)
             except ValueError:
-                raise ValueError(f"{self.name}={text} is no {what}; give one") from None
+                raise InvalidValue(f"{self.name}={text} is no {what}", "give one") from None
             if isinstance(value, float) and not math.isfinite(value):
-                raise ValueError(f"{self.name}={text} is no {what}; give one")
+                raise InvalidValue(f"{self.name}={text} is no {what}", "give one")
         if self.choices and value not in self.choices:
             known = ", ".join(map(str, self.choices))
-            raise ValueError(f"{self.name}={text} is not known; use one of {known}")
+            raise InvalidValue(f"{self.name}={text} is not known", f"use one of {known}")
         if not isinstance(value, str):
             if self.minimum is not None and value < self.minimum:
-                raise ValueError(f"{self.name}={text} is too small; the least is {self.minimum:g}")
+                raise InvalidValue(
+                    f"{self.name}={text} is too small", f"the least is {self.minimum:g}"
+                )
             if self.maximum is not None and value > self.maximum:
-                raise ValueError(f"{self.name}={text} is too large; the most is {self.maximum:g}")
+                raise InvalidValue(
+                    f"{self.name}={text} is too large", f"the most is {self.maximum:g}"
+                )
         return value
 
 

@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 
 from tests.parallel import on_all_cores
 
-PARTS = (("not alone and not rare", on_all_cores()), ("alone and not rare", ()))
+PARTS = (("not alone and not rare", on_all_cores()), ("alone and not rare", ("--only-alone",)))
 RARE = (("rare", on_all_cores()),)
 _WITHOUT_SKIPS = ("-r", "fExX")
 """pytest's own summary has a line for each file and line that skips."""
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         for part, (chosen, how) in enumerate(RARE if rare else PARTS):
             report = Path(folder) / f"{part}.xml"
             command = [sys.executable, "-m", "pytest", "-q", *_WITHOUT_SKIPS, "-m", chosen, *how]
-            command += [f"--junit-xml={report}", *arguments]
+            command += ["-p", "tests.alone", f"--junit-xml={report}", *arguments]
             codes.append(subprocess.run(command, env=environment, check=False).returncode)
             counts += counted(report)
             skipped += reasons(report)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import random
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.exporters.support import WorkerProcess
 
 pytest_plugins = ("tests.draws",)
 
@@ -28,6 +31,14 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder = folder.parent
     (folder / "exported").mkdir(exist_ok=True)
     return folder / "exported"
+
+
+@pytest.fixture(scope="session")
+def worker(cache: Path) -> Iterator[WorkerProcess]:
+    """One export process for all tests, which imports torch once."""
+    process = WorkerProcess(cache)
+    yield process
+    process.close()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -42,7 +42,7 @@ def _folder(module: str) -> str:
     return module if (ROOT / module.replace(".", "/")).is_dir() else module.rpartition(".")[0]
 
 
-@pytest.mark.parametrize("arguments", [["--list"], ["--doctor"], ["--help"]])
+@pytest.mark.parametrize("arguments", [["--list"], ["--help"]])
 def test_the_parent_imports_no_engine_and_needs_no_qt(arguments: list[str]) -> None:
     """With Qt made impossible to import, as on a machine that has none."""
     script = (

@@ -18,6 +18,7 @@ from threading import Event, Lock
 from typing import Any
 
 from app.carriers.contract import (
+    LONGEST_JOB_S,
     CarrierError,
     Ended,
     Ending,
@@ -140,7 +141,8 @@ class Agent:
                     return
                 child.send(json.dumps(values))
                 watch = Watch(child.pid, job.memory_limit_bytes, job.gpus, self._devices())
-                UnderWay(child, bell, watch, samples if job.samples else None, hear).run()
+                limit_s = job.limit_s or LONGEST_JOB_S
+                UnderWay(child, bell, watch, samples if job.samples else None, hear, limit_s).run()
 
     def cancel(self, job_id: str, how: Ending) -> None:
         _refuse_long(job_id)

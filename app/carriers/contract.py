@@ -20,6 +20,8 @@ PROTOCOL = 2
 """Two sides of another number do not understand each other, and say so."""
 BLOCK_BYTES = 1 << 20
 """So much of a file or of a round's samples crosses in one message at most."""
+LONGEST_JOB_S = 24 * 3600.0
+"""Of a job that names no limit, as those of earlier releases do not."""
 Ending = Literal["stop", "terminate", "kill"]
 """After the block in flight; by asking the process; at once."""
 
@@ -84,7 +86,9 @@ class HostJob:
     is the JSON that it is told. In it the path of one of `files` is `FILE + sha256 + "/" + name`,
     that of the round's samples is `SAMPLES`, and that of the engine cache is `ENGINES`. A worker
     that holds more than `memory_limit_bytes` is ended there; 0 for no limit. `gpus` are those whose
-    telemetry is read there. Without `samples` the worker writes none.
+    telemetry is read there. Without `samples` the worker writes none. A worker that is still there
+    `limit_s` after it was started is ended there, whoever may have forgotten it; 0 for
+    `LONGEST_JOB_S`.
     """
 
     id: str
@@ -95,6 +99,7 @@ class HostJob:
     memory_limit_bytes: int = 0
     gpus: tuple[int, ...] = ()
     samples: bool = True
+    limit_s: float = 0.0
 
 
 FILE, SAMPLES, ENGINES = "graphlap-file:", "graphlap-samples:", "graphlap-engines:"
@@ -126,12 +131,16 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The worker is gone, and all that it left has been told."""
+    """The worker is gone, and all that it left has been told.
+
+    `too_late`: its agent ended it at the job's limit.
+    """
 
     how: str
     out_of_memory: bool = False
     killed: bool = False
     too_large: bool = False
+    too_late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,18 +21,28 @@ LOOK_EVERY_S = 0.5
 
 
 class UnderWay:
-    """`run` to the end of the worker; `samples` is the file that it writes, None for none."""
+    """`run` to the end of the worker; `samples` is the file that it writes, None for none.
+
+    A worker that is still there after `limit_s` is ended, also where nobody waits for it any more.
+    """
 
     def __init__(
-        self, child: Child, bell: Bell, watch: Watch, samples: Path | None, hear: Hear
+        self,
+        child: Child,
+        bell: Bell,
+        watch: Watch,
+        samples: Path | None,
+        hear: Hear,
+        limit_s: float,
     ) -> None:
         self._child, self._bell, self._watch, self._hear = child, bell, watch, hear
-        self._samples = samples
+        self._samples, self._limit_s = samples, limit_s
         self._told_bytes = 0
 
     def run(self) -> None:
         """Tell all that comes of it; the last message is `Ended`."""
-        samples_due = time.monotonic() + LOOK_EVERY_S
+        begun = time.monotonic()
+        samples_due, ends, too_late = begun + LOOK_EVERY_S, begun + self._limit_s, False
         while True:
             ended = self._child.ended()
             self._tell_lines()
@@ -43,6 +53,9 @@ class UnderWay:
             if now >= samples_due:
                 self._tell_samples()
                 samples_due = now + LOOK_EVERY_S
+            if now >= ends and not too_late:
+                too_late = True
+                self._child.kill()
             self._bell.wait(min(samples_due, self._watch.due()) - now)
         self._tell_samples()
         self._hear(
@@ -51,6 +64,7 @@ class UnderWay:
                 out_of_memory=self._child.ran_out_of_memory(),
                 killed=self._child.was_killed(),
                 too_large=self._watch.too_large,
+                too_late=too_late,
             )
         )
 

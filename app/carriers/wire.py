@@ -126,6 +126,7 @@ def job_written(job: HostJob) -> dict[str, Any]:
         "memory_limit_bytes": job.memory_limit_bytes,
         "gpus": list(job.gpus),
         "samples": job.samples,
+        "limit_s": job.limit_s,
     }
 
 
@@ -141,8 +142,9 @@ def job_read(values: Any) -> HostJob:
             memory_limit_bytes=int(values["memory_limit_bytes"]),
             gpus=tuple(int(gpu) for gpu in values["gpus"]),
             samples=bool(values["samples"]),
+            limit_s=float(values.get("limit_s", 0.0)),
         )
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise CarrierError("a job can't be understood", _SAME) from None
 
 

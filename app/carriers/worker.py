@@ -17,6 +17,7 @@ from app.cases.errors import PlanError
 from app.cases.flag_parser import FlagParser
 from app.machine.cores import listed
 from exporters import own
+from exporters.types import InvalidValue
 
 
 def parser() -> argparse.ArgumentParser:
@@ -55,9 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     flags = parser().parse_args(given)
     try:
         cores = listed(flags.cores) if flags.cores is not None else ()
-    except ValueError as error:
-        cause, _, remedy = f"--cores {flags.cores!r} {error}".partition("; ")
-        raise PlanError(cause, remedy) from None
+    except InvalidValue as error:
+        cause = f"--cores {flags.cores!r} {error.cause}"
+        raise PlanError(cause, error.remedy, "--cores") from None
     return serve(Agent(cores=cores, machine=flags.machine))
 
 

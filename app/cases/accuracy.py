@@ -58,7 +58,8 @@ class AccuracyResult:
     """`top1` is the share of `images` whose largest output is their label.
 
     `subject` is the subject's case id. `top1` is None where it could not be measured, and
-    `reason` is then one sentence.
+    `reason` is then one sentence. `transient`: circumstances made it fail, so that a resume
+    measures it again.
     """
 
     subject: str
@@ -67,3 +68,4 @@ class AccuracyResult:
     images: int = 0
     batch_size: int = 0
     reason: str = ""
+    transient: bool = False

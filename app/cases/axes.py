@@ -17,7 +17,7 @@ from app.cases.column import Row
 from app.cases.condition import Condition
 from app.cases.errors import suggestion
 from app.cases.scenario import Scenario
-from exporters.types import PRECISIONS
+from exporters.types import PRECISIONS, InvalidValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Axis:
 
 def _precision(word: str) -> str:
     if word not in PRECISIONS:
-        raise ValueError(f"{word} is not known; {suggestion(word, PRECISIONS)}")
+        raise InvalidValue(f"{word} is not known", suggestion(word, PRECISIONS))
     return word
 
 
@@ -56,7 +56,7 @@ def whole(word: str, least: int) -> int:
     except ValueError:
         number = least - 1
     if number < least:
-        raise ValueError(f"{word} is no whole number of at least {least}; give one that is")
+        raise InvalidValue(f"{word} is no whole number of at least {least}", "give one that is")
     return number
 
 

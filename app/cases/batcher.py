@@ -9,6 +9,7 @@ from typing import Self
 
 from app.cases.digits import divided, plain
 from app.cases.microseconds import TIME, microseconds
+from exporters.types import InvalidValue
 
 MOST, LONGEST_WAIT_US = 1024, 10e6
 """No server collects more, and nobody waits so long to be asked."""
@@ -33,15 +34,17 @@ class Batcher:
         """The word as `str` gives it; ValueError with one sentence."""
         match = re.fullmatch(_FORM, text)
         if match is None:
-            raise ValueError(f"{text!r} is not known; use {NO_BATCHER}, or such as max=8,wait=2ms")
+            raise InvalidValue(
+                f"{text!r} is not known", f"use {NO_BATCHER}, or such as max=8,wait=2ms"
+            )
         most = int(match["most"])
         wait_us = microseconds(match["time"], match["unit"])
         if not 1 <= most <= MOST:
-            raise ValueError(f"{text!r} collects {most} requests; use max=1 to max={MOST}")
+            raise InvalidValue(f"{text!r} collects {most} requests", f"use max=1 to max={MOST}")
         if wait_us > LONGEST_WAIT_US:
-            raise ValueError(f"{text!r} waits too long; use at most wait=10s")
+            raise InvalidValue(f"{text!r} waits too long", "use at most wait=10s")
         if wait_us != round(wait_us * 1e3) / 1e3:
-            raise ValueError(f"{text!r} waits for part of a nanosecond; use whole ones")
+            raise InvalidValue(f"{text!r} waits for part of a nanosecond", "use whole ones")
         return cls(most, wait_us)
 
     @property

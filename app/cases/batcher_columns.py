@@ -10,13 +10,21 @@ BATCHER = (
         "Batcher",
         "The dynamic batcher before the model: the most requests that are sent together, and how "
         "long the oldest waits for others.",
+        group="settings",
     ),
-    number("batch_mean", "Mean batch", "", "How many requests a batch held, on average."),
+    number(
+        "batch_mean",
+        "Mean batch",
+        "",
+        "How many requests a batch held, on average.",
+        group="throughput",
+    ),
     number(
         "batch_filled",
         "Filled",
         "",
         "The share of the places of the batches run that held a request; the others were padding.",
+        group="throughput",
     ),
     *(
         less(

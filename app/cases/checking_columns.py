@@ -10,7 +10,13 @@ CHECKING = (
         "Checked as",
         "How far a check came: opened here, or built for a device that is not here.",
     ),
-    less("engine_size_mb", "Engine (MiB)", "MiB", "The size of the compiled engine as a file."),
+    less(
+        "engine_size_mb",
+        "Engine (MiB)",
+        "MiB",
+        "The size of the compiled engine as a file.",
+        group="other",
+    ),
     text("stopped_at", "Stopped at", "The node of the graph that the engine refused."),
     text(
         "ops_elsewhere",

@@ -40,12 +40,18 @@ def _of_phase(phase: str, what: str) -> tuple[Column, ...]:
 
 
 COLD_START = (
-    count("cold_processes", "Cold processes", "How many fresh processes gave a first answer."),
+    count(
+        "cold_processes",
+        "Cold processes",
+        "How many fresh processes gave a first answer.",
+        group="confidence",
+    ),
     text(
         "cold_page_cache",
         "Page cache",
         "Where the files were: warm in memory, dropped from it, or how much of them stayed.",
+        group="settings",
     ),
     *(column for phase, what in _PHASES.items() for column in _of_phase(phase, what)),
-    text("cold_absent", "No cold start", "Why a process gave no first answer."),
+    text("cold_absent", "No cold start", "Why a process gave no first answer.", group="confidence"),
 )

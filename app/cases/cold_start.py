@@ -61,7 +61,8 @@ class ColdStart:
 
     `kept_share` is how much of the files that were to be forgotten was still in memory, None
     where none were. `files` are those that the process used, told by a scout alone. Without a
-    first inference `reason` is one sentence.
+    first inference `reason` is one sentence. `transient`: circumstances made it fail, so that a
+    resume starts it again.
     """
 
     subject: str
@@ -70,6 +71,7 @@ class ColdStart:
     kept_share: float | None = None
     files: tuple[str, ...] = ()
     reason: str = ""
+    transient: bool = False
 
     @property
     def total_ms(self) -> float:

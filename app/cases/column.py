@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 Value = str | int | float | bool | None
 Row = dict[str, Value]
@@ -20,13 +21,17 @@ class Blank(dict[str, Value]):
 
 
 Kind = Literal["text", "count", "number", "flag"]
+Group = Literal["identity", "settings", "latency", "throughput", "confidence", "verdict", "other"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+"""In the order in which a table for people has them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """`kind` is text, a whole number, a number or true/false; `title` is a table's heading.
 
-    `better` says which of two figures one would rather have, empty where neither.
+    `better` says which of two figures one would rather have, empty where neither. `group` is its
+    place in a table for people; each column has one, by itself or by `grouped`.
     """
 
     name: str
@@ -35,26 +40,34 @@ class Column:
     meaning: str
     unit: str = ""
     better: Literal["", "lower", "higher"] = ""
+    group: Group | None = None
 
 
-def text(name: str, title: str, meaning: str) -> Column:
-    return Column(name, "text", title, meaning)
+def text(name: str, title: str, meaning: str, group: Group | None = None) -> Column:
+    return Column(name, "text", title, meaning, group=group)
 
 
-def count(name: str, title: str, meaning: str, unit: str = "") -> Column:
-    return Column(name, "count", title, meaning, unit)
+def count(
+    name: str, title: str, meaning: str, unit: str = "", group: Group | None = None
+) -> Column:
+    return Column(name, "count", title, meaning, unit, group=group)
 
 
-def number(name: str, title: str, unit: str, meaning: str) -> Column:
-    return Column(name, "number", title, meaning, unit)
+def number(name: str, title: str, unit: str, meaning: str, group: Group | None = None) -> Column:
+    return Column(name, "number", title, meaning, unit, group=group)
 
 
-def flag(name: str, title: str, meaning: str) -> Column:
-    return Column(name, "flag", title, meaning)
+def flag(name: str, title: str, meaning: str, group: Group | None = None) -> Column:
+    return Column(name, "flag", title, meaning, group=group)
 
 
-def less(name: str, title: str, unit: str, meaning: str) -> Column:
-    return Column(name, "number", title, meaning, unit, "lower")
+def less(name: str, title: str, unit: str, meaning: str, group: Group | None = None) -> Column:
+    return Column(name, "number", title, meaning, unit, "lower", group)
+
+
+def grouped(group: Group, columns: Iterable[Column]) -> tuple[Column, ...]:
+    """The columns, those without a group of their own in this one."""
+    return tuple(one if one.group else replace(one, group=group) for one in columns)
 
 
 def number_of(value: Value) -> float | None:

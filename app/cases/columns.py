@@ -10,7 +10,7 @@ from __future__ import annotations
 from app.cases.batcher_columns import BATCHER
 from app.cases.checking_columns import CHECKING
 from app.cases.cold_columns import COLD_START
-from app.cases.column import Column, count, flag, less, number, text
+from app.cases.column import Column, count, flag, grouped, less, number, text
 from app.cases.condition_columns import CONDITION
 from app.cases.engine_columns import ENGINE
 from app.cases.gpu_columns import GPU
@@ -28,13 +28,23 @@ _RUN = (
     count("schema_version", "Schema", "The schema of the run folder that the row comes from."),
     text("graphlap_version", "Graphlap", "The version that began the run."),
     text("run_id", "Run", "12 hex digits that name the run."),
-    text("case_id", "Case", "12 hex digits that name the case, the same on every host."),
-    text("host", "Host", "The machine that measured."),
+    text(
+        "case_id",
+        "Case",
+        "12 hex digits that name the case, the same on every host.",
+        group="identity",
+    ),
+    text("host", "Host", "The machine that measured.", group="identity"),
     text("started_at_utc", "Started", "When the first round of the case began, in UTC."),
 )
 _MODEL = (
     text("suite", "Suite", "The suite of the catalogue that the model belongs to."),
-    text("model", "Model", "A catalogue name, an .onnx path, path/file.py:factory or hf:PATH."),
+    text(
+        "model",
+        "Model",
+        "A catalogue name, an .onnx path, path/file.py:factory or hf:PATH.",
+        group="identity",
+    ),
     text("family", "Family", "What the source table calls the kind of network."),
     count("layers", "Layers", "What the source table counts as layers."),
     count("width", "Width", "What the source table calls the width."),
@@ -49,7 +59,12 @@ _MODEL = (
     count("opset", "Opset", "The ONNX operator set of the file."),
 )
 _CASE = (
-    text("runtime", "Runtime", "name[:device][@release or environment], as the plan said it."),
+    text(
+        "runtime",
+        "Runtime",
+        "name[:device][@release or environment], as the plan said it.",
+        group="identity",
+    ),
     text("runtime_version", "Runtime version", "The engine's own version."),
     text("execution_provider", "Provider", "The engine or provider that ran the graph."),
     text(
@@ -58,20 +73,39 @@ _CASE = (
         "What follows the colon in the runtime's name; `0+1` are two that share the work.",
     ),
     text(
-        "device_name", "Device name", "The device's own name; of several that differ all of them."
+        "device_name",
+        "Device name",
+        "The device's own name; of several that differ all of them.",
+        group="identity",
     ),
     text("precision_asked", "Precision asked", "The precision that the plan said."),
-    text("precision", "Precision", "The precision that was executed, read from the graph."),
-    count("batch_size", "Batch", "How many inputs one run takes."),
-    count("sequence_length", "Sequence", "How many time steps a sequence model is given."),
-    text("axes", "Axes", "The size of every open axis, as name=size."),
+    text(
+        "precision",
+        "Precision",
+        "The precision that was executed, read from the graph.",
+        group="settings",
+    ),
+    count("batch_size", "Batch", "How many inputs one run takes.", group="settings"),
+    count(
+        "sequence_length",
+        "Sequence",
+        "How many time steps a sequence model is given.",
+        group="settings",
+    ),
+    text("axes", "Axes", "The size of every open axis, as name=size.", group="settings"),
     text(
         "assumed_sizes",
         "Assumed sizes",
         "Open axes of a user's file that nobody gave a size, with the size that was assumed: what "
         "the graph implies, else 1 for a batch, 128 for a sequence, 224 for the side of an image.",
+        group="settings",
     ),
-    text("given", "Given", "The user's own weights, inputs, calibration and part of a graph."),
+    text(
+        "given",
+        "Given",
+        "The user's own weights, inputs, calibration and part of a graph.",
+        group="settings",
+    ),
     text(
         "inputs_drawn",
         "Inputs drawn",
@@ -82,21 +116,52 @@ _CASE = (
         "Inputs fed",
         "One set for all runs, cache-hot, or how many in turn.",
     ),
-    count("threads", "Threads", "How many threads the engine may use; 0 leaves it to the engine."),
-    text("options", "Options", "All options of the runtime with the values that held."),
+    count(
+        "threads",
+        "Threads",
+        "How many threads the engine may use; 0 leaves it to the engine.",
+        group="settings",
+    ),
+    text(
+        "options",
+        "Options",
+        "All options of the runtime with the values that held.",
+        group="settings",
+    ),
     count("concurrency", "Concurrency", "How many runs were in flight at once."),
-    text("scenario", "Scenario", "When the next run begins: at once, after a gap, or on time."),
-    number("gap_us", "Gap (µs)", "us", "The pause asked for between two runs."),
-    number("rate_hz", "Rate (1/s)", "1/s", "The arrivals asked for in a second."),
-    count("at_once", "At once", "How many requests arrive together, or are queued together."),
-    number("period_us", "Period (µs)", "us", "The time from burst to burst."),
-    text("condition", "Condition", "What held beside the scenario, such as polluted caches."),
-    text("wait_policy", "Wait policy", "How the pause is waited out: spin, hybrid or sleep."),
+    text(
+        "scenario",
+        "Scenario",
+        "When the next run begins: at once, after a gap, or on time.",
+        group="settings",
+    ),
+    number("gap_us", "Gap (µs)", "us", "The pause asked for between two runs.", group="settings"),
+    number("rate_hz", "Rate (1/s)", "1/s", "The arrivals asked for in a second.", group="settings"),
+    count(
+        "at_once",
+        "At once",
+        "How many requests arrive together, or are queued together.",
+        group="settings",
+    ),
+    number("period_us", "Period (µs)", "us", "The time from burst to burst.", group="settings"),
+    text(
+        "condition",
+        "Condition",
+        "What held beside the scenario, such as polluted caches.",
+        group="settings",
+    ),
+    text(
+        "wait_policy",
+        "Wait policy",
+        "How the pause is waited out: spin, hybrid or sleep.",
+        group="settings",
+    ),
     text(
         "clock",
         "Clock",
         "Wall clock, the device's own clock, or simulated: never compare them blindly. Of another "
         "program its own, in words.",
+        group="settings",
     ),
     text("call_path", "Call path", "Through which entry point of the engine a run is called."),
     text(
@@ -105,9 +170,27 @@ _CASE = (
         "Where the outputs are complete: in host or device memory. Of another program what lies "
         "between its readings of the clock.",
     ),
-    count("rounds", "Rounds", "How many processes gave timings."),
+    count("rounds", "Rounds", "How many processes gave timings.", group="confidence"),
     count("seed", "Seed", "Draws the order of the rounds and all data."),
-    text("fidelity", "Fidelity", "Whether the card's model was calibrated on such a graph."),
+    text(
+        "fidelity",
+        "Fidelity",
+        "Of a simulated card's mean and p99: `calibrated` where a table was published for this "
+        "release with such models at such a pace, else `extrapolated`; never of a throughput.",
+        group="verdict",
+    ),
+    text(
+        "fidelity_reason",
+        "Fidelity: reason",
+        "Why no published table vouches for the figures.",
+        group="verdict",
+    ),
+    text(
+        "card_release",
+        "Card release",
+        "The release of the simulated card's software.",
+        group="settings",
+    ),
 )
 _MEASURING = (
     text("profile", "Profile", "The lengths of the run by name: how long, and how many rounds."),
@@ -124,9 +207,16 @@ _MEASURING = (
         "iterations",
         "Samples",
         "Measured runs, of all rounds; of multistream its queries, of ahead its waits.",
+        group="confidence",
     ),
     number("duration_s", "Measured (s)", "s", "How long the rounds measured, together."),
-    number("gap_had_p50_us", "Gap p50 (µs)", "us", "The median of the pauses between two runs."),
+    number(
+        "gap_had_p50_us",
+        "Gap p50 (µs)",
+        "us",
+        "The median of the pauses between two runs.",
+        group="latency",
+    ),
     number("gap_had_p99_us", "Gap p99 (µs)", "us", "99 of 100 pauses were at most so long."),
 )
 _RESOURCES = (
@@ -219,6 +309,7 @@ _OUTPUT = (
         "output_ok",
         "Output right",
         "Whether the error is within the tolerance; empty where nothing was compared.",
+        group="verdict",
     ),
     Column(
         "accuracy_top1",
@@ -227,6 +318,7 @@ _OUTPUT = (
         "The share of labelled images that are answered rightly.",
         "",
         "higher",
+        group="verdict",
     ),
 )
 _CARD = (
@@ -241,35 +333,40 @@ _ENDING = (
     text("reason", "Reason", "Why the case failed or could not run, or is not valid."),
     text("warnings", "Warnings", "Diagnostics of the case, as text: docs/diagnostics.md."),
     text("warning_codes", "Warning codes", "Their codes, joined by semicolons."),
-    text("diagnostics", "Diagnostics", "The same as JSON: codes, subjects and figures."),
+    text(
+        "diagnostics",
+        "Diagnostics",
+        "The same as JSON: codes, subjects and figures.",
+        group="other",
+    ),
 )
 
 GROUPS: dict[str, tuple[Column, ...]] = {
-    "The run": _RUN,
-    "The model": _MODEL,
-    "The case": _CASE,
-    "The engine that was loaded": ENGINE,
-    "How it was measured": _MEASURING,
-    "Under its condition": CONDITION,
-    "Of several shapes": SHAPES,
-    "Where it was measured": PLACING,
-    "Latency and rate": LATENCY,
-    "Levels and stalls": PATTERNS,
-    "Later than a deadline": LATE,
-    "Of a batcher": BATCHER,
-    "Load as it arrives": LOAD,
-    "Against the baseline": BASELINE,
-    "Against the null twin": NULL,
-    "Against one replica": SCALING,
-    "Cold starts": COLD_START,
-    "Memory, energy and clocks": _RESOURCES,
-    "On a GPU": GPU,
-    "What came between": _INTERFERENCE,
-    "Of a check": CHECKING,
-    "Outputs": _OUTPUT,
-    "The simulated card": _CARD,
-    "Of another program": IMPORTED,
-    "How it ended": _ENDING,
+    "The run": grouped("other", _RUN),
+    "The model": grouped("other", _MODEL),
+    "The case": grouped("other", _CASE),
+    "The engine that was loaded": grouped("other", ENGINE),
+    "How it was measured": grouped("other", _MEASURING),
+    "Under its condition": grouped("latency", CONDITION),
+    "Of several shapes": grouped("latency", SHAPES),
+    "Where it was measured": grouped("other", PLACING),
+    "Latency and rate": grouped("other", LATENCY),
+    "Levels and stalls": grouped("other", PATTERNS),
+    "Later than a deadline": grouped("latency", LATE),
+    "Of a batcher": grouped("latency", BATCHER),
+    "Load as it arrives": grouped("latency", LOAD),
+    "Against the baseline": grouped("verdict", BASELINE),
+    "Against the null twin": grouped("latency", NULL),
+    "Against one replica": grouped("throughput", SCALING),
+    "Cold starts": grouped("latency", COLD_START),
+    "Memory, energy and clocks": grouped("other", _RESOURCES),
+    "On a GPU": grouped("other", GPU),
+    "What came between": grouped("other", _INTERFERENCE),
+    "Of a check": grouped("verdict", CHECKING),
+    "Outputs": grouped("other", _OUTPUT),
+    "The simulated card": grouped("other", _CARD),
+    "Of another program": grouped("other", IMPORTED),
+    "How it ended": grouped("verdict", _ENDING),
 }
 COLUMNS: tuple[Column, ...] = tuple(column for group in GROUPS.values() for column in group)
 BY_NAME: dict[str, Column] = {column.name: column for column in COLUMNS}

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from app.cases.duration import duration_text, parse_duration
 from app.cases.shapes import Shapes
 from exporters.size import parse_size, size_text
+from exporters.types import InvalidValue
 
 ConditionKind = Literal["none", "cold", "sustained", "with", "shapes"]
 
@@ -41,11 +42,11 @@ class Condition:
         if text == "none":
             return cls()
         if kind not in _KINDS or not colon:
-            raise ValueError(f"{text!r} is not known; use {_EXAMPLES}")
+            raise InvalidValue(f"{text!r} is not known", f"use {_EXAMPLES}")
         try:
             return cls(**_KINDS[kind](figure))
-        except ValueError as error:
-            raise ValueError(f"{text!r} {error}") from None
+        except InvalidValue as error:
+            raise error.of(repr(text)) from None
 
     def __str__(self) -> str:
         figures = {
@@ -75,26 +76,26 @@ class Condition:
 def _cold(figure: str) -> dict[str, Any]:
     size = parse_size(figure)
     if size < LEAST_COLD_BYTES:
-        raise ValueError(f"is less than a page; use at least {size_text(LEAST_COLD_BYTES)}")
+        raise InvalidValue("is less than a page", f"use at least {size_text(LEAST_COLD_BYTES)}")
     return {"kind": "cold", "bytes": size}
 
 
 def _sustained(figure: str) -> dict[str, Any]:
     seconds = parse_duration(figure)
     if not LEAST_SUSTAINED_S <= seconds <= MOST_SUSTAINED_S:
-        raise ValueError("is too short or too long; use 1s to 168h")
+        raise InvalidValue("is too short or too long", "use 1s to 168h")
     return {"kind": "sustained", "seconds": seconds}
 
 
 def _with(model: str) -> dict[str, Any]:
     if not model:
-        raise ValueError("names no model; write it like with:mlp")
+        raise InvalidValue("names no model", "write it like with:mlp")
     return {"kind": "with", "model": model}
 
 
 def _shapes(file: str) -> dict[str, Any]:
     if not file:
-        raise ValueError("names no file; write it like shapes:requests.csv")
+        raise InvalidValue("names no file", "write it like shapes:requests.csv")
     return {"kind": "shapes", "file": file}
 
 

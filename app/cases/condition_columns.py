@@ -5,30 +5,46 @@ from __future__ import annotations
 from app.cases.column import less, number, text
 
 CONDITION = (
-    number("polluted_mb", "Polluted (MB)", "MB", "What went through the caches between two runs."),
-    number("pollution_ms", "Pollution (ms)", "ms", "How long that took, outside the runs."),
+    number(
+        "polluted_mb",
+        "Polluted (MB)",
+        "MB",
+        "What went through the caches between two runs.",
+        group="settings",
+    ),
+    number(
+        "pollution_ms",
+        "Pollution (ms)",
+        "ms",
+        "How long that took, outside the runs.",
+        group="other",
+    ),
     number(
         "neighbour_per_s",
         "Neighbour runs/s",
         "1/s",
         "How often the model beside it ran in a second of the measured time.",
+        group="settings",
     ),
     number(
         "neighbour_at_work",
         "Neighbour at work",
         "",
         "The share of the measured time in which it was running.",
+        group="settings",
     ),
     number(
         "kept_share",
         "Kept",
         "",
         "The share of a sustained round's runs that are in its samples, drawn evenly over time.",
+        group="other",
     ),
     text(
         "sustained_compared",
         "Compared",
         "What of a sustained round is compared: its first and last minute, or tenths of it.",
+        group="settings",
     ),
     *(
         column

@@ -6,6 +6,7 @@ import math
 import re
 
 from app.cases.digits import NUMBER, plain, scaled
+from exporters.types import InvalidValue
 
 _TIME = re.compile(rf"(?P<number>{NUMBER})\s*(?P<unit>ms|s|min|m|h)?")
 _SECONDS = {"ms": 1e-3, "s": 1.0, None: 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -17,8 +18,16 @@ def parse_duration(text: str) -> float:
     match = _TIME.fullmatch(text.strip())
     seconds = scaled(match["number"], _SECONDS[match["unit"]]) if match else 0.0
     if not 0.0 < seconds <= _LONGEST_S:
-        raise ValueError(f"{text} is no time; write it like 90s or 2m")
+        raise InvalidValue(f"{text} is no time", "write it like 90s or 2m")
     return seconds
+
+
+def parse_spread(text: str) -> float:
+    """The same, and 0 seconds of `0`, with or without a unit."""
+    match = _TIME.fullmatch(text.strip())
+    if match and scaled(match["number"], 1.0) == 0.0:
+        return 0.0
+    return parse_duration(text)
 
 
 def duration_text(seconds: float) -> str:

@@ -9,6 +9,7 @@ ENGINE = (
         "environment",
         "Environment",
         "The environment that the case names, an interpreter with its packages; empty for ours.",
+        group="identity",
     ),
     text(
         "engine_distribution",

@@ -7,6 +7,7 @@ from typing import Self
 
 from app.cases.percentiles import refusal, share, written
 from app.cases.target import Target
+from exporters.types import InvalidValue
 
 THROUGHPUT = "throughput"
 _EXAMPLES = "write it like p99, mean, throughput or throughput@p99=10ms"
@@ -37,9 +38,9 @@ class Goal:
         except ValueError:
             percentile = 0.0
         if not percentile or "@" in word:
-            raise ValueError(f"{text!r} is no goal; {_EXAMPLES}")
+            raise InvalidValue(f"{text!r} is no goal", _EXAMPLES)
         if why := refusal(percentile):
-            raise ValueError(why)
+            raise why
         return cls(False, percentile)
 
     @property

@@ -9,6 +9,7 @@ IMPORTED = (
         "imported_from",
         "Imported from",
         "The program that measured the row, with its version as far as its file tells.",
+        group="identity",
     ),
     text("imported_file", "Imported file", "The name of the file that it was read from."),
     text("imported_sha256", "File's sha256", "What that file is known by."),

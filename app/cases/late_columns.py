@@ -5,10 +5,22 @@ from __future__ import annotations
 from app.cases.column import count, less, number, text
 
 LATE = (
-    number("deadline_us", "Deadline (µs)", "us", "What --deadline asked for."),
+    number("deadline_us", "Deadline (µs)", "us", "What --deadline asked for.", group="settings"),
     count("late_runs", "Late", "How many runs of all rounds took longer."),
     less("late_share", "Late share", "", "The share of all runs that took longer."),
-    less("late_share_ci_low", "Late from", "", "The lower end of its 95 % interval."),
-    less("late_share_ci_high", "Late to", "", "The upper end of its 95 % interval."),
-    text("late_absent", "Late not bounded", "Why that interval is empty."),
+    less(
+        "late_share_ci_low",
+        "Late from",
+        "",
+        "The lower end of its 95 % interval.",
+        group="confidence",
+    ),
+    less(
+        "late_share_ci_high",
+        "Late to",
+        "",
+        "The upper end of its 95 % interval.",
+        group="confidence",
+    ),
+    text("late_absent", "Late not bounded", "Why that interval is empty.", group="confidence"),
 )

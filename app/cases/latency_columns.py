@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cases.column import Column, count, flag, less, number, text
+from app.cases.column import Column, Group, count, flag, less, number, text
 
 PERCENTILES: dict[str, str] = {
     "p50": "p50",
@@ -15,6 +15,8 @@ PERCENTILES: dict[str, str] = {
 INTERVALS: dict[str, str] = {"mean": "mean", **PERCENTILES}
 """The figures that have an interval, and how people write them."""
 
+SHORTLIST = ("p50", "p99")
+"""The figures whose certainty a table for people has."""
 BOUNDED = ("p90", "p99")
 """The percentiles that have a one-sided bound, and MLPerf's estimate."""
 
@@ -25,16 +27,23 @@ _SLOWER_THAN = {
     "p99": "99 of 100 runs were at most this slow",
     "p999": "999 of 1,000 runs were at most this slow",
 }
+_PERCENTILE_GROUP: dict[str, Group] = {
+    name: "other" if name == "p95" else "latency" for name in PERCENTILES
+}
+"""p95 lies between two that a table for people has already."""
 
 
-def _latency(name: str, title: str, meaning: str) -> Column:
-    return less(f"latency_{name}_us", f"{title} (µs)", "us", meaning)
+def _latency(name: str, title: str, meaning: str, group: Group | None = None) -> Column:
+    return less(f"latency_{name}_us", f"{title} (µs)", "us", meaning, group)
 
 
 def _bounds(name: str) -> tuple[Column, ...]:
     shown = INTERVALS[name]
+    group: Group = "confidence" if name in SHORTLIST else "other"
     return tuple(
-        _latency(f"{name}_ci_{end}", f"{shown} from" if end == "low" else f"{shown} to", meaning)
+        _latency(
+            f"{name}_ci_{end}", f"{shown} from" if end == "low" else f"{shown} to", meaning, group
+        )
         for end, meaning in (
             ("low", f"The lower end of the 95 % interval of {shown}."),
             ("high", f"The upper end of the 95 % interval of {shown}."),
@@ -43,14 +52,15 @@ def _bounds(name: str) -> tuple[Column, ...]:
 
 
 LATENCY = (
-    _latency("mean", "Mean", "The mean, in a typical process."),
+    _latency("mean", "Mean", "The mean, in a typical process.", "latency"),
     _latency("std", "Deviation", "The standard deviation of all samples."),
-    _latency("min", "Fastest", "The fastest sample."),
+    _latency("min", "Fastest", "The fastest sample.", "latency"),
     *(
-        _latency(name, shown, f"{_SLOWER_THAN[name]}, in a typical process.")
+        _latency(name, shown, f"{_SLOWER_THAN[name]}, in a typical process.", group)
         for name, shown in PERCENTILES.items()
+        for group in [_PERCENTILE_GROUP[name]]
     ),
-    _latency("max", "Slowest", "The slowest sample."),
+    _latency("max", "Slowest", "The slowest sample.", "latency"),
     less("max_over_p50", "Slowest to p50", "", "The slowest sample over the median."),
     *(column for name in INTERVALS for column in _bounds(name)),
     text(
@@ -87,8 +97,9 @@ LATENCY = (
             "",
             f"The smallest slowdown of {name}, as a share, that a comparison of as many rounds "
             "would find in nine of ten tries.",
+            "confidence" if name == "p50" else "other",
         )
-        for name in ("p50", "p99")
+        for name in SHORTLIST
     ),
     *(
         less(
@@ -142,9 +153,17 @@ LATENCY = (
         "us",
         "How late 99 of 100 of these runs began at most.",
     ),
-    less("h2d_p50_us", "To device p50 (µs)", "us", "Median of the copies to the device."),
-    less("device_p50_us", "Device p50 (µs)", "us", "Median on the device's own clock."),
-    less("d2h_p50_us", "From device p50 (µs)", "us", "Median of the copies from the device."),
+    less(
+        "h2d_p50_us", "To device p50 (µs)", "us", "Median of the copies to the device.", "latency"
+    ),
+    less("device_p50_us", "Device p50 (µs)", "us", "Median on the device's own clock.", "latency"),
+    less(
+        "d2h_p50_us",
+        "From device p50 (µs)",
+        "us",
+        "Median of the copies from the device.",
+        "latency",
+    ),
     Column(
         "throughput_per_s",
         "number",
@@ -154,6 +173,7 @@ LATENCY = (
         "what is queued together over the mean time until it is complete.",
         "1/s",
         "higher",
+        "throughput",
     ),
     *(
         Column(
@@ -163,6 +183,7 @@ LATENCY = (
             f"The {side} end of the 95 % interval of the throughput.",
             "1/s",
             "higher",
+            "throughput",
         )
         for end, word, side in (("low", "from", "lower"), ("high", "to", "upper"))
     ),
@@ -171,7 +192,12 @@ LATENCY = (
     number("harness_floor_ns", "Floor (ns)", "ns", "What the timed loop tells of an empty call."),
 )
 BASELINE = (
-    text("baseline", "Baseline", "The case_id of the row that this one is compared with."),
+    text(
+        "baseline",
+        "Baseline",
+        "The case_id of the row that this one is compared with.",
+        group="other",
+    ),
     *(
         column
         for name in ("p50", "p99")

@@ -25,21 +25,37 @@ LOAD = (
         "Requests answered in a second of an open loop, of all rounds; rate_hz is what was asked.",
         "1/s",
         "higher",
+        group="throughput",
     ),
     number(
         "utilisation",
         "Utilisation",
         "",
         "The share of the lanes' time that the asked rate needs: from 1 on they can't keep up.",
+        group="throughput",
     ),
     count(
         "left_waiting",
         "Left waiting",
         "Requests that were due and not begun when their round ended.",
+        group="throughput",
+    ),
+    count(
+        "start_requests",
+        "Start requests",
+        "Requests at the beginning of the rounds that are not counted: the queue begins empty, and "
+        "they bring it into its steady state. Their samples are kept.",
+    ),
+    number(
+        "start_s",
+        "Start (s)",
+        "s",
+        "How long that beginning is in the longest of the rounds.",
     ),
     text(
         "schedule_sha256",
         "Schedule sha256",
         "Names when the requests came: the sha256 of the rounds' own, a line each, in their order.",
+        group="other",
     ),
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from app.cases.column import less, number, text
 
 NULL = (
-    text("null", "Null twin", "The case_id of the twin that computes next to nothing."),
+    text(
+        "null", "Null twin", "The case_id of the twin that computes next to nothing.", group="other"
+    ),
     number("null_p50_us", "Null p50 (µs)", "us", "The twin's median: call, copies, boundary."),
     number("null_p99_us", "Null p99 (µs)", "us", "The twin's 99th percentile."),
     less(
@@ -14,7 +16,19 @@ NULL = (
         "us",
         "The model's median minus the twin's, over the rounds that both have.",
     ),
-    less("compute_p50_ci_low_us", "Compute from (µs)", "us", "The lower end of its 95 % interval."),
-    less("compute_p50_ci_high_us", "Compute to (µs)", "us", "The upper end of its 95 % interval."),
-    text("compute_absent", "No compute", "Why there is no difference."),
+    less(
+        "compute_p50_ci_low_us",
+        "Compute from (µs)",
+        "us",
+        "The lower end of its 95 % interval.",
+        group="confidence",
+    ),
+    less(
+        "compute_p50_ci_high_us",
+        "Compute to (µs)",
+        "us",
+        "The upper end of its 95 % interval.",
+        group="confidence",
+    ),
+    text("compute_absent", "No compute", "Why there is no difference.", group="confidence"),
 )

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 class OpenLoop:
     """Of `due` requests `left` were not begun when the round ended.
 
-    `schedule_sha256` names their times from the beginning (`app.stats.arrivals`). It took
+    `schedule_sha256` names the times of those that are counted (`app.stats.arrivals`). It took
     `seconds` until the last one was answered, at least as long as the schedule is.
     `utilisation` is the share of the lanes' time that the requests of the asked rate need: from
-    1 on they come faster than they can be answered.
+    1 on they come faster than they can be answered. The first `start_requests`, of `start_s`, are
+    not counted: they bring the queue into its steady state.
     """
 
     schedule_sha256: str
@@ -20,6 +21,8 @@ class OpenLoop:
     left: int
     seconds: float
     utilisation: float
+    start_requests: int = 0
+    start_s: float = 0.0
 
     @property
     def overloaded(self) -> bool:

@@ -72,7 +72,8 @@ class OperatorTimes:
 
     `run_us` is the median of these runs themselves, with all that the profiler adds; None
     where it was not timed. `peak` is the host's, None where it says nothing of these times.
-    Without any operators, `reason` is one sentence.
+    Without any operators, `reason` is one sentence. `transient`: circumstances made it fail, so
+    that a resume asks for them again.
     """
 
     case_id: str
@@ -82,6 +83,7 @@ class OperatorTimes:
     reason: str = ""
     run_us: float | None = None
     peak: Peak | None = None
+    transient: bool = False
 
     @property
     def total_us(self) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+from exporters.types import InvalidValue
+
 DEFAULT: tuple[float, ...] = (50, 90, 95, 99, 99.9)
 """Those that every row tells."""
 MOST_SAMPLES = 100_000_000
@@ -43,17 +45,17 @@ def share(percentile: float) -> float:
     return round(percentile / 100, 14)
 
 
-def refusal(percentile: float) -> str:
-    """Why no row can tell it, with the remedy; "" for one that can be told."""
+def refusal(percentile: float) -> InvalidValue | None:
+    """Why no row can tell it, with the remedy; None for one that can be told."""
     if not 0 < percentile < 100:
-        return f"{percentile:g} is no percentile; give numbers between 0 and 100"
+        return InvalidValue(f"{percentile:g} is no percentile", "give numbers between 0 and 100")
     if float(written(percentile)) != percentile:
-        return f"{percentile!r} has more than 12 decimals; give fewer"
+        return InvalidValue(f"{percentile!r} has more than 12 decimals", "give fewer")
     outside = min(share(percentile), 1.0 - share(percentile))
     if outside <= 0.0 or math.ceil(-math.log(0.025) / outside) > MOST_SAMPLES:
         most = f"more than {MOST_SAMPLES:,} independent runs"
-        return f"{written(percentile)} takes {most}; give one that is less extreme"
-    return ""
+        return InvalidValue(f"{written(percentile)} takes {most}", "give one that is less extreme")
+    return None
 
 
 def told(chosen: tuple[float, ...]) -> tuple[float, ...]:

@@ -9,6 +9,7 @@ SCALING = (
         "scaling_base",
         "Alone",
         "The case_id of the same case with one session and one stream, on its first device.",
+        group="other",
     ),
     number(
         "replicas",
@@ -16,6 +17,7 @@ SCALING = (
         "",
         "How many times as many runs are in flight as alone: sessions, streams, or both, on one "
         "device or on several.",
+        group="settings",
     ),
     Column("speedup", "number", "Speedup", "Inputs in a second over those alone.", "", "higher"),
     Column(
@@ -33,6 +35,7 @@ SCALING = (
         "The lower end of its 95 % interval, from pairs of rounds.",
         "",
         "higher",
+        group="confidence",
     ),
     Column(
         "scaling_efficiency_ci_high",
@@ -41,6 +44,12 @@ SCALING = (
         "The upper end of its 95 % interval.",
         "",
         "higher",
+        group="confidence",
     ),
-    text("scaling_absent", "No efficiency", "Why there is none, though it was measured alone too."),
+    text(
+        "scaling_absent",
+        "No efficiency",
+        "Why there is none, though it was measured alone too.",
+        group="confidence",
+    ),
 )

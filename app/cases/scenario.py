@@ -8,6 +8,7 @@ from typing import Literal, Self, get_args
 
 from app.cases.digits import plain
 from app.cases.microseconds import TIME, microseconds, time_text
+from exporters.types import InvalidValue
 
 ScenarioKind = Literal[
     "closed_loop", "paced", "rate", "poisson", "burst", "multistream", "offline", "ahead"
@@ -63,21 +64,21 @@ class Scenario:
         kind = text.partition(":")[0]
         match = re.fullmatch(_FORMS[kind], text[len(kind) :]) if kind in _FORMS else None
         if match is None:
-            raise ValueError(f"{text!r} is not known; use {_EXAMPLES}")
+            raise InvalidValue(f"{text!r} is not known", f"use {_EXAMPLES}")
         found = match.groupdict()
         time_us = microseconds(found.get("time") or "0", found.get("unit") or "us")
         rate_hz, count = float(found.get("rate") or 0), int(found.get("count") or 0)
         if "rate" in found and not LEAST_RATE_HZ <= rate_hz <= MOST_RATE_HZ:
-            raise ValueError(
-                f"{text!r} asks for a rate that can't be measured; "
-                f"use {LEAST_RATE_HZ:g}/s to {MOST_RATE_HZ:.0f}/s"
+            raise InvalidValue(
+                f"{text!r} asks for a rate that can't be measured",
+                f"use {LEAST_RATE_HZ:g}/s to {MOST_RATE_HZ:.0f}/s",
             )
         if "count" in found and not 1 <= count <= MOST_AT_ONCE:
-            raise ValueError(f"{text!r} asks for {count} at once; use 1 to {MOST_AT_ONCE}")
+            raise InvalidValue(f"{text!r} asks for {count} at once", f"use 1 to {MOST_AT_ONCE}")
         if kind == "burst" and not time_us:
-            raise ValueError(f"{text!r} has no time between its bursts; use burst:8@10ms")
+            raise InvalidValue(f"{text!r} has no time between its bursts", "use burst:8@10ms")
         if time_us > LONGEST_PAUSE_US:
-            raise ValueError(f"{text!r} pauses for more than a day; use at most 86400s")
+            raise InvalidValue(f"{text!r} pauses for more than a day", "use at most 86400s")
         paced = kind == "paced"
         return cls(kind, time_us * paced, rate_hz, count, time_us * (not paced))  # type: ignore[arg-type]
 

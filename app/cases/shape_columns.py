@@ -5,16 +5,23 @@ from __future__ import annotations
 from app.cases.column import count, less, number, text
 
 SHAPES = (
-    count("shapes", "Shapes", "How many shapes the session serves; latencies are of all together."),
+    count(
+        "shapes",
+        "Shapes",
+        "How many shapes the session serves; latencies are of all together.",
+        group="settings",
+    ),
     text(
         "shapes_sha256",
         "Shapes sha256",
         "Names which shapes came and in which order: the sha256 of the rounds' own, a line each.",
+        group="other",
     ),
     count(
         "first_seen_runs",
         "First seen",
         "First runs of a shape, in each process one of every shape but that of its very first run.",
+        group="other",
     ),
     less(
         "first_seen_p50_us",

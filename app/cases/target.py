@@ -9,6 +9,7 @@ from typing import Self
 from app.cases.digits import NUMBER
 from app.cases.microseconds import TIME, microseconds, time_text
 from app.cases.percentiles import refusal, share, written
+from exporters.types import InvalidValue
 
 LEAST_ROUNDS, MOST_ROUNDS = 3, 8
 """Fewer rounds at a rate have no interval; so many it has at most, unless a plan says."""
@@ -29,20 +30,22 @@ class Target:
         """One word as `str` gives it; ValueError with one sentence."""
         match = _FORM.fullmatch(text.replace(" ", ""))
         if match is None:
-            raise ValueError(
-                f"{text!r} is no target; write it like p99=5ms, p99.9=800us or mean=2ms"
+            raise InvalidValue(
+                f"{text!r} is no target", "write it like p99=5ms, p99.9=800us or mean=2ms"
             )
         percentile = None if match["what"] == "mean" else float(match["what"][1:])
         if percentile is not None:
             if why := refusal(percentile):
-                raise ValueError(why)
+                raise why
             if percentile < _LEAST_PERCENTILE:
-                raise ValueError(f"{text!r} lets most requests be late; give p50 or a higher one")
+                raise InvalidValue(
+                    f"{text!r} lets most requests be late", "give p50 or a higher one"
+                )
         limit_us = microseconds(match["time"], match["unit"])
         if not limit_us:
-            raise ValueError(f"{text!r} leaves no time; write it like p99=5ms")
+            raise InvalidValue(f"{text!r} leaves no time", "write it like p99=5ms")
         if limit_us > _LONGEST_US:
-            raise ValueError(f"{text!r} allows more than a day; use at most 86400s")
+            raise InvalidValue(f"{text!r} allows more than a day", "use at most 86400s")
         return cls(percentile, limit_us)
 
     @property

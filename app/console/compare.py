@@ -18,15 +18,28 @@ from app.console.gate import code
 from app.console.verdicts import Wanted, as_markdown, comparison_blocks, files, write
 from app.present.terminal import as_text
 from app.results.compare import RunSide, compare_runs, side_of
+from app.results.past_variation import history_below, history_beside
 from app.results.verify import read_whole
 
 
-def compare(first: str, second: str, *, band: float, wanted: Wanted, width: int) -> tuple[str, int]:
-    """What to print in so many columns, and the exit code; ResultsError for a folder that is
-    none."""
-    whole = [read_whole(Path(path)) for path in (first, second)]
+def compare(
+    first: str,
+    second: str,
+    *,
+    band: float,
+    wanted: Wanted,
+    width: int,
+    past: str | None = None,
+) -> tuple[str, int]:
+    """What to print in so many columns, and the exit code; ResultsError for a folder that is none.
+
+    `past` is a folder of earlier runs of the machine; without one, those beside the two are read.
+    """
+    paths = [Path(first), Path(second)]
+    whole = [read_whole(path) for path in paths]
     one, other = (side_of(each.run) for each in whole)
-    found = replace(compare_runs(one, other, band), damaged=damage(whole))
+    history = history_beside(paths) if past is None else history_below(Path(past))
+    found = replace(compare_runs(one, other, band, history), damaged=damage(whole))
     if not found.cases and not any(each.lost for each in found.not_compared):
         _refuse_imported(one, other)
     if not found.cases and not found.not_compared and not found.damaged:

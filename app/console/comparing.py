@@ -24,6 +24,7 @@ from app.results.compare import RunSide, compare_runs, side_of
 from app.results.hosts import are_placed, the_same
 from app.results.itself import ComparedWithItself, with_itself
 from app.results.measured import Measured
+from app.results.past_variation import history_beside
 from app.results.run import Run
 from app.results.text import duration
 from app.results.verdicts import Comparison
@@ -57,7 +58,8 @@ class Comparing:
             return self._with_itself(with_itself(run, measured), run.path)
         if self.stored is not None:
             side = side_of(run, measured)
-            found = compare_runs(self.stored, side, plan.band)
+            history = history_beside([Path(self.stored.name)])
+            found = compare_runs(self.stored, side, plan.band, history)
             return self._outcome(replace(found, damaged=self.damaged))
         against = against_baseline(plan, measured, where)
         return None if against is None else self._outcome(against)

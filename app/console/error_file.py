@@ -22,15 +22,15 @@ def write_error_file(error: GraphlapError) -> None:
     path = os.environ.get(ERROR_FILE)
     if path:
         with contextlib.suppress(OSError):
-            told = {"cause": error.cause, "remedy": error.remedy}
-            Path(path).write_text(json.dumps(told), "utf-8")
+            fields = {"cause": error.cause, "remedy": error.remedy, "option": error.option}
+            Path(path).write_text(json.dumps(fields), "utf-8")
 
 
 def take_error_file(path: Path) -> GraphlapError | None:
     """What was written there, which is removed; None if nothing was."""
     try:
-        told = json.loads(path.read_text("utf-8"))
+        fields = json.loads(path.read_text("utf-8"))
         path.unlink()
     except (OSError, ValueError):
         return None
-    return GraphlapError(told["cause"], told["remedy"])
+    return GraphlapError(fields["cause"], fields["remedy"], fields["option"])

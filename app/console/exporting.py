@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from app.cases.column_choice import parse_columns
 from app.cases.disk import unwritable
-from app.cases.errors import PlanError, suggestion
+from app.cases.errors import PlanError, ResultsError, suggestion
 from app.console.damage import with_damage
 from app.results.exports.earlier import keep_fuller
 from app.results.measured import Measured
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.tables import has_one_table
 from app.results.verify import Whole, read_whole
 from exporters import own
 
@@ -27,8 +29,9 @@ class Format:
     package: str = ""
 
 
+_CSV = "csv"
 FORMATS = {
-    "csv": Format("app.results.exports.csv_files:export_csv"),
+    _CSV: Format("app.results.exports.csv_files:export_csv"),
     "json": Format("app.results.exports.json_file:export_json"),
     "markdown": Format("app.console.markdown:export_markdown"),
     "parquet": Format("app.results.exports.parquet:export_parquet", "pyarrow"),
@@ -54,28 +57,51 @@ def formats_of(text: str | None) -> tuple[str, ...]:
     return names
 
 
-def export(run: Run, measured: Sequence[Measured], names: Sequence[str]) -> list[Path]:
-    """Write the files of these formats into the run folder; DiskError if one can't be."""
+def export(
+    run: Run, measured: Sequence[Measured], names: Sequence[str], columns: Sequence[str] = ()
+) -> list[Path]:
+    """Write the files of these formats into the run folder; DiskError if one can't be. `columns`
+    are the words of `--columns`, for the table for people."""
+    paths: list[Path] = []
     try:
-        return [path for name in names for path in own.load(FORMATS[name].writes)(run, measured)]
+        for name in names:
+            more = {"columns": columns} if name == _CSV else {}
+            paths += own.load(FORMATS[name].writes)(run, measured, **more)
     except OSError as error:
         raise unwritable(run.path, error, ", or copy the run") from error
+    return paths
 
 
-def export_stored(folders: Sequence[str], names: Sequence[str]) -> tuple[str, int]:
+def export_stored(
+    folders: Sequence[str], names: Sequence[str], columns: str | None = None
+) -> tuple[str, int]:
     """The same of what is whole in runs that are there: a line for each file and for each thing
-    that is damaged, and the exit code, 1 where there is one."""
+    that is damaged, and the exit code, 1 where there is one. `columns` is `--columns` as typed."""
+    if columns is not None and _CSV not in names:
+        raise PlanError("--columns is of results.csv", "add --export csv, or leave --columns out")
     wrote: list[Path] = []
     runs: list[Whole] = []
     kept: list[str] = []
     for folder in folders:
         found = read_whole(Path(folder))
+        words = _words(found.run, columns)
         if "csv" in names and (sentence := _kept(found.run)):
             kept.append(sentence)
-        wrote += export(found.run, Rows().measured(found.run), names)
+        wrote += export(found.run, Rows().measured(found.run), names, words)
         runs.append(found)
     told = "".join(f"{line}\n" for line in (*kept, *(f"wrote {path}" for path in wrote)))
     return with_damage(told, runs)
+
+
+def _words(run: Run, columns: str | None) -> tuple[str, ...]:
+    if columns is None:
+        return ()
+    if has_one_table(run.manifest):
+        raise ResultsError(
+            f"{run.path} is of an earlier release, and its results.csv has every column",
+            "leave --columns out",
+        )
+    return parse_columns(columns, run.manifest.asked.percentiles)
 
 
 def _kept(run: Run) -> str:

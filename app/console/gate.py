@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from app.results.verdicts import TOO_SHORT, Comparison, NotCompared
+from app.results.verdicts import Comparison, NotCompared
+from app.stats.verdict import TOO_FEW_ROUNDS, TOO_FEW_RUNS
 
 OK, FAILED, SLOWER = 0, 1, 3
 DAMAGED, NOT_PLANNED, NOT_PAIRED = "damaged", "no_longer_planned", "no_partner"
-TOO_FEW_ROUNDS, TOO_FEW_RUNS = "too_few_rounds", "too_few_runs"
+_NO_FIGURES = (TOO_FEW_ROUNDS, TOO_FEW_RUNS)
 NOTHING = "nothing_compared"
 
 
@@ -35,6 +36,17 @@ class Reason:
         return f"{self.case}: {self.why}" if self.case else self.why
 
 
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A verdict without a decision that fails no gate, with the code of its reason."""
+
+    reason: str
+    case: str
+    why: str
+    case_id: str
+    percentile: str
+
+
 def reasons(found: Comparison) -> tuple[Reason, ...]:
     """What keeps a gate from a judgement of every case of the baseline."""
     return tuple(_reasons(found))
@@ -51,9 +63,24 @@ def code(found: Comparison, fail_on_slower: bool) -> int:
     return FAILED if fail_on_slower and reasons(found) else OK
 
 
-def as_json(code: int, why: Iterable[Reason]) -> dict[str, Any]:
-    """What a gate made of it, for a job."""
-    return {"fail_on": "slower", "exit_code": code, "reasons": [asdict(one) for one in why]}
+def undecided(found: Comparison) -> tuple[Undecided, ...]:
+    """The verdicts that a gate passes without a judgement, each with the code of its reason."""
+    return tuple(
+        Undecided(sides.verdict.reason, case.label, sides.verdict.why, case.case_id, name)
+        for case in found.cases
+        for name, sides in case.percentiles.items()
+        if sides.verdict.word == "undecided" and sides.verdict.reason not in _NO_FIGURES
+    )
+
+
+def as_json(
+    code: int, why: Iterable[Reason], passed: Iterable[Undecided] | None = None
+) -> dict[str, Any]:
+    """What a gate made of it, for a job; `passed` is what a comparison left undecided."""
+    gate = {"fail_on": "slower", "exit_code": code, "reasons": [asdict(one) for one in why]}
+    if passed is not None:
+        gate["undecided"] = [asdict(one) for one in passed]
+    return gate
 
 
 def as_lines(why: Iterable[Reason]) -> Iterator[str]:
@@ -71,10 +98,11 @@ def _reasons(found: Comparison) -> Iterator[Reason]:
     for one in found.not_compared:
         yield Reason.of(one)
     for case in found.cases:
-        whys = [s.verdict.why for s in case.percentiles.values() if s.verdict.interval is None]
-        if whys:
-            reason = TOO_FEW_RUNS if TOO_SHORT in whys else TOO_FEW_ROUNDS
-            yield Reason(reason, case.label, "; ".join(dict.fromkeys(whys)), case.case_id)
+        verdicts = [sides.verdict for sides in case.percentiles.values()]
+        lacking = {one.reason: one.why for one in verdicts if one.reason in _NO_FIGURES}
+        if lacking:
+            reason = TOO_FEW_RUNS if TOO_FEW_RUNS in lacking else TOO_FEW_ROUNDS
+            yield Reason(reason, case.label, "; ".join(lacking.values()), case.case_id)
     for label in found.only_first:
         if found.in_turn:
             yield Reason(NOT_PAIRED, label, "no case of this run is compared with it")

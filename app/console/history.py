@@ -1,13 +1,15 @@
 """`graphlap --history DIR`: many runs as a table for a terminal, with what changed and when.
 
 Where the caller asked to fail on what is slower, the exit code is 3 if the last change of some case
-is a slowdown, else 1 if the newest run could not be judged.
+is a slowdown, else 1 if the newest run could not be judged. What all cases of a machine share is
+the machine's: its changes are reported and fail no job.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +21,11 @@ from app.console.history_files import as_csv, as_json
 from app.console.history_svg import as_svg
 from app.console.output_files import write_output
 from app.results import text
-from app.results.history import Change, History, Trend, read_history
+from app.results.history import Change, History, MachineChange, Trend, read_history
 from app.results.newest import not_judged
 from app.results.plain import printable
 from app.stats.changes import FALSE_ALARMS, LEAST_RUNS
+from app.stats.common_factor import LEAST_SERIES
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
@@ -73,7 +76,8 @@ def as_text(found: History, width: int, why: Sequence[Reason] = ()) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
     console.print(table)
-    for line in (*_changes(found), *_remarks(found), *map(printable, as_lines(why))):
+    parts = (_changes(found), _machine_changes(found), _remarks(found))
+    for line in (*chain(*parts), *map(printable, as_lines(why))):
         console.print(line, soft_wrap=True)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
@@ -121,6 +125,21 @@ def _changes(found: History) -> Iterator[str]:
                 yield printable(f"  differs: {name}: {first}, then {second}")
 
 
+def _machine_changes(found: History) -> Iterator[str]:
+    for trend in found.machines:
+        for change in trend.changes:
+            yield ""
+            yield printable(
+                f"the machine{f' {trend.host}' if trend.host else ''}, "
+                f"{INTERVALS[trend.percentile]}: {trend.series} cases together {change.word} "
+                f"({_moved(change)}, p {_p_text(change.p_value)})"
+            )
+            run = change.run
+            yield printable(f"  since {run.path} of {_minute(run.created_at_utc)}")
+            for name, first, second in change.differs:
+                yield printable(f"  differs: {name}: {first}, then {second}")
+
+
 def _remarks(found: History) -> Iterator[str]:
     yield ""
     counts = [f"{len(found.called(word))} {word}" for word in ("slower", "faster")]
@@ -132,6 +151,16 @@ def _remarks(found: History) -> Iterator[str]:
         f"a change within {found.band:.0%} is none; of histories without any, at most "
         f"{FALSE_ALARMS:.0%} show one"
     )
+    if found.machines:
+        yield (
+            "what all cases of a machine share, such as a reboot or a new kernel, is taken out of "
+            "each case and reported as the machine's; it fails no gate"
+        )
+    if found.without_factor:
+        yield (
+            f"{found.without_factor} series judged with the machine's own changes in them: "
+            f"fewer than {LEAST_SERIES} cases show what they share"
+        )
     short = sum(len(trend.points) < LEAST_RUNS for trend in found.trends)
     if short:
         yield f"too few to tell a change: fewer than {LEAST_RUNS} runs in {short} series"
@@ -139,7 +168,7 @@ def _remarks(found: History) -> Iterator[str]:
         yield printable(f"passed over: {one.why}")
 
 
-def _moved(change: Change) -> str:
+def _moved(change: Change | MachineChange) -> str:
     return f"{change.ratio - 1.0:+.1%}"
 
 

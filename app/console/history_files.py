@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.cases.column import Row
-from app.results.history import Change, History, Point, Trend
+from app.results.history import Change, History, MachineTrend, Point, Trend
 from app.results.table import to_csv
 
 COLUMNS = (
@@ -26,11 +26,13 @@ COLUMNS = (
     "change",
     "ratio",
     "p_value",
+    "machine_ratio",
 )
 
 
 def as_csv(found: History) -> bytes:
-    """`change`, `ratio` and `p_value` stand on the first run of a new level."""
+    """`change`, `ratio` and `p_value` stand on the first run of a new level; `machine_ratio` is how
+    many times as slow as usual all cases were in that run."""
     return to_csv([row for trend in found.trends for row in _rows(trend)], COLUMNS)
 
 
@@ -47,6 +49,8 @@ def as_json(found: History, gate: Mapping[str, Any] | None = None) -> bytes:
             for run in found.runs
         ],
         "series": [_series(trend) for trend in found.trends],
+        "machines": [_machine(trend) for trend in found.machines],
+        "series_without_machine": found.without_factor,
         "passed_over": [one.why for one in found.passed_over],
     }
     if gate is not None:
@@ -98,6 +102,30 @@ def _point(point: Point) -> Row:
         "value_us": point.value_us,
         "ci_low_us": point.low_us,
         "ci_high_us": point.high_us,
+        "machine_ratio": point.machine,
+    }
+
+
+def _machine(trend: MachineTrend) -> dict[str, Any]:
+    return {
+        "percentile": trend.percentile,
+        "host": trend.host,
+        "cpu": trend.cpu,
+        "clock": trend.clock,
+        "series": trend.series,
+        "points": [{"run_id": run.run_id, "machine_ratio": one} for run, one in trend.factors],
+        "changes": [
+            {
+                "run_id": change.run.run_id,
+                "verdict": change.word,
+                "before": change.before,
+                "after": change.after,
+                "ratio": change.ratio,
+                "p_value": change.p_value,
+                "environment": _environment(change.differs),
+            }
+            for change in trend.changes
+        ],
     }
 
 
@@ -109,8 +137,9 @@ def _change(change: Change) -> dict[str, Any]:
         "after_us": change.after_us,
         "ratio": change.ratio,
         "p_value": change.p_value,
-        "environment": [
-            {"name": name, "first": first, "second": second}
-            for name, first, second in change.differs
-        ],
+        "environment": _environment(change.differs),
     }
+
+
+def _environment(differs: Sequence[tuple[str, str, str]]) -> list[dict[str, str]]:
+    return [{"name": name, "first": first, "second": second} for name, first, second in differs]

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from app.console.gate import DAMAGED, NOT_PAIRED, NOT_PLANNED, reasons
 from app.console.sides import sides_text
+from app.results.diagnostic_columns import BETWEEN_CODES, CODES
 from app.results.plain import printable
 from app.results.verdicts import Comparison
 
@@ -17,13 +18,15 @@ Outcome = Literal["failure", "error", "skipped", "system-out", ""]
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """`of` is the class of the test, `kind` the code of its outcome."""
+    """`of` is the class of the test, `kind` the code of its outcome; `codes` are those of the
+    diagnostics of the rows that it compares."""
 
     of: str
     name: str
     outcome: Outcome = ""
     kind: str = ""
     what: str = ""
+    codes: tuple[str, ...] = ()
 
 
 def as_junit(found: Comparison, fail_on_slower: bool = False) -> str:
@@ -44,6 +47,14 @@ def as_junit(found: Comparison, fail_on_slower: bool = False) -> str:
         case = ElementTree.SubElement(
             suite, "testcase", classname=printable(test.of), name=printable(test.name)
         )
+        values = {CODES: BETWEEN_CODES.join(test.codes)}
+        if test.outcome == "system-out":
+            values["reason"] = test.kind
+        if any(values.values()):
+            properties = ElementTree.SubElement(case, "properties")
+            for name, value in values.items():
+                if value:
+                    ElementTree.SubElement(properties, "property", name=name, value=value)
         if test.outcome == "system-out":
             ElementTree.SubElement(case, test.outcome).text = printable(test.what)
         elif test.outcome:
@@ -55,16 +66,18 @@ def as_junit(found: Comparison, fail_on_slower: bool = False) -> str:
 def _tests(found: Comparison, gate: bool) -> Iterator[_Test]:
     of_gate = {one.case_id: one for one in reasons(found) if one.case_id} if gate else {}
     for case in found.cases:
+        codes = case.warning_codes
         for name, sides in case.percentiles.items():
             what, word = sides_text(sides), sides.verdict.word
             if word == "slower":
-                yield _Test(case.label, name, "failure", word, what)
+                yield _Test(case.label, name, "failure", word, what, codes)
             elif sides.verdict.interval is None and case.case_id in of_gate:
-                yield _Test(case.label, name, "error", of_gate[case.case_id].reason, what)
+                yield _Test(case.label, name, "error", of_gate[case.case_id].reason, what, codes)
             else:
-                yield _Test(case.label, name, "system-out" if word == "undecided" else "", "", what)
+                outcome: Outcome = "system-out" if word == "undecided" else ""
+                yield _Test(case.label, name, outcome, sides.verdict.reason, what, codes)
     for one in found.not_compared:
-        outcome: Outcome = "error" if gate or one.lost else "skipped"
+        outcome = "error" if gate or one.lost else "skipped"
         yield _Test(one.label, "measured", outcome, one.reason, one.why)
     for label in found.only_first:
         yield _Test(

@@ -59,7 +59,7 @@ def _found(run: Run) -> Iterator[str]:
         yield from answer.sentences
     if rates is not None:
         for name, searched in rates.searches:
-            yield sentence(name, searched, rates.target)
+            yield sentence(name, searched, rates.target, rates.command)
 
 
 def export_markdown(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:

@@ -15,6 +15,7 @@ from app.sweep.events import Dropped, Ended, Event, Paused
 from app.sweep.run import SweepRun
 from app.sweep.work.base import Work
 from app.sweep.work.round import RoundWork
+from app.sweep.work.wait import WAITING
 from app.tune.ladder import round_name
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class PlainLog:
         """How far the sweep is; accuracies and operator times have no place in it."""
         live = self._run.live
         left = f"{_at_least(self._run)}{text.duration(live.eta_s)} left"
-        if work.kind in ("round", "check"):
+        if work.kind in ("round", "check", WAITING):
             return f"[{live.rounds_done}/{live.rounds_total}, {left}] "
         if work.kind == "export" and live.exports_done <= live.exports_total:
             return f"[{live.exports_done}/{live.exports_total} exported, {left}] "
@@ -131,7 +132,7 @@ class LiveDisplay:
             figures = f"{live.exports_done}/{live.exports_total} exported"
         else:
             case = self._run.cases.get(live.case_id)
-            doing = "checking" if live.phase == "check" else live.state
+            doing = _DOING.get(live.phase, live.state)
             what = f"{doing} {case_label(case, self._models) if case else ''}"
             figures = _figures(live) + self._lacking(live)
         total = (
@@ -151,7 +152,12 @@ class LiveDisplay:
         return f"; p99 needs {still_needed(self._run.told(live.case_id), samples)}"
 
 
+_DOING = {"check": "checking", WAITING: "waiting"}
+
+
 def _figures(live: Live) -> str:
+    if live.phase == WAITING:
+        return "before the next pass: rounds are spread over time"
     if live.phase == "check":
         return "compiling"
     if live.phase == "operators":

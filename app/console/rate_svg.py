@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from app.cases.target import Target
 from app.console.svg import WIDTH as _WIDTH
@@ -14,7 +14,7 @@ from app.results import text
 from app.results.rate_answer import kept, rate, sentence
 from app.results.rate_curve import knee_hz
 from app.results.rate_search import Searched
-from app.stats.capacity import bracket
+from app.results.rates_found import RatesFound
 from app.stats.judging import figure_us
 
 SVG = "rates.svg"
@@ -26,14 +26,17 @@ _BOTTOM = _TITLE + _PLOT
 _LINE, _TARGET, _KNEE, _BETWEEN = "#1f5f99", "#b3261e", "#1b7f3b", "#f4dcda"
 
 
-def as_svg(found: Sequence[tuple[str, Searched]], target: Target) -> bytes:
+def as_svg(found: RatesFound) -> bytes:
     """An SVG document of the searches with their subjects; hovering over a point names it."""
-    return document([_panel(*one, target) for one in found], _PANEL).encode()
+    panels = [
+        _panel(sentence(subject, searched, found.target, found.command), searched, found.target)
+        for subject, searched in found.searches
+    ]
+    return document(panels, _PANEL).encode()
 
 
-def _panel(subject: str, searched: Searched, target: Target) -> Iterator[str]:
+def _panel(answer: str, searched: Searched, target: Target) -> Iterator[str]:
     """Rates from 0 on, latencies on a logarithmic scale."""
-    answer = sentence(subject, searched, target)
     size = min(12.0, 12.0 * _FITTING / len(answer))
     yield _text(10, 18, answer, f'font-weight="bold" font-size="{size:.1f}"')
     told = [(point.rate_hz, figure_us(point.rounds)) for point in searched.points]
@@ -50,9 +53,9 @@ def _panel(subject: str, searched: Searched, target: Target) -> Iterator[str]:
     def y(us: float) -> float:
         return _BOTTOM - (math.log(us) - least) / tall * _PLOT
 
-    ends = bracket(searched.decided)
+    ends = searched.bracket
     if ends.low_hz is not None and ends.high_hz is not None:
-        left, right = x(ends.low_hz), x(min(ends.high_hz, most_hz))
+        left, right = x(min(ends.low_hz, most_hz)), x(min(ends.high_hz, most_hz))
         yield (
             f'<rect x="{left:.1f}" y="{_TITLE}" width="{right - left:.1f}" height="{_PLOT}" '
             f'fill="{_BETWEEN}"/>'

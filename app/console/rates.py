@@ -16,7 +16,7 @@ from app.results.rates_found import ANSWERS, RatesFound, answers_json
 from app.stats.capacity import Verdict
 from app.stats.judging import figure_us, interval, late_share
 
-_WORDS: dict[Verdict | None, str] = {"not_offered": "came late", None: "not finished"}
+_WORDS: dict[Verdict | None, str] = {"not_offered": "came late", None: "not measured"}
 
 
 def rate_tables(found: RatesFound) -> Iterator[Block]:
@@ -31,7 +31,7 @@ def rate_tables(found: RatesFound) -> Iterator[Block]:
         bend = knee_hz(searched)
         for point in searched.measured:
             rows.append((subject, *_cells(point, target, bend)))
-        sentences.append(sentence(subject, searched, target))
+        sentences.append(sentence(subject, searched, target, found.command))
     yield Points(tuple(sentences))
     yield Heading(f"rates at {kept(target)}", 3)
     yield table(names(*headings), rows)
@@ -44,7 +44,7 @@ def write_rates(folder: RunFolder, found: RatesFound) -> None:
     ]
     if rows:
         folder.write(RATES, as_csv(rows))
-        folder.write(SVG, as_svg(found.searches, found.target))
+        folder.write(SVG, as_svg(found))
         folder.write(ANSWERS, answers_json(found))
 
 

@@ -57,13 +57,14 @@ def said(measured: Sequence[Measured], band: float = BAND) -> Said:
     begun = tuple(row for row in rows if row["status"] != "cancelled")
     together = Together([one.case for one in measured])
     groups = warning_groups(begun)
+    contests = fastest([one for one in measured if not is_null(one.case.model)], band)
     return Said(
         begun,
         _marks(groups),
         doubts(groups, together),
         whys(rows, together),
-        tuple(notice.sentence for notice in noticed(measured, together)),
-        tuple(_fastest(measured, band)),
+        tuple(notice.sentence for notice in noticed(measured, together, contests)),
+        tuple(_fastest(contests, band)),
         tuple(sureness(begun)),
     )
 
@@ -126,8 +127,7 @@ def _possible(one: Fastest) -> str:
     return f"{one.second} may be up to {' or '.join(sides)}"
 
 
-def _fastest(measured: Sequence[Measured], band: float) -> list[str]:
-    contests = fastest([one for one in measured if not is_null(one.case.model)], band)
+def _fastest(contests: Sequence[Fastest], band: float) -> list[str]:
     told = [f"{one.what}: {verdict_text(one, band)}" for one in contests]
     note = interval_note(one.verdict for one in contests)
     if note:

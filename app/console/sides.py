@@ -7,10 +7,11 @@ from app.results.verdicts import Sides
 
 
 def sides_text(sides: Sides) -> str:
-    """`slower, 1.203 times (1.1 to 1.3)`, with the reason of what is undecided."""
+    """`slower, 1.203 times (1.1 to 1.3)`, with the code and the reason of what is undecided."""
     ratio = f"{sides.ratio:.3f}"
     verdict = sides.verdict
     found = verdict.interval
     interval = f" ({ratio_interval(found.low, found.high)})" if found else ""
     why = f": {verdict.why}" if verdict.why else ""
-    return f"{verdict.word}, {ratio} times{interval}{why}"
+    code = f" ({verdict.reason})" if verdict.reason else ""
+    return f"{verdict.word}{code}, {ratio} times{interval}{why}"

@@ -27,13 +27,19 @@ from app.present.document import (
 from app.present.markdown import as_markdown as markdown
 from app.results import text
 from app.results.verdicts import Compared, Comparison, NotCompared, Sides, interval_note
+from app.stats.run_variation import LEAST_PAST_RUNS
+from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
 
-APART = "measured apart"
 _MOST_NAMED = 3
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
 _WORDS = ("faster", "slower", "same", "undecided")
 _ORDER = {"slower": 0, "faster": 1, "undecided": 2, "same": 3}
 _TONES: dict[str, Tone] = {"slower": "bad", "faster": "good"}
+_SOURCES = {
+    "history": "from earlier runs of this machine",
+    "anchor": "from the anchor that both runs measured",
+    "stated": "a stated value, since there is no history and no anchor",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +119,7 @@ def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
                 "case": case.label,
                 "percentiles": {name: _sides(sides) for name, sides in case.percentiles.items()},
                 "on_one_side_only": list(case.missing),
+                "warning_codes": list(case.warning_codes),
             }
             for case in found.cases
         ],
@@ -130,7 +137,8 @@ def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
         ],
     }
     if fail_on_slower:
-        told["gate"] = gate.as_json(gate.code(found, True), gate.reasons(found))
+        why, passed = gate.reasons(found), gate.undecided(found)
+        told["gate"] = gate.as_json(gate.code(found, True), why, passed)
     return told
 
 
@@ -185,8 +193,8 @@ def _reasons(found: Comparison) -> Iterator[str]:
     """Why verdicts are undecided: each reason once, with the cases that it is of."""
     cases: dict[str, list[str]] = {}
     for case, _, sides in _all(found):
-        if sides.verdict.why and sides.verdict.why != APART:
-            cases.setdefault(f"{sides.verdict.word}: {sides.verdict.why}", []).append(case.label)
+        if sides.verdict.why or sides.verdict.reason:
+            cases.setdefault(sides.verdict_text, []).append(case.label)
     for reason, repeated in cases.items():
         labels = list(dict.fromkeys(repeated))
         more = f" and {len(labels) - _MOST_NAMED} more" * (len(labels) > _MOST_NAMED)
@@ -198,7 +206,7 @@ def _words(case: Compared) -> list[str]:
 
 
 def _sides(sides: Sides) -> dict[str, Any]:
-    interval = sides.verdict.interval
+    interval, variation = sides.verdict.interval, sides.verdict.variation
     return {
         "first_us": sides.first_us,
         "second_us": sides.second_us,
@@ -208,6 +216,9 @@ def _sides(sides: Sides) -> dict[str, Any]:
         "ratio_confidence": sides.verdict.confidence if interval else None,
         "verdict": sides.verdict.word,
         "why": sides.verdict.why,
+        "reason": sides.verdict.reason or None,
+        "run_variation": variation.deviation if variation else None,
+        "run_variation_from": variation.source if variation else None,
     }
 
 
@@ -248,11 +259,7 @@ def _remarks(found: Comparison, fail_on_slower: bool) -> Iterator[str]:
         if case.missing:
             names = ", ".join(map(shown, case.missing))
             yield f"not compared: {case.label}: {names}, which only one side has runs enough for"
-    if any(sides.verdict.why == APART for _, _, sides in _all(found)):
-        yield (
-            "measured apart: the two runs were not measured in turn, so a small change may be the "
-            "machine's own; measure both in one run, as two of its models, runtimes or options"
-        )
+    yield from run_variation_notes(found)
     machine = [one for one in found.environment if _is_of_machine(one[0])]
     if machine:
         told = "; ".join(f"{name} {first}, now {second}" for name, first, second in machine)
@@ -269,6 +276,30 @@ def _remarks(found: Comparison, fail_on_slower: bool) -> Iterator[str]:
         yield f"{where}: {', '.join(found.only_second)}"
     if fail_on_slower:
         yield from gate.as_lines(gate.reasons(found))
+
+
+def run_variation_notes(found: Comparison) -> Iterator[str]:
+    """By how much runs of the machine are taken to differ, from where that is known, and what to do
+    where it decides."""
+    verdicts = found.verdicts
+    for source, meaning in _SOURCES.items():
+        of_source = [v.variation for v in verdicts if v.variation and v.variation.source == source]
+        if of_source:
+            shares = [100.0 * one.deviation for one in of_source]
+            low, high = f"{min(shares):.2g}", f"{max(shares):.2g}"
+            each = low if low == high else f"{low} to {high}"
+            yield f"run-to-run variation ({source}): standard deviation {each} %, {meaning}"
+    if any(v.reason == NO_RUN_VARIATION for v in verdicts):
+        yield (
+            f"{NO_RUN_VARIATION}: the run-to-run variation of a tail is not stated. Keep at least "
+            f"{LEAST_PAST_RUNS} more runs of this machine beside these (or --history DIR), measure "
+            "both runs with --anchor, or compare in one run with --baseline"
+        )
+    if any(v.reason == RUN_VARIATION for v in verdicts):
+        yield (
+            f"{RUN_VARIATION}: two runs of the same code may differ by as much, and more rounds do "
+            "not change that. Compare in one run with --baseline"
+        )
 
 
 def _is_of_machine(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -13,6 +13,9 @@ from runtimes.base import Availability, Available, Device, Runtime, Unavailable
 from runtimes.environment import environment_of
 from runtimes.execution import Clock
 from runtimes.options import Option
+
+AVAILABLE = "available"
+"""Stands in a grid's runtimes for every one that can be used on the machine that measures."""
 
 
 @cache
@@ -109,6 +112,22 @@ def clock_of(spec: str) -> Clock:
 def all_names() -> tuple[str, ...]:
     """Every runtime of the table, here or not; scripted ones only run when named."""
     return tuple(name for name in registry.names() if not runtime(name).only_when_named)
+
+
+def grid_runtimes(runtimes: Sequence[str], usual: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The runtimes of a grid, with `AVAILABLE` replaced by `usual` (default: `available_names()`).
+
+    An empty list is `AVAILABLE` alone. A runtime that the list names with a device is not added
+    once more without one: `available,fpga:v80` has the card under its own name only.
+    """
+    if runtimes and AVAILABLE not in runtimes:
+        return tuple(runtimes)
+    specs = [registry.parse_spec(text) for text in runtimes if text != AVAILABLE]
+    with_device = {spec.name for spec in specs if spec.device}
+    names = available_names() if usual is None else usual
+    added = [name for name in names if name not in with_device]
+    listed = [added if text == AVAILABLE else [text] for text in runtimes or (AVAILABLE,)]
+    return tuple(dict.fromkeys(name for part in listed for name in part))
 
 
 def available_names(check: bool = False) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from exporters.types import InvalidValue
+
 _PART = re.compile(r"\s*([0-9]{1,4})\s*(?:-\s*([0-9]{1,4})\s*)?")
 """Linux holds at most 8192 cores."""
 
@@ -34,7 +36,7 @@ def listed(text: str) -> tuple[int, ...]:
         match = _PART.fullmatch(part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         if first > last:
-            raise ValueError("is no list of cores; write it as 2,3 or 2-5")
+            raise InvalidValue("is no list of cores", "write it as 2,3 or 2-5")
         numbers |= set(range(first, last + 1))
     return tuple(sorted(numbers))
 

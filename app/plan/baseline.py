@@ -14,6 +14,7 @@ from app.cases.errors import PlanError, suggestion
 from app.machine.available import runtime
 from app.plan.plan import Plan
 from exporters.twins import is_null
+from exporters.types import InvalidValue
 from runtimes import registry
 from runtimes.environment import environment_of
 from runtimes.registry import parse_spec
@@ -131,9 +132,9 @@ def _of_option(text: str) -> _Baseline | None:
         return None
     try:
         value = option.parse(word)
-    except ValueError as error:
-        cause, _, remedy = str(error).partition("; ")
-        raise PlanError(f"the baseline {text!r}: {cause}", remedy) from None
+    except InvalidValue as error:
+        cause = f"the baseline {text!r}: {error.cause}"
+        raise PlanError(cause, error.remedy, "--baseline") from None
 
     def holds(case: Case) -> bool:
         own = case.options.get(option_name, option.default)

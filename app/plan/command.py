@@ -92,6 +92,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--deadline", f"{plain(plan.deadline_us)}us")
     if plan.time_limit_s is not None:
         yield from ("--time-limit", plain(plan.time_limit_s))
+    if plan.spread_s is not None:
+        yield from ("--spread", plain(plan.spread_s))
     if plan.budget_s is not None:
         yield from ("--budget", plain(plan.budget_s))
     if not plan.checked:
@@ -100,6 +102,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield from ("--tolerance", repr(plan.tolerance))
     if plan.baseline:
         yield from ("--baseline", plan.baseline)
+    if plan.anchor:
+        yield from ("--anchor", plan.anchor)
     if plan.aa is not None:
         yield from ("--aa", str(plan.aa))
     if plan.cold_start is not None:
@@ -144,7 +148,7 @@ def _flags(plan: Plan) -> Iterator[str]:
     ):
         if given:
             yield flag
-    if plan.seed:
+    if plan.seed is not None:
         yield from ("--seed", str(plan.seed))
 
 

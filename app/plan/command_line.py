@@ -16,6 +16,7 @@ _OF_EVERY_RUN = frozenset(
         "headless",
         "study",
         "cache_limit",
+        "columns",
         "export",
         "plot",
         "sort",
@@ -27,7 +28,9 @@ _OF_EVERY_RUN = frozenset(
     }
 )
 """What may be said of any run; all other flags are of its plan, or other commands."""
-_OF_EVERY_STUDY = frozenset({"headless", "study", "cache_limit", "export", "strict", "debug"})
+_OF_EVERY_STUDY = frozenset(
+    {"headless", "study", "cache_limit", "columns", "export", "strict", "debug"}
+)
 _OF_A_NEW_STUDY = frozenset(
     {
         "models",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from app.cases.microseconds import NUMBER, UNIT, microseconds
+from exporters.types import InvalidValue
 
 LONGEST_DEADLINE_US = 24 * 3600e6
 
@@ -14,5 +15,5 @@ def parse_deadline(text: str) -> float:
     match = re.fullmatch(rf"{NUMBER}\s*{UNIT}", text.strip())
     deadline_us = microseconds(match["time"], match["unit"]) if match else 0.0
     if not 0.0 < deadline_us <= LONGEST_DEADLINE_US:
-        raise ValueError(f"{text} is no time that a run may take; write it like 100us or 2ms")
+        raise InvalidValue(f"{text} is no time that a run may take", "write it like 100us or 2ms")
     return deadline_us

@@ -13,7 +13,7 @@ from itertools import product
 
 from app.cases.axes import AXES
 from app.cases.condition import Condition
-from app.machine.available import available_names
+from app.machine.available import grid_runtimes
 from app.plan.expand import expand
 from app.plan.labelled import data_for
 from app.plan.lengths import named_lengths
@@ -95,11 +95,14 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     sustained_s = sum(map(_sustained_s, draft.sweeps))
     runs_s = own * OPERATOR_RUNS_S if draft.profile_ops else 0.0
     budget_s = draft.budget_s or math.inf
+    spread_s = 0.0 if draft.is_search or not cases else draft.lengths.spread_s
+    shortest_s = max(cases * least * shortest + least * sustained_s, spread_s)
+    longest_s = max(cases * most * longest + most * sustained_s, spread_s)
     return Estimate(
         cases,
         least,
-        min(budget_s, cases * least * shortest + least * sustained_s + after_s),
-        min(budget_s, exports_s + cases * most * longest + most * sustained_s + after_s + runs_s),
+        min(budget_s, shortest_s + after_s),
+        min(budget_s, exports_s + longest_s + after_s + runs_s),
         exact,
         draft.is_search,
         exports_s,
@@ -139,7 +142,7 @@ def _subjects(grid: Sweep, given: str) -> int:
 
 
 def _per_runtime(grid: Sweep) -> int:
-    runtimes = grid.runtimes or available_names()
+    runtimes = grid_runtimes(grid.runtimes)
     replicas = len({1, *grid.replicas})  # over several devices one is measured on the first
     return replicas * sum(_option_sets(grid, parse_spec(text).name) for text in runtimes)
 

@@ -16,13 +16,16 @@ from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.given import NOTHING, Given
 from app.machine.available import (
+    AVAILABLE,
     all_names,
     availability_of,
     available_names,
     check_availability_of,
+    grid_runtimes,
     runtime,
     runtime_of,
 )
+from app.plan.anchor import anchor_grid
 from app.plan.batcher import batched
 from app.plan.checking import refuse_beside_check
 from app.plan.cluster import refuse_beside_cluster
@@ -77,10 +80,24 @@ def expand(plan: Plan, elsewhere: Sequence[str] = ()) -> tuple[Case, ...]:
             if plan.null:
                 twin = null_case(case)
                 cases.setdefault(twin.case_id, twin)
+    for case in _anchor(plan, environments, elsewhere):
+        cases.setdefault(case.case_id, case)
     found = tuple(cases.values())
     _refuse_if_nothing_can_run(found)
     refuse_cases(plan, found)
     return found
+
+
+def _anchor(
+    plan: Plan, environments: Mapping[str, str], elsewhere: Sequence[str]
+) -> Iterator[Case]:
+    """The case that every pass measures beside the plan's own, if it asks for one."""
+    if not plan.anchor:
+        return
+    grid = Sweep(**anchor_grid(plan.anchor))
+    with Outlines() as outlines:
+        models = [one for name in grid.models for one in subjects(name, NOTHING, outlines)]
+    yield from _of_sweep(plan, grid, models, NOTHING, environments, elsewhere)
 
 
 def sizes_assumed(plan: Plan) -> dict[str, dict[str, int]]:
@@ -107,9 +124,11 @@ def _of_sweep(
     if plan.largest_batch:
         sweep = _first_tries(sweep)
     sweep = first_choices(plan, sweep)
-    named = [_checked_runtime(text, environments, plan) for text in sweep.runtimes]
     usual = [name for name in elsewhere if name in all_names()] or available_names(plan.check)
-    runtimes = named or list(usual)
+    runtimes = list(grid_runtimes(sweep.runtimes, usual))
+    for text in sweep.runtimes:
+        if text != AVAILABLE:
+            _check_runtime(text, environments, plan)
     if not runtimes:
         raise PlanError(
             "no runtime is available on this machine",
@@ -198,7 +217,8 @@ def _grid(
             )
 
 
-def _checked_runtime(text: str, environments: Mapping[str, str], plan: Plan) -> str:
+def _check_runtime(text: str, environments: Mapping[str, str], plan: Plan) -> None:
+    """PlanError for a runtime or a device that there is not."""
     spec = parse_spec(text)
     name = spec.name
     if name not in registry.names():
@@ -208,12 +228,11 @@ def _checked_runtime(text: str, environments: Mapping[str, str], plan: Plan) -> 
             for device in runtime(name).devices_in(spec.device):
                 runtime(name).refuse_to_run(device)
     if plan.cluster:  # which devices there are, its hosts say
-        return text
+        return
     asked = check_availability_of if plan.check else availability_of
     if isinstance(asked(text, environments), Available):
         with faults_of_the_plan():
             refuse_devices(runtime_of(text, environments), spec.device, release_of(text))
-    return text
 
 
 def _unknown_runtime(name: str) -> PlanError:

@@ -11,6 +11,7 @@ from app.cases.axes import whole
 from app.cases.digits import scaled
 from app.cases.errors import PlanError, suggestion
 from exporters.size import parse_size
+from exporters.types import InvalidValue
 
 T = TypeVar("T")
 
@@ -23,7 +24,7 @@ def share_of(text: str, flag: str) -> float:
     except (ValueError, ArithmeticError):
         share = -1.0
     if not 0.0 <= share < 1.0:
-        raise PlanError(f"{flag} {text!r} is no share", "write it as 2% or as 0.02")
+        raise PlanError(f"{flag} {text!r} is no share", "write it as 2% or as 0.02", flag)
     return share
 
 
@@ -31,9 +32,8 @@ def size_of(text: str, flag: str) -> int:
     """Bytes of a size like 8GiB; PlanError if it is none."""
     try:
         return parse_size(text)
-    except ValueError as error:
-        cause, _, remedy = f"{flag} {text!r} {error}".partition("; ")
-        raise PlanError(cause, remedy) from None
+    except InvalidValue as error:
+        raise PlanError(f"{flag} {text!r} {error.cause}", error.remedy, flag) from None
 
 
 def environment_pair(text: str) -> tuple[str, str]:
@@ -62,7 +62,7 @@ def words_of(text: str | None, flag: str) -> list[str]:
         return []
     words = [word.strip() for word in text.split(",")]
     if not all(words):
-        raise PlanError(f"{flag} {text!r} has an empty part", "separate values by one comma")
+        raise PlanError(f"{flag} {text!r} has an empty part", "separate values by one comma", flag)
     return words
 
 
@@ -83,7 +83,7 @@ def amount_of(word: str) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number < math.inf:
-        raise ValueError(f"{word} is no number of at least 0; give one, such as 1e-3")
+        raise InvalidValue(f"{word} is no number of at least 0", "give one, such as 1e-3")
     return number
 
 
@@ -92,22 +92,21 @@ def percentile_of(word: str) -> float:
     try:
         return float(word.removeprefix("p"))
     except ValueError:
-        raise ValueError(f"{word} is no percentile; give numbers, such as 50,99.9") from None
+        raise InvalidValue(f"{word} is no percentile", "give numbers, such as 50,99.9") from None
 
 
 def parsed(parse: Callable[[str], T], word: str, flag: str) -> T:
     """What a word of a flag means; PlanError if it means nothing."""
     try:
         return parse(word)
-    except ValueError as error:
-        cause, _, remedy = f"{flag} {error}".partition("; ")
-        raise PlanError(cause, remedy) from None
+    except InvalidValue as error:
+        raise PlanError(f"{flag} {error.cause}", error.remedy, flag) from None
 
 
 def one_of(word: str, known: Sequence[str], flag: str) -> str:
     """The word itself; PlanError, with the nearest one, if it is not among the known."""
     if word not in known:
-        raise PlanError(f"{flag} {word} is not known", suggestion(word, known))
+        raise PlanError(f"{flag} {word} is not known", suggestion(word, known), flag)
     return word
 
 
@@ -116,5 +115,5 @@ def pair_of(text: str, flag: str, form: str, *, name_has_equals: bool = False) -
     contain some; PlanError, with how it is written, if either lacks."""
     name, equals, values = text.rpartition("=") if name_has_equals else text.partition("=")
     if not (name and equals and values):
-        raise PlanError(f"{flag} {text!r} can't be understood", f"write it as {flag} {form}")
+        raise PlanError(f"{flag} {text!r} can't be understood", f"write it as {flag} {form}", flag)
     return name, values

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from app.cases.axes import AXES
 from app.cases.cold_start import PageCache
-from app.cases.duration import parse_duration
+from app.cases.duration import parse_duration, parse_spread
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import WAIT_POLICIES
 from app.machine.available import all_names
@@ -165,10 +165,14 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         given["seed"] = number_of(flags.seed, "--seed", least=0)
     if flags.baseline is not None:
         given["baseline"] = flags.baseline
+    if flags.anchor is not None:
+        given["anchor"] = flags.anchor
     if flags.aa is not None:
         given["aa"] = number_of(flags.aa, "--aa", least=1)
     if flags.band is not None:
         given["band"] = share_of(flags.band, "--band")
+    if flags.spread is not None:
+        given["spread_s"] = parsed(parse_spread, flags.spread, "--spread")
     for flag, name in (("--time-limit", "time_limit_s"), ("--budget", "budget_s")):
         text = getattr(flags, flag[2:].replace("-", "_"))
         if text is not None:

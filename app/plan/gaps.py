@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
 from app.plan.plan import Plan
+from exporters.types import InvalidValue
 
 LEAST_GAPS = 3
 """Two gaps are a comparison and no curve."""
@@ -21,9 +22,9 @@ def paced_scenarios(text: str) -> list[str]:
     except ValueError:
         least_ns = most_ns = 0
     if not dots or not 0 < least_ns < most_ns:
-        raise ValueError(f"{text!r} is no range of gaps; write it like 20us..1s")
+        raise InvalidValue(f"{text!r} is no range of gaps", "write it like 20us..1s")
     if most_ns > LONGEST_S * 1e9:
-        raise ValueError(f"{text!r} has gaps too long to measure; use at most {LONGEST_S:g}s")
+        raise InvalidValue(f"{text!r} has gaps too long to measure", f"use at most {LONGEST_S:g}s")
     steps = (step * 10**power for power in range(12) for step in _STEPS)
     between = (gap_ns for gap_ns in steps if least_ns < gap_ns < most_ns)
     return [str(Scenario("paced", ns / 1e3)) for ns in (least_ns, *between, most_ns)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ValidationError
 
 from app.cases.errors import suggestion
+from exporters.types import InvalidValue
 
 _LONGEST = 80
 """So many characters of a value are shown."""
@@ -27,13 +28,11 @@ def in_words(
         return f"{where} is empty, so there is nothing to measure", "give at least one value"
     message = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "value_error":
-        cause, _, remedy = message.partition("; ")
-        own = (
-            cause
-            if cause.startswith(where.rstrip("s"))
-            else f"{where} {_shown(fault['input'])} {cause}"
-        )
-        return own, remedy
+        own_error = fault.get("ctx", {}).get("error")
+        invalid = own_error if isinstance(own_error, InvalidValue) else InvalidValue(message)
+        names_key = invalid.cause.startswith(where.rstrip("s"))
+        shown = "" if names_key else f"{where} {_shown(fault['input'])} "
+        return f"{shown}{invalid.cause}", invalid.remedy
     return f"{where} = {_shown(fault['input'])} is not valid", _lower(message)
 
 

@@ -47,7 +47,7 @@ MODES = (
     _mode("install_desktop"),
     _mode("cache_info", "cache_clear", "cache_limit"),
     _mode("cache_clear", "cache_info", "cache_limit"),
-    _mode("compare", *_OF_VERDICTS, "markdown", "junit"),
+    _mode("compare", *_OF_VERDICTS, "history", "markdown", "junit"),
     _mode("history", *_OF_VERDICTS, "any_host", "csv", "plot"),
     _mode("verify"),
     _mode("show", "sort", "verbose"),
@@ -61,7 +61,7 @@ MODES = (
 )
 """In this order one is found; an option that is a mode may be read by another."""
 _DOCTOR_OF_HOSTS = _mode("doctor", "cluster", "insecure_cluster", flag="--doctor --cluster")
-_EXPORT = _mode("export", paths=_MANY)
+_EXPORT = _mode("export", "columns", paths=_MANY)
 """Of stored runs; with a mode that measures, `--export` is an option of that."""
 _WINDOW = Mode("", "the window", None, _MANY)
 _ALSO = {("study", "resume"), ("study", "headless"), ("resume", "headless"), ("check", "headless")}
@@ -70,6 +70,7 @@ _OF_READING = frozenset({"format", "output", "csv", "any_host"})
 _OF_A_COMMAND = frozenset(
     {
         "out",
+        "columns",
         "export",
         "strict",
         "sort",

@@ -9,6 +9,7 @@ from itertools import product
 from app.cases.errors import PlanError, suggestion
 from app.machine.available import options_of, runtime
 from app.plan.plan import Sweep
+from exporters.types import InvalidValue
 from runtimes import registry
 from runtimes.options import OptionValue
 from runtimes.packaged import Unusable
@@ -41,9 +42,8 @@ def refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
         for value in values:
             try:
                 options[option_name].parse(str(value))
-            except ValueError as error:
-                cause, _, remedy = f"{name}.{error}".partition("; ")
-                raise PlanError(cause, remedy) from None
+            except InvalidValue as error:
+                raise PlanError(f"{name}.{error.cause}", error.remedy, key) from None
 
 
 def _known_options(word: str, known: Sequence[str]) -> str:

@@ -77,7 +77,10 @@ def parser() -> argparse.ArgumentParser:
         "--compare", nargs=2, metavar=("A", "B"), help="two run folders, case by case"
     )
     mode.add_argument(
-        "--history", metavar="DIR", help="the runs below a folder: each case over time, its changes"
+        "--history",
+        metavar="DIR",
+        help="the runs below a folder: each case over time, its changes; of --compare: the runs "
+        "that show how far runs of this machine differ (default: those beside A and B)",
     )
     mode.add_argument(
         "--check",
@@ -205,6 +208,12 @@ def parser() -> argparse.ArgumentParser:
         help="compare each case with itself N times: wrong verdicts, smallest findable change",
     )
     what.add_argument(
+        "--anchor",
+        metavar="RUNTIME",
+        help="measure a small fixed case on this runtime in every pass, to show how the machine "
+        "moves from run to run",
+    )
+    what.add_argument(
         "--cold-start",
         metavar="N",
         help="start N fresh processes of each case: what they take to their first answer",
@@ -280,9 +289,15 @@ def parser() -> argparse.ArgumentParser:
     )
     how = top.add_argument_group("how long, and where to")
     how.add_argument(
-        "--profile", metavar="NAME", help="glance, quick (default), standard or publication"
+        "--profile", metavar="NAME", help="glance, quick (default), brief, standard or publication"
     )
     how.add_argument("--rounds", metavar="N", help="processes per case, instead of the profile's")
+    how.add_argument(
+        "--spread",
+        metavar="TIME",
+        help="spread the rounds of a case over at least so long, such as 10m; 0 for in a row "
+        "(default: the profile's)",
+    )
     how.add_argument(
         "--percentiles", metavar="P,…", help="which percentiles are shown, such as 50,99,99.99"
     )
@@ -352,6 +367,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="FORMAT,…",
         help="csv, json, markdown, parquet, hdr, trace: files beside results.csv; of run folders "
         "too, without --headless: --export trace RUN",
+    )
+    how.add_argument(
+        "--columns",
+        metavar="NAME,…",
+        help="of results.csv: all, columns, or groups: identity, settings, latency, throughput, "
+        "confidence, verdict, other",
     )
     how.add_argument(
         "--sort", metavar="COLUMN", help="order of the table at the end: p99, model, batch_size, …"

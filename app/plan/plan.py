@@ -39,7 +39,7 @@ from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
 from exporters.size import parse_size
-from exporters.types import Precision
+from exporters.types import InvalidValue, Precision
 from runtimes.options import OptionValue
 
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
@@ -93,9 +93,9 @@ class Sweep(_Part):
             flat |= {f"{key}.{name}": values for name, values in inner} if inner else {key: value}
         for key, values in flat.items():
             if isinstance(values, (list, tuple)) and not all(map(_is_bounded, values)):
-                raise ValueError(
-                    f"options {key} has a number that is infinite, no number or beyond 64 bits; "
-                    "give one that a computer can hold"
+                raise InvalidValue(
+                    f"options {key} has a number that is infinite, no number or beyond 64 bits",
+                    "give one that a computer can hold",
                 )
         return flat
 
@@ -104,32 +104,34 @@ class Sweep(_Part):
     def _known_scenarios(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
         try:
             return tuple(str(Scenario.parse(text)) for text in texts)
-        except ValueError as error:
-            raise ValueError(f"scenario {error}") from None
+        except InvalidValue as error:
+            raise error.of("scenario") from None
 
     @field_validator("conditions")
     @classmethod
     def _known_conditions(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
         try:
             return tuple(str(Condition.parse(text)) for text in texts)
-        except ValueError as error:
-            raise ValueError(f"condition {error}") from None
+        except InvalidValue as error:
+            raise error.of("condition") from None
 
     @field_validator("batcher")
     @classmethod
     def _known_batchers(cls, words: tuple[str, ...]) -> tuple[str, ...]:
         try:
             return tuple(str(parsed(word) or NO_BATCHER) for word in words)
-        except ValueError as error:
-            raise ValueError(f"batcher {error}") from None
+        except InvalidValue as error:
+            raise error.of("batcher") from None
 
 
 class Plan(_Part):
-    """A named list of grids with a seed and a profile; `rounds` overrides the profile's.
+    """A named list of grids with a seed and a profile; `rounds` overrides the profile's. Without a
+    `seed` the order of rounds is that of 0, and requests arrive at other moments in each run.
 
     `accuracy` is a folder of classes or an .npz of images and labels, on which every model
     that runs is tested once the rounds are over; empty leaves each to its own, if it has one.
     `time_limit_s` is when a round or an export is ended, `budget_s` when nothing more is begun.
+    `spread_s` is over how long the rounds of a case are spread at least, instead of the profile's.
     `profile_ops` adds the times of the operators of every case. `largest_batch` makes each
     case the first try of a search, `check` compiles each and runs none. `memory_limit` (`8GiB`) is
     what a measuring process may hold of the host's memory, `device_memory_limit` of a
@@ -143,6 +145,8 @@ class Plan(_Part):
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model, `@environment` or `runtime.option=value`; a change within `band`
     counts as none.
+    `anchor` is a runtime on which every pass measures a small fixed case too, which two runs share
+    and which shows how far the machine differed.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
     `null` measures of each case a twin that computes next to nothing too. `cold_start` starts so
     many fresh processes of each case after the rounds, for their first answer; `page_cache` says
@@ -161,11 +165,12 @@ class Plan(_Part):
     """
 
     name: Annotated[str, Field(pattern=_NAME)] = "sweep"
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] = 0
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)] | None = None
     profile: str = "quick"
     rounds: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     time_limit_s: Seconds | None = None
     budget_s: Seconds | None = None
+    spread_s: Annotated[float, Field(ge=0, le=366 * 24 * 3600, strict=True)] | None = None
     accuracy: str = ""
     profile_ops: Annotated[bool, Field(strict=True)] = False
     largest_batch: Annotated[bool, Field(strict=True)] = False
@@ -193,6 +198,7 @@ class Plan(_Part):
     baseline: str = ""
     band: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = BAND
     aa: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
+    anchor: str = ""
     null: Annotated[bool, Field(strict=True)] = False
     cold_start: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     page_cache: PageCache = "warm"
@@ -210,7 +216,7 @@ class Plan(_Part):
     @classmethod
     def _known_profile(cls, name: str) -> str:
         if name not in named_lengths():
-            raise ValueError(f"is not a profile; {suggestion(name, named_lengths())}")
+            raise InvalidValue("is not a profile", suggestion(name, named_lengths()))
         return name
 
     @field_validator("slo")
@@ -218,16 +224,16 @@ class Plan(_Part):
     def _known_target(cls, text: str) -> str:
         try:
             return str(Target.parse(text)) if text else text
-        except ValueError as error:
-            raise ValueError(f"slo {error}") from None
+        except InvalidValue as error:
+            raise error.of("slo") from None
 
     @field_validator("tune")
     @classmethod
     def _known_goal(cls, text: str) -> str:
         try:
             return str(Goal.parse(text)) if text else text
-        except ValueError as error:
-            raise ValueError(f"tune {error}") from None
+        except InvalidValue as error:
+            raise error.of("tune") from None
 
     @field_validator("memory_limit", "device_memory_limit")
     @classmethod
@@ -246,9 +252,11 @@ class Plan(_Part):
     def _rising(cls, ranges: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
         for name, (low, high) in ranges.items():
             if not low <= high:
-                raise ValueError(f"of {name} begins above its end; give the lower end first")
+                raise InvalidValue(f"of {name} begins above its end", "give the lower end first")
             if not math.isfinite(high - low):
-                raise ValueError(f"of {name} is wider than any number; give ends that are nearer")
+                raise InvalidValue(
+                    f"of {name} is wider than any number", "give ends that are nearer"
+                )
         return ranges
 
     @field_validator("percentiles")
@@ -257,9 +265,9 @@ class Plan(_Part):
         for percentile in percentiles:
             why = refusal(percentile)
             if why:
-                raise ValueError(f"percentile {why}")
+                raise why.of("percentile")
             if percentiles.count(percentile) > 1:
-                raise ValueError(f"percentile {plain(percentile)} is given twice; give it once")
+                raise InvalidValue(f"percentile {plain(percentile)} is given twice", "give it once")
         return percentiles
 
     @field_validator("precise")
@@ -330,6 +338,7 @@ class Plan(_Part):
             rounds * (2 * self.aa if self.aa else 1),
             self.time_limit_s or profile.time_limit_s,
             profile.limits,
+            profile.spread_s if self.spread_s is None else self.spread_s,
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.cases.percentiles import DEFAULT, written
 from app.stats.precise import FIRST_LOOK
+from exporters.types import InvalidValue
 
 
 def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str, float]:
@@ -15,27 +16,31 @@ def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str
     `plan` has the values of the other keys that are valid themselves.
     """
     if precise and plan.get("largest_batch"):
-        raise ValueError("precise has no rounds to add to a search; leave out largest_batch or it")
+        raise InvalidValue(
+            "precise has no rounds to add to a search", "leave out largest_batch or it"
+        )
     if precise and plan.get("aa"):
-        raise ValueError("precise adds rounds and aa has as many as it says; leave out one of them")
+        raise InvalidValue(
+            "precise adds rounds and aa has as many as it says", "leave out one of them"
+        )
     rounds = plan.get("rounds")
     if precise and rounds is not None and rounds < FIRST_LOOK:
-        raise ValueError(
-            f"precise looks at intervals from {FIRST_LOOK} rounds on and may have {rounds}; "
-            f"give --rounds {FIRST_LOOK} or more, or none"
+        raise InvalidValue(
+            f"precise looks at intervals from {FIRST_LOOK} rounds on and may have {rounds}",
+            f"give --rounds {FIRST_LOOK} or more, or none",
         )
     told = set(map(written, (*DEFAULT, *plan.get("percentiles", ()))))
     asked: dict[str, float] = {}
     for word, share in precise.items():
         number = word.strip().removeprefix("p")
         if number not in told:
-            raise ValueError(
-                f"precise {word} is no percentile of the rows; write it like p50, and add one that "
-                "rows don't tell to percentiles"
+            raise InvalidValue(
+                f"precise {word} is no percentile of the rows",
+                "write it like p50, and add one that rows don't tell to percentiles",
             )
         if not 0.0 < share < 1.0:
-            raise ValueError(
-                f"precise {word}={share:g} is no share; give one between 0 and 100 %, such as 1%"
+            raise InvalidValue(
+                f"precise {word}={share:g} is no share", "give one between 0 and 100 %, such as 1%"
             )
         asked[f"p{number}"] = share
     return asked

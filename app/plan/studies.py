@@ -12,7 +12,7 @@ from typing import Any
 
 from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
-from app.machine.available import available_names, clock_of, runtime
+from app.machine.available import available_names, clock_of, grid_runtimes, runtime
 from app.plan.plan import Plan, Sweep, parse_plan
 from app.plan.plan_files import load_suite
 from app.plan.replicas import SHARED_WORK, with_sessions
@@ -98,7 +98,7 @@ def with_runtimes(grid: dict[str, Any], asked: list[str] | None) -> dict[str, An
     if grid.get("runtimes"):
         return grid
     here = [name for name in available_names() if clock_of(name) != "simulated"]
-    return {**grid, "runtimes": here if asked is None else asked}
+    return {**grid, "runtimes": here if asked is None else list(grid_runtimes(asked))}
 
 
 def with_devices(grid: dict[str, Any]) -> tuple[dict[str, Any], ...]:

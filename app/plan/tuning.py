@@ -9,7 +9,7 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
 from app.cases.target import LEAST_ROUNDS
-from app.machine.available import available_names, clock_of, each_device_of, runtime
+from app.machine.available import clock_of, each_device_of, grid_runtimes, runtime
 from app.machine.cores import usable_cores
 from app.plan.option_sets import refuse_unknown_options
 from app.plan.plan import Plan, Sweep
@@ -32,7 +32,7 @@ def spelled_out(plan: Plan) -> Plan:
         return plan
     refuse_beside_tune(plan)
     (sweep,) = plan.sweeps
-    named = sweep.runtimes or available_names()
+    named = grid_runtimes(sweep.runtimes)
     refuse_unknown_options(sweep, named)
     runtimes = _of_one_clock(named, bool(sweep.runtimes))
     cores = _cores(plan)
@@ -53,7 +53,7 @@ def first_choices(plan: Plan, sweep: Sweep) -> Sweep:
     if not plan.tune:
         return sweep
     first = {key: getattr(sweep, key)[:1] for key in ("precisions", "threads", "batch_size")}
-    begins = sweep.runtimes[:1] or available_names()[:1]
+    begins = grid_runtimes(sweep.runtimes)[:1]
     names = {parse_spec(text).name for text in begins}
     options = {
         key: values[:1] for key, values in sweep.options.items() if key.partition(".")[0] in names

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
-from app.machine.available import available_names, runtime
+from app.machine.available import grid_runtimes, runtime
 from app.plan.plan import Plan
 from runtimes import registry
 from runtimes.registry import parse_spec
@@ -72,7 +72,7 @@ def _without_accelerator(plan: Plan) -> bool:
     """What the machines of a cluster have is not known here."""
     if plan.cluster:
         return False
-    named = {text for sweep in plan.sweeps for text in sweep.runtimes or available_names()}
+    named = {text for sweep in plan.sweeps for text in grid_runtimes(sweep.runtimes)}
     known = {parse_spec(text).name for text in named} & set(registry.names())
     return not any(runtime(name).accelerator for name in known)
 
@@ -83,6 +83,12 @@ _RULES = (
         "--rounds",
         lambda plan: plan.largest_batch,
         "a search for the largest batch tries each size once",
+    ),
+    _Unread(
+        "spread_s",
+        "--spread",
+        lambda plan: plan.is_search or plan.check,
+        "a search takes its rounds where it needs them, and a check has none",
     ),
     _Unread(
         "tolerance",

@@ -5,29 +5,36 @@ A test holds the page against the table, so that neither can go its own way.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from app.cases.chosen_columns import chosen_names, column
+from app.cases.column import GROUPS as GROUPS_FOR_PEOPLE
 from app.cases.column import Column
 from app.cases.columns import GROUPS
 from app.cases.status import STATUSES
 
 PAGE = Path(__file__).with_name("COLUMNS.md")
+_HEAD = (
+    "| column | group | holds | unit | better | meaning |",
+    "| --- | --- | --- | --- | --- | --- |",
+)
 _KINDS = {"text": "text", "count": "whole number", "number": "number", "flag": "true or false"}
 
 
 def page() -> str:
     """The whole page."""
     lines = [
-        "# The columns of `results.csv`",
+        "# The columns of `results.csv` and `results.full.csv`",
         "",
         "Made by `python -m app.results.columns_page` from `app/cases/columns.py` and its",
-        "neighbours: change them there. Empty means not measured. A later version may add columns:",
-        "readers pass over what they don't know.",
+        "neighbours: change them there. `results.full.csv` has all of them, for programs. Empty",
+        "means not measured. A later version may add columns: readers pass over what they don't",
+        "know. `results.csv` has those with values, by group; `--columns` chooses others:",
+        f"`all`, names of columns, or {_listed(GROUPS_FOR_PEOPLE)}.",
     ]
     for heading, columns in GROUPS.items():
-        lines += ["", f"## {heading}", "", "| column | holds | unit | better | meaning |"]
-        lines += ["| --- | --- | --- | --- | --- |", *map(_line, columns)]
+        lines += ["", f"## {heading}", "", *_HEAD, *map(_line, columns)]
     lines += [
         "",
         "## Percentiles of your choice",
@@ -36,8 +43,7 @@ def page() -> str:
         "at the end of every row of that run: two digits before the point, and the point left out,",
         "so that p99.99 is `p9999` and p5 is `p05`.",
         "",
-        "| column | holds | unit | better | meaning |",
-        "| --- | --- | --- | --- | --- |",
+        *_HEAD,
         *(_line(found) for name in chosen_names((99.99,)) if (found := column(name))),
     ]
     lines += [
@@ -56,7 +62,13 @@ def page() -> str:
 
 def _line(column: Column) -> str:
     holds = _KINDS[column.kind]
-    return f"| `{column.name}` | {holds} | {column.unit} | {column.better} | {column.meaning} |"
+    cells = (f"`{column.name}`", column.group, holds, column.unit, column.better, column.meaning)
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _listed(words: Sequence[str]) -> str:
+    *others, last = (f"`{word}`" for word in words)
+    return f"{', '.join(others)} and {last}"
 
 
 if __name__ == "__main__":

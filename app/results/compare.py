@@ -8,9 +8,12 @@ from typing import Any
 
 from app.cases.percentiles import DEFAULT, name_of
 from app.cases.verdict import BAND
+from app.results.differences import differences
+from app.results.history import History
 from app.results.hosts import environments, paired_by
 from app.results.labels import labels
 from app.results.measured import COMPARED, Measured
+from app.results.past_variation import run_variations
 from app.results.rows import Rows
 from app.results.run import Run
 from app.results.verdicts import (
@@ -32,13 +35,16 @@ _WITH_FIGURES = ("ok", "partial", "imported")
 @dataclass(frozen=True, slots=True)
 class RunSide:
     """One of the two runs: its name, its cases, the environments of the hosts that measured, by
-    their names, and of its plan the percentiles and the band within which a change is none."""
+    their names, and of its plan the percentiles and the band within which a change is none.
+    `anchor` is the runtime of the case that only shows how the machine was, empty without one."""
 
     name: str
     cases: tuple[Measured, ...]
     environments: Mapping[str, Mapping[str, Any]]
     percentiles: tuple[float, ...] = DEFAULT
     band: float = BAND
+    run_id: str = ""
+    anchor: str = ""
 
 
 def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
@@ -46,11 +52,18 @@ def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
     manifest, plan = run.manifest, run.manifest.asked
     cases = tuple(Rows().measured(run) if measured is None else measured)
     where = environments(manifest, run.environments, (one.row for one in cases))
-    return RunSide(str(run.path), cases, where, plan.percentiles, plan.band)
+    return RunSide(
+        str(run.path), cases, where, plan.percentiles, plan.band, manifest.run_id, plan.anchor
+    )
 
 
-def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Comparison:
-    """Cases are paired by what makes them, whichever schema named them; clocks are not mixed."""
+def compare_runs(
+    first: RunSide, second: RunSide, band: float = BAND, history: History | None = None
+) -> Comparison:
+    """Cases are paired by what makes them, whichever schema named them; clocks are not mixed.
+
+    The `history` of the machine says by how much two runs of it differ without a change.
+    """
     before, after = _paired(first, second)
     names = _labels_of(before, after)
     pairs: list[Pair] = []
@@ -66,7 +79,9 @@ def compare_runs(first: RunSide, second: RunSide, band: float = BAND) -> Compari
             left_out.append(NotCompared(other.case.identity_id, names[key], reason, why, lost))
         else:
             pairs.append(pair)
-    cases = judged(pairs, band, in_turn=False, names=common_percentiles(first, second))
+    variations = run_variations(first, second, history)
+    names_of_both = common_percentiles(first, second)
+    cases = judged(pairs, band, False, names_of_both, variations)
     return Comparison(
         first.name,
         second.name,
@@ -148,26 +163,6 @@ def common_percentiles(first: RunSide, second: RunSide) -> tuple[str, ...]:
     if first.percentiles == second.percentiles == DEFAULT:
         return COMPARED
     return tuple(name_of(one) for one in first.percentiles if one in second.percentiles)
-
-
-def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """(name, first value, second value) of what the environments do not share."""
-    a, b = _flat(first), _flat(second)
-    return [
-        (name, a.get(name, "not known"), b.get(name, "not known"))
-        for name in dict.fromkeys([*a, *b])
-        if a.get(name) != b.get(name)
-    ]
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    flat: dict[str, str] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{name}.")
-        elif value not in (None, ""):
-            flat[prefix + name] = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return flat
 
 
 def _paired(*sides: RunSide) -> list[dict[str, Measured]]:

@@ -17,9 +17,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "diagnostics.md"
 _HEAD = """\
 # Diagnostics
 
-Each warning has a stable code. In `results.csv` the column `warning_codes` has the codes of a row,
-`warnings` the same as text, and `diagnostics` the same as JSON with the figures. `results.json` has
-them as objects. In the window, the filter `code:outliers` shows the rows with a code.
+Each warning has a stable code. In `results.full.csv` the column `warning_codes` has the codes of a
+row, `warnings` the same as text, and `diagnostics` the same as JSON with the figures.
+`results.json` has them as objects. In the window, the filter `code:outliers` shows the rows with a
+code.
 
 The severity is `error` where the figures of a row are not valid, `warning` where some of them are
 doubtful, and `info` where a reader should know a circumstance.

@@ -31,7 +31,9 @@ class Fastest:
     nearest of those that it is not parted from. `what` is the model and whatever tells this
     comparison from the others. `times` is the second's median over the first's. `rounds` is the
     number of pairs, or of the fewer rounds where the two were measured `apart`; `needed` is how
-    many pairs would decide it, None where it is hopeless or there are none. `case_ids` are all that
+    many pairs would decide it, None where it is hopeless or there are none. `case_ids` are those of
+    the two, `slower` those of all that are slower than the first, and `margin` is how many times as
+    long each other takes at least, 0 where the first is not parted from all. `ranking` are all that
     were compared, the least median first; `between_hosts`: the cases of one runtime on several.
     """
 
@@ -46,6 +48,9 @@ class Fastest:
     simulated: bool
     apart: bool = False
     case_ids: tuple[str, ...] = ()
+    slower: tuple[str, ...] = ()
+    margin: float = 0.0
+    ranking: tuple[str, ...] = ()
     between_hosts: bool = False
 
 
@@ -130,9 +135,20 @@ def _fastest(
         None if apart else _needed(found, band, verdicts[told].confidence),
         first.row["clock"] == "simulated",
         apart,
+        (first.case.case_id, second.case.case_id),
+        tuple(
+            other.case.case_id
+            for other, verdict in zip(others, verdicts, strict=True)
+            if verdict.word == "slower"
+        ),
+        0.0 if open_ones else min(_least_ratio(verdict) for verdict in verdicts),
         tuple(one.case.case_id for one in contest.group),
         contest.named is _on_host,
     )
+
+
+def _least_ratio(verdict: Verdict) -> float:
+    return verdict.interval.low if verdict.interval is not None else 0.0
 
 
 def _rounds(first: Measured, second: Measured, apart: bool) -> int:

@@ -1,8 +1,8 @@
 """What a run depends on beside the files that it copies: known by content, to notice a change.
 
 Models, what a factory imports, a model's or images' folder, descriptions of cards, libraries of
-execution providers, files of shapes and interpreters. A run that is resumed must find all of them
-as they were.
+execution providers, also those that packages bring, files of shapes and interpreters. A run that
+is resumed must find all of them as they were.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import contextlib
 import errno
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from app.cases.case import Case
+from app.machine.device_library import device_library
 from exporters.factory_file import (
     HUGGING_FACE,
     factory_path,
@@ -30,24 +32,50 @@ from runtimes.registry import parse_spec
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A file by its content, a folder by the names and sizes of what is in it."""
+    """A file by its content, a folder by the names and sizes of what is in it.
+
+    `runtime` is the `name:package[@environment]` whose library the file is: where its package lies
+    is asked anew, so that another build of it is noticed wherever it is installed.
+    """
 
     path: str
     sha256: str
+    runtime: str = ""
 
 
 def fingerprints(
-    cases: Iterable[Case], accuracy: str = "", environments: Mapping[str, str] | None = None
+    cases: Sequence[Case],
+    accuracy: str = "",
+    environments: Mapping[str, str] = MappingProxyType({}),
+    *,
+    elsewhere: bool = False,
 ) -> tuple[Fingerprint, ...]:
-    """Of all that can be read now, each once; what can't be read, its own stage reports."""
+    """Of all that can be read now, each once; what can't be read, its own stage reports.
+
+    Cases that are measured `elsewhere` load no library of this machine's packages.
+    """
     paths = {path: None for case in cases for path in _paths(case)}
     paths |= dict.fromkeys([accuracy] if accuracy and Path(accuracy).is_dir() else [])
-    paths |= dict.fromkeys((environments or {}).values())
+    paths |= dict.fromkeys(environments.values())
     found: list[Fingerprint] = []
     for path in paths:
         with contextlib.suppress(OSError):
             found.append(Fingerprint(path, fingerprint(Path(path))))
+    if not elsewhere:
+        found += _of_packages(cases, environments)
     return tuple(found)
+
+
+def _of_packages(cases: Iterable[Case], environments: Mapping[str, str]) -> Iterator[Fingerprint]:
+    """Of the libraries that packages bring, by the runtimes that are named by them."""
+    specs = dict.fromkeys(case.runtime for case in cases)
+    for spec in specs:
+        if Path(parse_spec(spec).device).is_file():
+            continue  # it is known by its path
+        path = device_library(spec, environments)
+        if path:
+            with contextlib.suppress(OSError):
+                yield Fingerprint(path, fingerprint(Path(path)), spec)
 
 
 def fingerprint(path: Path) -> str:

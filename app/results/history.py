@@ -1,11 +1,13 @@
 """Many runs -> each case's figures over time, and where its level changed.
 
 Cases are paired by what makes them, whichever schema named them; figures of other clocks, and
-unless asked for of other machines, are other series.
+unless asked for of other machines, are other series. What all series of a machine share is taken
+out of them and is a series itself, the machine's: a reboot is no change of any case.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +15,20 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.verdict import BAND
-from app.results.compare import differences
+from app.results.differences import differences
+from app.results.hosts import identity_of
 from app.results.labels import labels
 from app.results.past_runs import PassedOver, PastRun, past_runs
+from app.stats.between import LEAST_ROUNDS
 from app.stats.changes import ChangePoint, change_points
+from app.stats.common_factor import LEAST_SERIES, common_factor
+from app.stats.distributions import t_quantile
+from app.stats.quantiles import CONFIDENCE
 
 PERCENTILES = ("p50", "p99")
 _TELLING = ("graphlap_version", "model_sha256", "runtime_version", "options", "call_path")
@@ -32,19 +41,30 @@ _ALWAYS_ANOTHER = frozenset({"load_1min"})
 @dataclass(frozen=True, slots=True)
 class Point:
     """One run's figure in microseconds; the ends of its interval are None where it has none, as
-    the median over several hosts of one run has none."""
+    the median over several hosts of one run has none. `machine` is how many times as slow as
+    usual the machine was in this run; 1 where that is not known."""
 
     run: PastRun
     value_us: float
     low_us: float | None
     high_us: float | None
+    machine: float = 1.0
+    rounds: int = 0
+
+    @property
+    def error(self) -> float | None:
+        """The standard error of the figure's logarithm by the run's rounds, where it is known."""
+        if self.low_us is None or self.high_us is None or self.rounds < LEAST_ROUNDS:
+            return None
+        reach = t_quantile(self.rounds - 1, 0.5 + CONFIDENCE / 2.0)
+        return math.log(self.high_us / self.low_us) / (2.0 * reach)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """`point` is the first run of the new level; both levels are medians over runs, in
-    microseconds. `differs` is what that run does not share with the one before: name, before,
-    after."""
+    microseconds of the machine as it usually is. `differs` is what that run does not share with
+    the one before: name, before, after."""
 
     point: Point
     before_us: float
@@ -77,10 +97,9 @@ class Trend:
 
     @property
     def typical_us(self) -> float:
-        """The median of the runs since the last change, or of all."""
-        if self.changes:
-            return self.changes[-1].after_us
-        return statistics.median(point.value_us for point in self.points)
+        """The median of the runs since the last change, or of all, as they were measured."""
+        begin = self.points.index(self.changes[-1].point) if self.changes else 0
+        return statistics.median(point.value_us for point in self.points[begin:])
 
     def levels(self) -> list[tuple[int, int, float]]:
         """First run, last run and level in microseconds between changes; none without a change."""
@@ -97,14 +116,60 @@ class Trend:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineChange:
+    """A change of what all cases share, from `run` on: the levels before and after it are how many
+    times as slow as usual the machine was. `differs` is of the environments alone."""
+
+    run: PastRun
+    before: float
+    after: float
+    p_value: float
+    differs: tuple[tuple[str, str, str], ...]
+
+    @property
+    def ratio(self) -> float:
+        return self.after / self.before
+
+    @property
+    def word(self) -> str:
+        """As verdicts are called."""
+        return "slower" if self.ratio > 1.0 else "faster"
+
+
+@dataclass(frozen=True, slots=True)
+class MachineTrend:
+    """What so many `series` of one percentile share, by run: how many times as slow as usual."""
+
+    percentile: str
+    host: str
+    cpu: str
+    clock: str
+    series: int
+    factors: tuple[tuple[PastRun, float], ...]
+    changes: tuple[MachineChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class History:
-    """`runs` are in order of time; `passed_over` are the folders that were not taken, with why."""
+    """`runs` are in order of time; `passed_over` are the folders that were not taken, with why.
+
+    `machines` has what the series of each machine, clock and percentile share, where they are
+    enough to tell that.
+    """
 
     folder: str
     band: float
     runs: tuple[PastRun, ...]
     trends: tuple[Trend, ...]
     passed_over: tuple[PassedOver, ...]
+    machines: tuple[MachineTrend, ...] = ()
+
+    @property
+    def without_factor(self) -> int:
+        """How many series are judged as they are, since too few beside them show the machine."""
+        groups = {(m.percentile, m.host, m.cpu, m.clock) for m in self.machines}
+        own = ((t.percentile, t.host, t.cpu, t.clock) for t in self.trends)
+        return sum(group not in groups for group in own)
 
     def called(self, word: str) -> list[Trend]:
         """Those whose last change is of this word."""
@@ -131,18 +196,27 @@ def read_history(folder: Path, band: float = BAND, any_host: bool = False) -> Hi
     merged run the median over its hosts.
     """
     runs, passed_over = past_runs(folder)
+    return replace(
+        history_of(runs, band, any_host), folder=str(folder), passed_over=tuple(passed_over)
+    )
+
+
+def history_of(runs: Sequence[PastRun], band: float = BAND, any_host: bool = False) -> History:
+    """The same of runs that were read, the oldest first."""
     series: dict[_Key, list[tuple[Point, Known]]] = {}
     cases: dict[str, Case] = {}
     for run in runs:
-        found_here: dict[_Key, list[tuple[Point, Known]]] = {}
+        of_run: dict[_Key, list[tuple[Point, Known]]] = {}
         for case, row in run.cases:
             cases.setdefault(identity_of(case), case)
             for key, point in _points(run, case, row, any_host):
-                found_here.setdefault(key, []).append((point, _told(run, row)))
-        for key, of_hosts in found_here.items():
+                of_run.setdefault(key, []).append((point, _told(run, row)))
+        for key, of_hosts in of_run.items():
             series.setdefault(key, []).append(_together(of_hosts))
     names = labels(list(cases.values()))
-    found = change_points([[p.value_us for p, _ in one] for one in series.values()], band)
+    machines = _without_factors(series, runs, band)
+    figures = [[p.value_us / p.machine for p, _ in points] for points in series.values()]
+    found = change_points(figures, band)
     trends = (
         Trend(
             key.case_id,
@@ -151,17 +225,64 @@ def read_history(folder: Path, band: float = BAND, any_host: bool = False) -> Hi
             key.host,
             key.cpu,
             key.clock,
-            tuple(point for point, _ in one),
-            tuple(_change(one, change) for change in changes),
+            tuple(point for point, _ in points),
+            tuple(_change(points, change) for change in changes),
         )
-        for (key, one), changes in zip(series.items(), found, strict=True)
+        for (key, points), changes in zip(series.items(), found, strict=True)
     )
-    return History(str(folder), band, tuple(runs), tuple(trends), tuple(passed_over))
+    return History("", band, tuple(runs), tuple(trends), (), machines)
 
 
-def identity_of(case: Case) -> str:
-    """What makes a case, whether or not its run tells it apart by its host: each is of one."""
-    return replace(case, host="").identity_id if case.host else case.identity_id
+def _without_factors(
+    series: dict[_Key, list[tuple[Point, Known]]], runs: Sequence[PastRun], band: float
+) -> tuple[MachineTrend, ...]:
+    """What the series of each machine, clock and percentile share, and the points of `series` told
+    of it, where they are three or more."""
+    groups: dict[tuple[str, str, str, str], list[_Key]] = {}
+    for key in series:
+        groups.setdefault((key.percentile, key.host, key.cpu, key.clock), []).append(key)
+    shared: list[tuple[tuple[str, str, str, str], int, list[PastRun], np.ndarray]] = []
+    for group, keys in groups.items():
+        if len(keys) < LEAST_SERIES:
+            continue
+        ids = {point.run.run_id for key in keys for point, _ in series[key]}
+        of_group = [run for run in runs if run.run_id in ids]
+        places = {run.run_id: place for place, run in enumerate(of_group)}
+        logs = np.full((len(keys), len(of_group)), np.nan)
+        for row, key in enumerate(keys):
+            for point, _ in series[key]:
+                logs[row, places[point.run.run_id]] = np.log(point.value_us)
+        factor = common_factor(logs)
+        if factor is None:
+            continue
+        slow = np.exp(factor)
+        for key in keys:
+            series[key] = [
+                (replace(point, machine=float(slow[places[point.run.run_id]])), known)
+                for point, known in series[key]
+            ]
+        shared.append((group, len(keys), of_group, slow))
+    found = change_points([slow.tolist() for _, _, _, slow in shared], band)
+    return tuple(
+        MachineTrend(
+            *group,
+            count,
+            tuple(zip(of_group, slow.tolist(), strict=True)),
+            tuple(_machine_change(of_group, group[1], change) for change in changes),
+        )
+        for (group, count, of_group, slow), changes in zip(shared, found, strict=True)
+    )
+
+
+def _machine_change(runs: Sequence[PastRun], host: str, change: ChangePoint) -> MachineChange:
+    before, first = (_environment(run, host) for run in runs[change.place - 1 : change.place + 1])
+    differs = tuple(differences(before, first))
+    return MachineChange(runs[change.place], change.before, change.after, change.p_value, differs)
+
+
+def _environment(run: PastRun, host: str) -> Known:
+    environment = run.environment_of(host)
+    return {name: environment[name] for name in environment if name not in _ALWAYS_ANOTHER}
 
 
 def is_well(row: Row) -> bool:
@@ -181,7 +302,8 @@ def _points(run: PastRun, case: Case, row: Row, any_host: bool) -> Iterator[tupl
         if value:
             low, high = (number_of(row[f"latency_{name}_ci_{end}_us"]) for end in ("low", "high"))
             key = _Key(identity_of(case), name, str(row["clock"] or ""), *machine)
-            yield key, Point(run, value, low, high)
+            rounds = int(number_of(row["rounds"]) or 0)
+            yield key, Point(run, value, low, high, rounds=rounds)
 
 
 def _together(of_hosts: Sequence[tuple[Point, Known]]) -> tuple[Point, Known]:
@@ -205,6 +327,4 @@ def _change(series: Sequence[tuple[Point, Known]], change: ChangePoint) -> Chang
 
 
 def _told(run: PastRun, row: Row) -> Known:
-    told = run.environment_of(str(row["host"] or ""))
-    known = {name: told[name] for name in told if name not in _ALWAYS_ANOTHER}
-    return known | {name: row[name] for name in _TELLING}
+    return {**_environment(run, str(row["host"] or "")), **{name: row[name] for name in _TELLING}}

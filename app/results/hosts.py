@@ -67,3 +67,8 @@ def paired_by(sides: Sequence[Iterable[tuple[Case, object]]]) -> list[list[str]]
         [(placed_on(case, host) if placed else case).identity_id for case, host in side]
         for side in known
     ]
+
+
+def identity_of(case: Case) -> str:
+    """What makes a case, whether or not its run tells it apart by its host: each is of one."""
+    return replace(case, host="").identity_id if case.host else case.identity_id

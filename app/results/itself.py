@@ -76,7 +76,7 @@ def with_itself(run: Run, measured: Sequence[Measured]) -> ComparedWithItself:
         (one.case.case_id, name): own
         for one in measured
         for name in COMPARED
-        if one.is_well and (own := _pairs(one, name, plan.seed))
+        if one.is_well and (own := _pairs(one, name, run.manifest.seed))
     }
     by_id = {one.case.case_id: one for one in measured}
     resolutions = {

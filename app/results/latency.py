@@ -9,17 +9,17 @@ from app.results.bounds import bound_columns
 from app.results.cells import joined
 from app.results.needed import needed_columns
 from app.results.patterns import pattern_columns
-from app.results.throughput import throughput_columns
+from app.results.throughput import OF_ARRIVAL
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Summary
 from app.stats.typical import METHOD
 
 
-def latency_columns(case: Case, summary: Summary, known: Row) -> Row:
-    """`known` are the columns that a throughput is reckoned by."""
+def latency_columns(case: Case, summary: Summary) -> Row:
+    """All that the samples give but the throughput."""
     if case.scenario.kind == "ahead":
         # A sample is of many runs: their times together are nobody's latency.
-        return {"drift": summary.drift or None, **throughput_columns(case, summary, known)}
+        return {"drift": summary.drift or None}
     values: Row = {
         "latency_std_us": summary.std_us,
         "latency_min_us": summary.min_us,
@@ -36,7 +36,8 @@ def latency_columns(case: Case, summary: Summary, known: Row) -> Row:
     values |= _interval_columns(summary)
     values |= needed_columns(summary)
     values |= bound_columns(case, summary) | pattern_columns(summary)
-    values |= throughput_columns(case, summary, known)
+    if case.scenario.kind == "offline":
+        values |= dict.fromkeys(OF_ARRIVAL)
     return values
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
-from app.cases.cold_start import ColdStart
+from app.cases.cold_start import SCOUT, ColdStart
 from app.cases.round import RoundResult
 from app.cases.status import FAILED
 from app.results.lines import Exported, Line, Operators, Tried, Voided, Writer
@@ -54,8 +54,8 @@ class Ledger:
     def take(self, source: str, line: Line) -> str:
         """Know one line more; gives the id of the case that it is about, '' if of no one.
 
-        What is recorded twice counts once: the first line stands, but for models and for
-        rounds that say nothing of their case or are void, which are done again. Writers of several
+        What is recorded twice counts once: the first line stands, but for models and for what
+        circumstances made fail, or is void, which is done again. Writers of several
         hosts are read in any order, so that of the attempts at a case the last one stands.
         """
         match line:
@@ -74,13 +74,15 @@ class Ledger:
                 self._void(line)
                 return line.case_id
             case AccuracyResult():
-                self._accuracies.setdefault(line.subject, line)
+                before = self._accuracies.get(line.subject)
+                if before is None or before.transient:
+                    self._accuracies[line.subject] = line
             case Tried():
                 self._tried.setdefault(line.case.case_id, line.case)
                 self.cases.setdefault(line.case.case_id, line.case)
                 return line.case.case_id
             case ColdStart():
-                self._cold_starts.setdefault(line.subject, {}).setdefault(line.process, line)
+                self._take_cold_start(line)
             case Operators():
                 self._take_operators(line)
                 return line.case_id
@@ -104,10 +106,19 @@ class Ledger:
         if source in self._writers:
             wrote[line.round] = self._writers[source]
 
+    def _take_cold_start(self, line: ColdStart) -> None:
+        """A scout that was tried again is recorded by the answers of the processes after it."""
+        known = self._cold_starts.setdefault(line.subject, {})
+        before = known.get(line.process)
+        if before is None or before.transient:
+            known[line.process] = line
+        if line.process != SCOUT and SCOUT in known and known[SCOUT].transient:
+            del known[SCOUT]
+
     def _take_operators(self, line: Operators) -> None:
         """They stand and fall with the rounds of their attempt."""
         before = self._operators.get(line.case_id)
-        later = before is None or before.attempt < line.attempt
+        later = before is None or before.transient or before.attempt < line.attempt
         if later and line.attempt > self._void_cases.get(line.case_id, 0):
             self._operators[line.case_id] = line
 

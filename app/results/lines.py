@@ -70,6 +70,7 @@ class Operators:
     run_us: float | None = None
     peak: Peak | None = None
     attempt: int = 1
+    transient: bool = False
 
 
 @dataclass(frozen=True, slots=True)

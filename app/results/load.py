@@ -27,6 +27,8 @@ def load_columns(rounds: Sequence[RoundResult], summary: Summary | None) -> Row:
         "served_hz": _served_hz(became),
         "utilisation": sum(one.utilisation for one in became) / len(became),
         "left_waiting": sum(one.left for one in became),
+        "start_requests": sum(one.start_requests for one in became),
+        "start_s": max(one.start_s for one in became),
         "schedule_sha256": hashlib.sha256(named.encode()).hexdigest(),
     }
     if summary is not None:

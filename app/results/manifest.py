@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from app.cases.case import Case
 from app.cases.errors import PlanError, ResultsError
@@ -32,6 +32,9 @@ SCHEMA_VERSION = 3
 """
 READABLE = (1, 2, 3)
 MANIFEST = "manifest.json"
+FullTable = Literal["results.csv", "results.full.csv"]
+"""The file with every column: of earlier releases, and of this one."""
+FULL_TABLE: FullTable = get_args(FullTable)[-1]
 MOST_ROUNDS = 2 * 10**8
 """Of a case: 10,000 a side of 10,000 comparisons with itself."""
 LARGEST_SIZE = 2**31 - 1
@@ -83,8 +86,10 @@ class Manifest(Begun):
     `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
     `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
-    `started_in`, which runs of earlier releases do not name. `assumed_sizes` are those axes of
-    each model whose size nobody gave.
+    `started_in`, which runs of earlier releases do not name. Rounds are spread over `spread_s`, and
+    the moments of arriving requests are drawn from `arrivals_seed`: earlier releases did not spread
+    them, and drew from `seed`. `assumed_sizes` are those axes of each model whose size nobody
+    gave. `full_table` is the file with every column, for programs.
     """
 
     cases: tuple[Case, ...]
@@ -96,7 +101,10 @@ class Manifest(Begun):
     merged: tuple[MergedRun, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
     started_in: str = ""
+    spread_s: float = 0.0
+    arrivals_seed: int | None = None
     assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    full_table: FullTable = "results.csv"
 
     def owns(self, run_id: str) -> bool:
         """Whether a journal that names this run is of ours; one without a name may be."""
@@ -120,6 +128,8 @@ def new_manifest(
     files: tuple[KeptFile, ...] = (),
     repeats: str = "",
     fingerprints: tuple[Fingerprint, ...] = (),
+    spread_s: float = 0.0,
+    arrivals_seed: int | None = None,
     assumed_sizes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Manifest:
     """A manifest with a fresh run id, dated now."""
@@ -139,7 +149,10 @@ def new_manifest(
         repeats=repeats,
         fingerprints=fingerprints,
         started_in=_current_folder(),
+        spread_s=spread_s,
+        arrivals_seed=arrivals_seed,
         assumed_sizes=assumed_sizes or {},
+        full_table=FULL_TABLE,
     )
 
 
@@ -210,6 +223,8 @@ def _understood(data: Mapping[str, Any]) -> Manifest:
         raise ValueError(fault.cause) from None
     if not 1 <= manifest.rounds <= MOST_ROUNDS:
         raise ValueError(f"manifest.rounds is {manifest.rounds}, not 1 to {MOST_ROUNDS:,}")
+    if not 0.0 <= manifest.spread_s < math.inf:
+        raise ValueError(f"manifest.spread_s is {manifest.spread_s}, no time")
     if not 0.0 < manifest.time_limit_s < math.inf:
         raise ValueError(f"manifest.time_limit_s is {manifest.time_limit_s}, no time")
     for case in manifest.cases:

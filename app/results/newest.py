@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.results.folder import RESULTS
-from app.results.history import History, identity_of, is_well
+from app.results.history import History, is_well
+from app.results.hosts import identity_of
 from app.results.journal import FOLDER as JOURNAL
 from app.results.past_runs import PastRun
 from app.results.verdicts import OTHER_CLOCK, NotCompared
@@ -40,7 +40,8 @@ def _damaged(found: History, newest: PastRun) -> Iterator[NotCompared]:
         yield NotCompared("", "", DAMAGED, f"{newest.path}: {sentence}")
     gone = [case for case, row in newest.cases if is_well(row) and not whole.run.rounds_of(case)]
     if gone:
-        why = f"{RESULTS} has {len(gone)} cases of which no round is left: restore {JOURNAL}"
+        table = whole.run.manifest.full_table
+        why = f"{table} has {len(gone)} cases of which no round is left: restore {JOURNAL}"
         yield NotCompared("", "", DAMAGED, f"{newest.path}: {why}")
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from app.cases.column import Row
-from app.cases.columns import BY_NAME
 from app.cases.round import RoundResult
 from app.results.cells import joined
 from app.results.references import reference_columns
@@ -22,6 +21,14 @@ _OF_ROUNDS = (
     "neighbour_at_work",
 )
 """Facts that are figures of each round and not of the compiled graph."""
+FACTS = (
+    *_OF_ROUNDS,
+    *("fidelity", "cycles", "io_us", "weight_tiles_used", "weight_tiles_total"),
+    *("sync", "host_memory", "device_memory_by", "polluted_mb"),
+    *("checked_as", "engine_size_mb", "stopped_at", "ops_elsewhere"),
+)
+"""The columns that a runtime or the measuring process may state as facts; all others are computed.
+"""
 
 
 def round_columns(rounds: Sequence[RoundResult]) -> Row:
@@ -62,7 +69,7 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
             "tolerance": check.tolerance,
             "output_ok": check.output_ok,
         }
-    values |= {name: value for name, value in last.facts.items() if name in BY_NAME}
+    values |= {name: value for name, value in last.facts.items() if name in FACTS}
     return values | {name: _median(timed, partial(_fact, name)) for name in _OF_ROUNDS}
 
 

@@ -51,6 +51,7 @@ def write_operators(folder: RunFolder, times: OperatorTimes) -> Operators:
         times.total_us,
         times.run_us,
         times.peak,
+        transient=times.transient,
     )
 
 

@@ -1,6 +1,6 @@
 """A folder of run folders -> what each run found of its cases, in order of time.
 
-Rows come from `results.csv` where it is whole and of this version, so that years of runs are read
+Rows come from the full table where it is whole and of this version, so that years of runs are read
 in seconds; else they are computed from the samples.
 """
 
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from app.cases.column import Row
 from app.cases.columns import NAMES
 from app.cases.errors import ResultsError
 from app.machine.environment import graphlap_version
-from app.results.folder import RESULTS, is_being_written
+from app.results.folder import is_being_written
 from app.results.hosts import environments
 from app.results.journal import FOLDER as JOURNAL
 from app.results.manifest import MANIFEST, Manifest, read_manifest
@@ -85,6 +86,23 @@ def past_runs(folder: Path) -> tuple[list[PastRun], list[PassedOver]]:
     return sorted(found.values(), key=lambda run: run.created_at_utc), passed_over
 
 
+def runs_beside(folders: Iterable[Path]) -> list[PastRun]:
+    """The runs that lie in the same folders as these, the oldest first, each once; what can't be
+    read is left out, and so is what lies deeper."""
+    parents = dict.fromkeys(folder.absolute().parent for folder in folders)
+    found: dict[str, PastRun] = {}
+    for parent in parents:
+        for path in sorted(parent.iterdir()):
+            if not ((path / MANIFEST).is_file() and (path / JOURNAL).is_dir()):
+                continue
+            with suppress(ResultsError):
+                run = _read(path)
+                found.setdefault(run.run_id, run)
+    for _ in _once(found):
+        pass
+    return sorted(found.values(), key=lambda run: run.created_at_utc)
+
+
 def _unread(path: Path, why: str) -> PassedOver:
     """A folder without journals is none of ours, and one that is being measured is whole."""
     if not (path / JOURNAL).is_dir() or is_being_written(path):
@@ -139,7 +157,7 @@ def _read(path: Path) -> PastRun:
 
 def _whole_table(path: Path, manifest: Manifest) -> dict[str, Row]:
     """The rows by case of a table that has every column and case, and is as new as the journals."""
-    table = path / RESULTS
+    table = path / manifest.full_table
     if manifest.graphlap_version != graphlap_version() or not table.is_file():
         return {}
     journals = (path / JOURNAL).glob("*.jsonl")

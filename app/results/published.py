@@ -36,7 +36,7 @@ class Published:
 class CardRow:
     """One row of the VOLLO tables, also of a model that does not fit the card: it has no figures.
 
-    `release` and `pacing` (`spaced`, `contiguous`) are not told there but inferred.
+    `release` is not in the tables but inferred.
     """
 
     model: str
@@ -123,7 +123,7 @@ def _vollo() -> Iterator[Published]:
                 model=row.model,
                 source=row.source,
                 device=row.card,
-                conditions=f"{row.pacing}, {row.release}",
+                conditions=f"{row.pacing}, {row.release} (inferred)",
                 runtime=f"fpga:{row.card.lower()}",
                 mean_us=row.mean_us,
                 p99_us=row.p99_us,

@@ -10,11 +10,14 @@ from app.results import text
 from app.results.labels import differences, model_labels
 from app.results.plain import one_line, printable
 from app.results.rate_search import Searched
-from app.stats.capacity import Bracket, bracket
+from app.stats.capacity import LEAST_SHARE
 from app.stats.judging import figure_us
 
 _LANES = ("sessions", "streams")
 """Options that are numbers of what they are called: always told, since they carry the load."""
+
+WIDE = 1.1
+"""A bracket that is wider comes with what would narrow it."""
 
 
 def subjects(cases: Sequence[Case]) -> dict[str, str]:
@@ -48,68 +51,71 @@ def rate(rate_hz: float) -> str:
     return f"{rate_hz:,.0f}/s" if rate_hz >= 1000 else f"{text.significant(rate_hz)}/s"
 
 
-def sentence(subject: str, searched: Searched, target: Target) -> str:
-    """`ort-cpu with 2 sessions holds 1,180/s (1,160 to 1,200) at p99 <= 5.00 ms`, or why not."""
-    found, at = bracket(searched.decided), f"at {kept(target)}"
-    if searched.following is not None and searched.following not in searched.curve:
-        said = f"{subject} was not searched to the end: --resume the run"
-        return f"{said}; {_so_far(searched, found, target)}"
+def sentence(subject: str, searched: Searched, target: Target, command: str = "") -> str:
+    """`ort-cpu with 2 sessions holds 1,160/s at p99 <= 5.00 ms (limit: 1,160/s to 1,200/s)`.
+
+    Or why there is no such rate. `command` continues a search that is not over.
+    """
+    found, at = searched.bracket, f"at {kept(target)}"
+    if not searched.over:
+        missing = f"{subject} was not searched to the end: {command or '--resume the run'}"
+        return f"{missing}; {_so_far(searched, target)}"
     if found.low_hz is None:
         return f"{subject} holds no rate {at}: {_why_none(searched, target)}"
-    if found.high_hz is None or found.end == "not_offered":
-        return f"{subject} holds {rate(found.low_hz)} or more {at}: {_why_open(searched, found)}"
-    middle_hz = (found.low_hz + found.high_hz) / 2.0
-    low, high = (rate(end_hz).removesuffix("/s") for end_hz in (found.low_hz, found.high_hz))
-    said = f"{subject} holds {rate(middle_hz)} ({low} to {high}) {at}"
-    undecided = sum(found.low_hz < s.rate_hz < found.high_hz for s in searched.decided)
-    if undecided:
-        rates = "a rate" if undecided == 1 else f"{undecided} rates"
-        said += f"; {rates} in between stayed undecided: more --rounds or a longer --profile"
-    return said
+    if found.high_hz is None or found.not_offered:
+        return f"{subject} holds {rate(found.low_hz)} or more {at}: {_why_open(searched)}"
+    limit = f"limit: {rate(found.low_hz)} to {rate(found.high_hz)}"
+    answer = f"{subject} holds {rate(found.low_hz)} {at} ({limit})"
+    if found.high_hz > WIDE * found.low_hz:
+        answer += "; to narrow it: more --rounds or a longer --profile"
+    return answer
 
 
-def _so_far(searched: Searched, found: Bracket, target: Target) -> str:
-    """What the rates of a search that goes on have shown."""
-    if not searched.decided:
+def _so_far(searched: Searched, target: Target) -> str:
+    """What the rounds of an unfinished search have shown."""
+    found = searched.bracket
+    if not searched.points:
         figure = figure_us(searched.unloaded.rounds)
         unloaded = (
             "" if figure is None else f", unloaded its {target.name} is {text.latency(figure)}"
         )
-        return f"no rate was decided so far{unloaded}"
-    low_hz = 0.0 if found.low_hz is None else found.low_hz
-    holds = f"so far it holds at least {rate(low_hz)}"
+        return f"no rate was measured so far{unloaded}"
+    holds = "no rate is shown to hold so far"
+    if found.low_hz is not None:
+        holds = f"so far it holds at least {rate(found.low_hz)}"
     if found.high_hz is None:
-        return f"{holds} at {kept(target)}, and no rate breaks it yet"
-    breaks = "the generator is late" if found.end == "not_offered" else "it breaks"
+        return f"{holds} at {kept(target)}, and no rate is shown to break it"
+    breaks = "the generator is late" if found.not_offered else "it breaks"
     return f"{holds} and {breaks} at {rate(found.high_hz)}, at {kept(target)}"
 
 
 def _why_none(searched: Searched, target: Target) -> str:
-    unloaded, decided = searched.unloaded, searched.decided
+    unloaded, found = searched.unloaded, searched.bracket
     if (reason := _failure(searched)) is not None:
         return reason
     figure = figure_us(unloaded.rounds)
     least = "longer than that" if figure is None else text.latency(figure)
-    if not decided:
+    if not searched.points:
         return f"unloaded its {target.name} is {least}, the least possible"
-    lowest = min(decided, key=lambda step: step.rate_hz)
-    if lowest.verdict == "undecided":
-        return f"{rate(lowest.rate_hz)} stayed undecided: more --rounds or a longer --profile"
-    if lowest.verdict == "not_offered":
-        return f"requests of {rate(lowest.rate_hz)} themselves came late on this machine"
-    return f"{rate(lowest.rate_hz)} misses it, and in a closed loop its {target.name} is {least}"
+    lowest_hz = searched.points[0].rate_hz or 0.0
+    if found.not_offered:
+        return f"requests of {rate(lowest_hz)} themselves came late on this machine"
+    if found.high_hz is not None and lowest_hz <= 1.01 * LEAST_SHARE * searched.service_hz:
+        return f"{rate(lowest_hz)} misses it, and in a closed loop its {target.name} is {least}"
+    return "the rounds are too few or too short to show one: more --rounds or a longer --profile"
 
 
-def _why_open(searched: Searched, found: Bracket) -> str:
+def _why_open(searched: Searched) -> str:
     if (reason := _failure(searched)) is not None:
         return reason
-    if found.high_hz is None:
-        return "no higher one can be asked for"
-    return f"requests of {rate(found.high_hz)} themselves came late on this machine"
+    if searched.bracket.not_offered:
+        highest_hz = searched.points[-1].rate_hz or 0.0
+        return f"requests of {rate(highest_hz)} themselves came late on this machine"
+    return "no rate was shown to break it"
 
 
 def _failure(searched: Searched) -> str | None:
     """Why a round of the search ended without figures; None where none did."""
-    points = (searched.unloaded, *searched.steps)
+    points = (searched.unloaded, *searched.points)
     reasons = (one_line(point.reason) for point in points if point.verdict == "failed")
     return next(reasons, None)

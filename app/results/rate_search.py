@@ -6,7 +6,8 @@ who measures the next one and for all who show them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
@@ -17,23 +18,31 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import FITS
-from app.cases.target import Target
+from app.cases.target import LEAST_ROUNDS, Target
 from app.results.load import LATE_SHARE
 from app.results.run import Run
-from app.stats.capacity import Step, Verdict, bracket, curve_rates, next_rate
-from app.stats.judging import FIRST_LOOK, Seen, cluster, judged, seen
+from app.stats.capacity import (
+    ROUNDS_A_SEARCH,
+    Bracket,
+    Rounds,
+    Verdict,
+    curve_rates,
+    next_rate,
+)
+from app.stats.judging import FIRST_LOOK, Seen, dispersion, judged, seen
 from app.stats.load import lateness_ns
+from app.stats.rate_fit import Observation
 
-CLEAR = 2
-"""So many rounds of a rate that were overloaded end it."""
+NOT_OFFERED = 2
+"""So many rounds of a rate that came late by themselves end the search above it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
     """What was seen of a case at one rate; without one it is that of the closed loop, unloaded.
 
-    `verdict` is None while it takes more rounds, of which `number` is the next one. `reason` is
-    that of a round which failed.
+    `verdict` is what the whole search says of it, None where it has no rounds yet. `number` is its
+    next round. `reason` is that of a round which failed.
     """
 
     case: Case
@@ -46,40 +55,36 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A search so far: the unloaded point, the steps in their order, the rest of the curve.
+    """A search so far: the unloaded point, and the others by rising rate.
 
     `service_hz` is how many requests a second are served when there is always one waiting, `lanes`
-    how many at once. `following` is what is to be measured next, None once it is over.
+    how many at once. `following` is what is to be measured next, None once it is over;
+    `curve_only` that it is for the curve and the answer is final.
     """
 
     base: Case
     unloaded: Point
     service_hz: float
     lanes: int
-    steps: tuple[Point, ...]
-    curve: tuple[Point, ...]
+    points: tuple[Point, ...]
+    bracket: Bracket
     following: Point | None
+    curve_only: bool = False
 
     @property
-    def decided(self) -> tuple[Step, ...]:
-        """The steps that have a verdict."""
-        return tuple(_step(point) for point in self.steps if point.verdict is not None)
-
-    @property
-    def points(self) -> tuple[Point, ...]:
-        """All that were measured at a rate, the lowest rate first."""
-        measured = [point for point in (*self.steps, *self.curve) if point.rounds]
-        return tuple(sorted(measured, key=lambda point: point.rate_hz or 0.0))
+    def over(self) -> bool:
+        """Whether the answer is final."""
+        return self.following is None or self.curve_only
 
     @property
     def measured(self) -> tuple[Point, ...]:
-        """The same after what was measured unloaded."""
+        """All that were measured, the unloaded one first."""
         return ((self.unloaded,) if self.unloaded.rounds else ()) + self.points
 
 
 @dataclass(slots=True)
 class RateSearch:
-    """One subject: `base` is its case in the closed loop, `most` rounds a rate has at most.
+    """One subject: `base` is its case in the closed loop, `most` are `--rounds`.
 
     Its rates are those of requests that a `batcher` collects, if there is one. The samples of a
     round are read once.
@@ -102,38 +107,76 @@ class RateSearch:
 
     def of(self, run: Run) -> Searched:
         """How far the run has come with it."""
-        rounds = _counted(run, self.base)
-        unloaded = self._unloaded(run, rounds)
-        lanes, service_hz = self._service(run, rounds)
+        closed = _counted(run, self.base)
+        unloaded = self._unloaded(run, closed)
+        lanes, service_hz = self._service(run, closed)
         if unloaded.verdict is None:
-            return Searched(self.base, unloaded, service_hz, lanes, (), (), unloaded)
-        steps: list[Point] = []
-        curve: list[Point] = []
-        following = None
-        if not (unloaded.verdict == "failed" or (lanes == 1 and unloaded.verdict == "breaks")):
-            for point in self._points(run, service_hz, steps, curve):
-                if point.verdict is None:
-                    following = point
-                    break
+            return Searched(
+                self.base, unloaded, service_hz, lanes, (), Bracket(None, None), unloaded
+            )
+        impossible = unloaded.verdict == "failed" or (lanes == 1 and unloaded.verdict == "breaks")
+        recorded = {} if impossible else self._recorded(run)
+        rounds = self._rounds(run, recorded, service_hz)
+        answer = rounds.bracket()
+        points = tuple(
+            self._point(run, rate_hz, recorded[rate_hz], service_hz, answer)
+            for rate_hz in sorted(recorded)
+        )
+        following, curve_only = None, False
+        if not impossible and all(point.verdict != "failed" for point in points):
+            following, curve_only = self._following(rounds, recorded, answer)
         return Searched(
-            self.base, unloaded, service_hz, lanes, tuple(steps), tuple(curve), following
+            self.base, unloaded, service_hz, lanes, points, answer, following, curve_only
         )
 
-    def _points(
-        self, run: Run, service_hz: float, steps: list[Point], curve: list[Point]
-    ) -> Iterator[Point]:
-        """Each point of the search and of its curve, which is added to its list."""
-        done: list[Step] = []
-        while (rate := next_rate(done, service_hz)) is not None:
-            steps.append(self._point(run, rate, service_hz))
-            yield steps[-1]
-            done.append(_step(steps[-1]))
-        found = bracket(done).middle_hz
-        if found is None or any(step.verdict == "failed" for step in done):
-            return
-        for rate in curve_rates(found, done):
-            curve.append(self._point(run, rate, service_hz, first_look_only=True))
-            yield curve[-1]
+    def _recorded(self, run: Run) -> dict[float, list[RoundResult]]:
+        """The rounds of each rate that was measured, whatever chose it."""
+        subject = self.subject
+        return {
+            case.scenario.rate_hz: rounds
+            for case in run.tried
+            if case.scenario.kind == "poisson"
+            and replace(case, scenario=subject.scenario) == subject
+            and (rounds := _counted(run, case))
+        }
+
+    def _rounds(
+        self, run: Run, recorded: dict[float, list[RoundResult]], service_hz: float
+    ) -> Rounds:
+        """What the curve is estimated from: all rounds but those that came late by themselves."""
+        observations: list[Observation] = []
+        spent, offered_below_hz = 0, math.inf
+        for rate_hz in sorted(recorded):
+            late = 0
+            for result in recorded[rate_hz]:
+                spent += 1
+                if _is_failed(result):
+                    continue
+                known = self._seen_in(run, result, service_hz)
+                if _came_late(known, self.target):
+                    late += 1
+                else:
+                    observations.append(Observation(rate_hz, known))
+            if late >= NOT_OFFERED and 2 * late > len(recorded[rate_hz]):
+                offered_below_hz = min(offered_below_hz, rate_hz)
+        return Rounds(self.target, service_hz, tuple(observations), offered_below_hz, spent)
+
+    def _following(
+        self, rounds: Rounds, recorded: dict[float, list[RoundResult]], answer: Bracket
+    ) -> tuple[Point | None, bool]:
+        """The point of the next round, and whether it is for the curve only."""
+        rate_hz = next_rate(rounds, ROUNDS_A_SEARCH * self.most)
+        if rate_hz is not None:
+            return self._next_point(rate_hz, recorded), False
+        if answer.low_hz is not None:
+            for rate_hz in curve_rates(answer.low_hz, recorded):
+                if len(recorded.get(rate_hz, ())) < min(LEAST_ROUNDS, self.most):
+                    return self._next_point(rate_hz, recorded), True
+        return None, False
+
+    def _next_point(self, rate_hz: float, recorded: dict[float, list[RoundResult]]) -> Point:
+        number = _next_number(recorded.get(rate_hz, ()))
+        return Point(self.case_at(rate_hz), rate_hz, (), number, None)
 
     def _unloaded(self, run: Run, rounds: Sequence[RoundResult]) -> Point:
         number, failed = _next_number(rounds), _failed(rounds)
@@ -144,23 +187,19 @@ class RateSearch:
         return Point(self.base, None, known, number, verdict)
 
     def _point(
-        self, run: Run, rate_hz: float, service_hz: float, first_look_only: bool = False
+        self,
+        run: Run,
+        rate_hz: float,
+        rounds: Sequence[RoundResult],
+        service_hz: float,
+        answer: Bracket,
     ) -> Point:
-        case = self.case_at(rate_hz)
-        rounds = _counted(run, case)
-        number, failed = _next_number(rounds), _failed(rounds)
+        case, number = self.case_at(rate_hz), _next_number(rounds)
+        failed = _failed(rounds)
         if failed is not None:
             return Point(case, rate_hz, (), number, "failed", failed.reason)
         known = tuple(self._seen_in(run, result, service_hz) for result in rounds)
-        verdict: Verdict | None
-        if sum(map(_overloaded, rounds)) >= CLEAR:
-            verdict = "breaks"
-        else:
-            most = min(FIRST_LOOK, self.most) if first_look_only else self.most
-            verdict = judged(known, self.target, most)
-            if verdict == "breaks" and _came_late(known, self.target):
-                verdict = "not_offered"
-        return Point(case, rate_hz, known, number, verdict)
+        return Point(case, rate_hz, known, number, answer.verdict(rate_hz))
 
     def _seen_in(self, run: Run, result: RoundResult, service_hz: float) -> Seen:
         """What one round showed; where requests come faster than they are answered all are late.
@@ -175,11 +214,13 @@ class RateSearch:
             begun_ns = samples.started_ns if load is None else samples.scheduled_ns
             latencies_us = (samples.finished_ns - begun_ns)[in_turn] / 1e3
             busy = 0.0 if load is None else load.utilisation
-            late_together = cluster(self.target, service_hz, busy)
+            dispersed = dispersion(self.target, service_hz, busy)
             late_us = None if load is None else lateness_ns(samples, self.batcher) / 1e3
-            self._seen[key] = seen(latencies_us, self.target, late_together, late_us)
+            self._seen[key] = seen(latencies_us, self.target, dispersed, late_us)
         known = self._seen[key]
-        return replace(known, late=known.requests) if _overloaded(result) else known
+        if not _overloaded(result):
+            return known
+        return replace(known, late=known.requests, independent=float(known.requests))
 
     def _service(self, run: Run, rounds: Sequence[RoundResult]) -> tuple[int, float]:
         """How many lanes there are, and how many runs a second all of them end in a closed loop."""
@@ -215,24 +256,26 @@ def _counted(run: Run, case: Case) -> list[RoundResult]:
 
 def _failed(rounds: Sequence[RoundResult]) -> RoundResult | None:
     """The first that ended without figures, or with wrong outputs."""
-    return next((r for r in rounds if r.status not in FITS or not r.samples), None)
+    return next(filter(_is_failed, rounds), None)
+
+
+def _is_failed(result: RoundResult) -> bool:
+    return result.status not in FITS or not result.samples
 
 
 def _overloaded(result: RoundResult) -> bool:
     return result.open_loop is not None and result.open_loop.overloaded
 
 
-def _came_late(rounds: Sequence[Seen], target: Target) -> bool:
-    """Whether the generator had a part in what was missed, in most of the rounds."""
-    late = sum(one.generator_us > LATE_SHARE * target.limit_us for one in rounds)
-    return 2 * late > len(rounds)
+def _came_late(known: Seen, target: Target) -> bool:
+    """Whether the target was missed and the generator had a part in it."""
+    if target.percentile is None:
+        missed = known.figure_us is not None and known.figure_us > target.limit_us
+    else:
+        missed = known.late > target.allowed * known.requests
+    return missed and known.generator_us > LATE_SHARE * target.limit_us
 
 
 def _next_number(rounds: Sequence[RoundResult]) -> int:
     """The lowest number that no round has."""
     return min(set(range(len(rounds) + 1)) - {result.round for result in rounds})
-
-
-def _step(point: Point) -> Step:
-    assert point.rate_hz is not None and point.verdict is not None
-    return Step(point.rate_hz, point.verdict)

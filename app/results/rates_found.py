@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.cases.target import Target
+from app.plan.shell import shell_line
 from app.results.rate_answer import sentence, subjects
 from app.results.rate_search import Searched, rate_searches
 from app.results.regular import read_json
 from app.results.run import Run
-from app.stats.capacity import bracket
 from exporters.codec import CodecError, from_json, to_json
 
 ANSWERS = "rates.json"
@@ -21,22 +21,28 @@ ANSWERS = "rates.json"
 
 @dataclass(frozen=True, slots=True)
 class RatesFound:
-    """Each search with what it is called, such as `ort-cpu with 2 sessions`."""
+    """Each search with what it is called, such as `ort-cpu with 2 sessions`.
+
+    `command` continues those that are not over.
+    """
 
     target: Target
     searches: tuple[tuple[str, Searched], ...]
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RateAnswer:
-    """One search's target and end, empty while it goes on: `latency` is `p99` or `mean`, the rate
-    that is held lies from `low_hz` to `high_hz`, None where none was found."""
+    """One search's target and answer: `latency` is `p99` or `mean`, `low_hz` the rate that is
+    promised, `high_hz` the lowest that is shown to break it, None where there is none. `over` says
+    whether the answer is final."""
 
     latency: str
     limit_us: float
     sentence: str = ""
     low_hz: float | None = None
     high_hz: float | None = None
+    over: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +60,16 @@ def rates_found(run: Run) -> RatesFound | None:
     searches = rate_searches(run)
     names = subjects([search.subject for search in searches])
     return RatesFound(
-        target, tuple((names[search.subject.case_id], search.of(run)) for search in searches)
+        target,
+        tuple((names[search.subject.case_id], search.of(run)) for search in searches),
+        shell_line(["graphlap", "--resume", str(run.path)]),
     )
 
 
 def answers_json(found: RatesFound) -> bytes:
     """The file."""
     answers = {
-        point.case.case_id: _answer(name, searched, found.target)
+        point.case.case_id: _answer(name, searched, found)
         for name, searched in found.searches
         for point in searched.points
     }
@@ -76,7 +84,8 @@ def read_answers(path: Path) -> Mapping[str, RateAnswer]:
         return {}
 
 
-def _answer(name: str, searched: Searched, target: Target) -> RateAnswer:
-    found, told = bracket(searched.decided), sentence(name, searched, target)
-    high_hz = None if found.end == "not_offered" else found.high_hz
-    return RateAnswer(target.name, target.limit_us, told, found.low_hz, high_hz)
+def _answer(name: str, searched: Searched, found: RatesFound) -> RateAnswer:
+    target, ends = found.target, searched.bracket
+    answer = sentence(name, searched, target, found.command)
+    high_hz = None if ends.not_offered else ends.high_hz
+    return RateAnswer(target.name, target.limit_us, answer, ends.low_hz, high_hz, searched.over)

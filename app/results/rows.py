@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
 from app.cases.chosen_columns import chosen_names
 from app.cases.column import Blank, Row
@@ -17,46 +16,34 @@ from app.cases.round import RoundResult
 from app.plan.plan import Plan
 from app.results.baseline import baseline_columns
 from app.results.batching import batcher_columns
-from app.results.cells import joined
 from app.results.clock import mean_clock_mhz
-from app.results.cold_start import cold_columns
-from app.results.conditions import gap_columns, inputs_fed
-from app.results.diagnostic_columns import diagnostic_columns
-from app.results.ended import ended_columns
-from app.results.gpu import gpu_columns
-from app.results.graphs import without_intervals
-from app.results.imported import as_told, imported_columns
+from app.results.families import CaseData, SampleColumns, fill_row
+from app.results.imported import as_told
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
-from app.results.known import known_columns, model_columns
 from app.results.late import late_columns
-from app.results.latency import latency_columns
-from app.results.load import load_columns
 from app.results.measured import Measured, timed_rounds
 from app.results.null import null_columns
-from app.results.of_rounds import round_columns
-from app.results.placing import placing_columns
-from app.results.ratios import ratio_columns
-from app.results.row_diagnostics import accuracy_warnings, row_diagnostics, warned_columns
 from app.results.run import Run
 from app.results.scaling import is_multiplied, scaling_columns
 from app.results.shapes import shape_columns
-from app.results.stopping import ended_by, rounds_wanted
+from app.results.stopping import rounds_wanted
 from app.results.sustained import sustained_columns
 from app.results.telemetry import device_columns
-from app.results.throughput import block_columns, block_rate, rates_by_round
-from app.stats.precise import LOOKED
+from app.results.throughput import block_rate, rates_by_round
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Summary, summarise
+from app.stats.throughput import Rate
 from exporters.diagnostics.diagnostic import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
 class _Summed:
-    """What a case's timed rounds give: the statistics, what held around them, diagnostics of
-    that, and how much each of them did in a second."""
+    """What a case's timed rounds give: the statistics, columns of the samples, diagnostics of
+    these, and how much each of them did in a second."""
 
     summary: Summary | None
-    around: Row
+    blocks: Rate | None
+    columns: SampleColumns
     disturbed: list[Diagnostic]
     rates: tuple[float, ...]
 
@@ -133,36 +120,20 @@ class Rows:
         rule, planned = asked.stopping, run.planned(case).rounds
         if rule is not None:
             planned = rounds_wanted(rule, rounds, summary)
-        model = run.model_of(case)
-        names = row_names(asked)
-        values: Row = dict.fromkeys(names)
-        values |= known_columns(run, case, rounds, asked)
-        values |= ended_columns(rounds, run.damaged.get(case.case_id, {}))
-        values |= cold_columns(run, case)
-        values |= _accuracy_columns(run.accuracy_of(case))
-        values |= round_columns(rounds)
-        values |= summed.around | load_columns(rounds, summary) | placing_columns(rounds)
-        values |= gpu_columns(rounds)
-        if summary is not None:
-            values |= latency_columns(case, summary, values)
-            values |= ratio_columns(values)
-            values |= gap_columns(case, summary)
-            values["inputs_fed"] = inputs_fed(case, model, rounds[-1].clock)
-            if rule is not None:
-                stops = (
-                    *(result.stop_reason for result in rounds),
-                    ended_by(rule, rounds, summary),
-                )
-                values["stop_reason"] = joined(stops)
-                values["ci_method"] = LOOKED if values["ci_method"] else None
-        diagnostics = [
-            *row_diagnostics(run, case, rounds, planned, summary, summed.disturbed, rule, values)
-        ]
-        values |= imported_columns(rounds, values)
-        values |= warned_columns(diagnostics, values)
-        if len(run.graphs_of(case)) > 1:
-            values |= without_intervals(values)
-        return {name: values[name] for name in names}, summed
+        row: Row = dict.fromkeys(row_names(asked))
+        data = CaseData(
+            run,
+            case,
+            asked,
+            rounds,
+            planned,
+            summary,
+            summed.blocks,
+            summed.disturbed,
+            summed.columns,
+        )
+        fill_row(data, row)
+        return row, summed
 
     def _summed(self, run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan) -> _Summed:
         timed = [result for result in rounds if result.samples]
@@ -172,20 +143,21 @@ class Rows:
             samples = [run.samples_of(result) for result in timed]
             confidence = CONFIDENCE if rule is None else rule.confidence
             counts = outlier_counts(timed, samples)
-            around = device_columns(run.path, timed) | interference_columns(timed, counts)
-            model = run.model_of(case)
-            if case.scenario.kind != "ahead":
-                around |= late_columns(asked.deadline_us, samples, confidence)
+            has_latency = case.scenario.kind != "ahead"
+            columns = SampleColumns(
+                device_columns(run.path, timed),
+                interference_columns(timed, counts),
+                late_columns(asked.deadline_us, samples, confidence) if has_latency else {},
+                batcher_columns(case, samples),
+                sustained_columns(case, run.path, timed, samples),
+                shape_columns(run, case, timed),
+            )
             blocks = block_rate(case, samples)
-            around |= block_columns(blocks, model_columns(case, model)["batch_size"])
-            around |= batcher_columns(case, samples)
-            around |= sustained_columns(case, run.path, timed, samples)
-            around |= shape_columns(run, case, timed)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence, case.batcher)
             summary = as_told(summary, timed)
             rates = rates_by_round(case, blocks, summary, timed[-1].concurrency if timed else 0)
-            known = len(timed), _Summed(summary, around, disturbed, rates)
+            known = len(timed), _Summed(summary, blocks, columns, disturbed, rates)
             self._summaries[case.case_id] = known
         return known[1]
 
@@ -198,13 +170,6 @@ def row_names(asked: Plan) -> tuple[str, ...]:
 def _blank(run: Run, case: Case, asked: Plan) -> Row:
     """The row of a case that came to no round; its cold starts and accuracy may be another's, of
     which it is told too."""
-    row = Blank(known_columns(run, case, (), asked))
-    row |= ended_columns((), run.damaged.get(case.case_id, {}))
-    row |= cold_columns(run, case)
-    row |= _accuracy_columns(run.accuracy_of(case))
-    row |= diagnostic_columns(accuracy_warnings(run, case))
+    row = Blank()
+    fill_row(CaseData(run, case, asked), row)
     return Blank({name: value for name, value in row.items() if value is not None})
-
-
-def _accuracy_columns(accuracy: AccuracyResult | None) -> Row:
-    return {} if accuracy is None else {"accuracy_top1": accuracy.top1}

@@ -69,6 +69,16 @@ def read_rows(path: Path) -> dict[str, Row]:
         return {}
 
 
+def read_table(path: Path) -> tuple[tuple[str, ...], list[Row]]:
+    """The columns of such a file that are known, and its lines in their order, with or without
+    ids; nothing of a file that can't be read."""
+    try:
+        names, rows = table_of(read_file(path).decode("utf-8"), strict=True)
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return (), []
+    return tuple(name for name in names if column(name)), rows
+
+
 def read_rounds(path: Path) -> dict[str, int]:
     """Case id -> its number of timed rounds in a `results.csv`, without reading its other cells.
 
@@ -96,10 +106,10 @@ def rows_of(text: str) -> dict[str, Row]:
     return {str(row["case_id"]): row for row in rows if row["case_id"]}
 
 
-def table_of(text: str) -> tuple[tuple[str, ...], list[Row]]:
+def table_of(text: str, strict: bool = False) -> tuple[tuple[str, ...], list[Row]]:
     """The names in the header of such a file, and its lines in their order; a column that is not
-    known is text."""
-    lines = csv.reader(io.StringIO(text, newline=""))
+    known is text. csv.Error for a `strict` reader, as where a quote is lost."""
+    lines = csv.reader(io.StringIO(text, newline=""), strict=strict)
     names = tuple(next(lines, ()))
     columns = [column(name) or Column(name, "text", name, "") for name in names]
     return names, [_row(columns, line) for line in lines]

@@ -24,9 +24,7 @@ OF_ARRIVAL = (
 def throughput_columns(case: Case, summary: Summary, known: Row) -> Row:
     """Of a closed loop all lanes' inputs over the mean of a run, of multistream a query's over the
     mean of a query, of ahead what all lanes queue over the mean of a wait; offline's are
-    `block_columns`, and empty what would count from its arrivals."""
-    if case.scenario.kind == "offline":
-        return dict.fromkeys(OF_ARRIVAL)
+    `block_columns`."""
     mean, inputs = summary.figures[MEAN], _inputs_at_once(case, known)
     if not inputs or not mean.value:
         return {}

@@ -164,7 +164,7 @@ class Tuning:
         if self._seen is None or self._seen.run is not run:
             self._seen = SeenInRun(self.goal, self.space.base, self.plan.max_error, run)
         seen = self._seen
-        search = Search(self.space, seen, self.plan.seed)
+        search = Search(self.space, seen, self.plan.seed or 0)
         in_final = hurry or any(number >= FINAL for number in run.rounds.get(self._id, {}))
         cases: dict[str, Case] = {self._id: self.space.base}
         for block in search.blocks():
@@ -178,7 +178,7 @@ class Tuning:
         most = self.plan.lengths.rounds
         following = None
         done = 0
-        for block in final_blocks(path, search.rival, most, self.plan.seed, seen):
+        for block in final_blocks(path, search.rival, most, self.plan.seed or 0, seen):
             cases |= {case.case_id: case for case, _ in block}
             following = _missing(block, seen)
             if following is not None:

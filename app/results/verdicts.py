@@ -6,14 +6,25 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.measured import COMPARED, Measured, clock_resolution, confidence_of
+from app.results.run_variation import STATED_ALONE, RunVariations
 from app.stats.between import LEAST_ROUNDS
-from app.stats.verdict import Difference, Verdict, difference, judge
+from app.stats.verdict import (
+    CLOCK_CHANGED,
+    NO_RUN_VARIATION,
+    TOO_FEW_RUNS,
+    Difference,
+    Verdict,
+    difference,
+    judge,
+)
+from exporters.diagnostics.groups import codes
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """One percentile of both cases, in microseconds, and what is to be said of it."""
+    """One percentile of both cases, in microseconds, and the verdict on it."""
 
     first_us: float
     second_us: float
@@ -24,17 +35,25 @@ class Sides:
         """Second over first: below 1 the second is faster."""
         return self.second_us / self.first_us
 
+    @property
+    def verdict_text(self) -> str:
+        """The word, and of an undecided one the code of the reason and the reason."""
+        verdict = self.verdict
+        code = f" ({verdict.reason})" if verdict.reason else ""
+        return f"{verdict.word}{code}: {verdict.why}" if verdict.why else verdict.word
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
     """One case beside another: its percentiles by name; `missing` are those that only one of the
-    two has."""
+    two has. `warning_codes` are those of the diagnostics of either."""
 
     case_id: str
     label: str
     clock: str
     percentiles: Mapping[str, Sides]
     missing: tuple[str, ...] = ()
+    warning_codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +78,7 @@ NO_RUNS, NOT_VALID = "no_runs", "not_valid"
 """Reasons: a row that is `ok` without runs, and one whose measurement broke its protocol."""
 TOO_SHORT = "too few runs in a round"
 """Why there is no interval although there are rounds enough."""
+NOT_KNOWN_APART = "measured apart, and how far runs of this machine differ is not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +130,10 @@ def interval_note(verdicts: Iterable[Verdict]) -> str:
     known = [one for one in verdicts if one.interval is not None]
     same = {one.confidence for one in known if one.word == "same"}
     others = {one.confidence for one in known if one.word != "same"}
+    is_corrected = any(one.family > 1 for one in known if one.word != "same")
+    correction = ", corrected for all comparisons judged together (Holm)" * is_corrected
     parts = [
-        f"{_percent(others)}, corrected for all comparisons judged together (Holm)"
-        if others
-        else "",
+        f"{_percent(others)}{correction}" if others else "",
         f"{_percent(same)} where two are the same (two one-sided tests)" if same else "",
     ]
     levels = "; ".join(filter(None, parts))
@@ -154,12 +174,17 @@ def without_percentiles(pairs: Sequence[Pair], cases: Sequence[Compared]) -> Ite
 
 
 def judged(
-    pairs: Sequence[Pair], band: float, in_turn: bool, names: Sequence[str] = COMPARED
+    pairs: Sequence[Pair],
+    band: float,
+    in_turn: bool,
+    names: Sequence[str] = COMPARED,
+    variations: RunVariations = STATED_ALONE,
 ) -> tuple[Compared, ...]:
     """A verdict for every percentile of `names` that both sides of a pair have.
 
     In turn, rounds of the same number are one observation, but where the two are of different
-    hosts or merged runs. Of two runs, what only the clock of the cores changed is told so.
+    hosts or merged runs. What was not measured in turn is judged with what runs differ by, and
+    what only the clock of the cores changed is told so.
     """
     found: list[tuple[int, str, float, float]] = []
     tested: list[Difference | None] = []
@@ -168,16 +193,16 @@ def judged(
             a, b = pair.first.value_us(name), pair.second.value_us(name)
             if a is not None and b is not None:
                 found.append((place, name, a, b))
-                tested.append(_difference(pair, name, in_turn))
+                tested.append(_difference(pair, name, in_turn, variations))
     confidence = confidence_of(side for pair in pairs for side in (pair.first, pair.second))
     verdicts = judge(tested, band, confidence)
     by_pair: dict[int, dict[str, Sides]] = {}
     for (place, name, a, b), verdict in zip(found, verdicts, strict=True):
         pair = pairs[place]
-        told = verdict if in_turn else _by_the_clock(pair, verdict, band)
+        known = verdict if in_turn else _by_the_clock(pair, verdict, band)
         if verdict.interval is None and min(_rounds(pair, in_turn)) >= LEAST_ROUNDS:
-            told = replace(verdict, why=TOO_SHORT)
-        by_pair.setdefault(place, {})[name] = Sides(a, b, told)
+            known = _without_interval(pair, name, in_turn, verdict)
+        by_pair.setdefault(place, {})[name] = Sides(a, b, known)
     return tuple(
         Compared(
             pairs[place].second.case.identity_id,
@@ -185,9 +210,25 @@ def judged(
             str(pairs[place].second.row["clock"]),
             percentiles,
             tuple(name for name in names if _has_one_side(pairs[place], name)),
+            _codes(pairs[place]),
         )
         for place, percentiles in by_pair.items()
     )
+
+
+def _codes(pair: Pair) -> tuple[str, ...]:
+    sides = (pair.first, pair.second)
+    return codes([one for side in sides for one in diagnostics_of(side.row)])
+
+
+def _without_interval(pair: Pair, name: str, in_turn: bool, verdict: Verdict) -> Verdict:
+    """Why there is none although there are rounds enough: they are too short, or nobody knows by
+    how much runs differ."""
+    apart = not in_turn or pair.first.turn != pair.second.turn
+    figures = [len(side.by_round(name)) for side in (pair.first, pair.second)]
+    if apart and min(figures) >= LEAST_ROUNDS:
+        return replace(verdict, why=NOT_KNOWN_APART, reason=NO_RUN_VARIATION)
+    return replace(verdict, why=TOO_SHORT, reason=TOO_FEW_RUNS)
 
 
 def _rounds(pair: Pair, in_turn: bool) -> tuple[int, int]:
@@ -212,14 +253,16 @@ def _by_the_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
     if abs(math.log(verdict.ratio)) <= edge or abs(math.log(verdict.ratio) + clocks) > edge:
         return verdict
     why = f"the clock changed by {second / first - 1:+.0%}"
-    return replace(verdict, word="undecided", why=why)
+    return replace(verdict, word="undecided", why=why, reason=CLOCK_CHANGED)
 
 
-def run_difference(first: Measured, second: Measured, name: str) -> Difference | None:
+def run_difference(
+    first: Measured, second: Measured, name: str, variations: RunVariations = STATED_ALONE
+) -> Difference | None:
     """Of one percentile of two cases of a run: over the rounds that both have, which are pairs by
     their numbers, where the rounds of both alternated; else over all of each."""
     if first.turn != second.turn:
-        return _difference_apart(first, second, name)
+        return _difference_apart(Pair("", first, second), name, variations)
     a, b = first.by_round(name), second.by_round(name)
     both = [number for number in a if number in b]
     return difference(
@@ -230,13 +273,19 @@ def run_difference(first: Measured, second: Measured, name: str) -> Difference |
     )
 
 
-def _difference_apart(first: Measured, second: Measured, name: str) -> Difference | None:
-    a, b = (tuple(side.by_round(name).values()) for side in (first, second))
-    resolution = clock_resolution(first, second, name)
-    return difference(a, b, in_turn=False, resolution=resolution)
+def _difference_apart(pair: Pair, name: str, variations: RunVariations) -> Difference | None:
+    """None too where nobody knows by how much runs differ."""
+    variation = variations.of(pair.first, pair.second, name)
+    if variation is None:
+        return None
+    a, b = (tuple(side.by_round(name).values()) for side in (pair.first, pair.second))
+    resolution = clock_resolution(pair.first, pair.second, name)
+    return difference(a, b, False, resolution, variation)
 
 
-def _difference(pair: Pair, name: str, in_turn: bool) -> Difference | None:
+def _difference(
+    pair: Pair, name: str, in_turn: bool, variations: RunVariations
+) -> Difference | None:
     if in_turn:
-        return run_difference(pair.first, pair.second, name)
-    return _difference_apart(pair.first, pair.second, name)
+        return run_difference(pair.first, pair.second, name, variations)
+    return _difference_apart(pair, name, variations)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.cases.column import Row, same
+from app.cases.column_choice import columns_with_values
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.results import lines
@@ -35,7 +36,7 @@ from app.results.operators import read_operators
 from app.results.rows import Rows
 from app.results.run import SAMPLES, Run
 from app.results.soundness import sound
-from app.results.table import read_rounds, read_rows, rows_of, to_csv
+from app.results.table import read_rounds, read_table, rows_of, to_csv
 from app.results.telemetry import damaged_readings
 from exporters.codec import CodecError
 from exporters.regular import open_file, read_file
@@ -85,7 +86,7 @@ class Whole:
 
 
 Tables = Callable[[Path, str, Mapping[str, Row]], Iterable[Finding]]
-"""What looks at tables beside `results.csv`, given the folder, its id and its rows by case id."""
+"""What looks at exported tables, given the folder, its id and its rows by case id."""
 
 
 def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verified:
@@ -217,8 +218,9 @@ def _lost(found: Whole, end: Live) -> Iterator[Finding]:
     yield from mixed_graphs(run)
     if not found.findings:
         yield from lost_rounds(end, run)
-        stored = read_rounds(run.path / RESULTS)
-        yield from fuller_table(RESULTS, rounds_lost(stored, run, found.voided))
+        for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
+            stored = read_rounds(run.path / name)
+            yield from fuller_table(name, rounds_lost(stored, run, found.voided))
 
 
 def _left_over(folder: Path, told: Collection[str], ended: bool) -> Iterator[Finding]:
@@ -289,22 +291,32 @@ def _telemetry(run: Run) -> Iterator[Finding]:
 
 
 def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
-    """Whether `results.csv` says what journal and samples amount to."""
-    path = run.path / RESULTS
-    again = "make it again: --export csv"
+    """Whether the tables have what journal and samples amount to."""
+    computed = rows_of(to_csv(rows).decode())
+    for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
+        if what := _table_fault(run.path / name, computed, len(rows)):
+            yield Finding(name, what, "make it again: --export csv", harmless=True)
+
+
+def _table_fault(path: Path, computed: Mapping[str, Row], cases: int) -> str:
+    """What a table lacks of the rows or has of others, by the columns that it has; "" if nothing.
+
+    One for people may be without the ids of the cases: it has a line for each in their order.
+    """
     if not path.is_file():
-        yield Finding(RESULTS, "is not there", again, harmless=True)
-        return
-    stored, told = read_rows(path), rows_of(to_csv(rows).decode())
-    names = {name for row in stored.values() for name in row}
+        return "is not there"
+    names, stored = read_table(path)
+    filled = columns_with_values(stored).intersection(names)
+    ids = [str(row["case_id"]) for row in stored] if "case_id" in names else list(computed)
+    by_id = dict(zip(ids, stored, strict=False)) if names else {}
     differs = sorted(
         name
-        for name in names
+        for name in filled
         if any(
-            not same(row.get(name), stored.get(case_id, {}).get(name))
-            for case_id, row in told.items()
+            not same(row.get(name), by_id.get(case_id, {}).get(name))
+            for case_id, row in computed.items()
         )
     )
-    if differs or stored.keys() != told.keys():
-        what = f"is not what journal and samples amount to ({', '.join(differs[:3]) or 'its rows'})"
-        yield Finding(RESULTS, what, again, harmless=True)
+    if not differs and by_id.keys() == computed.keys() and len(stored) == cases:
+        return ""
+    return f"is not what journal and samples amount to ({', '.join(differs[:3]) or 'its rows'})"

@@ -1,103 +1,148 @@
-"""The highest rate that keeps a target: which rate is measured next, and what was found.
+"""The highest rate that keeps a target: which rate is measured next, and the answer.
 
-Pure functions of the verdicts so far, so that a resumed search goes on where it stopped.
+Pure functions of the rounds so far, so that a resumed search continues where it stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from app.cases.scenario import LEAST_RATE_HZ, MOST_RATE_HZ
-from app.stats.judging import Judgement
+from app.cases.target import LEAST_ROUNDS, Target
+from app.stats.judging import FIRST_LOOK, Judgement
+from app.stats.rate_fit import Estimate, Observation, estimate
 
 Verdict = Judgement | Literal["not_offered", "failed"]
-"""`not_offered`: it breaks, and the arrivals themselves came late. `failed`: a round ended without
-figures."""
-BEYOND: tuple[Verdict, ...] = ("breaks", "not_offered")
+"""`not_offered`: requests came late by themselves. `failed`: a round ended without figures."""
 
+ROUNDS_A_SEARCH = 5
+"""A search has so many times `--rounds` at all its rates together."""
 BEGIN_AT = 0.7
 """Of the service rate, where the search begins."""
 UP, DOWN = 2.0**0.5, 0.5
-"""What a rate is multiplied by while all hold, and while none does."""
+"""A rate is at most so many times the highest that was measured, and at least of the lowest."""
 LEAST_SHARE = 0.02
 """Of the service rate: at less hardly a request meets another, and no target is missed for the
 load."""
-RESOLUTION = 0.025
-"""The search ends when what breaks is at most so much above what holds."""
-SIDE = 0.125
-"""Where rates stayed undecided, neither end is looked for closer than so much of the bracket."""
+RESOLUTION = 0.05
+"""The search ends when the bracket is at most so wide, as a share of its lower end."""
+LEAST_NEAR = 10
+"""Rounds near the limit without which no bracket is believed to be narrow."""
+STEP = 1.02
+"""Rates are on a grid of such steps, so that several rounds share one."""
+SPREAD, SPREAD_OF_MEAN = 0.7, 0.2
+"""Rates are measured on both sides of the limit where the share of late requests, or the mean, is
+expected to be so many e-folds from what is allowed: further out a round says less of the limit,
+nearer less of the slope."""
 DIGITS = 4
 """A rate has so many, which people can read and type."""
 CURVE = (0.25, 0.5, 0.75)
-"""Shares of the rate found that are measured too, so that the curve has a beginning."""
+"""Shares of the promised rate that are measured too, so that the curve has a beginning."""
 NEAR = 0.1
 """A rate is on the curve already if one was measured that is so near."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A rate with its verdict."""
-
-    rate_hz: float
-    verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True)
 class Bracket:
-    """`low_hz` is the highest rate that holds, `high_hz` the lowest above it that does not, None
-    where there is none; `end` is the verdict there."""
+    """`low_hz` is the rate that is promised, `high_hz` the lowest that is shown to break the
+    target; None where the rounds show no such rate. Each is wrong in 2.5 % of searches, nominally.
+    `not_offered`: rates from `high_hz` on could not be offered."""
 
     low_hz: float | None
     high_hz: float | None
-    end: Verdict | None = None
+    not_offered: bool = False
 
-    @property
-    def middle_hz(self) -> float | None:
-        """The rate that is quoted, halfway between what was shown to hold and to break."""
-        if self.low_hz is None or self.high_hz is None:
-            return self.low_hz
-        return (self.low_hz + self.high_hz) / 2.0
-
-
-def bracket(steps: Sequence[Step]) -> Bracket:
-    """What the steps of a search come to so far."""
-    low = max((step.rate_hz for step in steps if step.verdict == "holds"), default=None)
-    beyond = [s for s in steps if s.verdict in BEYOND and (low is None or s.rate_hz > low)]
-    first = min(beyond, key=lambda step: step.rate_hz, default=None)
-    return Bracket(low, first.rate_hz, first.verdict) if first else Bracket(low, None)
+    def verdict(self, rate_hz: float) -> Verdict:
+        """What the whole search says of this rate."""
+        if self.low_hz is not None and rate_hz <= self.low_hz:
+            return "holds"
+        if self.high_hz is not None and rate_hz >= self.high_hz:
+            return "not_offered" if self.not_offered else "breaks"
+        return "undecided"
 
 
-def next_rate(steps: Sequence[Step], service_hz: float) -> float | None:
-    """The rate to measure after these; None when the search is over.
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """What the rounds of a search showed at its rates, in their order.
 
-    `service_hz` is how many requests a second are served when there is always one waiting.
+    `capacity_hz` is how many requests a second are served when there is always one waiting. From
+    `offered_below_hz` on requests came late by themselves. `spent` counts all rounds, also those
+    that showed nothing of the server.
     """
-    if any(step.verdict == "failed" for step in steps):
-        return None
-    found = bracket(steps)
-    if not steps:
-        wanted: float | None = BEGIN_AT * service_hz
-    elif found.high_hz is None:
-        wanted = UP * max(step.rate_hz for step in steps)
-    elif found.low_hz is None:
-        wanted = DOWN * min(step.rate_hz for step in steps)
-        wanted = wanted if wanted >= LEAST_SHARE * service_hz else None
-    else:
-        wanted = _between(steps, found.low_hz, found.high_hz)
-    if wanted is None or not LEAST_RATE_HZ <= rounded(wanted) <= MOST_RATE_HZ:
-        return None
-    known = any(step.rate_hz == rounded(wanted) for step in steps)
-    return None if known else rounded(wanted)
+
+    target: Target
+    capacity_hz: float
+    observations: tuple[Observation, ...]
+    offered_below_hz: float = math.inf
+    spent: int = 0
+
+    def estimate(self) -> Estimate | None:
+        """The limit by these rounds; None without any."""
+        if not self.observations:
+            return None
+        highest_hz = max(one.rate_hz for one in self.observations)
+        most_hz = max(UP * self.capacity_hz, 2.0 * UP * highest_hz)
+        least_hz = 0.5 * LEAST_SHARE * self.capacity_hz
+        return estimate(self.observations, self.target, self.capacity_hz, least_hz, most_hz)
+
+    def bracket(self) -> Bracket:
+        """The answer so far."""
+        found, cap_hz = self.estimate(), self.offered_below_hz
+        low = high = None
+        if found is not None and len(self.observations) >= LEAST_ROUNDS:
+            highest_hz = max(one.rate_hz for one in self.observations)
+            if found.low_hz is not None and found.low_hz >= LEAST_SHARE * self.capacity_hz:
+                low = rounded(min(found.low_hz, highest_hz), math.floor)
+            high = found.high_hz and rounded(found.high_hz, math.ceil)
+        if high is None or high > cap_hz:
+            return Bracket(low, cap_hz if math.isfinite(cap_hz) else None, math.isfinite(cap_hz))
+        return Bracket(low, high)
 
 
-def curve_rates(found_hz: float, steps: Sequence[Step]) -> Iterator[float]:
-    """The rates below the one found that its curve lacks."""
+def next_rate(rounds: Rounds, most: int) -> float | None:
+    """The rate of the next round; None when the search is over, after `most` rounds at the
+    latest."""
+    begin_hz, found = BEGIN_AT * rounds.capacity_hz, rounds.estimate()
+    observations = rounds.observations
+    least_hz = max(LEAST_SHARE * rounds.capacity_hz, LEAST_RATE_HZ)
+    if rounds.spent >= most:
+        return None
+    if found is None:
+        rate_hz = min(begin_hz, rounds.offered_below_hz / UP)
+        return rounded(rate_hz) if least_hz <= rate_hz <= MOST_RATE_HZ else None
+    if found.rounds >= LEAST_NEAR and found.width <= RESOLUTION:
+        return None
+    rates = [one.rate_hz for one in observations]
+    spread = SPREAD_OF_MEAN if rounds.target.percentile is None else SPREAD
+    reach = max(1, round(spread / found.slope / math.log(STEP)))
+    place = math.log(found.best_hz / begin_hz) / math.log(STEP)
+    below = sum(rate < found.best_hz for rate in rates) > len(rates) / 2.0
+    wanted = math.floor(place + reach) if below else math.ceil(place - reach)
+    rate_hz = min(max(begin_hz * STEP**wanted, DOWN * min(rates)), UP * max(rates))
+    if rate_hz >= rounds.offered_below_hz:
+        highest_hz = max(rates)
+        if rounds.offered_below_hz > STEP**2 * highest_hz:
+            rate_hz = math.sqrt(highest_hz * rounds.offered_below_hz)
+        elif (found.low_hz or 0.0) < highest_hz and rates.count(highest_hz) < LEAST_NEAR:
+            rate_hz = highest_hz
+        else:
+            return None
+    possible_hz = rounded(min(max(rate_hz, least_hz), MOST_RATE_HZ))
+    at_the_end = not least_hz <= rate_hz <= MOST_RATE_HZ
+    return None if at_the_end and rates.count(possible_hz) >= FIRST_LOOK else possible_hz
+
+
+def curve_rates(promised_hz: float, measured: Iterable[float]) -> Iterator[float]:
+    """For each part of the promised rate the nearest that was measured, or itself where none is
+    near."""
+    known = tuple(measured)
     for part in CURVE:
-        rate = rounded(part * found_hz)
-        if all(abs(step.rate_hz / rate - 1.0) > NEAR for step in steps):
-            yield rate
+        rate = rounded(part * promised_hz)
+        near = [other for other in known if abs(other / rate - 1.0) <= NEAR]
+        yield min(near, key=lambda other: abs(other / rate - 1.0), default=rate)
 
 
 def knee(curve: Iterable[tuple[float, float]]) -> float | None:
@@ -106,15 +151,7 @@ def knee(curve: Iterable[tuple[float, float]]) -> float | None:
     return max(curve, key=lambda point: point[0] / point[1], default=(None, 0.0))[0]
 
 
-def rounded(rate_hz: float) -> float:
-    """To `DIGITS` digits, the same wherever it is computed."""
-    return float(f"{rate_hz:.{DIGITS}g}")
-
-
-def _between(steps: Sequence[Step], low: float, high: float) -> float | None:
-    """The middle of what is open: all of it, or either side of rates that stayed undecided."""
-    undecided = [step.rate_hz for step in steps if low < step.rate_hz < high]
-    sides = [(low, min(undecided)), (max(undecided), high)] if undecided else [(low, high)]
-    least = SIDE * (high - low)
-    wide = ((b + a) / 2.0 for b, a in sides if a - b > max(RESOLUTION * b, least))
-    return next(wide, None)
+def rounded(rate_hz: float, to: Callable[[float], int] = round) -> float:
+    """To `DIGITS` digits, the same wherever it is computed; `to` a whole number of the last."""
+    digits = DIGITS - 1 - math.floor(math.log10(rate_hz))
+    return float(f"{to(rate_hz * 10.0**digits) / 10.0**digits:.{DIGITS}g}")

@@ -59,10 +59,26 @@ def cluster(target: Target, service_hz: float, utilisation: float) -> float:
     ones. Where the target x is just kept, with probability p of being late, that is
     2 (x / ln(1 / p))^2 / s^2. Taken is the lesser of 2 (x / ln(1 / p))^2 and 2 / d^2.
     """
-    depth = target.limit_us * 1e-6 * service_hz / _tail(target)
+    depth = target.limit_us * 1e-6 * service_hz / exceedance(target)
     if utilisation < 1.0:
         depth = min(depth, 1.0 / (1.0 - utilisation))
     return max(1.0, 2.0 * depth**2)
+
+
+def dispersion(target: Target, service_hz: float, utilisation: float) -> float:
+    """The variance of the number of late requests over that of as many independent ones.
+
+    A cluster's mean square over its mean: the time that a Brownian motion with drift -d and
+    variance s^2 spends above its start has the mean s^2 / (2 d^2) and the second moment s^4 / d^4,
+    so that it is 2 s^2 / d^2 services, in which utilisation times as many requests come. Where the
+    target x is just kept, s^2 is 2 d x / ln(1 / p). It is between 1, as the gaps are drawn, and 4.
+    """
+    depth = target.limit_us * 1e-6 * service_hz / exceedance(target)
+    together = 8.0 * depth**2
+    if utilisation < 1.0:
+        spare = 1.0 - utilisation
+        together = min(together, 4.0 * depth * utilisation / spare, 8.0 * utilisation / spare**2)
+    return max(1.0, together)
 
 
 def requests_wanted(target: Target, late_together: float) -> int:
@@ -74,17 +90,18 @@ def requests_wanted(target: Target, late_together: float) -> int:
 def seen(
     latencies_us: np.ndarray,
     target: Target,
-    late_together: float,
+    dispersed: float,
     lateness_us: np.ndarray | None = None,
 ) -> Seen:
     """One round's latencies [n], in the order of the arrivals, and its generator's lateness [m].
 
-    Late requests come in clusters, each of which counts once: clusters as the round shows them
-    (`extremal_index`) or as theory has them, whichever are longer.
+    Late requests come in clusters, which counts as many independent ones as its number varies:
+    by clusters as the round shows them (`extremal_index`), or by `dispersed` of theory, whichever
+    are fewer.
     """
     requests, late = len(latencies_us), int(np.count_nonzero(latencies_us > target.limit_us))
     shown = extremal_index(latencies_us, target.limit_us)
-    independent = requests * min(shown, 1.0 / late_together)
+    independent = requests * min(shown, 1.0 / dispersed)
     generator_us = None if lateness_us is None else _figure_us(lateness_us, target)
     figure = _figure_us(latencies_us, target)
     return Seen(requests, independent, late, figure, generator_us or 0.0)
@@ -141,7 +158,7 @@ def _clopper_pearson(share: float, independent: float) -> tuple[float, float]:
     return low, high
 
 
-def _tail(target: Target) -> float:
+def exceedance(target: Target) -> float:
     """How many e-folds of the latency the target allows: ln(1 / (1 - q)), and 1 of a mean."""
     return 1.0 if target.percentile is None else -math.log(target.allowed)
 

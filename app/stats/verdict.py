@@ -1,15 +1,15 @@
 """Two cases compared: faster, slower, same or undecided, from the rounds' own figures.
 
 A round is a process, so rounds are what is counted. Where rounds of the two were measured in
-turn, each pair is one observation; where not, both spreads count. All comparisons that are
-read together are judged together.
+turn, each pair is one observation; where not, both spreads count, and what two runs differ by
+without a change of the code. All comparisons that are read together are judged together.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,10 +17,14 @@ from app.cases.verdict import BAND, Word
 from app.stats.between import LEAST_ROUNDS, deviation
 from app.stats.distributions import beta_quantile, t_quantile, t_share
 from app.stats.quantiles import CONFIDENCE, Interval
+from app.stats.run_variation import RunVariation
 
-APART = 0.05
-"""Below this, two runs that were not measured in turn decide nothing: the machine itself may
-have changed between them by as much, and one run a side can't tell by how much it does."""
+TOO_FEW_ROUNDS, TOO_FEW_RUNS = "too_few_rounds", "too_few_runs"
+NOT_RESOLVED, RUN_VARIATION = "not_resolved", "run_variation"
+NO_RUN_VARIATION, CLOCK_CHANGED = "run_variation_unknown", "clock_changed"
+"""Why a verdict is undecided: too few rounds for an interval, too few runs in them, an interval
+that is too wide because rounds differ, or because runs do, runs of which nobody knows by how much
+they do, another clock of the cores."""
 FOUND = 0.9
 """`smallest_change` is what would be found in so many of all tries."""
 MOST_ROUNDS = 100
@@ -32,7 +36,7 @@ class Difference:
     """The logarithm of second over first, its standard error and its degrees of freedom.
 
     `resolution` is how far the logarithm may be off because of the ticks of the clocks, whatever
-    the rounds' spread.
+    the rounds' spread. `variation` is what two runs differ by without a change, where it counts.
     """
 
     log: float
@@ -40,15 +44,16 @@ class Difference:
     freedom: float
     in_turn: bool
     resolution: float = 0.0
+    variation: RunVariation | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`ratio` is second over first; `why` says what is undecided.
+    """`ratio` is second over first; `why` says what is undecided, `reason` is its code.
 
     `interval` is the one that decided, at `confidence`: it lies beyond the band where the word is
     slower or faster, within it where it is same, and neither where the size of the change leaves
-    it undecided.
+    it undecided. `family` is how many comparisons were judged together.
     """
 
     word: Word
@@ -56,6 +61,9 @@ class Verdict:
     interval: Interval | None
     why: str = ""
     confidence: float = CONFIDENCE
+    family: int = 1
+    reason: str = ""
+    variation: RunVariation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +75,19 @@ class _Step:
 
 
 def difference(
-    first: Sequence[float], second: Sequence[float], in_turn: bool, resolution: float = 0.0
+    first: Sequence[float],
+    second: Sequence[float],
+    in_turn: bool,
+    resolution: float = 0.0,
+    variation: RunVariation | None = None,
 ) -> Difference | None:
     """Of the rounds' own figures; None with fewer than three rounds a side.
 
     In turn: the mean of the logarithms' differences, with n - 1 degrees of freedom. Apart:
-    Welch's t, with the degrees of freedom of Satterthwaite. `resolution` is that of the clocks
-    (`clock_tick.ratio_resolution`).
+    Welch's t, with the degrees of freedom of Satterthwaite. Of two runs their `variation` is a
+    third part of the variance, which no number of rounds makes smaller; without it the figures are
+    compared as if the machine were the same (DerSimonian & Laird, Control. Clin. Trials 7, 1986,
+    have the same two parts). `resolution` is that of the clocks (`clock_tick.ratio_resolution`).
     """
     a, b = np.log(np.array(first)), np.log(np.array(second))
     if in_turn:
@@ -85,11 +99,16 @@ def difference(
     if in_turn:
         error = float(np.std(b - a, ddof=1)) / math.sqrt(len(a))
         return Difference(log, error, len(a) - 1, in_turn, resolution)
-    parts = float(np.var(a, ddof=1)) / len(a), float(np.var(b, ddof=1)) / len(b)
-    total = sum(parts)
-    weights = parts[0] ** 2 / (len(a) - 1) + parts[1] ** 2 / (len(b) - 1)
+    parts = [(float(np.var(side, ddof=1)) / len(side), len(side) - 1.0) for side in (a, b)]
+    if variation is not None:
+        own = sum(variance for variance, _ in parts)
+        counted = min(1.0, 2.0 * variation.sampling / own) if own else 0.0
+        parts = [(variance * (1.0 - counted), freedom) for variance, freedom in parts]
+        parts.append((variation.variance, variation.freedom))
+    total = sum(variance for variance, _ in parts)
+    weights = sum(variance**2 / freedom for variance, freedom in parts)
     freedom = total**2 / weights if weights else len(a) + len(b) - 2
-    return Difference(log, math.sqrt(total), freedom, in_turn, resolution)
+    return Difference(log, math.sqrt(total), freedom, in_turn, resolution, variation)
 
 
 def interval_of(d: Difference, confidence: float) -> Interval:
@@ -111,7 +130,11 @@ def judge(
     """
     tested = [None if d is None else _beyond(d, band) for d in differences]
     steps = _holm(tested, 1.0 - confidence)
-    return [_verdict(d, step, band, confidence) for d, step in zip(differences, steps, strict=True)]
+    family = len(tested) - tested.count(None)
+    return [
+        replace(_verdict(d, step, band, confidence), family=family)
+        for d, step in zip(differences, steps, strict=True)
+    ]
 
 
 def smallest_change(
@@ -167,23 +190,30 @@ def binomial_interval(count: int, of: int) -> Interval:
 
 def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) -> Verdict:
     if d is None:
-        return Verdict("undecided", None, None, f"fewer than {LEAST_ROUNDS} rounds")
+        why = f"fewer than {LEAST_ROUNDS} rounds"
+        return Verdict("undecided", None, None, why, reason=TOO_FEW_ROUNDS)
     ratio, interval = math.exp(d.log), interval_of(d, step.confidence)
     if step.rejected:
-        if not d.in_turn and abs(ratio - 1.0) < APART:
-            return Verdict("undecided", ratio, interval, "measured apart", step.confidence)
         word: Word = "slower" if d.log > 0 else "faster"
-        return Verdict(word, ratio, interval, confidence=step.confidence)
+        return Verdict(word, ratio, interval, "", step.confidence, variation=d.variation)
     both_sides = 2.0 * confidence - 1.0
     if _within(d, band, confidence):
         within = interval_of(d, both_sides)
-        if d.in_turn:
-            return Verdict("same", ratio, within, confidence=both_sides)
-        return Verdict("undecided", ratio, within, "measured apart", both_sides)
+        return Verdict("same", ratio, within, "", both_sides, variation=d.variation)
     edge = math.expm1(math.log1p(band) + d.resolution)
     least = smallest_change(d.error, d.freedom, edge, step.confidence)
-    why = f"would find a change of {least:.0%}"
-    return Verdict("undecided", ratio, interval, why, step.confidence)
+    why, reason = f"would find a change of {least:.0%}", NOT_RESOLVED
+    if d.variation is not None and d.variation.variance > d.error**2 / 2.0:
+        why, reason = f"measured apart, {why}", RUN_VARIATION
+    return Verdict(
+        "undecided",
+        ratio,
+        interval,
+        why,
+        step.confidence,
+        reason=reason,
+        variation=d.variation,
+    )
 
 
 def _beyond(d: Difference, band: float) -> float:

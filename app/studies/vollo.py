@@ -25,7 +25,7 @@ _TITLES = {
 }
 _WIDTHS = {"cnn": "Channels", "lstm": "Hidden size"}
 _FIGURES = {"mean": "Mean latency", "p99": "99th percentile latency"}
-_SCENARIOS = {"spaced": "paced:20us", "contiguous": "closed_loop"}
+_SPACED = "paced:20us"
 _DOES_NOT_FIT = "does not fit"
 
 
@@ -140,8 +140,8 @@ def _is_refused(simulated: Measured | None) -> bool:
 def _of_card(row: CardRow) -> str:
     card = load_card(row.card.lower())
     return (
-        f"{row.card}: {card.cores} cores, block size {card.block}, release {row.release}, "
-        f"inferences {row.pacing}; simulated as {row.runtime}, {_SCENARIOS[row.pacing]}"
+        f"{row.card}: {card.cores} cores, block size {card.block}, release {row.release} "
+        f"(inferred), inferences {row.pacing}; simulated as {row.runtime}, {_SPACED}"
     )
 
 
@@ -150,7 +150,7 @@ def _simulated(found: Found, row: CardRow) -> Measured | None:
         lambda case: (
             case.model == row.model
             and case.runtime == row.runtime
-            and str(case.scenario) == _SCENARIOS[row.pacing]
+            and str(case.scenario) == _SPACED
         )
     )
 
@@ -159,9 +159,7 @@ def _measured(found: Found, model: str, runtime: str) -> Measured | None:
     """Spaced, as the document has its inferences."""
     return found.one(
         lambda case: (
-            case.model == model
-            and case.runtime == runtime
-            and str(case.scenario) == _SCENARIOS["spaced"]
+            case.model == model and case.runtime == runtime and str(case.scenario) == _SPACED
         )
     )
 
@@ -197,7 +195,8 @@ STUDY = Study(
         "network at batch 1, its state kept. Beside each published figure stands what our model "
         "of the card gives, simulated since no card was here, and by how much that is off; then "
         "what the same step takes on this machine's runtimes by its own clock, with 20 µs between "
-        "two runs. Releases and pacing of published rows are inferred, not told by the vendor."
+        "two runs. The document says that inferences are spaced; the releases of the published "
+        "rows are inferred."
     ),
     tables=tables,
 )

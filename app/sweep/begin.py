@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from app.results.manifest import new_manifest
 from app.sweep.cluster import Cluster
 from exporters.private import OWNER_ALONE
 
+_SEED_BITS = 63
 SEARCH_SHARE = 0.75
 """Of the memory that is free when a search begins, so much is its limit if none is given."""
 
@@ -60,7 +62,7 @@ def begin(
         plan = plan.model_copy(update={"memory_limit": limit})
     manifest = new_manifest(
         name=plan.name,
-        seed=plan.seed,
+        seed=plan.seed or 0,
         rounds=1 if plan.is_search or plan.check else lengths.rounds,
         time_limit_s=lengths.time_limit_s,
         limits=lengths.limits,
@@ -68,10 +70,20 @@ def begin(
         cases=cases,
         environment=describe_host(),
         files=kept_files(cases, plan.accuracy),
-        fingerprints=fingerprints(cases, plan.accuracy, plan.environments),
+        fingerprints=fingerprints(
+            cases, plan.accuracy, plan.environments, elsewhere=cluster is not None
+        ),
+        spread_s=0.0 if plan.is_search or plan.check else lengths.spread_s,
+        arrivals_seed=arrivals_seed(plan),
         assumed_sizes=sizes_assumed(plan),
     )
     return RunFolder.create(path or new_path(plan), manifest)
+
+
+def arrivals_seed(plan: Plan) -> int:
+    """What the moments of arriving requests are drawn from: another number in each run, so that
+    runs of one plan differ by it as they would in service, or the seed that the plan gives."""
+    return secrets.randbits(_SEED_BITS) if plan.seed is None else plan.seed
 
 
 def new_path(plan: Plan) -> Path:

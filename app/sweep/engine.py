@@ -62,6 +62,8 @@ class Engine:
     def pause(self) -> None:
         """Let what is in flight end, and start nothing more until `resume`."""
         self._paused = True
+        for running in self._running:
+            running.work.interrupt()
 
     def resume(self) -> None:
         """Go on after `pause`."""

@@ -21,13 +21,14 @@ from app.results.kept_files import KeptFile, kept_files
 from app.results.manifest import Manifest, new_manifest
 from app.results.reader import read_run
 from app.results.run import Run
-from app.sweep.begin import new_path
+from app.sweep.begin import arrivals_seed, new_path
 from app.sweep.unchanged import is_gone, refuse_changed
 from exporters.factory_file import factory_path, is_factory_file
 
 
 def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
-    """The locked folder of the new run, with the cases, lengths and seed of the old.
+    """The locked folder of the new run, with the cases, lengths and seed of the old; requests
+    arrive at other moments, unless its plan gave a seed.
 
     Raises PlanError or ResultsError before anything is written.
     """
@@ -51,8 +52,12 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
         cases=cases,
         environment=describe_host(),
         files=kept_files(cases, accuracy),
-        fingerprints=fingerprints(cases, accuracy, old.asked.environments),
+        fingerprints=fingerprints(
+            cases, accuracy, old.asked.environments, elsewhere=bool(old.asked.cluster)
+        ),
         repeats=old.run_id,
+        spread_s=old.spread_s,
+        arrivals_seed=arrivals_seed(old.asked),
         assumed_sizes=old.assumed_sizes,
     )
     return RunFolder.create(path or new_path(old.asked), manifest)

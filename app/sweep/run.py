@@ -19,7 +19,7 @@ from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.machine.telemetry import Telemetry
 from app.results.exports.earlier import keep_fuller
-from app.results.folder import RESULTS, RunFolder
+from app.results.folder import RunFolder
 from app.results.lines import Line, Voided, bounded
 from app.results.live import Live, LiveFile, State
 from app.results.measured import Measured
@@ -28,13 +28,14 @@ from app.results.rows import Rows, row_names
 from app.results.run import Run
 from app.results.soundness import sound
 from app.results.stopping import looked_at
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from app.sweep.cluster import Cluster, benches_of
 from app.sweep.engine import Engine
 from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
 from app.sweep.place import ThisMachine
 from app.sweep.refreshing import Refresher
 from app.sweep.sources.afterwards import AFTERWARDS_S
+from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
@@ -60,8 +61,10 @@ class SweepRun:
         *,
         place: ThisMachine | None = None,
         cluster: Cluster | None = None,
+        columns: Sequence[str] = (),
     ) -> None:
         self.folder = folder
+        self._columns = columns
         self.stopped = False
         self.kept_table = ""
         reader = JournalReader(folder.path, folder.manifest)
@@ -92,7 +95,7 @@ class SweepRun:
         """Whether what is measured decides how many rounds there will be."""
         self._engine = Engine(source, here)
         self._seconds: dict[str, Mean] = {}
-        self._refresher = Refresher(folder, row_names(asked))
+        self._refresher = Refresher(folder, row_names(asked), columns)
         self._live_file = LiveFile(folder)
         self.live = Live(
             pid=os.getpid(),
@@ -178,12 +181,12 @@ class SweepRun:
         self._engine.stop(now)
 
     def close(self, exit_code: int, rows: Sequence[Row] | None = None) -> None:
-        """End all that was started, and leave the final `results.csv` and `live.json`.
+        """End all that was started, and leave the final tables and `live.json`.
 
         `rows` are the run's where somebody has them.
         """
         self._engine.close()
-        self.folder.write(RESULTS, to_csv(self.rows() if rows is None else rows))
+        write_tables(self.folder, self.rows() if rows is None else rows, self._columns)
         complete = self.finished and not self.stopped
         state: State = "finished" if complete else "stopped"
         self.live = replace(self.live, state=state, eta_s=None, exit_code=exit_code)
@@ -269,6 +272,8 @@ class SweepRun:
         if isinstance(self._rounds, HostedSweep):
             at_once = self._rounds.at_once
         rounds_s = left * self._usual_s(self._kind, guess_s) / at_once
+        if isinstance(self._rounds, FixedSweep | HostedSweep):
+            rounds_s = max(rounds_s, self._rounds.spread_left_s)
         after_s = sum(of.left * self._usual_s(of.kind, AFTERWARDS_S) for of in self._afterwards)
         live.eta_s = min(live.exports_eta_s + rounds_s + after_s, schedule.budget.left_s)
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from app.cases.errors import PlanError, ResultsError
 from app.machine.available import availability_of
-from app.results.fingerprints import fingerprint
+from app.machine.device_library import device_library
+from app.results.fingerprints import Fingerprint, fingerprint
 from app.results.kept_files import KeptFile
 from app.results.manifest import Manifest
 from app.results.run import Run
@@ -28,7 +29,7 @@ def refuse_changed(run: Run, copies: bool) -> None:
         if not (copies and file.kept and is_gone(file)):
             _refuse_unless(Path(file.path), file.sha256, run.path, file.kept)
     for known in run.manifest.fingerprints:
-        _refuse_unless(Path(known.path), known.sha256, run.path)
+        _refuse_unless(_where(known, run), known.sha256, run.path)
     _refuse_changed_models(run)
 
 
@@ -84,6 +85,20 @@ def _refuse_changed_models(run: Run) -> None:
             places.append(path.resolve().parent / name)  # beside the file that a link names
             there = next(filter(Path.exists, places), places[0])
             _refuse_unless(there, sha256, run.path)
+
+
+def _where(known: Fingerprint, run: Run) -> Path:
+    """The file as it would be loaded now; PlanError where its package is gone."""
+    if not known.runtime:
+        return Path(known.path)
+    path = device_library(known.runtime, run.manifest.asked.environments)
+    if not path:
+        raise PlanError(
+            f"{run.path} measured {known.runtime} by {known.path}, and no such library can be "
+            "loaded here",
+            "install its package again, or start a new run",
+        )
+    return Path(path)
 
 
 def _refuse_unless(path: Path, sha256: str, run_path: Path, kept: str = "") -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.cases.accuracy import AccuracyJob, AccuracyResult
 from app.workers.assess import assess
-from app.workers.reason import reason_of
+from app.workers.reason import is_transient, reason_of
 from app.workers.serve import serve
 from exporters.codec import from_json
 
@@ -27,7 +27,8 @@ def answer(values: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> Ac
     try:
         return assess(job, lambda images: tell({"event": "progress", "images": images}))
     except Exception as error:
-        return AccuracyResult(job.subject.case_id, job.data, reason=reason_of(error))
+        reason, transient = reason_of(error), is_transient(error)
+        return AccuracyResult(job.subject.case_id, job.data, reason=reason, transient=transient)
 
 
 if __name__ == "__main__":

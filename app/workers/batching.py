@@ -35,7 +35,8 @@ def parts(
 def warm_up(session: Session, reference: Reference, job: MeasureJob, closed: Sampler) -> WarmUp:
     """Warm up as `closed` does; a batcher's session at each batch, in the time that one has.
 
-    The batches are bound on the way. The median is that of the first.
+    The batches are bound on the way. The median is that of the first batch, the mean is for each
+    input of the largest one.
     """
     if not isinstance(session, Batches):
         return closed.warm_up()
@@ -56,6 +57,7 @@ def warm_up(session: Session, reference: Reference, job: MeasureJob, closed: Sam
         sum(one.seconds for one in ended),
         all(told) if told else None,
         ended[0].median_ns,
+        ended[-1].mean_ns / max(session.by_size),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from app.cases.cold_start import SCOUT, ColdStart, ColdStartJob
 from app.cases.settings import settings_of
 from app.workers.page_cache import drop, files_in_use
-from app.workers.reason import reason_of
+from app.workers.reason import is_transient, reason_of
 from app.workers.serve import serve
 from app.workers.starting import in_our_words, limit_threads, prepare, runtime_called, state_of
 from exporters.codec import from_json
@@ -36,7 +36,7 @@ def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> ColdS
     try:
         return _started(job, heard_ns, result)
     except Exception as error:
-        return replace(result, reason=reason_of(error))
+        return replace(result, reason=reason_of(error), transient=is_transient(error))
 
 
 def _started(job: ColdStartJob, heard_ns: int, result: ColdStart) -> ColdStart:

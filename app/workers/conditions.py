@@ -6,9 +6,7 @@ Read from the system's own files, so that this process needs no package for it.
 from __future__ import annotations
 
 import os
-import resource
 import statistics
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,19 +39,6 @@ def round_warnings(environment: Surroundings) -> Iterator[Diagnostic]:
     governor = environment["governor"]
     if governor in _SAVING_GOVERNORS:
         yield diagnostic("cpu_governor", governor=governor)
-
-
-def peak_rss_mb() -> float:
-    """The most memory that this process has held, in MiB.
-
-    What `getrusage` tells begins, on Linux, with what the process held that started this
-    one, so that a small child of a large parent would look large.
-    """
-    for line in (_read(Path("/proc/self/status")) or "").splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    unit = 2**20 if sys.platform == "darwin" else 2**10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def _clock_mhz() -> float | None:

@@ -38,10 +38,14 @@ FOREVER = 2**63 - 1
 
 
 class _Followed:
-    """What one lane has served so far, and how much of it is kept."""
+    """What one lane has served so far, and how much of it is kept.
+
+    Its first `warming` runs are not counted, nor those due before `counted_from_ns`.
+    """
 
     def __init__(self, number: int, room: int, warming: int, alone: bool) -> None:
         self._number, self._warming, self._kept, self._seen = number, warming, 0, 0
+        self.counted_from_ns = 0
         # Any of several lanes may serve all requests, and together they serve each once.
         self.block = Block(room, as_written=not alone)
 
@@ -75,6 +79,7 @@ class _Followed:
     def _records(self, first: int, end: int) -> np.ndarray:
         records = self.block.records(end, MEASURED, first)
         records["phase"][: max(self._warming - first, 0)] = WARMUP
+        records["phase"][records["scheduled_ns"] < self.counted_from_ns] = WARMUP
         records["lane"] = self._number
         return records
 
@@ -83,6 +88,7 @@ class OpenLoopSampler:
     """Serves a schedule by all lanes at once and appends what they timed to `file`.
 
     Of each lane the first runs, from 1 to `REWARM`, do not count: there was a pause before them.
+    Nor does the schedule's start, in which the queue comes into its steady state.
     """
 
     def __init__(
@@ -141,6 +147,8 @@ class OpenLoopSampler:
         length_ns = round(self._schedule.seconds * 1e9)
         self._begun_ns = clock_ns() + LEAD_NS
         self._ends_ns = self._begun_ns + length_ns
+        for followed in self._followed:
+            followed.counted_from_ns = self._begun_ns + self._schedule.counted_from_ns
         patience_ns = round(self._schedule.patience_s * 1e9)
         self._arriving.begin(self._begun_ns, self._ends_ns + patience_ns)
 

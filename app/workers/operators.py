@@ -17,7 +17,7 @@ import numpy as np
 from app.cases.operators import OperatorJob, OperatorTimes
 from app.workers.held import held
 from app.workers.peak import peaks_of_host
-from app.workers.reason import reason_of
+from app.workers.reason import is_transient, reason_of
 from app.workers.roof import operators
 from app.workers.serve import serve
 from app.workers.starting import prepare, runtime_called, state_of
@@ -43,7 +43,8 @@ def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> Opera
     try:
         return operator_times(request)
     except Exception as error:
-        return OperatorTimes(request.case.case_id, reason=reason_of(error))
+        reason, transient = reason_of(error), is_transient(error)
+        return OperatorTimes(request.case.case_id, reason=reason, transient=transient)
 
 
 def operator_times(request: OperatorJob) -> OperatorTimes:

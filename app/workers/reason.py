@@ -7,7 +7,7 @@ import sys
 import traceback
 
 from exporters import own
-from exporters.complaint import named
+from exporters.complaint import is_of_system, named
 from exporters.types import GraphlapError
 from runtimes.environment import remedy_in
 
@@ -17,6 +17,11 @@ def reason_of(error: Exception) -> str:
     if not isinstance(error, GraphlapError):
         return unforeseen(error)
     return remedy_in(sys.executable, str(error)) if own.STARTER in os.environ else str(error)
+
+
+def is_transient(error: Exception) -> bool:
+    """Whether circumstances led to the error: another try may succeed where nothing was changed."""
+    return isinstance(error, MemoryError) or is_of_system(error)
 
 
 def unforeseen(error: Exception) -> str:

@@ -30,12 +30,17 @@ SEVERAL, SLOW_BLOCK_S = 9, 2.0
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """How warm-up ended; `settled` is False at the cap, None where too few windows fit below it."""
+    """How warm-up ended; `settled` is False at the cap, None where too few windows fit below it.
+
+    `median_ns` is that of the last window, `mean_ns` the mean of the runs in the later half of the
+    windows.
+    """
 
     iterations: int
     seconds: float
     settled: bool | None
     median_ns: float
+    mean_ns: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +78,14 @@ class Sampler:
         """Run windows until their medians have settled."""
         limits, begun = self.limits, time.perf_counter()
         medians: list[float] = []
+        runs: list[np.ndarray] = []
         iterations, is_settled = 0, None
         while True:
             records = self.lanes.block(limits.window_s, least=1)
             # A first window may be so short that several lanes never ran at once.
             known = counted(records)
-            medians.append(float(np.median(latency_ns(known if len(known) else records))))
+            runs.append(latency_ns(known if len(known) else records))
+            medians.append(float(np.median(runs[-1])))
             records["phase"] = WARMUP
             self.file.write(records.tobytes())
             iterations += len(records)
@@ -90,7 +97,8 @@ class Sampler:
             enough = elapsed >= limits.warmup_min_s and iterations >= limits.warmup_min_iterations
             if enough and is_settled:
                 break
-        return WarmUp(iterations, time.perf_counter() - begun, is_settled, medians[-1])
+        mean_ns = float(np.concatenate(runs[len(runs) // 2 :]).mean())
+        return WarmUp(iterations, time.perf_counter() - begun, is_settled, medians[-1], mean_ns)
 
     def measure(self) -> Measured:
         """Run blocks until the limits are met; see `Limits` for what they ask."""

@@ -14,12 +14,14 @@ import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+from app.workers.memory import peak_rss_mb
 from exporters.codec import to_json
 from exporters.talk import belong_to_parent
 
 
 def serve(answer: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], Any]) -> int:
-    """Read one job line, send what `answer` tells as events, and its result as the last one."""
+    """Read one job line, send what `answer` tells as events, and its result as the last one, with
+    the most memory that the process has held."""
     belong_to_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is the parent's to handle
     events = os.fdopen(os.dup(1), "wb", buffering=0)
@@ -29,7 +31,7 @@ def serve(answer: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], A
         sys.stderr.write("this process reads one job from standard input\n")
         return 2
     result = answer(json.loads(line), lambda event: _tell(events, event))
-    _tell(events, {"event": "result", **to_json(result)})
+    _tell(events, {"event": "result", "rss_peak_mb": peak_rss_mb(), **to_json(result)})
     # Engines' exit handlers can crash or hang after all is said; nothing is left to flush.
     sys.stderr.flush()
     os._exit(0)

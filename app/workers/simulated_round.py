@@ -6,9 +6,10 @@ import numpy as np
 
 from app.cases.open_loop import OpenLoop
 from app.cases.progress import Progress
-from app.cases.round import MEASURED, RECORD, MeasureJob, latency_ns
+from app.cases.round import MEASURED, RECORD, WARMUP, MeasureJob, latency_ns
 from app.stats.quantiles import order_statistic
 from app.workers.doubts import of_references, of_wrong_outputs
+from app.workers.lane import counted
 from app.workers.round_schedule import simulated_schedule
 from app.workers.simulated_at_once import simulate_at_once
 from app.workers.under_way import UnderWay
@@ -42,13 +43,14 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
     records["started_ns"] = samples.started_ns
     records["finished_ns"] = samples.finished_ns
     records["phase"] = MEASURED
+    records["phase"][: became.start_requests if became else 0] = WARMUP
     with this.samples_file() as file:
         file.write(records.tobytes())
-    latency = np.sort(latency_ns(records, job.scenario.is_open_loop))
+    latency = np.sort(latency_ns(counted(records), job.scenario.is_open_loop))
     p50_ns, p99_ns = (order_statistic(latency, q) for q in (0.5, 0.99))
-    this.report(Progress("measure", len(records), latency.sum() / 1e9, p50_ns, p99_ns))
+    this.report(Progress("measure", len(latency), latency.sum() / 1e9, p50_ns, p99_ns))
     this.note_samples(
-        len(records),
+        len(latency),
         # The cycles depend on the pacing, so they are known only now.
         facts=dict(session.execution.facts),
         duration_s=float(samples.finished_ns[-1] - samples.scheduled_ns[0]) / 1e9,
@@ -62,7 +64,9 @@ def _samples(session: Session, job: MeasureJob) -> tuple[Samples, OpenLoop | Non
     count, scenario = job.limits.simulated_samples, job.scenario
     rng = np.random.default_rng(job.seed)
     if scenario.is_open_loop:
-        schedule = simulated_schedule(scenario, count, job.arrivals_seed)
+        alone = session.simulate(AfterCompletion(count), rng)
+        capacity_hz = 1e9 / float(alone.service_ns.mean())
+        schedule = simulated_schedule(scenario, count, job.arrivals_seed, capacity_hz)
         served = session.simulate(Scheduled(schedule.offsets_ns), rng)
         return served, schedule.became(served, lanes=1)
     if scenario.kind == "ahead":

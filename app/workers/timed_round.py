@@ -78,7 +78,7 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
             )
             before = this.check(session, reference)
             this.enter("measure")
-            measured = _measured(this, session, sets, sampler)
+            measured = _measured(this, session, sets, sampler, len(session.lanes) / warm.mean_ns)
         this.warn(*of_states(session.lanes, job.model.states))
         if neighbour is not None:
             neighbour.note(this, *watch.window_ns)
@@ -109,13 +109,22 @@ def _both(before: Check | None, after: Check | None) -> Check | None:
 
 
 def _measured(
-    this: UnderWay, session: Session, sets: Sequence[Arrays], closed: Sampler
+    this: UnderWay,
+    session: Session,
+    sets: Sequence[Arrays],
+    closed: Sampler,
+    capacity_per_ns: float,
 ) -> Measured:
-    """Measure as the scenario says: `closed` is warm and goes on, or its lanes rest meanwhile."""
+    """Measure as the scenario says: `closed` is warm and goes on, or its lanes rest meanwhile.
+
+    `capacity_per_ns` is how many requests all lanes serve in a nanosecond without a pause.
+    """
     job, lanes = this.job, session.lanes
     if not job.scenario.is_open_loop:
         return closed.measure()
-    schedule = timed_schedule(job.scenario, job.limits, job.arrivals_seed, job.batcher)
+    schedule = timed_schedule(
+        job.scenario, job.limits, job.arrivals_seed, job.batcher, 1e9 * capacity_per_ns
+    )
     streaming = bool(job.model.states)
     serves = [serving(lane, job.wait_policy, GIVING_WAIT, streaming, sets) for lane in lanes]
     if isinstance(session, Batches):

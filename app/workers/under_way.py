@@ -14,8 +14,9 @@ from app.cases.progress import Progress
 from app.cases.round import Check, MeasureJob, Phase, RoundResult
 from app.workers.batching import parts
 from app.workers.check import check_lanes, why_wrong, worst
-from app.workers.conditions import describe_round, peak_rss_mb
+from app.workers.conditions import describe_round
 from app.workers.doubts import is_only_own, of_nans, of_references
+from app.workers.memory import peak_rss_mb
 from app.workers.shapes import fed
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import Reference

@@ -154,6 +154,17 @@ EXPORT: Entries = {
         example={"values": "1"},
         example_subject="n",
     ),
+    "input_limited": Entry(
+        title="Input limited",
+        message="The input {subject} has finite values that {precision} rounds to infinity; they "
+        "were limited to ±{largest}.",
+        condition="A value of an input is finite, and larger than the largest number of the "
+        "precision.",
+        action="Give smaller values with --input-range or --inputs.",
+        units={"precision": NAME, "largest": NUMBER},
+        example={"precision": "fp16", "largest": 65504.0},
+        example_subject="x",
+    ),
     "null_inputs_unread": Entry(
         title="No-op copy reads no input",
         message="The no-op copy does not read {inputs}: each output is an input unchanged, so an "

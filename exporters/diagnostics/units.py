@@ -8,6 +8,8 @@ from typing import Protocol
 
 from exporters.diagnostics.diagnostic import Parameter
 
+_SPELLED_OUT = 1e15
+"""Larger figures are written with an exponent."""
 _SHOWN_NAMES = 3
 """Of more names than this, together with the rest, only so many are listed."""
 
@@ -102,8 +104,8 @@ def _range(figures: Sequence[float], written: Callable[[float], str]) -> str:
 
 
 def _digits(figure: float) -> str:
-    """Three digits, all of them before the point: `1,234`, `12.3`, `0.012`."""
-    if abs(figure) >= 100:
+    """Three digits, all of them before the point: `1,234`, `12.3`, `0.012`, `3.39e+38`."""
+    if 100 <= abs(figure) < _SPELLED_OUT:
         return f"{figure:,.0f}"
     return f"{figure:.3g}"
 

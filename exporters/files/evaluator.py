@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import onnx
@@ -26,7 +26,7 @@ from exporters.files.nodes import all_nodes, node_name
 from exporters.files.unoptimised import Unoptimised, plain
 from exporters.limited import EVALUATOR_LIMIT_S, TooSlow, within
 from exporters.points import Point
-from exporters.semantics.evaluator import RANDOM, Evaluator
+from exporters.semantics.random_operators import RANDOM
 from exporters.types import (
     EVALUATED,
     UNOPTIMISED,
@@ -35,6 +35,9 @@ from exporters.types import (
     TensorSpec,
     axes_key,
 )
+
+if TYPE_CHECKING:
+    from exporters.semantics.evaluator import Evaluator
 
 _ONNX_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 
@@ -134,6 +137,9 @@ class FileEvaluator:
 
     @cached_property
     def _evaluator(self) -> Evaluator:
+        # Its import takes as long as numpy's, and most exports are taken from the cache.
+        from exporters.semantics.evaluator import Evaluator
+
         return Evaluator(str(self._path))
 
     def _fault(
@@ -200,6 +206,8 @@ def is_repeatable(model: ModelProto) -> bool:
 
 def _failing_node(error: Exception) -> str:
     """The node that the evaluator was at; its error says no name, its frame has the node."""
+    from exporters.semantics.evaluator import Evaluator
+
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if frame.f_code is Evaluator.run.__code__:
             node = frame.f_locals.get("node")

@@ -60,6 +60,7 @@ from exporters.semantics.pooling import (
     MaxRoiPool,
     RoiAlign,
 )
+from exporters.semantics.random_operators import RANDOM
 from exporters.semantics.recurrent import GRU, LSTM, RNN
 from exporters.semantics.reducing import (
     ReduceLogSum,
@@ -138,18 +139,6 @@ _LEARNED: Mapping[str, type[OpRun]] = {
 _LEARNED_DOMAIN = "ai.onnx.ml"
 _QUANTISED = frozenset({"QuantizeLinear", "QLinearMatMul"})
 """Operators whose integers depend on the precision of the quotient."""
-
-RANDOM = frozenset(
-    {
-        "Bernoulli",
-        "Multinomial",
-        "RandomNormal",
-        "RandomNormalLike",
-        "RandomUniform",
-        "RandomUniformLike",
-    }
-)
-"""Operators that draw. A seed is not heeded: no two engines make the same of it."""
 
 
 class Evaluator(ReferenceEvaluator):

@@ -15,7 +15,7 @@ from exporters.agreement import Bound, tolerance_of
 from exporters.asked import refuse_unfit_states
 from exporters.cache import Store, default_limit_bytes, default_root
 from exporters.codec import from_json
-from exporters.drawn import guesses, inputs_told
+from exporters.drawn import guesses, inputs_told, limits
 from exporters.files.arithmetic import Arithmetic, told
 from exporters.inputs import cast_specs
 from exporters.points import Point, full_points
@@ -230,7 +230,15 @@ def _described(
         precision_exceptions=executed.exceptions,
         sources=graph.sources,
         inputs_drawn=drawn if is_drawn else given,
-        warnings=(*graph.warnings, *(guesses(subject.inputs) if is_drawn else ())),
+        warnings=(
+            *graph.warnings,
+            *(guesses(subject.inputs) if is_drawn else ()),
+            *limits(
+                cast_specs(subject.inputs, precision),
+                {name for part in parts for name in part.references.limited},
+                precision,
+            ),
+        ),
         fixed={
             axes_key(part.graph.point): FixedGraph(
                 str(part.executed.path), part.outputs(precision), part.executed.exceptions

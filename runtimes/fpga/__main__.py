@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _explained(chosen: argparse.Namespace) -> str:
     axes = dict(_axis(text) for text in chosen.axis)
     card, _, release = chosen.card.partition("@")
-    compiled = compile_graph(load(chosen.model, axes), load_card(card), release)
+    states = tuple(_state(text) for text in chosen.state)
+    compiled = compile_graph(load(chosen.model, axes, states or None), load_card(card), release)
     schedule = compiled.scheduler.after_idle(idle_cycles(compiled, chosen.idle_us))
     if chosen.svg:
         _refuse_other_file(Path(chosen.svg))
@@ -90,12 +91,28 @@ def _add_explain(command: argparse.ArgumentParser) -> None:
         "--axis", action="append", default=[], metavar="NAME=SIZE", help="size of a named axis"
     )
     command.add_argument(
+        "--state",
+        action="append",
+        default=[],
+        metavar="INPUT=OUTPUT",
+        help="an input that takes what the output was in the request before",
+    )
+    command.add_argument(
         "--idle-us",
         type=float,
         default=float("inf"),
         help="time since the last request was finished; 0 for back to back (default: long enough)",
     )
     command.add_argument("--svg", metavar="FILE", help="also write the timeline as a picture")
+
+
+def _state(text: str) -> tuple[str, str]:
+    name, _, output = text.partition("=")
+    if not name or not output:
+        raise GraphlapError(
+            f"--state {text}: no pair of an input and an output", "write INPUT=OUTPUT"
+        )
+    return name, output
 
 
 def _axis(text: str) -> tuple[str, int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.card.schedule import Schedule
-from runtimes.fpga.card.timing import fidelity, io_us, latency_us
+from runtimes.fpga.card.timing import fidelity, io_us, latency_us, transfer
 from runtimes.fpga.lower.steps import MatrixStep
 from runtimes.fpga.plain import plain
 
@@ -56,7 +56,7 @@ def _summary(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
     yield f"weights    {placement.used} of {placement.total} tiles ({share:.1%})"
     yield (
         f"link       {lowered.input_bytes} bytes in, {lowered.output_bytes} out: "
-        f"{io_us(compiled):.3f} us"
+        f"{io_us(compiled):.3f} us{_way(compiled)}"
     )
     for label, idle_us in (("spaced", math.inf), ("contiguous", 0.0)):
         us = latency_us(compiled, idle_us)
@@ -65,6 +65,11 @@ def _summary(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
     before = sum(event.ahead for event in schedule.events) + _wholly_ahead(compiled, schedule)
     yield f"ahead      {before} cycles of issue done before the request below arrives"
     yield f"fidelity   {trust.word}{f' ({trust.reason})' if trust.reason else ''}"
+
+
+def _way(compiled: Compiled) -> str:
+    measured = transfer(compiled)
+    return "" if measured is None else f", by {measured.way}"
 
 
 def _wholly_ahead(compiled: Compiled, schedule: Schedule) -> int:

@@ -66,5 +66,5 @@ def schedule(question: dict[str, Any]) -> dict[str, Any]:
             }
             for event in timed.events
         ],
-        "fidelity": fidelity(compiled).word,
+        "fidelity": fidelity(compiled, question["gap_us"]).word,
     }

@@ -58,10 +58,13 @@ class FpgaSession(OrtSession):
 def _facts(compiled: Compiled, idle_us: float) -> dict[str, float | int | str]:
     """The row's columns for requests that arrive `idle_us` after the last was finished."""
     schedule = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us))
+    trust = fidelity(compiled, idle_us)
     return {
         "cycles": schedule.cycles,
         "io_us": round(io_us(compiled), 6),
         "weight_tiles_used": compiled.placement.used,
         "weight_tiles_total": compiled.placement.total,
-        "fidelity": fidelity(compiled).word,
+        "fidelity": trust.word,
+        "fidelity_reason": trust.reason,
+        "card_release": compiled.release.name,
     }

@@ -50,6 +50,7 @@ class OrtEp(Runtime):
     engine = "onnxruntime"
     precisions = ("fp32", "fp16", "int8")
     only_when_named = True
+    device_is_package = True
 
     def availability(self) -> Availability:
         return availability("cpu")
@@ -72,6 +73,10 @@ class OrtEp(Runtime):
     def devices_in(self, device: str) -> tuple[str, ...]:
         """One: it is a provider's library, and a path may hold any sign."""
         return (device,)
+
+    def device_library(self, device: str) -> str:
+        self.refuse_device(device, "")
+        return plugin(device).path
 
     def refuse_device(self, device: str, release: str) -> None:
         if release:

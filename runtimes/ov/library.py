@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ import numpy as np
 
 from runtimes.calls.call import Call
 from runtimes.faults import NotAvailable
-from runtimes.foreign import from_library
+from runtimes.foreign import Code, Handle, OutHandle, Size, Text, from_library
 from runtimes.ov.interface import (
     AvailableDevices,
     Free,
@@ -61,6 +61,15 @@ class Kernel:
     fused: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Handles by the file's names; `renamed` says that the engine calls some otherwise, and may
+    have one tensor for several."""
+
+    by_name: Mapping[str, c_void_p]
+    renamed: bool
+
+
 @cache
 def library() -> Library:
     """The process's one library and core; NotAvailable if it does not load."""
@@ -91,9 +100,27 @@ class Library:
             bounds = [_OPEN if size is None else (size, size) for size in shape]
             sizes.append((Interval * len(shape))(*(Interval(*ends) for ends in bounds)))
             fixed[position] = PartialShape(Interval(len(shape), len(shape)), sizes[-1])
-        if shapes:
+        if shapes and self._has_inputs(model, names):
             self._c.ov_model_reshape(model, names, fixed, len(shapes))
+        elif shapes:
+            places = (c_size_t * len(shapes))(*range(len(shapes)))
+            self._c.ov_model_reshape_by_port_indexes(model, places, fixed, len(shapes))
         return model
+
+    def _has_inputs(self, model: c_void_p, names: ctypes.Array[c_char_p]) -> bool:
+        """Whether each input has its name; OpenVinoError where they can't be told by place either.
+
+        The engine leaves a Dropout out by giving what goes into it the name of what comes out.
+        """
+        size, port = c_size_t(), c_void_p()
+        for name in names:
+            if self._c.ov_model_const_input_by_name(model, name, byref(port)):
+                self._c.ov_model_inputs_size(model, byref(size))
+                if size.value != len(names):
+                    raise self._error()
+                return False
+            self._c.ov_output_const_port_free(port)
+        return True
 
     def devices(self) -> tuple[str, ...]:
         """The devices that OpenVINO finds here, as `CPU` or `GPU.1`; it loads all its plugins."""
@@ -144,17 +171,48 @@ class Library:
         assert request.value is not None
         return Call(address, (request.value,), lambda _status: self._error())
 
-    def input(self, held: ExitStack, compiled: c_void_p, name: str) -> c_void_p:
-        """The port of an input."""
-        port = c_void_p()
-        self._c.ov_compiled_model_input_by_name(compiled, name.encode(), byref(port))
-        return _own(held, self._c.ov_output_const_port_free, port)
+    def inputs(self, held: ExitStack, compiled: c_void_p, names: Sequence[str]) -> Ports:
+        """The ports of all inputs, in the file's order."""
+        c, size = self._c, c_size_t()
+        c.ov_compiled_model_inputs_size(compiled, byref(size))
+        by_name, by_place = c.ov_compiled_model_input_by_name, c.ov_compiled_model_input_by_index
+        return self._ports(held, compiled, names, size.value, by_name, by_place)
 
-    def output(self, held: ExitStack, compiled: c_void_p, name: str) -> c_void_p:
-        """The port of an output."""
-        port = c_void_p()
-        self._c.ov_compiled_model_output_by_name(compiled, name.encode(), byref(port))
-        return _own(held, self._c.ov_output_const_port_free, port)
+    def outputs(self, held: ExitStack, compiled: c_void_p, names: Sequence[str]) -> Ports:
+        """The ports of all outputs, in the file's order."""
+        c, size = self._c, c_size_t()
+        c.ov_compiled_model_outputs_size(compiled, byref(size))
+        by_name, by_place = c.ov_compiled_model_output_by_name, c.ov_compiled_model_output_by_index
+        return self._ports(held, compiled, names, size.value, by_name, by_place)
+
+    def _ports(
+        self,
+        held: ExitStack,
+        compiled: c_void_p,
+        names: Sequence[str],
+        size: int,
+        by_name: Callable[[Handle, Text, OutHandle], Code],
+        by_place: Callable[[Handle, Size, OutHandle], None],
+    ) -> Ports:
+        ports, renamed = {}, False
+        for place, name in enumerate(names):
+            port = c_void_p()
+            if by_name(compiled, name.encode(), byref(port)):
+                if size != len(names):
+                    raise self._error()
+                renamed = True
+                by_place(compiled, place, byref(port))
+            ports[name] = _own(held, self._c.ov_output_const_port_free, port)
+        return Ports(ports, renamed)
+
+    def address(self, request: c_void_p, port: c_void_p) -> int | None:
+        """Where the tensor lies that the request has for a port."""
+        tensor, data = c_void_p(), c_void_p()
+        self._c.ov_infer_request_get_tensor_by_const_port(request, port, byref(tensor))
+        with ExitStack() as held:
+            _own(held, self._c.ov_tensor_free, tensor)
+            self._c.ov_tensor_data(tensor, byref(data))
+        return data.value
 
     def fixed_shape(self, port: c_void_p) -> tuple[int, ...] | None:
         """The port's shape, or None where it depends on the data."""

@@ -123,9 +123,10 @@ class HostLane(Lane):
         return {name: buffer.copy() for name, buffer in self.output_buffers.items()}
 
     def poison(self) -> None:
-        for name, buffer in self.output_buffers.items():
-            if not self._is_input(name):
-                poison(buffer)
+        # Two outputs may be one: poisoned twice, integers would be as before.
+        written = {id(b): b for name, b in self.output_buffers.items() if not self._is_input(name)}
+        for buffer in written.values():
+            poison(buffer)
 
     def advance(self) -> None:
         # A copy, not a swap of buffers: engines keep what they derived from an address, and

@@ -17,15 +17,17 @@ from app.results.reader import read_run
 from runtimes.registry import load
 from tests.checkout import ROOT
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 V80 = ROOT / "runtimes/fpga/cards/v80.toml"
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> BenchmarkResult:
+def result(tmp_path_factory: pytest.TempPathFactory, exported: Path) -> BenchmarkResult:
     """Two layers on ONNX Runtime, measured for real."""
     folder = tmp_path_factory.mktemp("layers")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+        patch.setenv("GRAPHLAP_CACHE", str(exported))
         benchmark = LayerBasedBenchmark(
             num_inference=50, batch_size=2, models=["dense_128_32", "reshape_1d"]
         )
@@ -69,9 +71,9 @@ def test_frame_csv_and_json_tell_the_same(result: BenchmarkResult, tmp_path: Pat
 
 
 def test_a_runtime_object_names_its_runtime_and_a_refusal_is_a_profile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exported: Path
 ) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
     fake = load("fake")
     (profile,) = CellBasedBenchmark(models=["skip_add_2"]).run_on(fake, tmp_path / "run").profiles
     assert profile["runtime"]["name"] == "fake"
@@ -81,9 +83,9 @@ def test_a_runtime_object_names_its_runtime_and_a_refusal_is_a_profile(
 
 
 def test_a_model_that_the_runtime_refuses_has_a_profile_without_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exported: Path
 ) -> None:
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
     card = tmp_path / "small.toml"
     text = V80.read_text("utf-8")
     assert "tiles_per_core = " in text
@@ -109,7 +111,7 @@ def test_results_of_folders_and_of_files_are_one_frame(
     result: BenchmarkResult, tmp_path: Path
 ) -> None:
     folder = load_results(str(result.path))
-    (tmp_path / "copy.csv").write_bytes((result.path / "results.csv").read_bytes())
+    (tmp_path / "copy.csv").write_bytes((result.path / "results.full.csv").read_bytes())
     both = load_results(f"{result.path.parent}/r*")
     assert list(both.model) == ["dense_128_32", "reshape_1d"]
     file = load_results(str(tmp_path / "*.csv"))
@@ -158,7 +160,7 @@ def test_what_holds_no_results_is_refused(tmp_path: Path) -> None:
 def test_foreign_files_in_a_glob_are_passed_over_with_one_warning(
     result: BenchmarkResult, tmp_path: Path
 ) -> None:
-    (tmp_path / "results.csv").write_bytes((result.path / "results.csv").read_bytes())
+    (tmp_path / "results.csv").write_bytes((result.path / "results.full.csv").read_bytes())
     (tmp_path / "shopping.csv").write_text("what,how many\nmilk,2\n")
     (tmp_path / "notes.txt").write_bytes(b"\xff\x00 no table")
     (tmp_path / "folder").mkdir()

@@ -83,7 +83,7 @@ def asked(*arguments: str) -> str:
 
 
 def test_the_rows_are_there_and_have_the_names(run: Path) -> None:
-    names = {Path(str(row["model"])).stem for row in read_rows(run / "results.csv").values()}
+    names = {Path(str(row["model"])).stem for row in read_rows(run / "results.full.csv").values()}
     assert names == {storable(name) for name in OF_FILES}
 
 

@@ -22,8 +22,9 @@ from app.opened import open as open_run
 from app.results.exports.frames import frame_of
 from app.results.folder import RunFolder
 from app.results.reader import read_run
-from app.results.rows import Rows, row_names
+from app.results.rows import Rows
 from app.results.table import table_of, to_csv
+from app.results.tables import tables
 from tests.app.hostile import OF_FILES
 from tests.app.results.runs import manifest_of, record
 
@@ -45,9 +46,9 @@ def recorded(folder: Path, models: Sequence[str]) -> Path:
                 record(run, case, 0, [10.0 + place, 20.0], facts={"engine": case.model})
             else:
                 record(run, case, 0, status="unsupported", reason=case.model)
-    rows = Rows().of(read_run(folder))
-    names = row_names(read_run(folder).manifest.asked)
-    (folder / "results.csv").write_bytes(to_csv(rows, names))
+    written = read_run(folder)
+    for name, content in tables(written.manifest, Rows().of(written)):
+        (folder / name).write_bytes(content)
     return folder
 
 
@@ -64,6 +65,8 @@ def ways(folder: Path) -> dict[str, pd.DataFrame]:
         "file": load_results(folder / "results.csv"),
         "glob": load_results(f"{folder.parent}/*"),
         "glob of files": load_results(f"{folder.parent}/*/results.csv"),
+        "full table": load_results(folder / "results.full.csv"),
+        "glob of both": load_results(f"{folder.parent}/*/results*.csv"),
     }
 
 

@@ -21,16 +21,18 @@ from app.studies.table import STUDIES, study
 from tests.app.headless.batch import run
 from tests.app.studies.made import tables
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 MODELS = ("dense_128_32", "skip_add_2")
 HALF = ("--study", "neurio", "--models", ",".join(MODELS), "--runtimes", "fake")
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> tuple[Path, str]:
+def measured(tmp_path_factory: pytest.TempPathFactory, exported: Path) -> tuple[Path, str]:
     """A run of one layer and one cell on the scripted runtime, and what was printed of it."""
     folder = tmp_path_factory.mktemp("neurio") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GRAPHLAP_CACHE", str(cache))
+        patch.setenv("GRAPHLAP_CACHE", str(exported))
         patch.setenv("COLUMNS", "200")
         code, out, errors = run(*HALF, "--profile", "glance", "--rounds", "1", "--out", str(folder))
     assert code == 0, errors
@@ -87,10 +89,10 @@ def test_a_run_that_is_there_has_its_page_again(measured: tuple[Path, str]) -> N
 
 
 def test_a_run_goes_on_as_a_study(
-    measured: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, cache: Path
+    measured: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, exported: Path
 ) -> None:
     folder, _ = measured
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
     before = (folder / "study.md").read_bytes()
     code, _, errors = run("--study", "neurio", "--resume", str(folder))
     assert code == 0, errors
@@ -123,10 +125,10 @@ def test_a_page_that_cannot_be_written_fails_and_the_run_stays(
 
 
 def test_what_a_budget_leaves_out_is_named_and_can_be_gone_on_with(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path, measured: tuple[Path, str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exported: Path, measured: tuple[Path, str]
 ) -> None:
     """A second is less than any round takes, and the graphs are in the cache by now."""
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
     monkeypatch.setenv("COLUMNS", "200")
     folder = tmp_path / "run"
     code, out, errors = run(*HALF, "--rounds", "2", "--budget", "1s", "--out", str(folder))
@@ -138,11 +140,11 @@ def test_what_a_budget_leaves_out_is_named_and_can_be_gone_on_with(
 
 
 def test_simulated_means_and_their_errors_are_those_of_the_samples(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exported: Path
 ) -> None:
     """One network on the three cards, really compiled and scheduled; the published means of its
     row are copied from the document."""
-    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
     folder = tmp_path / "run"
     words = ["--study", "vollo", "--models", "cnn_tiny", "--runtimes", "fake"]
     words += ["--profile", "glance", "--rounds", "1", "--budget", "5m", "--out", str(folder)]

@@ -11,6 +11,8 @@ from app.studies.table import WHOLES, study, whole
 from tests.app.headless.batch import rows, run
 from tests.app.studies.made import tables
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 ALONE = ("--models", "digits_mlp_8", "--runtimes", "ort-cpu", "--rounds", "1")
 
 

@@ -27,7 +27,7 @@ from app.results.live import Live, LiveFile
 from app.results.manifest import new_manifest
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from exporters.models import catalogue
 from tests.benchmarks.installed import installed
 
@@ -213,7 +213,7 @@ def _sweep(path: Path) -> None:
 
 def _finish(run: RunFolder) -> None:
     """Its rows, and the word that nothing is to come."""
-    run.write("results.csv", to_csv(Rows().of(read_run(run.path))))
+    write_tables(run, Rows().of(read_run(run.path)))
     live = Live("finished", os.getpid(), len(run.manifest.cases), 0, 1, 0)
     LiveFile(run).write(live, always=True)
 

@@ -35,7 +35,7 @@ def main() -> None:
         )
         answer = ANSWER.search(done.stdout)
         assert answer is not None, done.stdout
-        with (Path(folder) / "run" / "results.csv").open(encoding="utf-8", newline="") as file:
+        with (Path(folder) / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
             unloaded = next(csv.DictReader(file))
     service_ms = float(unloaded["latency_p50_us"]) / 1e3
     rate, low, high = answer.groups()

@@ -30,8 +30,9 @@ from app.results.live import Live, LiveFile
 from app.results.operators import write_operators
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from app.results.tune_files import files_of
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from tests.app.gui.synthetic import latencies_ns, records, served
 from tests.app.results.pasts import night_at
@@ -123,7 +124,7 @@ def _written(
     with RunFolder.create(path, manifest_of(cases, rounds)) as folder:
         folder.begin({**ENVIRONMENT, "cpu": "a processor"})
         fill(folder)
-        folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
+        write_tables(folder, Rows().of(read_run(path)))
         total = rounds * len(cases)
         ended = Live("finished", 0, len(cases), 0, total, total, exit_code=0)
         LiveFile(folder).write(ended, always=True)
@@ -161,7 +162,8 @@ def _measured(
                 facts: dict[str, object] = {"clock": "simulated"} if simulated else {}
                 facts |= {"warmup_iterations": 200, "device_name": case.runtime}
                 if place % 5 == 1:
-                    facts["warnings"] = ("more was running than this machine has cores",)
+                    busy = diagnostic("cpu_oversubscribed", load_1min=4.2, cores=2)
+                    facts["warnings"] = (busy,)
                 _round(folder, case, number, records(drawn, warmup=200), **facts)
             folder.record(write_operators(folder, _operators(case, graphs[case.model])))
 
@@ -267,4 +269,4 @@ def _searched(path: Path) -> None:
         run = read_run(path)
         for name, data in files_of(run, found_in(folder)):
             folder.write(name, data)
-        folder.write(RESULTS, to_csv(Rows().of(run)))
+        write_tables(folder, (Rows().of(run)))

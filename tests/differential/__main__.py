@@ -1,7 +1,7 @@
 """`python -m tests.differential`: compare our evaluator with ONNX Runtime on random nodes.
 
-Prints a table of operators; exit code 1 if a disagreement is unexplained. Options: --minutes N,
---seed S, --operator NAME (repeatable), --draw K (that draw alone), --report FILE.
+Prints a table of operators; exit code 1 if a disagreement or a crash is unexplained. Options:
+--minutes N, --seed S, --operator NAME (repeatable), --draw K (that draw alone), --report FILE.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tests.differential.trial import attempt, described
 
 NEWEST_OPSET = 26
 """The newest that the oldest supported ONNX Runtime accepts without a warning."""
+UNEXPLAINED = ("different", "crash")
 TRIES = 4
 """Draws for each operator in a pass, until one more is comparable."""
 
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout.write(text)
     if options.report:
         options.report.write_text(text, "utf-8")
-    return int(any(tally.count("different") for tally in tallies))
+    return int(any(tally.count(*UNEXPLAINED) for tally in tallies))
 
 
 def _single(operators: Sequence[str], seed: int, number: int, engines: EngineProcess) -> int:
@@ -56,7 +57,7 @@ def _single(operators: Sequence[str], seed: int, number: int, engines: EnginePro
             sys.stdout.write(f"{operator}: draw {number} has no node\n")
             continue
         sys.stdout.write(f"{trial.outcome}: {described(trial, seed)}\n")
-        code |= trial.outcome == "different"
+        code |= trial.outcome in UNEXPLAINED
     return code
 
 
@@ -73,7 +74,7 @@ def _passes(
                     return tallies
                 trial = attempt(tally.operator, seed, tally.draws, NEWEST_OPSET, engines)
                 tally.add(trial)
-                if trial is not None and trial.outcome in ("different", "crash"):
+                if trial is not None and trial.outcome in UNEXPLAINED:
                     sys.stdout.write(f"{described(trial, seed)}\n")
                     sys.stdout.flush()
                 if tally.last_comparable:

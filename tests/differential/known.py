@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,19 +13,23 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, helper, numpy_helper
 
-from tests.differential.agreement import Agreement
+from tests.differential.agreement import Agreement, compare
 
 FILE = Path(__file__).with_name("known_disagreements.toml")
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """One line of the file: the condition is a Python expression over the node (see `facts`)."""
+    """One line of the file: the condition is a Python expression over the node (see `facts`).
+
+    `crash`: it explains that the engine ends its process, and no outputs.
+    """
 
     operators: tuple[str, ...]
     when: str
     reason: str
     source: str
+    crash: bool
     code: CodeType
 
     def holds(self, facts: Mapping[str, Any]) -> bool:
@@ -43,6 +47,7 @@ def entries() -> tuple[Known, ...]:
             line["when"],
             line["reason"],
             line["source"],
+            line.get("crash", False),
             compile(line["when"], FILE.name, "eval"),
         )
         for line in lines
@@ -61,7 +66,9 @@ def facts(
     """The names that a condition may use.
 
     operator, opset; `a`, the node's attributes; `x`, its inputs in order (None where left out);
-    `worst`, the largest difference; `fault`; `ours` and `theirs`, the outputs.
+    `worst`, the largest difference; `fault`; `ours` and `theirs`, the outputs, of which there are
+    none of an engine that crashed; `agree(keep)`, whether the outputs agree where `keep(ours,
+    theirs)` is true.
     """
     (node,) = model.graph.node
     weights = {w.name: numpy_helper.to_array(w) for w in model.graph.initializer}
@@ -69,6 +76,12 @@ def facts(
     attributes = {p.name: helper.get_attribute_value(p) for p in node.attribute}
     texts = {n: v.decode() if isinstance(v, bytes) else v for n, v in attributes.items()}
     distance = agreement or Agreement()
+    pairs = list(zip(ours or [], theirs or [], strict=False))
+
+    def agree(keep: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> bool:
+        masked = ((np.where(keep(a, b), a, b), b) for a, b in pairs)
+        return not any(compare(a, b).fault for a, b in masked)
+
     return {
         "operator": operator,
         "opset": opset,
@@ -79,6 +92,7 @@ def facts(
         "ours": ours or [],
         "theirs": theirs or [],
         "outputs": len(node.output),
+        "agree": agree,
     }
 
 
@@ -90,7 +104,9 @@ def reason_for(
     agreement: Agreement,
     ours: list[Any],
     theirs: list[Any],
+    *,
+    crash: bool = False,
 ) -> Known | None:
-    """The line that explains a disagreement."""
+    """The line that explains a disagreement, or a crash."""
     names = facts(operator, opset, model, inputs, agreement, ours, theirs)
-    return next((entry for entry in entries() if entry.holds(names)), None)
+    return next((entry for entry in entries() if entry.crash == crash and entry.holds(names)), None)

@@ -47,6 +47,7 @@ _COLUMNS = (
     "evaluator refuses",
     "engine refuses",
     "both refuse",
+    "known crash",
     "crash",
 )
 
@@ -71,7 +72,8 @@ def table(tallies: list[Tally], seed: int) -> str:
     lines += ["", f"{total} comparable draws of {len(tallies)} operators"]
     few = [f"{tally.operator} {tally.comparable}" for tally in tallies if tally.comparable < FEW]
     lines += [f"fewer than {FEW} comparable draws: {', '.join(few) or 'none'}"]
-    lines += [f"no generator: {', '.join(nodes.without_generator())}", "", "known disagreements:"]
+    lines += ["not compared:", *(f"  {name}: {why}" for name, why in nodes.NOT_COMPARED.items())]
+    lines += ["", "known disagreements:"]
     for tally in tallies:
         lines += [f"  {tally.operator} ({count}): {why}" for why, count in tally.reasons.items()]
     lines += ["", "most frequent refusals:"]

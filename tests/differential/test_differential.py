@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporters.semantics.evaluator import RANDOM
+from exporters.semantics.random_operators import RANDOM
 from tests.differential import __main__ as command
 from tests.differential import known, nodes, trial
 from tests.differential.agreement import compare
@@ -42,10 +42,39 @@ def test_each_operator_agrees_with_the_engine_in_a_few_draws(engines: EngineProc
     assert count > 1.7 * len(nodes.names()), "most draws cannot be compared"
 
 
-def test_every_operator_of_onnx_has_a_generator() -> None:
-    """All but four: three are newer than any opset an engine takes, one needs picture files."""
-    newer = {"CausalConvWithState", "LinearAttention", "SwiGLU"}
-    assert set(nodes.without_generator()) == {*newer, "ImageDecoder"}
+def test_every_operator_of_onnx_has_a_generator_or_a_reason() -> None:
+    assert set(nodes.without_generator()) == nodes.NOT_COMPARED.keys()
+    assert all(nodes.NOT_COMPARED.values())
+    assert len(nodes.NOT_COMPARED) == 5
+
+
+@pytest.mark.parametrize(
+    ("operator", "seed", "number", "outcome"),
+    [
+        ("Sign", 77, 256, "known"),
+        ("GRU", 77, 233, "known"),
+        ("QuantizeLinear", 77, 191, "known crash"),
+        ("QuantizeLinear", 77, 206, "known crash"),
+        ("Resize", 177, 151, "known"),
+    ],
+)
+def test_what_disagreed_once_is_explained(
+    operator: str, seed: int, number: int, outcome: str, engines: EngineProcess
+) -> None:
+    one = trial.attempt(operator, seed, number, command.NEWEST_OPSET, engines)
+    assert one is not None
+    assert one.outcome in (outcome, "equal"), "a later ONNX Runtime may be right"
+
+
+def test_an_unexplained_crash_fails_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def crash(*_: Any) -> None:
+        raise EngineCrash("it ended")
+
+    monkeypatch.setattr(EngineProcess, "run", crash)
+    assert command.main(["--operator", "Tanh", "--minutes", "0", "--seed", "0"]) == 1
+    assert "--operator Tanh --seed 0 --draw 0" in capsys.readouterr().out
 
 
 def test_a_draw_is_repeated_by_its_seed_and_number() -> None:
@@ -126,7 +155,16 @@ def _excuses(entry: known.Known, operator: str, number: int) -> bool:
     except Exception:
         return True
     apart = compare(np.array([0.0]), np.array([np.inf]))
-    return entry.holds(known.facts(operator, results, model, inputs, apart, outputs, outputs))
+    others = [_shifted(output) for output in outputs]
+    return entry.holds(known.facts(operator, results, model, inputs, apart, outputs, others))
+
+
+def _shifted(output: Any) -> Any:
+    """Other values of the same shape, so that no line may hold because nothing differs."""
+    if not isinstance(output, np.ndarray | np.generic):
+        return output
+    array = np.asarray(output)
+    return array + array.dtype.type(1) if array.dtype.kind in "fiu" else output
 
 
 def test_agreement_is_of_types_shapes_and_values() -> None:
@@ -139,4 +177,4 @@ def test_agreement_is_of_types_shapes_and_values() -> None:
     assert compare(np.array([2**62]), np.array([2**62 + 1])).worst == 1
     assert compare([x], [x, x]).fault
     assert not compare(x, x + 5, values=False).fault
-    assert {*nodes.names()} >= RANDOM
+    assert {*nodes.names()} >= RANDOM - nodes.NOT_COMPARED.keys()

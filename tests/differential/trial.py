@@ -11,14 +11,22 @@ import numpy as np
 import onnx
 from onnx import ModelProto, helper
 
-from exporters.semantics.evaluator import RANDOM, Evaluator
+from exporters.semantics.evaluator import Evaluator
+from exporters.semantics.random_operators import RANDOM
 from tests.differential import nodes
 from tests.differential.agreement import Agreement, compare
 from tests.differential.engine_process import EngineCrash, EngineProcess, EngineRefusal
 from tests.differential.known import Known, reason_for
 
 Outcome = Literal[
-    "equal", "known", "different", "evaluator refuses", "engine refuses", "both refuse", "crash"
+    "equal",
+    "known",
+    "different",
+    "evaluator refuses",
+    "engine refuses",
+    "both refuse",
+    "known crash",
+    "crash",
 ]
 COMPARABLE = ("equal", "known", "different")
 
@@ -72,7 +80,8 @@ def _judged(
     try:
         theirs = engines.run("ort", model, inputs)
     except EngineCrash as crash:
-        return "crash", str(crash), "", None
+        known = reason_for(operator, opset, model, inputs, Agreement(), [], [], crash=True)
+        return ("crash" if known is None else "known crash"), str(crash), "", known
     except EngineRefusal as error:
         if ours is None:
             return "both refuse", f"{refusal} / {error}", "", None

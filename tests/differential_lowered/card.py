@@ -25,6 +25,7 @@ from runtimes.fpga.numerics.bf16 import LARGEST, round_bf16
 from runtimes.fpga.provider.shim import PROVIDER_NAME
 from tests.differential_lowered.draw import Draw
 
+EMPTY = ", of an input without elements"
 Verdict = Literal["agrees", "left to the CPU", "not comparable", "disagrees"]
 
 _ORDER = 1e-5
@@ -78,9 +79,14 @@ def compare(draw: Draw, optimised: bool) -> Outcome:
     for ours, theirs in zip(got, reference.outputs, strict=True):
         cause = apart(np.asarray(ours), theirs, draw.roundings)
         if cause:
-            return Outcome("disagrees", cause)
+            return Outcome("disagrees", cause + EMPTY * _is_empty(draw))
     cause = _timing(draw.proto)
     return Outcome("disagrees", cause) if cause else Outcome("agrees")
+
+
+def _is_empty(draw: Draw) -> bool:
+    weights = map(numpy_helper.to_array, draw.proto.graph.initializer)
+    return any(not array.size for array in (*draw.feeds.values(), *weights))
 
 
 def expected_outputs(proto: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> Expected | None:

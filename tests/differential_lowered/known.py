@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tests.differential_lowered.card import EMPTY
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -24,10 +26,11 @@ KNOWN = (
         "onnx/reference/ops/op_reduce_max.py",
     ),
     Known(
-        "card Reduce(Max|Min)",
-        r"\w+ \((.*, )?0(,.*)?\) instead of \w+ \((.*, )?0(,.*)?\)",
-        "ONNX Runtime gives an output without elements the shape of the input",
-        "onnxruntime/core/providers/cpu/reduction/reduction_ops.cc",
+        r"card Reduce\w+",
+        rf"(\w+) \(.*\) instead of \1 \(.*\){EMPTY}",
+        "ONNX Runtime 1.31.1 keeps axes of a tensor without elements that are to be reduced",
+        "ONNX operator text: the reduced dimension has size 1 or is pruned, and each reduction but "
+        "ReduceMean has a value for an empty set, which test_reductions.py holds the card to",
     ),
     Known(
         "card MeanVarianceNormalization",

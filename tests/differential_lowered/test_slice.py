@@ -31,6 +31,26 @@ def test_what_is_lowered_computes_what_the_graph_says(group: str) -> None:
     assert int(total.split()[1]) > GROUPS[group], "draws must be comparable"
 
 
+DISAGREED = (
+    ("fp8 images", 78000047),
+    ("fp8 flat", 78000100),
+    ("fp8 attention", 78000155),
+    ("card ReduceProd", 78000019),
+    ("card ReduceMax", 78000055),
+    ("card ReduceMin", 178000040),
+    ("card LpPool", 178000071),
+)
+"""Draws that disagreed once."""
+
+
+def test_what_disagreed_once_agrees_or_is_known() -> None:
+    results = Results()
+    for name, draw in DISAGREED:
+        for _, seed, outcome in drawn(name, draw, 1):
+            results.add(name, seed, outcome)
+    assert [*results.faults()] == []
+
+
 def test_a_disagreement_is_reported_with_the_command_that_repeats_it() -> None:
     results = Results()
     results.add("card Conv", 12, Outcome("disagrees", "1.0 instead of 2.0 at [0]"))

@@ -1,21 +1,12 @@
-"""One export process for all tests, which imports torch once."""
+"""A user's graph in a file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.exporters.graphs import save_affine
-from tests.exporters.support import WorkerProcess
-
-
-@pytest.fixture(scope="session")
-def worker(cache: Path) -> Iterator[WorkerProcess]:
-    process = WorkerProcess(cache)
-    yield process
-    process.close()
 
 
 @pytest.fixture

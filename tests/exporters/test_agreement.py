@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ml_dtypes import float8_e4m3fn
 
 from exporters.agreement import TOLERANCE, difference, scale_of, tolerance_of
 from exporters.types import TensorSpec
@@ -34,6 +35,27 @@ def test_bf16_is_given_more_the_more_products_follow_each_other() -> None:
     allowed = tolerance_of(["bf16"], depth, [FLOAT])
     assert allowed == pytest.approx(2**-8 * 10)
     assert allowed / 10 < difference(rounded, exact).relative <= allowed
+
+
+def test_a_right_product_in_fp8_is_within_its_tolerance() -> None:
+    """By the largest output, as rows have it: 10 outputs of 64 terms with random signs."""
+    rng = np.random.default_rng(0)
+    data, weights = rng.standard_normal((1000, 64)), rng.standard_normal((1000, 64, 10))
+    exact, got = (
+        np.einsum("nk,nkm->nm", x, w)
+        for x, w in ((data, weights), (rounded_to_fp8(data), rounded_to_fp8(weights)))
+    )
+    error = got - exact
+    assert np.sqrt((error**2).mean() / (exact**2).mean()) == pytest.approx(0.0375, rel=0.05)
+    relative = np.abs(error).max(axis=1) / np.abs(exact).max(axis=1)
+    assert relative.max() <= tolerance_of(["fp8"], 1, [FLOAT])
+    assert (relative > 2.0**-3).any(), "one distance of neighbours is too little"
+
+
+def rounded_to_fp8(array: np.ndarray) -> np.ndarray:
+    """To E4M3, its largest magnitude to the largest number of the type."""
+    scale = np.abs(array).max() / 448.0
+    return np.asarray((array / scale).astype(float8_e4m3fn).astype(np.float64) * scale)
 
 
 def test_what_is_stored_in_bf16_throughout_has_eight_times_fp16s_room() -> None:

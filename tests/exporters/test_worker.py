@@ -119,19 +119,19 @@ def test_another_process_reads_what_the_first_one_stored(
     assert there.model == here.model
 
 
-def test_a_damaged_file_in_the_cache_is_exported_again(tmp_path: Path) -> None:
-    process = WorkerProcess(tmp_path)
-    try:
-        first = process.ask(ExportRequest("mlp"))
-        assert first.model is not None
-        path = Path(first.model.path)
-        whole = path.read_bytes()
-        path.write_bytes(whole[:-1])
-        again = process.ask(ExportRequest("mlp"))
-        assert (again.status, again.cached) == ("ok", False)
-        assert path.read_bytes() == whole
-    finally:
-        process.close()
+def test_a_damaged_file_in_the_cache_is_exported_again(
+    worker: WorkerProcess, tmp_path: Path
+) -> None:
+    request = ExportRequest("mlp", cache_dir=str(tmp_path))
+    first = worker.ask(request)
+    assert first.model is not None
+    path = Path(first.model.path)
+    assert path.is_relative_to(tmp_path), "no other test has this file"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    again = worker.ask(request)
+    assert (again.status, again.cached) == ("ok", False)
+    assert path.read_bytes() == whole
 
 
 def test_an_axis_that_does_not_exist_is_named(worker: WorkerProcess) -> None:

@@ -25,7 +25,7 @@ from app.plan.expand import expand
 from app.plan.null import null_case
 from app.plan.plan import Plan, Sweep, parse_plan
 from app.plan.studies import load_study, with_devices, with_runtimes
-from app.results.folder import RESULTS, RunFolder
+from app.results.folder import RunFolder
 from app.results.imports.as_run import cases_of, write_run
 from app.results.imports.formats import read_foreign
 from app.results.lines import Exported
@@ -33,7 +33,7 @@ from app.results.manifest import Manifest
 from app.results.operators import write_operators
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from tests.app.results import searched, tuned_runs
 from tests.app.results.filled import MODEL
 from tests.app.results.runs import manifest_of, record
@@ -143,7 +143,7 @@ def make(
         folder.begin(host)
         export(folder, cases)
         fill(folder)
-        folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
+        write_tables(folder, Rows().of(read_run(path)))
     return path
 
 
@@ -229,7 +229,7 @@ def slo(path: Path) -> Path:
     """A search for the highest rate that keeps a target, and one that ends early."""
     with searched.new_search(path, "p99=5ms", (searched.ONE, searched.TWO)) as folder:
         searched.play(folder, searched.Script(), most_rounds=12)
-        folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
+        write_tables(folder, Rows().of(read_run(path)))
     return path
 
 
@@ -237,7 +237,7 @@ def tune(path: Path) -> Path:
     """A search over options, to its end."""
     with tuned_runs.new_tune(path, "p50") as folder:
         tuned_runs.play(folder)
-        folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
+        write_tables(folder, Rows().of(read_run(path)))
     return path
 
 
@@ -285,7 +285,7 @@ def history(path: Path) -> Path:
                 for number in range(3):
                     runs = latencies_us(case, 10 * night + number, Speed(level * own, 0.001), 200)
                     record(folder, case, number, runs)
-            folder.write(RESULTS, to_csv(Rows().of(read_run(folder.path))))
+            write_tables(folder, Rows().of(read_run(folder.path)))
     return path / "night-13"
 
 
@@ -356,7 +356,7 @@ def study(path: Path) -> Path:
                 record(folder, case, 0, (), "run_failed", reason="the engine said no")
             elif place % 2 == 0:
                 record(folder, case, 0, [10.0 + place] * RUNS)
-        folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
+        write_tables(folder, Rows().of(read_run(path)))
     return path
 
 

@@ -54,10 +54,13 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def texts_of(name: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """The same of one run, which is made in an empty folder."""
-    run = RUNS_BY_NAME[name](folder / name)
-    for file, text in screens(name, run).items():
-        yield f"{name}/{file}", normalised(text, run, folder)
+    """The same of one run, which is made in an empty folder. Paths are relative to it, so that how
+    long its name is breaks no line elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        run = RUNS_BY_NAME[name](Path(name))
+        for file, text in screens(name, run).items():
+            yield f"{name}/{file}", normalised(text, run)
 
 
 def screens(name: str, path: Path) -> dict[str, str]:
@@ -85,7 +88,7 @@ def screens(name: str, path: Path) -> dict[str, str]:
         found["results.md"] = (path / "results.md").read_text("utf-8")
         found["report.txt"] = text_of_page("".join(page([read_whole(path)])))
     if name in WITH_TABLES:
-        found["results.csv.txt"] = table_text(path / "results.csv")
+        found["results.csv.txt"] = table_text(path / "results.full.csv")
         found["results.json.txt"] = json_text(path / "results.json", columns=name == "plain")
     return found
 
@@ -144,12 +147,11 @@ def text_of_page(content: str) -> str:
     return "\n".join(line for line in lines if line) + "\n"
 
 
-def normalised(text: str, run: Path, folder: Path) -> str:
+def normalised(text: str, run: Path) -> str:
     """Without what says where, when and by which version a folder was made."""
     begun = read_manifest(run)
     for known, constant in (
-        (str(run), "RUN"),
-        (str(folder), "FOLDER"),
+        (str(run.absolute()), "RUN"),
         (begun.run_id, "RUN-ID"),
         (begun.created_at_utc, "CREATED"),
         (graphlap_version(), "VERSION"),

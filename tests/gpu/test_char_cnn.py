@@ -30,7 +30,7 @@ def test_char_cnn_throughput(name: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    with (tmp_path / "run" / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         rows = {int(row["batch_size"]): row for row in csv.DictReader(file)}
     assert set(rows) == set(BATCHES)
     for batch, row in rows.items():

@@ -57,7 +57,7 @@ def test_an_onnx_file_is_measured_and_checked(
         cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    with (tmp_path / "run" / "results.csv").open(newline="", encoding="utf-8") as file:
+    with (tmp_path / "run" / "results.full.csv").open(newline="", encoding="utf-8") as file:
         rows = {row["runtime"]: row for row in csv.DictReader(file)}
     assert rows.keys() == {"ort-cpu", "fpga:v80"}
     assert {row["status"] for row in rows.values()} == {"ok"}
@@ -71,7 +71,7 @@ def test_what_is_missing_is_said_with_the_extra_that_brings_it(
         "graphlap", *SWEEP, "--models", "mlp", "--runtimes", "ort-cpu,torch-cpu,openvino-cpu",
         "--out", "run", cwd=tmp_path,
     )  # fmt: skip
-    with (tmp_path / "run" / "results.csv").open(newline="", encoding="utf-8") as file:
+    with (tmp_path / "run" / "results.full.csv").open(newline="", encoding="utf-8") as file:
         rows = {row["runtime"]: row for row in csv.DictReader(file)}
     assert {row["status"] for row in rows.values()} == {"unavailable"}, done.stderr
     assert "mlp is a torch module" in rows["ort-cpu"]["reason"]

@@ -58,7 +58,7 @@ def test_a_sweep_is_measured_on_every_runtime(
     tables = [path.read_text("utf-8") for path in (hostile / "run" / "operators").iterdir()]
     assert any("node_linear" in table for table in tables)
     assert "GFLOP/s" in done.stdout
-    with (hostile / "run" / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (hostile / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert sorted((row["model"], row["runtime"]) for row in rows) == sorted(
         [
@@ -88,7 +88,7 @@ def test_a_case_of_another_environment_has_our_packages_and_its_engine(
         PYTHONPATH=pythonpath,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    with (hostile / "run" / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (hostile / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["engine_path"].startswith(str(tmp_path / "there"))
     assert row["call_path"].endswith("timed in C")

@@ -25,7 +25,7 @@ def test_it_is_measured_from_a_folder_that_it_was_installed_to(
     flags = ("--headless", *what, "--rounds", "1", "--out", "run")
     done = installed.run("graphlap", *flags, cwd=hostile, PYTHONPATH=f"{hostile}:{package}")
     assert done.returncode == 0, done.stdout + done.stderr
-    with (hostile / "run" / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (hostile / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
     assert (row["runtime"], row["status"], row["output_ok"]) == ("numpy", "ok", "true")
 

@@ -66,7 +66,7 @@ def test_it_is_measured_in_its_own_process_and_a_broken_one_costs_only_its_row(
     flags = (*names, "--rounds", "1", "--out", "run")
     done = run(package, "-m", "app", "--headless", *flags, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    with (tmp_path / "run" / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         rows = {row["runtime"]: row for row in csv.DictReader(file)}
     measured, broken = rows["numpy"], rows["broken"]
     assert (measured["status"], measured["output_ok"]) == ("ok", "true")

@@ -79,7 +79,7 @@ def test_a_sweep_names_the_missing_library_and_has_no_latency(
         check=False,
     )
     assert done.returncode == 1, "a run in which nothing was measured"
-    with (tmp_path / "run" / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "run" / "results.full.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["runtime"] for row in rows] == [*GPU_RUNTIMES, "ort-cuda:1"]
     for row in rows:

@@ -13,6 +13,7 @@ from runtimes.calls import timed
 from runtimes.execution import Boundary
 from runtimes.options import OptionValue, Settings
 from runtimes.registry import load
+from runtimes.session.host import HostLane
 from tests.runtimes.graphs import Graphs, node, vector
 from tests.runtimes.ort.on_host import on_host
 
@@ -23,16 +24,19 @@ LANES: list[tuple[str, dict[str, OptionValue]]] = [
     ("openvino-cpu", {}),
     ("fpga:v80", {}),
 ]
-KINDS = ["itself", "identity", "two identities"]
+KINDS = ["itself", "identity", "two identities", "dropout", "two dropouts"]
 
 
 def passing(graphs: Graphs, kind: str) -> ExportedModel:
     nodes, outputs = [node("Relu", ["x"], ["y"])], [vector("y"), vector("x")]
     if kind != "itself":
-        nodes.append(node("Identity", ["x"], ["z"]))
+        nodes.append(node("Dropout" if "dropout" in kind else "Identity", ["x"], ["z"]))
         outputs[1] = vector("z")
     if kind == "two identities":
         nodes.append(node("Identity", ["z"], ["w"]))
+        outputs.append(vector("w"))
+    if kind == "two dropouts":
+        nodes.append(node("Dropout", ["x"], ["w"]))
         outputs.append(vector("w"))
     return graphs.save(f"passing_{kind.replace(' ', '_')}", nodes, [vector("x")], outputs)
 
@@ -62,6 +66,36 @@ def test_it_is_what_was_bound(
             assert np.array_equal(given.pop("y"), np.maximum(x, 0))
             assert given
             assert all(np.array_equal(array, x) for array in given.values())
+
+
+@pytest.mark.parametrize(("runtime", "options"), LANES)
+def test_an_input_that_only_passes_through_dropout_is_read(
+    runtime: str, options: dict[str, OptionValue], graphs: Graphs
+) -> None:
+    """And an output is written together with what a dropout makes of it."""
+    nodes = [
+        node("Dropout", ["x"], ["a"]),
+        node("Sub", ["a", "b"], ["y"]),
+        node("Dropout", ["y"], ["z"]),
+    ]
+    inputs, outputs = [vector("b"), vector("x")], [vector("z"), vector("y")]
+    with opened(graphs.save("dropped", nodes, inputs, outputs), runtime, options) as session:
+        (lane,) = session.lanes
+        b, x = np.array([1, 2, 3, 4], np.float32), np.array([8, 16, 32, 64], np.float32)
+        for scale in (1, 2):
+            lane.bind({"b": b, "x": scale * x})
+            lane.poison()
+            lane.run()
+            given = lane.outputs()
+            assert [*given] == ["z", "y"]
+            assert all(np.array_equal(array, scale * x - b) for array in given.values())
+
+
+def test_outputs_of_one_buffer_are_poisoned_once() -> None:
+    """Integers become their complement, and by a second time what they were."""
+    shared = np.array([1, 2], np.int64)
+    HostLane({}, {"y": shared, "z": shared}, ()).poison()
+    assert shared.tolist() == [~1, ~2]
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])

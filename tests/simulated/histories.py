@@ -67,3 +67,42 @@ def history(
     logs[slower] += np.log1p(change)
     figures: list[float] = (100.0 * np.exp(logs)).tolist()
     return figures
+
+
+def boots(rng: np.random.Generator, runs: int, deviation: float = 0.015) -> np.ndarray:
+    """What a machine adds to the logarithm of every figure: another level from each boot on, of
+    which there is one every 4 to 12 runs."""
+    levels: list[float] = []
+    while len(levels) < runs:
+        levels += [deviation * rng.standard_normal()] * int(rng.integers(4, 13))
+    return np.array(levels[:runs])
+
+
+def machine_history(
+    rng: np.random.Generator,
+    machine: np.ndarray,
+    series: int,
+    spread: float = 0.01,
+    slower: slice = slice(0, 0),
+    change: float = 0.0,
+    sharing: float = 0.0,
+) -> list[list[float]]:
+    """So many series on a machine with these logarithms, of which the first is slower in `slower`;
+    each takes its own share of what the machine does, which differ by `sharing`."""
+    own = 1.0 + sharing * rng.standard_normal(series)
+    return [
+        (
+            np.array(
+                history(
+                    rng,
+                    gaussian,
+                    len(machine),
+                    spread,
+                    slower if not place else slice(0, 0),
+                    change,
+                )
+            )
+            * np.exp(own[place] * machine)
+        ).tolist()
+        for place in range(series)
+    ]

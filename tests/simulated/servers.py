@@ -1,48 +1,161 @@
-"""Searches for the highest rate on the virtual clock: servers whose capacity a formula gives."""
+"""Searches for the highest rate on the virtual clock, with the schedules that a sweep draws."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.signal import lfilter
 
+from app.cases.round import Limits
 from app.cases.scenario import Scenario
-from app.cases.target import MOST_ROUNDS, Target
-from app.stats.arrivals import arrivals_ns
-from app.stats.capacity import Bracket, Step, bracket, next_rate
-from app.stats.judging import Seen, cluster, judged, seen
+from app.cases.target import Target
+from app.stats.capacity import Bracket, Rounds, next_rate
+from app.stats.judging import Seen, cluster, dispersion, requests_wanted, seen
 from app.stats.queueing import served
+from app.stats.rate_fit import Observation
+from app.sweep.sources.highest_rate import LONGEST_S, arrivals_of
+from app.sweep.sources.rounds import round_seed
+from app.workers.round_schedule import timed_schedule
 
-Services = Callable[[int, int], np.ndarray]
-"""So many services of this seed, int64 nanoseconds."""
+MS = 1e6
+Services = Callable[[int, np.random.Generator], np.ndarray]
+"""So many services with a mean of 1 ms, in ns, of one process."""
+
+
+def exponential(count: int, rng: np.random.Generator) -> np.ndarray:
+    return MS * rng.exponential(1.0, count)
+
+
+def constant(count: int, rng: np.random.Generator) -> np.ndarray:
+    return np.full(count, MS)
+
+
+def lognormal(count: int, rng: np.random.Generator) -> np.ndarray:
+    """With a deviation of 20 %."""
+    return MS * np.exp(rng.normal(-0.02, 0.2, count))
+
+
+def stalling(count: int, rng: np.random.Generator) -> np.ndarray:
+    """One in 200 takes 21 times as long as the others."""
+    return MS / 1.1 * np.where(rng.random(count) < 0.005, 21.0, 1.0)
+
+
+def linked(count: int, rng: np.random.Generator) -> np.ndarray:
+    """Neighbours correlate by 0.995, with a deviation of 25 % of the logarithm."""
+    noise = rng.standard_normal(count)
+    noise[1:] *= math.sqrt(1.0 - 0.995**2)
+    series = lfilter([1.0], [1.0, -0.995], noise)
+    return MS * np.exp(0.25 * series - 0.25**2 / 2.0)
+
+
+def differing(spread: float) -> Services:
+    """Processes whose speeds differ by this share."""
+
+    def draw(count: int, rng: np.random.Generator) -> np.ndarray:
+        speed = math.exp(spread * rng.standard_normal() - spread**2 / 2.0)
+        return speed * lognormal(count, rng)
+
+    return draw
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What serves, and for how long a round measures it."""
+    """`limit` is the target for the p99 in mean services. `slowing` is by which share services
+    take longer after 60 rounds, `requests` how many a round has, 0 for as many as a sweep has."""
 
+    name: str
     services: Services
-    service_hz: float
-    requests: int
+    limit: float
     servers: int = 1
+    slowing: float = 0.0
+    requests: int = 0
+    percentile: float | None = 99.0
 
-    def round(self, rate_hz: float, target: Target, seed: int) -> Seen:
-        """One round at this rate, which begins with nobody waiting."""
-        arrivals = arrivals_ns(Scenario("poisson", rate_hz=rate_hz), self.requests / rate_hz, seed)
-        samples = served(arrivals, self.services(len(arrivals), seed + 1), self.servers)
-        late_together = cluster(target, self.service_hz, rate_hz / self.service_hz)
-        return seen(samples.latency_ns / 1e3, target, late_together)
+    @property
+    def target(self) -> Target:
+        return Target(self.percentile, 1e3 * self.limit)
+
+    @property
+    def capacity_hz(self) -> float:
+        return 1e3 * self.servers
+
+    def latencies_us(
+        self,
+        schedule_seed: int,
+        services_seed: int,
+        rate_hz: float,
+        limits: Limits,
+        slower: float = 1.0,
+    ) -> np.ndarray:
+        """Of the requests that count in one round, in their order."""
+        scenario = Scenario("poisson", rate_hz=rate_hz)
+        schedule = timed_schedule(scenario, limits, schedule_seed, None, self.capacity_hz)
+        rng = np.random.default_rng([services_seed, 1])
+        services = slower * self.services(len(schedule.offsets_ns), rng)
+        services_ns = np.rint(services).astype(np.int64)
+        samples = served(schedule.offsets_ns, services_ns, self.servers)
+        latencies: np.ndarray = samples.latency_ns[schedule.start_requests :] / 1e3
+        return latencies
+
+    def round(
+        self, rate_hz: float, number: int, seed: int, place: int = 0, common: bool = False
+    ) -> Seen:
+        """Round `number` at this rate, the one at `place` of the search."""
+        late_together = cluster(self.target, self.capacity_hz, rate_hz / self.capacity_hz)
+        requests = self.requests or requests_wanted(self.target, late_together)
+        longest_s = LONGEST_S if not self.requests else math.inf
+        limits = Limits(min_s=0.0, max_s=longest_s, min_samples=requests)
+        arrivals = "arrivals" if common else arrivals_of(rate_hz)
+        latencies_us = self.latencies_us(
+            round_seed(seed, arrivals, number),
+            round_seed(seed, f"{self.name} {rate_hz}", number),
+            rate_hz,
+            limits,
+            1.0 + self.slowing * place / 60.0,
+        )
+        dispersed = dispersion(self.target, self.capacity_hz, rate_hz / self.capacity_hz)
+        return seen(latencies_us, self.target, dispersed)
+
+    def true_hz(self, rounds: int = 60, requests: int = 60_000) -> float:
+        """The rate at which the share of late requests is what the target allows."""
+        limits = Limits(min_s=0.0, max_s=math.inf, min_samples=requests)
+
+        def late(rate_hz: float) -> float:
+            each = [self.latencies_us(7 * k + 1, 7 * k + 2, rate_hz, limits) for k in range(rounds)]
+            if self.percentile is None:
+                return float(np.mean([one.mean() for one in each])) / self.target.limit_us - 1.0
+            share = np.mean([np.mean(one > self.target.limit_us) for one in each])
+            return float(share) / self.target.allowed - 1.0
+
+        found: float = brentq(late, 0.2 * self.capacity_hz, 0.97 * self.capacity_hz, xtol=0.5)
+        return found
 
 
-def search(server: Server, target: Target, seed: int = 0) -> tuple[Bracket, list[Step]]:
-    """The whole search with what it came to."""
-    steps: list[Step] = []
-    while (rate := next_rate(steps, server.service_hz)) is not None:
-        rounds: list[Seen] = []
-        while (verdict := judged(rounds, target)) is None:
-            seed += 1
-            rounds.append(server.round(rate, target, 1000 * seed))
-            assert len(rounds) <= MOST_ROUNDS
-        steps.append(Step(rate, verdict))
-    return bracket(steps), steps
+SERVERS = (
+    Server("M/M/1", exponential, 12.0),
+    Server("M/D/1", constant, 8.0),
+    Server("M/LN.2/1", lognormal, 8.0),
+    Server("M/LN.2/1 slows by 10 %", lognormal, 8.0, slowing=0.1),
+    Server("M/stalls/1", stalling, 60.0),
+    Server("M/AR.995/1", linked, 12.0),
+    Server("M/LN.2/2", lognormal, 6.0, servers=2),
+    Server("processes 3 %", differing(0.03), 8.0),
+    Server("processes 10 %", differing(0.1), 8.0),
+)
+
+
+def search(
+    server: Server, seed: int, most: int = 40, common: bool = False
+) -> tuple[Bracket, Rounds]:
+    """The whole search with its answer."""
+    rounds = Rounds(server.target, server.capacity_hz, ())
+    while (rate_hz := next_rate(rounds, most)) is not None:
+        number = sum(one.rate_hz == rate_hz for one in rounds.observations)
+        known = server.round(rate_hz, number, seed, len(rounds.observations), common)
+        observations = (*rounds.observations, Observation(rate_hz, known))
+        rounds = Rounds(server.target, server.capacity_hz, observations, spent=len(observations))
+    return rounds.bracket(), rounds

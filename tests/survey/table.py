@@ -35,7 +35,7 @@ to another engine, so that a simulated card has no time for it. The numbers lead
 
 def read_rows(folder: Path) -> Rows:
     """The rows of one network's run; empty if it left none."""
-    path = folder / "results.csv"
+    path = folder / "results.full.csv"
     if not path.is_file():
         return {}
     with path.open(newline="", encoding="utf-8") as file:

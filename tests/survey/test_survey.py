@@ -50,7 +50,7 @@ def test_networks_of_the_hubs_are_measured_and_checked(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "app", "--headless", *plan, "--out", str(run)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    with (run / "results.csv").open(newline="", encoding="utf-8") as file:
+    with (run / "results.full.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["model"].rpartition(":")[2] for row in rows] == list(SMALL)
     assert {(row["status"], row["output_ok"].lower()) for row in rows} == {("ok", "true")}

@@ -57,7 +57,7 @@ def run_document(
 
 def findings(ended: EndedRun) -> tuple[str, ...]:
     """What is worth a look, in few words each."""
-    found = noticed(ended.own, ended.cases)
+    found = noticed(ended.own, ended.cases, ended.contests)
     return tuple(one.brief for one in found if one.kind not in _OF_LEADERS)[:MOST_FINDINGS]
 
 

@@ -29,7 +29,7 @@ def leader_sentences(ended: EndedRun, labels: Mapping[str, str]) -> Iterator[str
     }
     if len(main) <= _FEW:
         yield from (
-            f"{labels.get(one.case_ids[0], one.what)}: {verdict_text(one, ended.plan.band)}"
+            f"{labels.get(one.ranking[0], one.what)}: {verdict_text(one, ended.plan.band)}"
             for one in main
         )
     else:
@@ -90,7 +90,7 @@ def _never_leading(contests: Sequence[Fastest], measured: Sequence[Measured]) ->
     leaders = {one.first for one in contests}
     times: dict[str, list[float]] = {}
     for contest in contests:
-        best, *others = (by_id[case_id] for case_id in contest.case_ids)
+        best, *others = (by_id[case_id] for case_id in contest.ranking)
         least = best.value_us(_PERCENTILE)
         for other in others:
             value = other.value_us(_PERCENTILE)

@@ -227,11 +227,11 @@ def _marks(contests: Sequence[Fastest], only_simulated: bool) -> dict[str, str]:
         if one.between_hosts or one.simulated is not only_simulated:
             continue
         if one.parted:
-            marks[one.case_ids[0]] = LEADS
+            marks[one.ranking[0]] = LEADS
         elif one.verdict.word == "same":
-            marks |= dict.fromkeys(one.case_ids[:2], SAME)
+            marks |= dict.fromkeys(one.ranking[:2], SAME)
         else:
-            marks[one.case_ids[0]] = UNDECIDED
+            marks[one.ranking[0]] = UNDECIDED
     return marks
 
 

@@ -144,8 +144,7 @@ class SweepEditor(QWidget):
     def plan(self) -> Plan:
         """The plan as it stands; GraphlapError names what a field or the plan lacks."""
         if self.grid_form.problem:
-            cause, _, remedy = self.grid_form.problem.partition("; ")
-            raise GraphlapError(cause, remedy or "correct that field")
+            raise GraphlapError(self.grid_form.problem)
         if self.plan_form.fault:
             raise self.plan_form.fault
         return checked(self.draft)

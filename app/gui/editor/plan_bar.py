@@ -82,7 +82,7 @@ class PlanBar(QWidget):
         self.name.textEdited.connect(lambda text: self._edit("name", text or "sweep"))
         self.profile.activated.connect(lambda: self._edit("profile", self.profile.currentData()))
         self.rounds.textEdited.connect(lambda text: self._edit("rounds", int(text or 0) or None))
-        self.seed.textEdited.connect(lambda text: self._edit("seed", int(text or 0)))
+        self.seed.textEdited.connect(lambda text: self._edit("seed", int(text) if text else None))
         for box, key in (
             (self.profile_ops, "profile_ops"),
             (self.largest_batch, "largest_batch"),
@@ -98,7 +98,7 @@ class PlanBar(QWidget):
         for field, text in (
             (self.name, draft.name),
             (self.rounds, str(draft.rounds or "")),
-            (self.seed, str(draft.seed or "")),
+            (self.seed, "" if draft.seed is None else str(draft.seed)),
             (self.memory_limit, draft.memory_limit),
         ):
             emptied = field is self.name and field.hasFocus() and not field.text()

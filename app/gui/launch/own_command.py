@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
+import uuid
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
 
+from app.console.error_file import ERROR_FILE, take_error_file
 from exporters import own
 from exporters.types import GraphlapError
 
@@ -21,6 +25,7 @@ class OwnCommand(QObject):
         super().__init__(parent)
         self._what = what
         self._process: QProcess | None = None
+        self._error_file = Path(tempfile.gettempdir(), f"graphlap-{uuid.uuid4().hex}.error.json")
 
     def start(self, arguments: Sequence[str], good: Sequence[int] = (0,)) -> None:
         """Begin; an exit code that is not `good` is a failure. GraphlapError while the last one
@@ -31,6 +36,7 @@ class OwnCommand(QObject):
         known = QProcessEnvironment()
         for name, value in own.child_environment().items():
             known.insert(name, value)
+        known.insert(ERROR_FILE, str(self._error_file))
         process.setProcessEnvironment(known)
         process.finished.connect(lambda code, _: self._ended(process, code, good))
         program, *first = own.command("app")
@@ -54,5 +60,5 @@ class OwnCommand(QObject):
             self.ended.emit(code, printed)
             return
         lines = said.strip().splitlines() or ["it gave no reason"]
-        cause, _, remedy = lines[-1].removeprefix("graphlap: ").rpartition(": ")
-        self.failed.emit(GraphlapError(cause or remedy, remedy if cause else ""))
+        error = take_error_file(self._error_file)
+        self.failed.emit(error or GraphlapError(lines[-1].removeprefix("graphlap: ")))

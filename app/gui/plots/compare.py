@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphics
 
 from app.cases.percentiles import shown as percentile_as_written
 from app.cases.verdict import Word
+from app.console.verdicts import run_variation_notes
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
@@ -25,7 +26,6 @@ from app.results.compare import RunSide, compare_runs
 from app.results.measured import COMPARED
 from app.results.text import CLOCK_TEXT, ratio_interval, significant
 from app.results.verdicts import Compared, Comparison, Sides, interval_note
-from app.stats.verdict import APART
 
 _MOST_NOTES = 8
 _AROUND_ROWS_PX, _ABOVE_PX = 74, 150
@@ -80,11 +80,8 @@ class CompareView(ScrolledView):
         self.show_heading(
             f"{second.name} over {first.name}",
             f"{len(found.cases)} cases in both, all judged together; "
-            f"a change within {100 * found.band:g}% is none, "
-            f"and measured apart one below {APART:.0%} decides nothing; "
-            + interval_note(
-                sides.verdict for case in found.cases for sides in case.percentiles.values()
-            ),
+            f"a change within {100 * found.band:g}% is none; "
+            + "; ".join((interval_note(found.verdicts), *run_variation_notes(found))),
         )
         return ""
 

@@ -164,11 +164,9 @@ def _marks(curve: Curve, color: QColor) -> Iterator[Mark]:
 
 
 def _held_hz(curve: Curve) -> float | None:
-    """The middle of what a search found, or the highest rate that held where none missed it."""
+    """The rate that a search promises."""
     sought = curve.sought()
-    if sought is None or sought.low_hz is None:
-        return None
-    return sought.low_hz if sought.high_hz is None else (sought.low_hz + sought.high_hz) / 2.0
+    return None if sought is None else sought.low_hz
 
 
 def _points(curve: Curve, name: str) -> list[Point]:

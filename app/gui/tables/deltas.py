@@ -43,6 +43,8 @@ def delta_columns(
     columns = []
     for baseline in baselines:
         found = deltas(baseline, series, band)
+        several = any(one.verdict.family > 1 for of in found.values() for one in of.values())
+        correction = ", corrected for all comparisons" * several
         for name in COMPARED:
             told = percentile_as_written(name)
             how = "pairs of rounds" if baseline.in_turn else "two runs, measured apart"
@@ -51,7 +53,7 @@ def delta_columns(
                     f"over:{baseline.key}:{name}",
                     f"{told} / {baseline.name}",
                     f"The {told} over that of the baseline {baseline.name}, from {how}, with its "
-                    "verdict and the interval that decided it, corrected for all comparisons.",
+                    f"verdict and the interval that decided it{correction}.",
                     "count",
                     _WIDTH,
                     {key: of[name] for key, of in found.items() if name in of},

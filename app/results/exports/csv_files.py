@@ -8,28 +8,34 @@ from pathlib import Path
 from app.results.atomic import replacing, write_atomically
 from app.results.exports.lines import lines, numbers, words
 from app.results.exports.records import NAMES, PHASES, recorded
-from app.results.folder import RESULTS
 from app.results.measured import Measured
 from app.results.run import Run
-from app.results.table import to_csv
+from app.results.tables import tables
 
 SAMPLES_FILE = "samples.csv"
 _AT_ONCE = 1 << 14
 
 
-def export_csv(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
-    """Write `results.csv` and `samples.csv` into the run folder; the latter as in Parquet."""
+def export_csv(
+    run: Run, measured: Sequence[Measured], columns: Sequence[str] = ()
+) -> tuple[Path, ...]:
+    """Write the tables of the rows and `samples.csv` into the run folder; the latter as in Parquet.
+
+    `columns` are the words of `--columns`.
+    """
     rows = [one.row for one in measured]
-    results, samples = run.path / RESULTS, run.path / SAMPLES_FILE
-    write_atomically(results, to_csv(rows))
+    samples, results = run.path / SAMPLES_FILE, []
+    for name, content in tables(run.manifest, rows, columns):
+        write_atomically(run.path / name, content)
+        results.append(run.path / name)
     with replacing(samples) as file:
         file.write(f"{','.join(NAMES)}\n".encode())
         for one in recorded(run):
             # An id is 12 hex digits and a phase a word of ours: nothing needs quotes.
             named = [f"{one.result.case_id},{one.result.round},{phase}" for phase in PHASES]
-            columns = (*(one.records[name] for name in NAMES[3:-1]), one.latency_ns)
+            times = (*(one.records[name] for name in NAMES[3:-1]), one.latency_ns)
             for begin in range(0, len(one.records), _AT_ONCE):
                 part = slice(begin, begin + _AT_ONCE)
                 phases = words(named, one.records["phase"][part])
-                file.write(lines([phases, *(numbers(column[part]) for column in columns)]))
-    return results, samples
+                file.write(lines([phases, *(numbers(time[part]) for time in times)]))
+    return *results, samples

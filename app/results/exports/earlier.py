@@ -14,14 +14,18 @@ from app.results.table import read_rounds
 
 
 def keep_fuller(run: Run) -> str:
-    """Rename `results.csv` if it has more rounds than the run, and say so; "" otherwise."""
-    table = run.path / RESULTS
-    lost = rounds_lost(read_rounds(table), run)
-    if not lost:
-        return ""
-    kept = next(path for path in _names(table) if not path.exists())
-    table.rename(kept)
-    return f"{table} held {lost:,} rounds that {FOLDER}/ lacks: it is now {kept}"
+    """Rename the full table if it has more rounds than the run, and say so; "" otherwise.
+
+    Where that table is gone, the one for people is kept likewise.
+    """
+    for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
+        table = run.path / name
+        lost = rounds_lost(read_rounds(table), run)
+        if lost:
+            kept = next(path for path in _names(run.path / RESULTS) if not path.exists())
+            table.rename(kept)
+            return f"{table} held {lost:,} rounds that {FOLDER}/ lacks: it is now {kept}"
+    return ""
 
 
 def _names(table: Path) -> Iterator[Path]:

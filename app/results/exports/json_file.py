@@ -43,13 +43,13 @@ def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
     path = run.path / RESULTS
     # A line for each row: indented, all of it would be written by Python's slow encoder.
     head = _text(finite(told), indent=1).removesuffix("\n}")
-    whole = (_text(_row(row, names)) for row in rows)
+    whole = (_text(row_values(row, names)) for row in rows)
     text = f'{head},\n "rows": [\n  ' + ",\n  ".join(whole) + "\n ]\n}\n"
     write_atomically(path, text.encode(errors="backslashreplace"))
     return (path,)
 
 
-def _row(row: Row, names: Sequence[str]) -> dict[str, Any]:
+def row_values(row: Row, names: Sequence[str]) -> dict[str, Any]:
     """The row's values, its diagnostics as objects with the text of each."""
     values = {name: finite(row.get(name)) for name in names}
     if DIAGNOSTICS in values:

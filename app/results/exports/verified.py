@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from app.cases.column import Row, Value, same
+from app.cases.column import Row, same
 from app.results.exports import json_file, parquet
 from app.results.finding import Finding
 from app.results.lost import fuller_table
@@ -18,13 +18,14 @@ from app.results.plain import storable
 def exported(folder: Path, run_id: str, rows: Mapping[str, Row]) -> Iterator[Finding]:
     """What is wrong with `results.json` and `results.parquet`, of those that are there; `rows` are
     the run's own by case id. All of it is harmless: an export is made again."""
-    for name, format_, read in (
-        (json_file.RESULTS, "json", _of_json),
-        (parquet.RESULTS, "parquet", _of_parquet),
+    for name, format_, read, forms in (
+        (json_file.RESULTS, "json", _of_json, _json_forms),
+        (parquet.RESULTS, "parquet", _of_parquet, dict),
     ):
         path = folder / name
         if path.is_file() and (format_ != "parquet" or find_spec("pyarrow") is not None):
-            what, lost = _what(read, path, run_id, rows)
+            expected = {case_id: forms(row) for case_id, row in rows.items()}
+            what, lost = _what(read, path, run_id, expected)
             if lost:
                 yield from fuller_table(name, lost)
             elif what:
@@ -36,7 +37,7 @@ def _what(
     read: Callable[[Path], list[Mapping[str, Any]]],
     path: Path,
     run_id: str,
-    rows: Mapping[str, Row],
+    rows: Mapping[str, Mapping[str, Any]],
 ) -> tuple[str, int]:
     """In words that follow the file's name, "" where it says what the rows do; and how many rounds
     it has that they lack."""
@@ -65,7 +66,11 @@ def _count(row: Mapping[str, Any]) -> int:
     return rounds if isinstance(rounds, int) else 0
 
 
-def _forms(value: Value) -> tuple[Value, ...]:
+def _json_forms(row: Row) -> Mapping[str, Any]:
+    return json_file.row_values(row, tuple(row))
+
+
+def _forms(value: Any) -> tuple[Any, ...]:
     """A cell as it is, as JSON has a number that is none, as Parquet has a name that is no text."""
     told = storable(value) if isinstance(value, str) else value
     return value, json_file.finite(value), told

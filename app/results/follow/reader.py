@@ -55,7 +55,7 @@ class RunReader:
         self._model_names = _model_names(self._cases.values())
         self._samples: dict[str, CaseSamples] = {}
         self._target = self._journal.ledger.manifest.asked.target
-        self._written = Written(folder)
+        self._written = Written(folder, self._journal.ledger.manifest.full_table)
         self._answered: dict[str, tuple[int, Row, Summary | None]] = {}
         self._asked: dict[str, int] = {}
         self._operators: dict[str, OperatorTimes] = {}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.cases.column import Row
-from app.results.folder import LIVE, RESULTS
+from app.results.folder import LIVE
 from app.results.live import Live
 from app.results.rates_found import ANSWERS, RateAnswer, read_answers
 from app.results.regular import read_json
@@ -21,11 +21,12 @@ from exporters.codec import from_json
 
 
 class Written:
-    """As of the last `poll`, by case id: `rows` of results.csv, the ends of searches for a rate in
-    `sought`, and the `ladders` of those over options by the case of their defaults."""
+    """As of the last `poll`, by case id: `rows` of the full table, the ends of searches for a rate
+    in `sought`, and the `ladders` of those over options by the case of their defaults."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, full_table: str) -> None:
         self._folder = folder
+        self._full_table = full_table
         self._stamps: dict[str, tuple[int, int]] = {}
         self.rows: Mapping[str, Row] = {}
         self.sought: Mapping[str, RateAnswer] = {}
@@ -34,8 +35,8 @@ class Written:
     def poll(self) -> set[str]:
         """The cases of which something else is written than before."""
         changed: set[str] = set()
-        if self._is_new(RESULTS):
-            before, self.rows = self.rows, read_rows(self._folder / RESULTS)
+        if self._is_new(self._full_table):
+            before, self.rows = self.rows, read_rows(self._folder / self._full_table)
             changed |= {key for key, row in self.rows.items() if before.get(key) != row}
         if self._is_new(ANSWERS):
             self.sought = read_answers(self._folder / ANSWERS)

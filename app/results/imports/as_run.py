@@ -16,7 +16,7 @@ from app.cases.imported import RUNTIME, Imported
 from app.cases.percentiles import DEFAULT, percentile_of
 from app.cases.round import MEASURED, RECORD, Limits, RoundResult
 from app.plan.plan import Plan, Sweep
-from app.results.folder import RESULTS, RunFolder, samples_name
+from app.results.folder import RunFolder, samples_name
 from app.results.imported import REASON
 from app.results.imports.formats import Foreign
 from app.results.imports.found import Found, Timings
@@ -24,7 +24,7 @@ from app.results.manifest import new_manifest
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.run import Run
-from app.results.table import to_csv
+from app.results.tables import write_tables
 
 NAME = "imported"
 _FIRST = (50.0, 99.0, 99.9)
@@ -73,7 +73,7 @@ def write_run(path: Path, cases: Sequence[tuple[Case, Found, Imported]]) -> Run:
             for result in _rounds(folder.samples, case, found, imported):
                 folder.record(result)
         run = read_run(path)
-        folder.write(RESULTS, to_csv(Rows().of(run)))
+        write_tables(folder, Rows().of(run))
     return run
 
 

@@ -51,7 +51,7 @@ def _manifest(plan: Plan, joined: Joined, names: Names, sources: Sequence[Source
     alone = len(names.hosts) == 1 and known
     made = new_manifest(
         name=plan.name,
-        seed=plan.seed,
+        seed=plan.seed or 0,
         rounds=max(part.rounds for part in joined.parts),
         time_limit_s=first.time_limit_s,
         limits=first.limits,

@@ -17,7 +17,6 @@ from app.cases.status import FAILED
 from app.results.atomic import write_atomically
 from app.results.folder import (
     LIVE,
-    RESULTS,
     is_being_written,
     lock_folder,
     refuse_occupied,
@@ -35,7 +34,7 @@ from app.results.reader import read_run
 from app.results.regular import lies_within
 from app.results.rows import Rows
 from app.results.run import SAMPLES, Run
-from app.results.table import to_csv
+from app.results.tables import tables
 from exporters.digest import file_sha256
 from exporters.private import private_folder
 
@@ -96,7 +95,8 @@ def _fill(making: Path, manifest: Manifest, joined: Joined, sources: Sequence[So
         _write_lines(making / JOURNAL / name, lines)
     write_atomically(making / MANIFEST, manifest_text(manifest).encode())
     run = read_run(making)
-    write_atomically(making / RESULTS, to_csv(Rows().of(run)))
+    for name, content in tables(manifest, Rows().of(run)):
+        write_atomically(making / name, content)
     counts = {name: len(lines) for name, lines in joined.journals.items()}
     write_atomically(making / LIVE, json.dumps(_live(run, counts)).encode())
     for folder in {making, *(path.parent for path in making.glob("*/*"))}:

@@ -5,10 +5,11 @@ Said only where 95 % intervals bound it, so of cases with three rounds or more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 
 from app.results import text
+from app.results.fastest import Fastest
 from app.results.noticing.facts import Fact, alike_but, surely_times
 from app.results.noticing.notice import Found, Notice, told
 from app.results.together import Together
@@ -124,20 +125,34 @@ def _batch_axis(of_model: Sequence[Fact]) -> str:
     return next(same, "")
 
 
-def settings_without_effect(found: Sequence[Fact], together: Together) -> Iterator[Notice]:
-    """Options, and the number of threads, that are varied and change no median."""
+def settings_without_effect(
+    found: Sequence[Fact], together: Together, contests: Sequence[Fastest]
+) -> Iterator[Notice]:
+    """Options, and the number of threads, that are varied and change no median.
+
+    Nothing of a group of which pairs of rounds have found one case slower than another: they see
+    less than the intervals of single cases do.
+    """
+    parted = {(one.case_ids[0], other) for one in contests for other in one.slower}
     for runtime in dict.fromkeys(one.case.runtime for one in found):
         own = [one for one in found if one.case.runtime == runtime]
         options = dict.fromkeys(name for one in own for name in one.options)
         varied = [n for n in options if len({one.options.get(n) for one in own}) > 1]
         groups = {name: alike_but(own, option=name) for name in varied}
         for name, compared in {**groups, "threads": alike_but(own, "threads")}.items():
+            if any(_are_parted(group, parted) for group in compared):
+                continue
             apart = max(map(_apart_at_most, compared), default=float("inf"))
             if apart <= _LITTLE:
                 ids = tuple(one.case_id for group in compared for one in group)
                 same = f"{name} changes nothing, p50 is the same within {text.share(apart)}"
                 sentence, brief = f"{together.text(ids)}: {same}", f"{len(ids):,} cases: {same}"
                 yield Notice("no_effect", sentence, ids, "boxes", brief)
+
+
+def _are_parted(group: Sequence[Fact], parted: Collection[tuple[str, str]]) -> bool:
+    ids = [one.case_id for one in group]
+    return any((one, other) in parted for one in ids for other in ids)
 
 
 def _apart_at_most(group: Sequence[Fact]) -> float:

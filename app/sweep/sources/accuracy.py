@@ -34,8 +34,9 @@ class WithAccuracy(Afterwards):
         done: Collection[str],
         time_limit_s: float,
         later: Callable[[], Iterable[Case]] = tuple,
+        memory_limit_bytes: int = 0,
     ) -> None:
-        super().__init__(source, ran, time_limit_s)
+        super().__init__(source, ran, time_limit_s, memory_limit_bytes)
         self._given, self._later = given, later
         self._waiting: deque[tuple[Case, str]] = deque()
         self._subjects = Counter[tuple[object, ...]]()
@@ -65,7 +66,7 @@ class WithAccuracy(Afterwards):
             if subject.case_id not in self._done:
                 self._done.add(subject.case_id)
                 job = AccuracyJob(subject, reply.model, data, str(engines.folder()))
-                return AccuracyWork(job, case.case_id, self._time_limit_s)
+                return AccuracyWork(job, case.case_id, self._time_limit_s, self._memory_limit_bytes)
         return None
 
     def _await(self, cases: Iterable[Case]) -> None:

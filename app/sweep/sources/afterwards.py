@@ -28,15 +28,17 @@ class Afterwards(ABC):
     """`source` until it is exhausted, then what `_next_of_ours` gives.
 
     `ran` are the ids of the cases that are recorded to give outputs. `kind` is that of its
-    own work.
+    own work, whose processes have `memory_limit_bytes` of the host's memory, 0 for no limit.
     """
 
     kind: ClassVar[str]
 
-    def __init__(self, source: Source, ran: Iterable[str], time_limit_s: float) -> None:
+    def __init__(
+        self, source: Source, ran: Iterable[str], time_limit_s: float, memory_limit_bytes: int = 0
+    ) -> None:
         self._source = source
         self._ran = set(ran)
-        self._time_limit_s = time_limit_s
+        self._time_limit_s, self._memory_limit_bytes = time_limit_s, memory_limit_bytes
         self._models: dict[tuple[str, str], ExportReply] = {}
         self._in_flight = 0
         self._own: Work | None = None
@@ -79,7 +81,9 @@ class Afterwards(ABC):
     def _export(self, case: Case, points: Sequence[Mapping[str, int]]) -> ExportWork:
         """The model of a case whose rounds this run did not have to measure."""
         # Its outputs are compared with nothing here.
-        return export_work(case, points, self._time_limit_s, checked=False)
+        return export_work(
+            case, points, self._time_limit_s, self._memory_limit_bytes, checked=False
+        )
 
 
 def _lacks(reply: ExportReply, case: Case) -> bool:

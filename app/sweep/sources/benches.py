@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from app.cases.case import Case
 from app.sweep.sources.site import There
+from app.sweep.sources.spread import LEAST_WAIT_S, Spread
 from app.sweep.work.hosted_round import Way
 
 MOST_LOSSES = 2
@@ -29,7 +31,10 @@ class Bench:
     losses: int = 0
     out: str = ""
     is_measuring: bool = False
+    spread: Spread = field(default_factory=Spread)
     _next_number: int = 0
+    _due_pass: int = -1
+    _due_s: float = 0.0
 
     @property
     def name(self) -> str:
@@ -39,10 +44,26 @@ class Bench:
     def machine(self) -> str:
         return self.site.host.machine
 
-    def take(self, hand: list[Case]) -> None:
-        """Begin another hand of cases."""
+    def take(self, hand: list[Case], spread: Spread) -> None:
+        """Begin another hand of cases, whose passes begin as `spread` says."""
         self.hand, self._next_number = hand, 0
+        self.spread, self._due_pass = spread, -1
         self.rounds.clear()
+
+    def wait_s(self, spare_s: float) -> float:
+        """How long the pass that is queued is still to wait, as was settled when it was queued."""
+        number, now = self.rounds[0][1], time.monotonic()
+        if number != self._due_pass:
+            self._due_pass, self._due_s = number, now + self.spread.wait_s(number, spare_s)
+        seconds = self._due_s - now
+        return seconds if seconds >= LEAST_WAIT_S else 0.0
+
+    @property
+    def spread_left_s(self) -> float:
+        """How long its hand takes at least, because its rounds are spread."""
+        if not self.hand:
+            return 0.0
+        return self.spread.left_s(self.rounds[0][1] if self.rounds else self._next_number)
 
     def queue(self, most: int, seed: int, lacks: Callable[[Case, int], bool]) -> bool:
         """Queue the next round of all cases of the hand that want it, in a seeded order."""
@@ -95,6 +116,11 @@ class Hands:
                     del self._waiting[place]
                 return mine
         return []
+
+    @property
+    def left(self) -> int:
+        """How many hands nobody has yet."""
+        return len(self._waiting)
 
     def take_out(self, wanted: Callable[[Case], bool]) -> list[Case]:
         """The cases for which this holds, which wait no longer."""

@@ -48,6 +48,11 @@ class Budget:
         usual = self._sum_s / len(self._of_case) if self._of_case else guess_s
         return self._of_case.get(case_id, usual) <= self.left_s - self._kept_s
 
+    def spare_s(self, rounds: int, guess_s: float) -> float:
+        """What is left beside so many more rounds, each as long as they usually are."""
+        usual = self._sum_s / len(self._of_case) if self._of_case else guess_s
+        return max(0.0, self.left_s - self._kept_s - rounds * usual)
+
     def learn(self, case_id: str, seconds: float) -> None:
         """A round of this case took so long."""
         self._sum_s += seconds - self._of_case.get(case_id, 0.0)

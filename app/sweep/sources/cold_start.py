@@ -28,8 +28,8 @@ class WithColdStarts(Afterwards):
     Number by number, in a seeded order each, so that drift of the machine does not follow the
     subject. The first of each in a run is a scout, which is not counted: it brings the files in,
     and tells which they are where they are to be `dropped` before all others. `done` are those
-    recorded, by subject and number; a subject of which one gave no answer gets no more. `cores`
-    are those that were chosen, where they were.
+    recorded that are not to be tried again, by subject and number; a subject of which one gave no
+    answer gets no more. `cores` are those that were chosen, where they were.
     """
 
     kind = ColdStartWork.kind
@@ -45,8 +45,9 @@ class WithColdStarts(Afterwards):
         page_cache: PageCache,
         seed: int,
         cores: tuple[int, ...] = (),
+        memory_limit_bytes: int = 0,
     ) -> None:
-        super().__init__(source, ran, time_limit_s)
+        super().__init__(source, ran, time_limit_s, memory_limit_bytes)
         self._cores = cores
         self._page_cache = page_cache
         self._files: dict[str, tuple[str, ...]] = {}
@@ -113,4 +114,5 @@ class WithColdStarts(Afterwards):
             dropped=self._files.get(subject.case_id, ()) if drops else (),
             cache_dir=str(engines.folder()),
         )
-        return ColdStartWork(job, self._time_limit_s, Needs(needed(engine, spec.device)))
+        needs = Needs(needed(engine, spec.device))
+        return ColdStartWork(job, self._time_limit_s, needs, self._memory_limit_bytes)

@@ -1,7 +1,8 @@
 """The source of a plan's grid: exports first, then rounds in a seeded random order.
 
-Round by round, each round a fresh shuffle of all cases, so that drift of the machine does
-not follow the variable. A case that failed, or has enough, gets no further rounds.
+Pass by pass: one round of each case, in a fresh shuffle of all cases, so that drift of the machine
+does not follow the variable. Where the rounds of a case are to be spread over a least time, passes
+wait for each other. A case that failed, or has enough, gets no further rounds.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ from app.sweep.sources.rounds import (
     round_work,
     settled,
 )
+from app.sweep.sources.spread import LEAST_WAIT_S
 from app.sweep.sources.tally import Tally
 from app.sweep.work.base import Work
 from app.sweep.work.round import RoundWork, SettledRound
+from app.sweep.work.wait import WaitWork
 from exporters.types import Precision
 
 
@@ -46,6 +49,8 @@ class FixedSweep:
     _next_number: int = 0
     _measuring: int = 0
     _handed_out_s: float = 0.0
+    _waiting: WaitWork | None = None
+    _begun_pass: int = -1
 
     def __post_init__(self) -> None:
         schedule = self.schedule
@@ -68,6 +73,10 @@ class FixedSweep:
     def next(self, finished: Sequence[Work]) -> Work | None:
         for work in finished:
             self._exports.take(work)
+            if isinstance(work, WaitWork):
+                self._waiting = None
+                if not work.was_interrupted and self._rounds:
+                    self._begun_pass = self._rounds[0][1]
             if isinstance(work, RoundWork | SettledRound) and work.result is not None:
                 self.take(work.result)
                 if isinstance(work, RoundWork):
@@ -82,7 +91,12 @@ class FixedSweep:
             return export
         if self._exports.in_flight:
             return None
+        if self._waiting is not None:
+            return None
         while self._rounds or self._queue_rounds():
+            if (wait := self._wait()) is not None:
+                self._waiting = wait
+                return wait
             case, number = self._rounds.popleft()
             known = self._exports.of(case)
             if self._tally.has_ended(case.case_id) or known is None:
@@ -133,6 +147,24 @@ class FixedSweep:
             self._tally.end(result.case_id)
         else:
             self._tally.want(result.case_id, self.enough.wanted(self._open[result.case_id]))
+
+    @property
+    def spread_left_s(self) -> float:
+        """How long the rounds that are left take at least, because they are spread."""
+        following = self._rounds[0][1] if self._rounds else self._next_number
+        return self.schedule.spread.left_s(following) if self.all_rounds_left() else 0.0
+
+    def _wait(self) -> WaitWork | None:
+        """The wait before the pass that is queued; None if it may begin, or has begun."""
+        case, number = self._rounds[0]
+        if number == self._begun_pass:
+            return None
+        spare_s = self.schedule.budget.spare_s(self._tally.left, self._guess_s(case))
+        seconds = self.schedule.spread.wait_s(number, spare_s)
+        if seconds >= LEAST_WAIT_S:
+            return WaitWork(time.monotonic() + seconds)
+        self._begun_pass = number
+        return None
 
     def _queue_rounds(self) -> bool:
         """Queue the next round of all that want it, once all rounds before it have ended."""

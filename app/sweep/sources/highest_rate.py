@@ -15,6 +15,7 @@ from app.stats.judging import FIRST_LOOK, cluster, requests_wanted
 from app.sweep.sources.batches import points as batch_points
 from app.sweep.sources.conditions import neighbour_case
 from app.sweep.sources.rounds import (
+    ARRIVALS,
     Schedule,
     refused_without_model,
     round_work,
@@ -27,6 +28,12 @@ from app.sweep.work.round import SettledRound
 LONGEST_S = 10.0
 """A round at a rate lasts so long at most, or as long as the profile has it if that is longer: at
 200 requests a second there are as many as a p99 takes."""
+
+
+def arrivals_of(rate_hz: float) -> str:
+    """Names the gaps of the rounds at a rate: those of other rates are independent of them, so that
+    their errors average out over a search."""
+    return f"arrivals at {rate_hz:g}/s"
 
 
 class HighestRate(Searching[RateSearch]):
@@ -54,9 +61,10 @@ class HighestRate(Searching[RateSearch]):
         self._queue_exports((case, batch_points(case)) for case in (*subjects, *neighbours))
 
     def wanted(self, case: Case) -> int:
-        """As many rounds as it had, and at least those after which it is judged."""
+        """As many rounds as it had, and those that a closed loop is judged after."""
         most = self._run.manifest.asked.lengths.rounds
-        return max(len(self._known.get(case.case_id, {})), min(FIRST_LOOK, most))
+        least = 1 if case.scenario.is_open_loop else min(FIRST_LOOK, most)
+        return max(len(self._known.get(case.case_id, {})), least)
 
     def take(self, result: RoundResult) -> None:
         self._known.setdefault(result.case_id, {})[result.round] = result
@@ -77,8 +85,9 @@ class HighestRate(Searching[RateSearch]):
         """The next round of a search, as long as its rate and its target take."""
         point = searched.following
         assert point is not None, "a search that is over has no round"
-        schedule, limits = self.schedule, self.schedule.limits
+        schedule, limits, arrivals = self.schedule, self.schedule.limits, ARRIVALS
         if point.rate_hz is not None:
+            arrivals = arrivals_of(point.rate_hz)
             busy = point.rate_hz / searched.service_hz
             late_together = cluster(search.target, searched.service_hz, busy)
             requests = requests_wanted(search.target, late_together)
@@ -89,4 +98,6 @@ class HighestRate(Searching[RateSearch]):
         reply = self._models[case.model, case.precision]
         beside = self._models[neighbour.model, case.precision] if neighbour else None
         tried = case.case_id not in self._planned
-        return round_work(schedule, case, point.number, reply, tried, beside)
+        if tried and case not in self._run.tried:
+            self._run = replace(self._run, tried=(*self._run.tried, case))
+        return round_work(schedule, case, point.number, reply, tried, beside, arrivals=arrivals)

@@ -30,6 +30,7 @@ from app.sweep.work.base import Work
 from app.sweep.work.hosted_round import HostedRound
 from app.sweep.work.of_hosts import HostNews
 from app.sweep.work.round import SettledRound
+from app.sweep.work.wait import WaitWork
 from app.tune.ladder import round_name
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -72,6 +73,7 @@ class HostedSweep:
     _moves: dict[str, Diagnostic] = field(default_factory=dict)
     _ready: deque[SettledRound | HostNews] = field(default_factory=deque)
     _handed_out_s: dict[str, float] = field(default_factory=dict)
+    _waiting: WaitWork | None = None
 
     def __post_init__(self) -> None:
         schedule = self.schedule
@@ -100,6 +102,8 @@ class HostedSweep:
     def next(self, finished: Sequence[Work]) -> Work | None:
         for over in finished:
             self._exports.take(over)
+            if over is self._waiting:
+                self._waiting = None
             if isinstance(over, HostedRound):
                 self._take_round(over)
             elif isinstance(over, SettledRound):
@@ -111,12 +115,25 @@ class HostedSweep:
         if self._exports.in_flight:
             return None
         # Hosts of one machine take turns.
+        waits_s: list[float] = []
         for bench in sorted(self.benches, key=lambda one: self._handed_out_s.get(one.name, 0.0)):
             if not bench.out and not self.is_busy(bench):
-                work = self._next_of(bench)
+                work = self._next_of(bench, waits_s)
                 if work is not None:
                     return work
+        if waits_s and self._waiting is None:
+            self._waiting = WaitWork(time.monotonic() + min(waits_s))
+            return self._waiting
         return None
+
+    @property
+    def spread_left_s(self) -> float:
+        """How long the rounds that are left take at least, because they are spread."""
+        benches = [bench for bench in self.benches if not bench.out]
+        if not benches:
+            return 0.0
+        others_s = self._hands.left / len(benches) * self.schedule.spread.left_s(0)
+        return max(bench.spread_left_s for bench in benches) + others_s
 
     def is_busy(self, bench: Bench) -> bool:
         """Whether it or another host of its machine has a job."""
@@ -221,11 +238,18 @@ class HostedSweep:
             if self.rounds_left(one):
                 self._settle(one, "cancelled", reason)
 
-    def _next_of(self, bench: Bench) -> Work | None:
-        """The next round there, of its hand or of another; what is settled needs no process."""
+    def _next_of(self, bench: Bench, waits_s: list[float]) -> Work | None:
+        """The next round there, of its hand or of another; what is settled needs no process. A pass
+        that is to wait adds for how long to `waits_s`."""
         schedule = self.schedule
         while True:
             while bench.rounds or bench.queue(schedule.rounds, schedule.seed, self._lacks):
+                spare_s = schedule.budget.spare_s(
+                    self._tally.left, self._guess_s(bench.rounds[0][0])
+                )
+                if seconds := bench.wait_s(spare_s):
+                    waits_s.append(seconds)
+                    return None
                 case, number = bench.rounds.popleft()
                 known = self._exports.of(case)
                 if known is None or not self._lacks(case, number):
@@ -252,7 +276,7 @@ class HostedSweep:
                 return None
             for case in hand:
                 self._move(case, bench)
-            bench.take(hand)
+            bench.take(hand, schedule.spread.renewed())
             if self._ready:  # what is void is told before it is measured again
                 return self._ready.popleft()
 

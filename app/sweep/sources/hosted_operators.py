@@ -36,8 +36,9 @@ class HostedOperatorTimes(Afterwards):
         done: Collection[str],
         ran: Iterable[str],
         time_limit_s: float,
+        memory_limit_bytes: int = 0,
     ) -> None:
-        super().__init__(source, ran, time_limit_s)
+        super().__init__(source, ran, time_limit_s, memory_limit_bytes)
         self._hosted = source
         self._waiting = [case for case in cases if case.case_id not in done]
 
@@ -81,8 +82,14 @@ class HostedOperatorTimes(Afterwards):
             spec = parse_spec(case.runtime)
             needs = Needs(bench.site.alone(bench.site.engine(case.runtime), spec.device))
             job = OperatorJob(case, known, ENGINES)
-            attempt = self._hosted.attempt_of(case)
-            return HostedOperators(job, self._time_limit_s, needs, bench.way, attempt)
+            return HostedOperators(
+                job,
+                self._time_limit_s,
+                needs,
+                bench.way,
+                self._hosted.attempt_of(case),
+                self._memory_limit_bytes,
+            )
         return self._what_is_left()
 
     def _what_is_left(self) -> HostNews | None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from app.cases.accuracy import AccuracyResult
+from app.cases.cold_start import ColdStart
 from app.cases.status import RAN, Status
 from app.results.folder import RunFolder
+from app.results.lines import Operators
 from app.results.rows import Rows
 from app.results.run import Run
+from app.stats.precise import FIRST_LOOK
 from app.sweep.sources.accuracy import WithAccuracy
 from app.sweep.sources.afterwards import AFTERWARDS_S, Afterwards
 from app.sweep.sources.benches import Bench
@@ -23,6 +27,7 @@ from app.sweep.sources.hosted_operators import HostedOperatorTimes
 from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.operators import WithOperators
 from app.sweep.sources.rounds import Schedule
+from app.sweep.sources.spread import Spread
 from app.sweep.sources.tuning import Tuner
 from app.sweep.work.base import Source
 from exporters.size import parse_size
@@ -63,8 +68,11 @@ def sources(
         plan.environments,
         plan.time_limit_s or COMPILE_LIMIT_S,
         parse_size(plan.device_memory_limit) if plan.device_memory_limit else 0,
+        Spread(manifest.spread_s, FIRST_LOOK if plan.stopping else manifest.rounds),
+        manifest.seed if manifest.arrivals_seed is None else manifest.arrivals_seed,
     )
     statuses = _known(recorded)
+    operators_done = [case_id for case_id, known in recorded.operators.items() if _stands(known)]
     if plan.check:
         done = [case_id for case_id, known in statuses.items() if known]
         checks = Checks(schedule, done, plan.time_limit_s or CHECK_LIMIT_S)
@@ -88,7 +96,9 @@ def sources(
             hosted = HostedSweep(schedule, recorded, enough, benches)
             if not plan.profile_ops:
                 return hosted, (), WithinBudget(hosted, schedule.budget)
-            told = HostedOperatorTimes(hosted, models, recorded.operators, ran, limit_s)
+            told = HostedOperatorTimes(
+                hosted, models, operators_done, ran, limit_s, schedule.memory_limit_bytes
+            )
             return hosted, (told,), WithinBudget(told, schedule.budget)
         rounds = FixedSweep(schedule, statuses, enough)
     afterwards: list[Afterwards] = []
@@ -98,22 +108,37 @@ def sources(
             source,
             models,
             ran,
-            recorded.cold_starts,
+            {
+                subject: {number: one for number, one in known.items() if _stands(one)}
+                for subject, known in recorded.cold_starts.items()
+            },
             limit_s,
             plan.cold_start,
             plan.page_cache,
             manifest.seed,
             plan.chosen_cores,
+            schedule.memory_limit_bytes,
         )
         afterwards.append(cold)
         source = cold
     if plan.profile_ops:
-        operators = WithOperators(source, models, ran, recorded.operators, limit_s)
+        operators = WithOperators(
+            source, models, ran, operators_done, limit_s, schedule.memory_limit_bytes
+        )
         afterwards.append(operators)
         source = operators
-    assessed = list(recorded.accuracies)
+    assessed = [subject for subject, known in recorded.accuracies.items() if _stands(known)]
     later = rounds.compared if isinstance(rounds, Tuner) else tuple
-    accuracy = WithAccuracy(source, models, plan.accuracy, ran, assessed, limit_s, later)
+    accuracy = WithAccuracy(
+        source,
+        models,
+        plan.accuracy,
+        ran,
+        assessed,
+        limit_s,
+        later,
+        schedule.memory_limit_bytes,
+    )
     afterwards.append(accuracy)
     schedule.budget.keep(AFTERWARDS_S * sum(of.left for of in afterwards))
     return rounds, tuple(afterwards), WithinBudget(accuracy, schedule.budget)
@@ -125,6 +150,11 @@ def _known(recorded: Run) -> dict[str, dict[int, Status]]:
         case_id: {n: r.status for n, r in rounds.items() if not r.is_tried_again}
         for case_id, rounds in recorded.rounds.items()
     }
+
+
+def _stands(known: Operators | ColdStart | AccuracyResult) -> bool:
+    """Whether a resume leaves it as it is."""
+    return not known.transient
 
 
 def _export_limit_s(asked_s: float | None) -> float:

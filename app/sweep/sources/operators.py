@@ -29,8 +29,9 @@ class WithOperators(Afterwards):
         ran: Iterable[str],
         done: Collection[str],
         time_limit_s: float,
+        memory_limit_bytes: int = 0,
     ) -> None:
-        super().__init__(source, ran, time_limit_s)
+        super().__init__(source, ran, time_limit_s, memory_limit_bytes)
         self._waiting = deque(case for case in cases if case.case_id not in done)
 
     @property
@@ -49,5 +50,5 @@ class WithOperators(Afterwards):
             self._waiting.popleft()
             if known is not None:
                 job = OperatorJob(case, known, str(engines.folder()))
-                return OperatorWork(job, self._time_limit_s)
+                return OperatorWork(job, self._time_limit_s, self._memory_limit_bytes)
         return None

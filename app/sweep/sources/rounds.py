@@ -30,6 +30,7 @@ from app.sweep.sources.batches import points as points_of
 from app.sweep.sources.budget import Budget
 from app.sweep.sources.conditions import limits_under, neighbour_job, shapes_of, why_not
 from app.sweep.sources.site import Site, needed
+from app.sweep.sources.spread import Spread
 from app.sweep.work.base import Needs
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
@@ -47,6 +48,9 @@ ModelKey = tuple[str, Precision]
 ROUND_OVERHEAD_S = 2.0
 """A first guess of what starting, compiling and warming up take."""
 
+ARRIVALS = "arrivals"
+"""Names the requests of open loops that all cases of a round share."""
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -59,6 +63,7 @@ class Schedule:
     chosen, () where each case has the last ones that it needs; `realtime` is a priority.
     `environments` are the interpreters that cases name. `compile_limit_s` is when compiling in a
     round is ended; `device_memory_limit_bytes` is what a process may hold of its device's memory.
+    `spread` says when passes over the cases may begin, and arrivals are drawn from `arrivals_seed`.
     """
 
     cases: Sequence[Case]
@@ -78,6 +83,8 @@ class Schedule:
     environments: Mapping[str, str] = field(default_factory=dict)
     compile_limit_s: float = 600.0
     device_memory_limit_bytes: int = 0
+    spread: Spread = field(default_factory=Spread)
+    arrivals_seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +123,13 @@ def round_work(
     beside: ExportReply | None = None,
     site: Site | None = None,
     made: Callable[..., RoundWork] = RoundWork,
+    arrivals: str = ARRIVALS,
 ) -> RoundWork | SettledRound:
     """One round; settled if what is known now ends the case without a process.
 
     `beside` is the neighbour's export, of a case that has one. `site` is where it is measured, None
-    for this machine, and `made` makes the work for there.
+    for this machine, and `made` makes the work for there. `arrivals` names the requests that an
+    open loop meets: rounds of one number and the same name meet the same.
     """
     site = site or Here(schedule.environments)
     if reply.model is None:
@@ -167,7 +176,7 @@ def round_work(
         lock_memory=schedule.lock_memory,
         realtime=schedule.realtime,
         tolerance=schedule.tolerance,
-        arrivals_seed=round_seed(schedule.seed, "arrivals", number),
+        arrivals_seed=round_seed(schedule.arrivals_seed, arrivals, number),
         condition=case.condition,
         batcher=case.batcher,
         batches=together,

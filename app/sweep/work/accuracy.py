@@ -12,19 +12,21 @@ from app.results.folder import RunFolder
 from app.results.labels import FILE_NAMES, ModelNames, case_label
 from app.results.lines import Line
 from app.results.live import Live
-from app.sweep.work.process import STOPPED, ProcessWork
+from app.sweep.work.follow_up import FollowUpWork
 from exporters.codec import from_json, to_json
 
 
-class AccuracyWork(ProcessWork):
+class AccuracyWork(FollowUpWork[AccuracyResult]):
     """Its time limit counts from the last sign of life; `case_id` is a case of the subject."""
 
     kind = "accuracy"
+    process_name = "the accuracy process"
 
-    def __init__(self, job: AccuracyJob, case_id: str, time_limit_s: float) -> None:
-        super().__init__(time_limit_s, job.subject.runtime)
+    def __init__(
+        self, job: AccuracyJob, case_id: str, time_limit_s: float, memory_limit_bytes: int = 0
+    ) -> None:
+        super().__init__(time_limit_s, job.subject.runtime, memory_limit_bytes)
         self.job, self.case_id = job, case_id
-        self.result: AccuracyResult | None = None
         self.images = 0
 
     def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
@@ -61,17 +63,9 @@ class AccuracyWork(ProcessWork):
             self.images = int(message.get("images", 0))
             self._deadline = time.monotonic() + self.time_limit_s
 
-    def _settle(self) -> None:
-        if self._stopping:
-            self._why_dropped, self.result = STOPPED, None
-            return
-        if self.result is None:
-            reason = self._why_none()
-            self.result = AccuracyResult(self.job.subject.case_id, self.job.data, reason=reason)
+    def _failure(self, reason: str, transient: bool) -> AccuracyResult:
+        subject, data = self.job.subject.case_id, self.job.data
+        return AccuracyResult(subject, data, reason=reason, transient=transient)
 
-    def _why_none(self) -> str:
-        if self._worker.ran_out_of_memory():
-            return "the system ended the accuracy process for want of memory"
-        if self._too_late:
-            return f"the accuracy process was silent for {self.time_limit_s:g} s"
-        return f"the accuracy process ended with {self._worker.how_it_ended()}"
+    def _overrun(self) -> str:
+        return f"{self.process_name} was silent for {self.time_limit_s:g} s"

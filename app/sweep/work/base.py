@@ -164,6 +164,9 @@ class Work(ABC):
     def close(self) -> None:
         """End whatever it has started; idempotent."""
 
+    def interrupt(self) -> None:  # noqa: B027 - what measures goes on to its end
+        """The sweep is paused: end if nothing is lost by it."""
+
     def due(self) -> float:
         """When it must be advanced even if nothing is heard (monotonic seconds)."""
         return math.inf

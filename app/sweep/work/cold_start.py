@@ -14,19 +14,21 @@ from app.results.labels import FILE_NAMES, ModelNames, case_label
 from app.results.lines import Line
 from app.results.live import Live
 from app.sweep.work.base import Needs, Starter
-from app.sweep.work.process import STOPPED, ProcessWork
+from app.sweep.work.follow_up import FollowUpWork
 from exporters.codec import from_json, to_json
 
 
-class ColdStartWork(ProcessWork):
+class ColdStartWork(FollowUpWork[ColdStart]):
     """`result` has the phases, or the reason why there are none. A scout's is not recorded."""
 
     kind = "cold_start"
+    process_name = "the cold start's process"
 
-    def __init__(self, job: ColdStartJob, time_limit_s: float, needs: Needs) -> None:
-        super().__init__(time_limit_s, job.subject.runtime)
+    def __init__(
+        self, job: ColdStartJob, time_limit_s: float, needs: Needs, memory_limit_bytes: int = 0
+    ) -> None:
+        super().__init__(time_limit_s, job.subject.runtime, memory_limit_bytes)
         self.job, self.needs = job, needs
-        self.result: ColdStart | None = None
 
     def start(self, place: Starter) -> None:
         # The clock starts with the process; a place on another machine has another clock.
@@ -62,16 +64,6 @@ class ColdStartWork(ProcessWork):
         if event == "result":
             self.result = from_json(ColdStart, message, finite=True)
 
-    def _settle(self) -> None:
-        if self._stopping:
-            self._why_dropped, self.result = STOPPED, None
-        elif self.result is None:
-            subject = self.job.subject.case_id
-            self.result = ColdStart(subject, self.job.process, reason=self._why_none())
-
-    def _why_none(self) -> str:
-        if self._worker.ran_out_of_memory():
-            return "the system ended the process that starts cold for want of memory"
-        if self._too_late:
-            return f"the cold start took longer than {self.time_limit_s:g} s"
-        return f"the process that starts cold ended with {self._worker.how_it_ended()}"
+    def _failure(self, reason: str, transient: bool) -> ColdStart:
+        subject, process = self.job.subject.case_id, self.job.process
+        return ColdStart(subject, process, reason=reason, transient=transient)

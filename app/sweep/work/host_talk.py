@@ -37,6 +37,8 @@ MOST_WAITING_BYTES = 1 << 30
 """Of samples that have arrived and are not written yet."""
 MOST_LINES_BYTES, MOST_MESSAGES = 128 << 20, 500_000
 """Of one job: a flood of either keeps the sweep busy. A round sends some lines in each second."""
+AGENT_MARGIN_S = 60.0
+"""A host ends a job by itself so long after the sweep's own limits, if that was forgotten."""
 END_LIMIT_S, LONGEST_END_S = 30.0, 600.0
 """After a job was killed, samples that are still on their way may come; without any for the former,
 and after the latter in any case, the host is lost."""
@@ -181,6 +183,8 @@ class HostTalk:
                 self._readings += readings
             case Ended():
                 self._end, self.too_large = message, message.too_large
+                if message.too_late:
+                    self.lost = f"it ended the job at its limit of {self._job.limit_s:g} s"
             case Lost(reason, is_ours):
                 self.lost, self.is_ours = reason, is_ours
 

@@ -16,7 +16,7 @@ from app.results.lines import Line, Operators
 from app.results.live import Live
 from app.sweep.work.base import Needs, Starter
 from app.sweep.work.brought import brought_model
-from app.sweep.work.host_talk import HostPlace, HostTalk
+from app.sweep.work.host_talk import AGENT_MARGIN_S, HostPlace, HostTalk
 from app.sweep.work.hosted_round import Way
 from app.sweep.work.operators import OperatorWork
 
@@ -28,9 +28,15 @@ class HostedOperators(OperatorWork):
     of the case's rounds, with which these times stand and fall."""
 
     def __init__(
-        self, job: OperatorJob, time_limit_s: float, needs: Needs, way: Way, attempt: int
+        self,
+        job: OperatorJob,
+        time_limit_s: float,
+        needs: Needs,
+        way: Way,
+        attempt: int,
+        memory_limit_bytes: int = 0,
     ) -> None:
-        super().__init__(job, time_limit_s)
+        super().__init__(job, time_limit_s, memory_limit_bytes)
         self.host, self.needs = way.host, needs
         self.lost = ""
         self._way, self._attempt = way, attempt
@@ -47,7 +53,15 @@ class HostedOperators(OperatorWork):
             return
         self.job = replace(self.job, model=model, cache_dir=ENGINES)
         job_id = f"{case.case_id}.{self.kind}.{next(_NUMBERS)}.{way.mark}"
-        job = HostJob(job_id, self.kind, line="", files=files, samples=False)
+        job = HostJob(
+            id=job_id,
+            kind=self.kind,
+            line="",
+            files=files,
+            memory_limit_bytes=self.memory_limit_bytes,
+            samples=False,
+            limit_s=self.time_limit_s + AGENT_MARGIN_S,
+        )
         self._far = HostTalk(way.carrier, way.host, job, Path(), way.ring)
         super().start(HostPlace(self._far))
 

@@ -18,7 +18,7 @@ from app.results.labels import FILE_NAMES, ModelNames
 from app.results.soundness import damage
 from app.sweep.work.base import ALONE, Needs, Starter
 from app.sweep.work.brought import brought
-from app.sweep.work.host_talk import HostPlace, HostTalk
+from app.sweep.work.host_talk import AGENT_MARGIN_S, HostPlace, HostTalk
 from app.sweep.work.process import STOPPED
 from app.sweep.work.round import RoundWork, gpus_of
 from exporters.codec import CodecError, to_json
@@ -94,6 +94,7 @@ class HostedRound(RoundWork):
             files=files,
             memory_limit_bytes=self.memory_limit_bytes,
             gpus=gpus_of(self.needs),
+            limit_s=self._compile_limit_s + self.time_limit_s + AGENT_MARGIN_S,
         )
         way = self._way
         self._far = HostTalk(way.carrier, way.host, job, Path(self.job.samples_path), way.ring)

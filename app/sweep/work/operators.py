@@ -12,19 +12,19 @@ from app.results.labels import FILE_NAMES, ModelNames, case_label
 from app.results.lines import Line
 from app.results.live import Live
 from app.results.operators import write_operators
-from app.sweep.work.process import STOPPED, ProcessWork
+from app.sweep.work.follow_up import FollowUpWork
 from exporters.codec import from_json, to_json
 
 
-class OperatorWork(ProcessWork):
+class OperatorWork(FollowUpWork[OperatorTimes]):
     """`result` has the times, or the reason why there are none."""
 
     kind = "operators"
+    process_name = "the process that measures operator times"
 
-    def __init__(self, job: OperatorJob, time_limit_s: float) -> None:
-        super().__init__(time_limit_s, job.case.runtime)
+    def __init__(self, job: OperatorJob, time_limit_s: float, memory_limit_bytes: int = 0) -> None:
+        super().__init__(time_limit_s, job.case.runtime, memory_limit_bytes)
         self.job = job
-        self.result: OperatorTimes | None = None
 
     def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.show(self.job.case.case_id, None, self.kind)
@@ -54,15 +54,5 @@ class OperatorWork(ProcessWork):
         if event == "result":
             self.result = from_json(OperatorTimes, message, finite=True)
 
-    def _settle(self) -> None:
-        if self._stopping:
-            self._why_dropped, self.result = STOPPED, None
-        elif self.result is None:
-            self.result = OperatorTimes(self.job.case.case_id, reason=self._why_none())
-
-    def _why_none(self) -> str:
-        if self._worker.ran_out_of_memory():
-            return "the system ended the process that asks for operator times for want of memory"
-        if self._too_late:
-            return f"the operator times took longer than {self.time_limit_s:g} s"
-        return f"the process that asks for operator times ended with {self._worker.how_it_ended()}"
+    def _failure(self, reason: str, transient: bool) -> OperatorTimes:
+        return OperatorTimes(self.job.case.case_id, reason=reason, transient=transient)

@@ -8,8 +8,9 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
+from app.cases.reading import Reading
 from app.machine.child import Unstarted
-from app.sweep.work.base import News, Starter, Talk, Work
+from app.sweep.work.base import Eye, News, Starter, Talk, Work
 from exporters.codec import CodecError, object_of
 from runtimes.environment import environment_of
 
@@ -31,14 +32,25 @@ class ProcessWork(Work):
     """The result comes as the worker's last event; without one, `_settle` says what happened.
 
     `time_limit_s` counts from when the worker is there. `runtime` is the case's,
-    `name[:device][@environment]`: the worker is of its environment. `_why_dropped` is set where the
-    result does not count.
+    `name[:device][@environment]`: the worker is of its environment. A worker that holds more than
+    `memory_limit_bytes` of the host's memory is ended; 0 for no limit. `gpus` are CUDA's numbers of
+    those whose telemetry is read meanwhile. `_why_dropped` is set where the result does not count.
     """
 
-    def __init__(self, time_limit_s: float, runtime: str) -> None:
-        self.time_limit_s = time_limit_s
+    def __init__(
+        self,
+        time_limit_s: float,
+        runtime: str,
+        memory_limit_bytes: int = 0,
+        gpus: tuple[int, ...] = (),
+    ) -> None:
+        self.time_limit_s, self.memory_limit_bytes = time_limit_s, memory_limit_bytes
         self._environment = environment_of(runtime)
+        self._gpu_numbers = gpus
         self._talk: Talk | None = None
+        self._watcher: Eye | None = None
+        self._readings: tuple[Reading, ...] = ()
+        self._peak_bytes = 0.0
         self._deadline = 0.0
         self._begun = False
         self._kill_at: float | None = None
@@ -51,12 +63,14 @@ class ProcessWork(Work):
         limit_s = self.time_limit_s + (0.0 if self._begun else BRINGING_LIMIT_S)
         self._deadline, self._kill_at = time.monotonic() + limit_s, None
         self._talk.send(json.dumps(self._job()))
+        self._watcher = place.watch(self._talk, self.memory_limit_bytes, self._gpu_numbers)
 
     def due(self) -> float:
-        return self._deadline if self._kill_at is None else self._kill_at
+        deadline = self._deadline if self._kill_at is None else self._kill_at
+        return min(deadline, self._eye.due())
 
     def advance(self) -> News:
-        """Hear the worker, watch its deadline, and settle when it is gone."""
+        """Hear the worker, watch its limits, and settle when it is gone."""
         talk = self._worker
         ended = talk.ended()
         if not self._begun and talk.begun():
@@ -68,7 +82,10 @@ class ProcessWork(Work):
             self._settle()
             return "dropped" if self._why_dropped else "ended"
         self._watch(time.monotonic())
-        return "told" if any(told) else ""
+        self._readings = self._eye.look()
+        if self._eye.too_large:
+            talk.kill()
+        return "told" if self._readings or any(told) else ""
 
     def stop(self, now: bool) -> None:
         self._stopping = True
@@ -100,6 +117,17 @@ class ProcessWork(Work):
         return self._talk
 
     @property
+    def _eye(self) -> Eye:
+        assert self._watcher is not None, "work is started before it is advanced"
+        return self._watcher
+
+    @property
+    def _broke_its_memory_limit(self) -> bool:
+        """Whether it held too much, at a look or between two: its system has counted the peak."""
+        limit_bytes = self.memory_limit_bytes
+        return self._eye.too_large or (bool(limit_bytes) and self._peak_bytes > limit_bytes)
+
+    @property
     def _too_late(self) -> bool:
         """Whether it was asked to end because its time was over."""
         return self._kill_at is not None
@@ -119,6 +147,8 @@ class ProcessWork(Work):
         except CodecError:
             return False  # an engine printed what looks like an event; ours are well formed
         if event == "result":
+            peak_mb = message.get("rss_peak_mb")
+            self._peak_bytes = peak_mb * 2**20 if isinstance(peak_mb, int | float) else 0.0
             until = time.monotonic() + GRACE_S
             self._kill_at = until if self._kill_at is None else min(self._kill_at, until)
         return bool(event)

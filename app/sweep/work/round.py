@@ -13,7 +13,6 @@ from app.cases.disk import disk_remedy
 from app.cases.errors import DiskError
 from app.cases.gpu_state import GpuState
 from app.cases.progress import Progress
-from app.cases.reading import Reading
 from app.cases.round import SLEPT, MeasureJob, Phase, RoundResult
 from app.cases.status import FAILED, Status
 from app.cases.surroundings import Surroundings
@@ -24,7 +23,7 @@ from app.results.labels import FILE_NAMES, ModelNames, case_label
 from app.results.lines import Line, Tried
 from app.results.live import Live
 from app.stats.quantiles import needed_samples
-from app.sweep.work.base import ALONE, Eye, Known, Needs, News, Starter
+from app.sweep.work.base import ALONE, Known, Needs, News, Starter
 from app.sweep.work.process import STOPPED, ProcessWork, is_of_circumstance
 from app.tune.ladder import round_name
 from exporters.codec import from_json, to_json
@@ -37,9 +36,8 @@ GPU = "gpu:"
 class RoundWork(ProcessWork):
     """`result` is there once it is over and counts.
 
-    A process that holds more than `memory_limit_bytes` of the host's memory is ended; 0 for
-    no limit. `tried` says that the case is one that a search has come to, which the run's manifest
-    does not have. Compiling has `compile_limit_s` for itself, and is no part of the round's limit:
+    `tried` says that the case is one that a search has come to, which the run's manifest does not
+    have. Compiling has `compile_limit_s` for itself, and is no part of the round's limit:
     an engine may look for kernels for minutes.
     """
 
@@ -55,17 +53,14 @@ class RoundWork(ProcessWork):
         tried: bool = False,
         compile_limit_s: float = 600.0,
     ) -> None:
-        super().__init__(time_limit_s, case.runtime)
+        super().__init__(time_limit_s, case.runtime, memory_limit_bytes, gpus_of(needs))
         self._compile_limit_s, self._left_s = compile_limit_s, time_limit_s
         self.case, self.job, self.needs, self.tried = case, job, needs, tried
-        self.memory_limit_bytes = memory_limit_bytes
         self.result: RoundResult | None = None
         self.progress: Progress | None = None
         self.phase = "start"
         self._gpus: tuple[GpuState, ...] = ()
         self._outcome: RoundResult | None = None
-        self._readings: tuple[Reading, ...] = ()
-        self._watcher: Eye | None = None
         self._disk_full = self._again = self._has_compiled = self._clock_rests = False
         self._place: Starter | None = None
         self._started_at_utc = ""
@@ -75,21 +70,12 @@ class RoundWork(ProcessWork):
         self._has_compiled = self._clock_rests = False
         super().start(place)
         self._started_at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._watcher = place.watch(self._worker, self.memory_limit_bytes, gpus_of(self.needs))
 
     def due(self) -> float:
-        return 0.0 if self._again else min(super().due(), self._eye.due())
+        return 0.0 if self._again else super().due()
 
     def advance(self) -> News:
-        if self._again:
-            return self._begin_again()
-        news = super().advance()
-        if self.over or self._again:
-            return news
-        self._readings = self._eye.look()
-        if self._eye.too_large:
-            self._worker.kill()
-        return "told" if self._readings else news
+        return self._begin_again() if self._again else super().advance()
 
     def stop(self, now: bool) -> None:
         self._stopping = True
@@ -187,7 +173,7 @@ class RoundWork(ProcessWork):
             self._why_dropped, self.result = result.reason, None
             self._disk_full = True
         else:
-            self.result = self._without_result() if self._broke_its_limit(result) else result
+            self.result = self._without_result() if self._broke_its_memory_limit else result
 
     def _begin_again(self) -> News:
         assert self._place is not None, "work is started before it is advanced"
@@ -198,11 +184,6 @@ class RoundWork(ProcessWork):
         self.start(self._place)
         return "dropped" if self.over else "told"  # what it needs may have gone meanwhile
 
-    @property
-    def _eye(self) -> Eye:
-        assert self._watcher is not None, "work is started before it is advanced"
-        return self._watcher
-
     def _running(self, now: Progress) -> tuple[float | None, float | None]:
         """p50 and p99 in microseconds, None while so few samples are no ground for one."""
         known = ((now.p50_ns, 0.5), (now.p99_ns, 0.99))
@@ -211,12 +192,6 @@ class RoundWork(ProcessWork):
             for ns, quantile in known
         )
         return p50, p99
-
-    def _broke_its_limit(self, result: RoundResult) -> bool:
-        """Whether it held too much between two looks: the system has counted the peak."""
-        limit, peak_mb = self.memory_limit_bytes, result.rss_peak_mb or 0.0
-        self._eye.too_large |= bool(limit) and peak_mb * 2**20 > limit
-        return self._eye.too_large
 
     def _without_result(self) -> RoundResult:
         """The worker is gone without a word of its own: no memory, too late, or crashed."""
@@ -227,7 +202,7 @@ class RoundWork(ProcessWork):
             f"the measuring process ended in {self.phase} with {self._worker.how_it_ended()}: "
             "run this case alone to see all that the engine says"
         )
-        if self._eye.too_large:
+        if self._broke_its_memory_limit:
             status, transient = "out_of_memory", False
             limit_mib = self.memory_limit_bytes / 2**20
             reason = (

@@ -35,4 +35,5 @@ def compile_graph(graph: Graph, card: Card, release: str = "") -> Compiled:
     lowered = lower(graph)
     placement = place(lowered, card, chosen)
     program = assemble(lowered, card, chosen)
-    return Compiled(card, chosen, lowered, placement, program, Scheduler(program))
+    scheduler = Scheduler(program, works_ahead=chosen.works_ahead)
+    return Compiled(card, chosen, lowered, placement, program, scheduler)

@@ -50,13 +50,14 @@ class Schedule:
 class Scheduler:
     """The schedules of one program; what is done ahead is walked once.
 
-    `ahead_cycles` is the length of all that can be done before a request arrives.
+    `ahead_cycles` is the length of all that can be done before a request arrives; 0 for a card
+    that does not work ahead.
     """
 
-    def __init__(self, program: Sequence[Instruction]) -> None:
+    def __init__(self, program: Sequence[Instruction], works_ahead: bool = True) -> None:
         self._program = program
         self._ahead = _walk(
-            program,
+            program if works_ahead else (),
             [i.ahead for i in program],
             # The fresh half of a matrix follows the stale half through the same pipeline.
             [0 if i.fresh_issue else i.depth for i in program],

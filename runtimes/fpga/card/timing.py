@@ -14,7 +14,9 @@ import numpy as np
 
 from runtimes.execution import AfterCompletion, Arrivals, Samples
 from runtimes.fpga.card.compiler import Compiled
-from runtimes.fpga.cards import Card, is_published
+from runtimes.fpga.cards import Card, PublishedTable, is_published
+from runtimes.fpga.cards.link import Transfer, link_table
+from runtimes.fpga.lower.steps import Lowered
 
 CALIBRATED_BYTES = 2048
 """The largest transfer of the published tables, rounded up to a power of two.
@@ -23,30 +25,82 @@ Up to there the fitted constants contain the link; beyond, its rate is added.
 """
 
 
+_P99_ABOVE_MEAN = math.log(100) - 1
+"""Of an exponential: its p99 minus its mean, in scales."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """`calibrated`, or `extrapolated` and why the published tables don't vouch for it."""
+    """`calibrated`, or `extrapolated` and why the published tables don't vouch for it.
+
+    It is a claim about the mean and p99 of latencies, never about a throughput: no table has one.
+    """
 
     word: str
     reason: str
 
 
-def fidelity(compiled: Compiled) -> Fidelity:
-    """Whether the published tables hold something like this graph."""
-    lowered = compiled.lowered
-    reason = lowered.extrapolated
-    if not is_published(compiled.card):
-        reason = f"no table was published for the card {compiled.card.name}"
-    if not reason and max(lowered.input_bytes, lowered.output_bytes) > CALIBRATED_BYTES:
-        reason = f"more than {CALIBRATED_BYTES} bytes over the link"
+def fidelity(compiled: Compiled, idle_us: float = math.inf) -> Fidelity:
+    """Whether a table was published for this release with models like this graph, for requests
+    that arrive `idle_us` after the last was finished."""
+    reason = _why_extrapolated(compiled, idle_us)
     return Fidelity("extrapolated" if reason else "calibrated", reason)
 
 
-def io_us(compiled: Compiled) -> float:
-    """A request's way to the card and back, microseconds."""
+def _why_extrapolated(compiled: Compiled, idle_us: float) -> str:
     card, release, lowered = compiled.card, compiled.release, compiled.lowered
+    if not is_published(card):
+        return f"no table was published for the card {card.name}"
+    if lowered.extrapolated:
+        return lowered.extrapolated
+    if max(lowered.input_bytes, lowered.output_bytes) > CALIBRATED_BYTES:
+        return f"more than {CALIBRATED_BYTES} bytes over the link"
+    tables = [table for table in release.published if set(table.operators) == set(lowered.layers)]
+    if not tables:
+        operators = " and ".join(lowered.layers)
+        return (
+            f"no table with models of {operators} was published for {card.name} at {release.name}"
+        )
+    if idle_cycles(compiled, idle_us) < compiled.scheduler.ahead_cycles:
+        return "the published requests are spaced, these are not"
+    return min((_distance(lowered, table) for table in tables), key=len)
+
+
+def _distance(lowered: Lowered, table: PublishedTable) -> str:
+    """How far the graph is from the nearest model of the table; "" within its range."""
+    layers, width = lowered.layers[table.operators[0]]
+    parts = []
+    for name, size, bounds in (("layers", layers, table.layers), ("width", width, table.width)):
+        nearest = min(max(size, bounds[0]), bounds[1])
+        if nearest != size:
+            parts.append(f"{name} {size} is {size / nearest:.3g} times the nearest published")
+    return ", ".join(parts)
+
+
+def transfer(compiled: Compiled) -> Transfer | None:
+    """The request's round trip by the release's table of the link; None where it has none."""
+    lowered, name = compiled.lowered, compiled.release.link
+    if not name:
+        return None
+    return link_table(name).transfer(lowered.input_bytes, lowered.output_bytes)
+
+
+def io_us(compiled: Compiled) -> float:
+    """A request's way to the card and back with the fabric's fill and drain, microseconds."""
+    card, release, lowered = compiled.card, compiled.release, compiled.lowered
+    measured = transfer(compiled)
+    if measured is not None:
+        return release.io_us + measured.mean_us
     dma = release.dma_us if lowered.input_bytes > release.register_bytes else 0.0
     return release.io_us + dma + _link_us(card, lowered.input_bytes, lowered.output_bytes)
+
+
+def jitter_us(compiled: Compiled) -> float:
+    """The scale of the exponential jitter: the link's own where its table has a p99."""
+    measured = transfer(compiled)
+    if measured is None:
+        return compiled.card.jitter_us
+    return max(0.0, measured.p99_us - measured.mean_us) / _P99_ABOVE_MEAN
 
 
 def _link_us(card: Card, *transfers: int) -> float:
@@ -79,7 +133,7 @@ def simulate(compiled: Compiled, arrivals: Arrivals, rng: np.random.Generator) -
     percentiles and not the mean. The first scheduled request finds the card long idle.
     """
     count = arrivals.count if isinstance(arrivals, AfterCompletion) else len(arrivals.times_ns)
-    scale = compiled.card.jitter_us
+    scale = jitter_us(compiled)
     jitter_ns = np.round((rng.exponential(scale, count) - scale) * 1e3).astype(np.int64)
     if isinstance(arrivals, AfterCompletion):
         spent = round(latency_us(compiled, arrivals.gap_ns / 1e3) * 1e3) + jitter_ns

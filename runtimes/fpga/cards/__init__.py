@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 
 from exporters.toml_file import read_toml
 from runtimes.faults import NotAvailable
+from runtimes.fpga.cards.link import link_tables
 
 DEFAULT_CARD = "v80"
 
@@ -35,12 +36,25 @@ class CardError(NotAvailable):
 
 
 @dataclass(frozen=True, slots=True, config=_CHECKED)
+class PublishedTable:
+    """A published table of latencies of spaced requests: whose models have these operators with
+    weights, and numbers of layers and widths (channels, hidden size) within these bounds."""
+
+    operators: tuple[Text, ...]
+    layers: tuple[Count, Count]
+    width: tuple[Count, Count]
+
+
+@dataclass(frozen=True, slots=True, config=_CHECKED)
 class Release:
     """What the host software of one release costs.
 
     `io_us` is a request's way in and out with the fill and drain of the fabric; more than
-    `register_bytes` of input go by DMA and cost `dma_us` more. `recurrent_cores` is the
-    number of cores that a recurrent layer uses, 0 for all.
+    `register_bytes` of input go by DMA and cost `dma_us` more. With `link`, the way in and out is
+    that table's (`link.py`), and `io_us` the fill and drain alone. `recurrent_cores` is the number
+    of cores that a recurrent layer uses, 0 for all. `works_ahead` says whether the card computes
+    between two requests what depends on held state alone. `published` are the tables of network
+    latencies that were published for it.
     """
 
     name: Text
@@ -48,6 +62,9 @@ class Release:
     register_bytes: CountOrZero
     dma_us: AmountOrZero
     recurrent_cores: CountOrZero = 0
+    works_ahead: bool = True
+    link: str = ""
+    published: tuple[PublishedTable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, config=_CHECKED)
@@ -126,12 +143,21 @@ def _read(path: Path) -> Card:
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise CardError(f"{path}: releases.{name} is not a table", "write [releases.NAME]")
-        releases.append(_made(Release, {**table, "name": name}, f"{path} [releases.{name}]"))
+        where = f"{path} [releases.{name}]"
+        published = _published(table.pop("published", []), where)
+        values = {**table, "name": name, "published": published}
+        release = _made(Release, values, where)
+        if release.link and release.link not in link_tables():
+            raise CardError(
+                f"{where}: there is no link table {release.link!r}",
+                f"use one of {', '.join(link_tables())}",
+            )
+        releases.append(release)
     data.setdefault("key", path.stem)
     card = _made(Card, {**data, "releases": tuple(releases)}, str(path))
     card.release()
     for release in card.releases:
-        if release.io_us < card.jitter_us:
+        if not release.link and release.io_us < card.jitter_us:
             raise CardError(
                 f"{path} [releases.{release.name}]: io_us = {release.io_us} is less than the "
                 f"host's jitter_us = {card.jitter_us}",
@@ -140,7 +166,20 @@ def _read(path: Path) -> Card:
     return card
 
 
-_Made = TypeVar("_Made", Card, Release)
+def _published(tables: Any, where: str) -> tuple[PublishedTable, ...]:
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise CardError(
+            f"{where}: published is no list of tables", "write [[releases.NAME.published]]"
+        )
+    # TOML has lists where our values are tuples.
+    frozen = [
+        {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+        for table in tables
+    ]
+    return tuple(_made(PublishedTable, table, f"{where}.published") for table in frozen)
+
+
+_Made = TypeVar("_Made", Card, Release, PublishedTable)
 
 
 def _made(kind: type[_Made], data: Mapping[str, Any], where: str) -> _Made:
@@ -170,7 +209,8 @@ def _told(error: ErrorDetails, known: Iterable[str]) -> tuple[str, str]:
             return f"{name} = {value} must be zero or more", "correct it"
         case "finite_number":
             return f"{name} = {value} is not a finite number", "correct it"
-    return f"{name} = {value!r} is not a {_KINDS[kind.partition('_')[0]]}", "correct it"
+    word = _KINDS.get(kind.partition("_")[0], "value of the right kind")
+    return f"{name} = {value!r} is not a {word}", "correct it"
 
 
 def _nearest(wanted: str, known: Iterable[str]) -> str:

@@ -22,6 +22,11 @@ _BF16_BYTES = 2
 _PUBLISHED = {"Relu", "Add"}
 """Element-wise operators that the published models contain."""
 
+_LAYERS = {"Gemm": "dense", "MatMul": "dense"}
+"""What a layer is called that several operators write."""
+_GATES = {"LSTM": 4}
+"""How many gates stand in the rows of one matrix."""
+
 Lowering = Callable[[Builder, Node], None]
 
 COMPUTE: dict[str, Lowering] = {
@@ -75,16 +80,25 @@ MOVE: dict[str, Lowering] = {
 def lower(graph: Graph) -> Lowered:
     """The graph as steps; Unsupported names a node with no lowering or no path for its type."""
     builder = Builder(graph)
+    layers: dict[str, tuple[int, int]] = {}
     for group in fuse(graph):
+        held_before = len(builder.matrices)
         _lower_group(builder, group)
-    held = {name for pair in graph.states for name in pair}
+        held = builder.matrices[held_before:]
+        if held:
+            name = _LAYERS.get(group.nodes[0].op, group.nodes[0].op)
+            count, width = layers.get(name, (0, 0))
+            widest = max(matrix.rows for matrix in held) // _GATES.get(name, 1)
+            layers[name] = count + len(held), max(width, widest)
+    states = {name for pair in graph.states for name in pair}
     return Lowered(
         name=graph.name,
         matrices=tuple(builder.matrices),
         steps=tuple(builder.steps),
-        input_bytes=_bytes(builder, [i for i in graph.inputs if i not in held]),
-        output_bytes=_bytes(builder, [o for o in graph.outputs if o not in held]),
+        input_bytes=_bytes(builder, [i for i in graph.inputs if i not in states]),
+        output_bytes=_bytes(builder, [o for o in graph.outputs if o not in states]),
         extrapolated=builder.extrapolated or ("" if builder.matrices else "no matrix product"),
+        layers=layers,
     )
 
 

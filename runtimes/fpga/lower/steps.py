@@ -6,7 +6,8 @@ Matrices have rows and columns, steps have vectors and elements; which of them a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ class Lowered:
 
     Bytes count bf16 elements of what the host sends and fetches for one request; state
     stays on the card. `extrapolated` says why the published tables don't vouch for the
-    timing, empty where they do.
+    timing, empty where they do. `layers` are the operators that hold weights, each with its number
+    of matrices and the largest width: the rows of one gate.
     """
 
     name: str
@@ -87,3 +89,4 @@ class Lowered:
     input_bytes: int
     output_bytes: int
     extrapolated: str
+    layers: Mapping[str, tuple[int, int]] = field(default_factory=dict)

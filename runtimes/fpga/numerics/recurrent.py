@@ -1,7 +1,8 @@
 """LSTM and GRU: the hidden state is a bf16 operand of the next step's product.
 
-The cell state of an LSTM stays in float32 between the steps of one run; gates are not
-rounded on their own, since they leave the cell only within its outputs.
+The cell state of an LSTM is held in bf16 between steps, whether they belong to one run or to
+several, so that a sequence and its single steps give equal numbers. Gates are not rounded on their
+own, since they leave the cell only within its outputs.
 """
 
 from __future__ import annotations
@@ -123,6 +124,7 @@ def lstm(call: Call) -> Kernel:
                 c = f * c + i * g(cell.limited(z))
                 o = sigma(cell.limited(o + peep[1] * c))
                 h = y[t, d] = round_bf16(o * output(c))
+                c = round_bf16(c)
             h_end[d], c_end[d] = h, c
         return _laid_out(cell, y, h_end, c_end)
 

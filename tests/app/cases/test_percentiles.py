@@ -32,11 +32,13 @@ def test_what_is_no_name_of_a_percentile_is_none(name: str) -> None:
 
 @pytest.mark.parametrize("percentile", [0, 100, -1, 101, float("nan"), float("inf"), 99.999999])
 def test_what_no_samples_support_is_refused_with_a_remedy(percentile: float) -> None:
-    cause, _, remedy = refusal(percentile).partition("; ")
+    refused = refusal(percentile)
+    assert refused is not None
+    cause, remedy = refused.cause, refused.remedy
     assert cause and remedy
 
 
 def test_chosen_ones_come_after_those_of_every_row() -> None:
     assert told((99.99, 50, 10)) == (50, 90, 95, 99, 99.9, 10, 99.99)
-    assert [refusal(p) for p in told((99.99, 99.99999, 0.001))] == [""] * 8
+    assert [refusal(p) for p in told((99.99, 99.99999, 0.001))] == [None] * 8
     assert share(99.9) == 0.999

@@ -29,7 +29,8 @@ def test_a_stored_run_is_exported_and_each_file_named(
     told = capsys.readouterr().out.splitlines()
     files = [Path(line.removeprefix("wrote ")) for line in told]
     names = [file.name for file in files]
-    assert names == ["results.csv", "samples.csv", "results.json", f"{CASE.case_id}.0.json.gz"]
+    tables = ["results.full.csv", "results.csv"]
+    assert names == [*tables, "samples.csv", "results.json", f"{CASE.case_id}.0.json.gz"]
     assert all(file.is_file() for file in files)
 
 

@@ -18,7 +18,8 @@ from app.__main__ import main
 from app.cases.column import number_of
 from app.cases.status import Status
 from app.results.folder import RESULTS, RunFolder
-from app.results.history import identity_of, read_history
+from app.results.history import read_history
+from app.results.hosts import identity_of
 from tests.app.console.telling import told
 from tests.app.results.pasts import night_at, nights_at
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record

@@ -17,6 +17,8 @@ from app.sweep.run import SweepRun
 from tests.app.results.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import write_add_graph
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:

@@ -22,10 +22,13 @@ from app.results.folder import RunFolder
 from app.results.measured import Measured
 from app.results.reader import read_run
 from app.results.rows import Rows
+from exporters.diagnostics import rendering
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 MLP = Case("mlp", "fake", axes={"batch": 4})
 TWICE = [20.0] * 30
+BUSY = diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2)
 
 
 @pytest.fixture
@@ -145,15 +148,15 @@ def test_a_warned_row_never_stands_there_in_plain_green(path: Path) -> None:
     sound = replace(MLP, threads=2)
     with RunFolder.create(path, manifest_of((MLP, sound), 1)) as folder:
         folder.begin(ENVIRONMENT)
-        record(folder, MLP, 0, latencies, warnings=("more was running: stop other work",))
+        record(folder, MLP, 0, latencies, warnings=(BUSY,))
         record(folder, sound, 0, [107.0] * 400)
     ended = ended_run(read_run(path), rows_of(path))
     told = "\n".join(as_lines(run_document(ended, 200, verbose=True), 200, colored=True))
     bad, good = (line for line in told.splitlines() if "mlp" in line and "107 µs" in line)
     assert "\x1b[33mok (1,2)" in bad, "yellow, and it says which notes to read"
     assert "\x1b[32mok" in good
-    assert told.count("more was running: stop other work") == 1
-    assert told.count("Q3 + 3 IQR") == 1
+    assert told.count(rendering.message(BUSY)) == 1
+    assert told.count(rendering.message(diagnostic("outliers", share=0.05))) == 1
 
 
 def test_the_table_fits_a_narrow_terminal_and_breaks_no_figure(path: Path) -> None:

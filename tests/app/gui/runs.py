@@ -19,6 +19,7 @@ from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep, parse_plan
 from app.results.folder import RunFolder
 from app.results.manifest import new_manifest
+from exporters.diagnostics.diagnostic import Diagnostic
 
 
 def tiny_model(path: Path) -> Path:
@@ -94,7 +95,7 @@ def record_round(
     number: int,
     samples: np.ndarray,
     status: Status = "ok",
-    warnings: Sequence[str] = (),
+    warnings: Sequence[Diagnostic] = (),
 ) -> None:
     """Write a round's samples and its line, as the batch process does."""
     path = sample_path(folder, case, number)

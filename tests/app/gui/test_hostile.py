@@ -17,6 +17,7 @@ from app.gui.look.words import Words, caption, plain_tip
 from app.gui.window import MainWindow
 from app.results.folder import RunFolder
 from app.results.plain import printable
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.windows import open_run, wait_for_summaries
 from tests.app.hostile import OF_FILES, formulas, steering
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
@@ -34,7 +35,13 @@ def hostile_run(path: Path) -> Path:
         for place, case in enumerate(CASES[:-1]):
             for number in range(2):
                 latencies = [20.0 + place + run % 7 for run in range(60)]
-                record(folder, case, number, latencies, warnings=(f"{TAG}: wait",))
+                record(
+                    folder,
+                    case,
+                    number,
+                    latencies,
+                    warnings=(diagnostic("legacy_message", text=f"{TAG}: wait"),),
+                )
         record(folder, CASES[-1], 0, status="crashed", reason=f"signal SIGSEGV: {TAG}")
     return path
 

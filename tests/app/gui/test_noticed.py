@@ -13,12 +13,11 @@ from pytestqt.qtbot import QtBot
 from app.cases.case import Case
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
-from app.results.folder import RESULTS
 from app.results.live import Live, LiveFile
 from app.results.noticing.noticed import noticed
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from tests.app.gui.runs import new_run, record_round, records
 from tests.app.gui.windows import open_run, seen
 from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS
@@ -37,7 +36,7 @@ def run(tmp_path: Path) -> Path:
                 record_round(folder, case, number, records(draw(rng, 1200).tolist()))
         LiveFile(folder).write(Live("finished", rounds_total=24, rounds_done=24), always=True)
         rows = Rows().of(read_run(folder.path))
-        folder.write(RESULTS, to_csv(rows))
+        write_tables(folder, rows)
     return tmp_path / "run"
 
 

@@ -20,12 +20,13 @@ from app.gui.arrangement import views_of
 from app.gui.look.preferences import Preferences
 from app.gui.views import PAGES
 from app.gui.window import MainWindow
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.geometry import cut_off
 from tests.app.gui.runs import fake_plan, new_run, record_round, records, tiny_model
 from tests.app.gui.windows import TIMEOUT_MS, open_run, run_plan
 
 CASES = tuple(Case(model, "fake") for model in ("cnn_tiny", "lstm_tiny", "mlp"))
-BUSY = "more was running than this machine has cores: stop other work to trust the tail"
+BUSY = diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2)
 
 
 @pytest.fixture

@@ -14,10 +14,12 @@ from app.cases.status import Status
 from app.gui import run_feed
 from app.gui.window import MainWindow
 from app.results.live import Live, LiveFile
+from exporters.diagnostics import rendering
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.runs import new_run, record_round, records
 from tests.app.gui.windows import open_run, seen, wait_for_summaries
 
-BUSY = "more was running than this machine has cores: stop other work to trust the tail"
+BUSY = diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2)
 CASES = tuple(Case("cnn_tiny", "fake", threads=threads) for threads in range(1, 15))
 
 
@@ -43,15 +45,16 @@ def test_the_strip_says_what_is_wrong_and_each_word_finds_its_rows(
     def told() -> dict[str, int]:
         return {button.accessibleName(): k for k, button in enumerate(window.trust.buttons)}
 
-    busy = f"3 of 14: {BUSY.partition(': ')[0]}"
+    busy = f"3 of 14: {rendering.title(BUSY)}"
     qtbot.waitUntil(lambda: busy in told(), timeout=30_000)
     assert window.trust.isVisible()
     assert "1 of 14: wrong output" in told()
-    assert any("fewer than 3 rounds" in text for text in told())
+    few = rendering.title(diagnostic("few_rounds", rounds=1))
+    assert any(few in text for text in told())
     button = window.trust.buttons[told()[busy]]
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert window.table.filter.rowCount() == 3
-    assert window.trust.remedy.text() == "stop other work to trust the tail"
+    assert rendering.action(BUSY) in window.trust.remedy.text()
     assert button.isChecked()
     window.docks.go_to("results")
     assert window.trust.isVisible(), "another page has its own layout, not its own truth"

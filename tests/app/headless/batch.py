@@ -18,6 +18,8 @@ from app.results.manifest import MANIFEST
 from app.results.reader import read_run
 
 FAKE = ("--runtimes", "fake")
+SLEEPING = ("--option", "fake.latency_us=3000", "--option", "fake.wait=sleep")
+"""Rounds that last as long as any and take a tenth of the processor's time."""
 
 
 def launch(
@@ -70,7 +72,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
-    with (folder / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (folder / "results.full.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -10,6 +10,11 @@ from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
 
 
+@pytest.fixture(scope="module", autouse=True)
+def briefly(brief: None) -> None:
+    """No test here is about how long a round lasts."""
+
+
 @pytest.fixture
 def work(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to stand in, with one small graph in it."""

@@ -34,7 +34,7 @@ def measured(paths: Sequence[Path], out: Path, runtimes: str) -> Counter[str]:
             ]
         )
     assert code in (0, 1)
-    with (out / "results.csv").open(encoding="utf-8", newline="") as file:
+    with (out / "results.full.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     cases = read_manifest(out).cases
     assert {case.model for case in cases} == set(map(str, paths)), "a file has no case"

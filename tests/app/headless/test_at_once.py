@@ -70,7 +70,7 @@ def test_replicas_are_dealt_over_devices_and_held_against_the_first(work: Path) 
     assert (both["scaling_base"], both["concurrency"]) == (alone["case_id"], "2")
     assert (both["device"], both["device_name"]) == ("0+2", "fake + another fake")
     assert "sessions=2" in both["options"]
-    assert "its devices differ (fake, another fake)" in both["warnings"]
+    assert "devices_differ" in both["warning_codes"]
     assert 0 < float(both["throughput_per_s"]) <= 2 * int(both["batch_size"]) / 2000e-6
     assert "fake:0+2" in out and "efficiency" in out
 

@@ -13,7 +13,7 @@ import pytest
 
 from app.results.reader import read_run
 from app.sweep.sources import fixed
-from tests.app.headless.batch import FAKE, launch, rows, run
+from tests.app.headless.batch import FAKE, SLEEPING, launch, rows, run
 from tests.exporters.graphs import save_affine
 
 ONE = ("--rounds", "1", "--out", "run")
@@ -80,8 +80,8 @@ def test_too_few_descriptors_end_no_case(work: Path) -> None:
 
 def test_a_measuring_process_that_somebody_kills_is_started_again(work: Path) -> None:
     """As the system does for want of memory, whose memory it ever was."""
-    long = ("--option", "fake.latency_us=1000", "--profile", "standard")
-    process = launch("--headless", "--models", "add.onnx", *FAKE, *ONE, *long)
+    asked = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--profile", "standard")
+    process = launch(*asked, *ONE)
     deadline = time.monotonic() + 60
     while not list((work / "run" / "samples").glob("*.bin")):
         assert time.monotonic() < deadline and process.poll() is None

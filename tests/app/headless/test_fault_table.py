@@ -162,7 +162,7 @@ def history(runs: Runs, fault: str) -> int:
         without_a_case(nights[-1], folder / "newest")
         shutil.rmtree(nights[-1])
     elif fault == "damaged":
-        (nights[-1] / "results.csv").unlink()
+        (nights[-1] / "results.full.csv").unlink()
         damage_line(nights[-1], 3)
     elif not few:
         newest_night(folder / "newest", fault)

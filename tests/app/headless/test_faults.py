@@ -58,7 +58,8 @@ def test_each_fault_is_one_row_that_explains_it_and_the_sweep_goes_on(work: Path
         assert reason in found[name]["reason"], name
         assert found[name]["reason"].count("\n") == 0
     assert found["wrong"]["latency_p50_us"] != "", "a wrong row keeps its timing"
-    assert "session was closed (signal SIGSEGV" in found["close_crash"]["warnings"]
+    assert "engine_crashed_at_close" in found["close_crash"]["warning_codes"]
+    assert "SIGSEGV" in found["close_crash"]["diagnostics"]
     assert "SIGABRT" in out
 
 

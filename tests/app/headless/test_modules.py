@@ -23,7 +23,7 @@ def test_each_size_of_a_module_with_baked_in_sizes_is_measured_on_its_own_graph(
     assert code == 0, stderr
     table = rows(work / "run")
     assert {row["status"] for row in table} == {"ok"}
-    assert all("the sizes are baked into the graph" in row["warnings"] for row in table)
+    assert all("sizes_fixed" in row["warning_codes"] for row in table)
     by_batch = {row["batch_size"]: row["model_sha256"] for row in table}
     assert by_batch.keys() == {"2", "3"}
     assert by_batch["2"] != by_batch["3"]

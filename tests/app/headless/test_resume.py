@@ -14,11 +14,13 @@ import psutil
 import pytest
 
 from app.cases.round import RECORD
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.ended import NOT_REACHED
 from app.results.reader import read_run
 from app.results.rows import Rows
 from tests.app.headless.batch import (
     FAKE,
+    SLEEPING,
     launch,
     recorded,
     rows,
@@ -31,7 +33,8 @@ from tests.app.sweep.sweeps import write_add_graph
 
 def test_a_kill_at_any_moment_loses_at_most_the_round_in_flight(work: Path) -> None:
     arguments = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "3", "--out", "run")
-    process = launch(*arguments, "--option", "fake.latency_us=50,60")
+    slept = ("--option", "fake.latency_us=3000,4000", "--option", "fake.wait=sleep")
+    process = launch(*arguments, *slept)
     chance = random.Random(4)
     kept: dict[tuple[str, int], bytes] = {}
     for least in (1, 2):
@@ -92,8 +95,8 @@ def test_a_large_sweep_that_is_interrupted_tells_nothing_of_what_was_not_begun(w
 def test_a_stop_ends_the_run_in_order_and_it_resumes(
     work: Path, how: signal.Signals | None
 ) -> None:
-    asked = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "3", "--out", "run")
-    process = launch(*asked, steered=how is None)
+    asked = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "3")
+    process = launch(*asked, "--out", "run", steered=how is None)
     wait_for_rounds(work / "run", 1, process)
     assert process.stdin
     if how is not None:
@@ -106,7 +109,7 @@ def test_a_stop_ends_the_run_in_order_and_it_resumes(
     assert json.loads((work / "run" / "live.json").read_text())["state"] == "stopped"
     (row,) = rows(work / "run")
     assert row["status"] == "ok"
-    assert "of 3 rounds" in row["warnings"]
+    assert "rounds_missing" in row["warning_codes"]
     assert len(list((work / "run" / "samples").iterdir())) == recorded(work / "run")
     assert run("--resume", "run")[0] == 0
     assert recorded(work / "run") == 3
@@ -118,7 +121,8 @@ def test_a_hang_up_that_is_ignored_stays_ignored(
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does, and children inherit it
     try:
         process = launch(
-            "--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run"
+            *("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "2"),
+            *("--out", "run"),
         )
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -146,20 +150,21 @@ def test_a_round_whose_samples_are_damaged_does_not_count_and_is_measured_again(
     harm(damaged)
     (row,) = Rows().of(read_run(work / "run"))
     assert row["rounds"] == 1
-    assert "the samples of round 1 do not count" in str(row["warnings"])
+    (damaged_samples,) = (one for one in diagnostics_of(row) if one.code == "samples_damaged")
+    assert damaged_samples.parameters["round"] == 1
     code, _, log = run("--resume", "run")
     assert code == 0
     assert "add.onnx fake round 1 is measured again: its samples are damaged" in log
     assert whole.read_bytes() == kept
     (row,) = Rows().of(read_run(work / "run"))
     assert row["rounds"] == 2
-    assert "do not count" not in str(row["warnings"])
+    assert "samples_damaged" not in str(row["warning_codes"])
     assert run("--verify", "run")[0] == 0
 
 
 def test_pause_and_resume_through_standard_input(work: Path) -> None:
-    asked = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
-    process = launch(*asked, steered=True)
+    asked = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "2")
+    process = launch(*asked, "--out", "run", steered=True)
     assert process.stdin
     process.stdin.write("pause\n")
     process.stdin.flush()
@@ -178,7 +183,8 @@ def test_pause_and_resume_through_standard_input(work: Path) -> None:
 
 
 def test_the_end_of_standard_input_does_not_end_the_run(work: Path) -> None:
-    process = launch("--headless", "--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
+    asked = ("--headless", "--models", "add.onnx", *FAKE, *SLEEPING, "--rounds", "1")
+    process = launch(*asked, "--out", "run")
     process.communicate(timeout=60)
     assert process.returncode == 0
 

@@ -15,7 +15,7 @@ from app.results.verify import verify
 from app.sweep import unchanged
 from runtimes.base import Unavailable
 from runtimes.fpga import cards
-from tests.app.headless.batch import FAKE, launch, rows, run, wait_for_rounds
+from tests.app.headless.batch import FAKE, SLEEPING, launch, rows, run, wait_for_rounds
 from tests.app.results.resealed import reseal_journal, reseal_manifest
 from tests.app.sweep.sweeps import write_add_graph
 from tests.exporters.graphs import save_affine
@@ -59,7 +59,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRAPHLAP_CACHE", str(cache))
         patch.chdir(work)
-        interrupted(work / "run", "--models", "nets/affine.onnx", *FAKE, "--batch", "2")
+        interrupted(work / "run", "--models", "nets/affine.onnx", *FAKE, *SLEEPING, "--batch", "2")
     return work
 
 
@@ -122,18 +122,20 @@ def test_a_repeat_from_another_folder_measures_the_same_files(
     assert [row["status"] for row in rows(begun / "other" / "again")] == ["ok"]
 
 
-@pytest.mark.parametrize("name", ["net.py", "parts.py"])
-def test_a_factory_and_what_it_imports_must_be_as_they_were(work: Path, name: str) -> None:
+def test_a_factory_and_what_it_imports_must_be_as_they_were(work: Path) -> None:
     (work / "net.py").write_text(FACTORY)
     (work / "parts.py").write_text("WIDTH = 2\n")
     asked = ("--models", "net.py:build", *FAKE, "--rounds", "1", "--out", "run")
     assert run("--headless", "--profile", "glance", *asked)[0] == 0
-    content = (work / name).read_text()
-    (work / name).write_text(content + "\n")
-    assert name in refused(work / "run")
-    code, _, log = run("--headless", "--plan", "run", "--out", "again")
-    assert (code, (work / "again").exists()) == (2, False)
-    assert name in log
+    for name in ("net.py", "parts.py"):
+        content = (work / name).read_text()
+        (work / name).write_text(content + "\n")
+        assert name in refused(work / "run")
+        code, _, log = run("--headless", "--plan", "run", "--out", "again")
+        assert (code, (work / "again").exists()) == (2, False)
+        assert name in log
+        (work / name).write_text(content)
+    assert run("--resume", "run")[0] == 0, "they are as they were"
 
 
 def test_a_card_must_be_as_it_was(work: Path) -> None:
@@ -155,19 +157,22 @@ def test_an_engine_that_measured_rounds_and_is_gone_is_refused(
     assert "the package is not installed" in refused(work / "run")
 
 
-@pytest.mark.parametrize("name", ["journal", "samples", "lock", "telemetry"])
-def test_a_link_in_a_run_folder_is_refused(work: Path, name: str) -> None:
+def test_a_link_in_a_run_folder_is_refused(work: Path) -> None:
     asked = ("--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
     assert run("--headless", *asked)[0] == 0
-    elsewhere = work / "elsewhere"
-    if name == "telemetry":
-        elsewhere.mkdir()
-    else:
-        (work / "run" / name).rename(elsewhere)
-    (work / "run" / name).symlink_to(elsewhere)
-    code, _, log = run("--resume", "run")
-    assert (code, log.count("\n")) == (2, 1)
-    assert f"{name} is a link" in log
+    (work / "telemetry").mkdir()
+    for name in ("journal", "samples", "lock", "telemetry"):
+        within, elsewhere = work / "run" / name, work / name
+        if within.exists():
+            within.rename(elsewhere)
+        within.symlink_to(elsewhere)
+        code, _, log = run("--resume", "run")
+        assert (code, log.count("\n")) == (2, 1), name
+        assert f"{name} is a link" in log
+        within.unlink()
+        if name != "telemetry":
+            elsewhere.rename(within)
+    assert run("--resume", "run")[0] == 0, "without the links it is whole"
 
 
 def test_rounds_of_two_graphs_have_no_interval_and_are_damage(work: Path) -> None:
@@ -184,7 +189,7 @@ def test_rounds_of_two_graphs_have_no_interval_and_are_damage(work: Path) -> Non
     (one,) = Rows().measured(read_run(work / "run"))
     assert one.summary is None and one.row["valid"] is False
     assert one.row["latency_p50_us"] and one.row["latency_p50_ci_low_us"] is None
-    assert "2 graphs" in str(one.row["warnings"])
+    assert "mixed_graphs" in str(one.row["warning_codes"])
 
 
 def test_a_journal_of_another_run_is_refused(work: Path) -> None:

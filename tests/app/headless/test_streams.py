@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.headless.batch import FAKE, recorded, rows
+from tests.app.headless.batch import FAKE, SLEEPING, recorded, rows
 
-RUN = ("-m", "app", "--headless", "--models", "*.onnx", *FAKE, "--rounds", "1", "--out", "run")
-MEASURED = (sys.executable, *RUN)
+RUN = ("-m", "app", "--headless", "--models", "*.onnx", *FAKE, *SLEEPING, "--rounds", "1")
+MEASURED = (sys.executable, *RUN, "--out", "run")
 
 
 def in_a_shell(redirected: str, *command: str) -> tuple[int, str, str]:

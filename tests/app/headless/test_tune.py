@@ -13,7 +13,7 @@ from tests.app.headless.batch import FAKE, recorded, rows, run
 
 SCRIPT = (
     *("--option", "fake.latency_us=3000,50", "--option", "fake.sessions=1"),
-    *("--threads", "1"),
+    *("--option", "fake.wait=sleep", "--threads", "1"),
 )
 TUNE = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--profile", "glance")
 
@@ -41,7 +41,7 @@ def test_it_prints_the_ladder_and_leaves_a_plan(work: Path) -> None:
     assert "p50, step by step" in again
     assert recorded(work / "run") == had, "a search that is over measures nothing"
     (case,) = expand(load_plan(work / "run" / "tuned.toml"))
-    assert case.options == {"latency_us": 50.0}
+    assert case.options == {"latency_us": 50.0, "wait": "sleep"}
 
 
 def test_a_default_that_fails_has_no_answer(work: Path) -> None:

@@ -10,7 +10,7 @@ from app.cases.gpu_state import GpuState
 from app.cases.reading import Reading
 from app.machine.environment import _gpus
 from app.machine.telemetry import Nvml, Rapl, Telemetry
-from app.results.compare import differences
+from app.results.differences import differences
 from exporters.codec import from_json, to_json
 from tests.app.machine.counters import FakeNvml, package
 

@@ -19,7 +19,7 @@ from tests.runtimes.stand_ins.fixtures import TESTED_RTX_RELEASE, installed
 
 
 def test_a_suite_is_checked_once_a_model_whatever_it_measures() -> None:
-    """`starter` asks for gaps, a budget and a profile, which mean nothing to a check."""
+    """`starter` asks for gaps, rounds, a budget and a profile, which mean nothing to a check."""
     measured = load_suite("starter")
     assert measured.budget_s
     models = {model for sweep in measured.sweeps for model in sweep.models}

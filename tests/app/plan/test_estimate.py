@@ -12,6 +12,8 @@ from app.plan.estimate import (
     estimate,
 )
 from app.plan.plan import Plan, parse_plan
+from app.plan.plan_files import load_suite
+from app.stats.between import LEAST_ROUNDS
 
 
 def plan_of(**values: object) -> Plan:
@@ -48,3 +50,25 @@ def test_an_accuracy_is_counted_once_for_all_batches_and_threads() -> None:
     unlabelled = [{**sweeps[0], "models": ["mlp"]}]
     with_data, without = (estimate(plan_of(sweeps=s)) for s in (labelled, unlabelled))
     assert with_data.shortest_s - without.shortest_s == pytest.approx(PROCESS_START_S)
+
+
+@pytest.mark.parametrize(("rounds", "bound"), [(5, "shortest_s"), (LEAST_ROUNDS, "longest_s")])
+def test_the_starter_suite_fits_its_budget_by_the_estimate(rounds: int, bound: str) -> None:
+    """Five rounds as a rule, though a start counts a second and a half, and where each round takes
+    the longest as many as a verdict takes. On the three runtimes for processors and the card."""
+    suite = load_suite("starter")
+    assert suite.budget_s is not None
+    assert suite.budget_s < 300
+    assert suite.lengths.rounds == 8
+    here = ("ort-cpu", "openvino-cpu", "torch-cpu")
+    named = {"available": here}
+    sweeps = [
+        sweep.model_copy(
+            update={"runtimes": tuple(n for t in sweep.runtimes for n in named.get(t, (t,)))}
+        )
+        for sweep in suite.sweeps
+    ]
+    unbounded = {"budget_s": None, "rounds": rounds, "sweeps": tuple(sweeps)}
+    found = estimate(suite.model_copy(update=unbounded))
+    assert found.cases == 27
+    assert getattr(found, bound) <= suite.budget_s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from app.machine.available import availability, available_names
 from app.plan.expand import expand
 from app.plan.plan import parse_plan
 from app.plan.plan_files import load_suite
+from exporters import own
 from runtimes.base import Available
 from tests.app.sweep.sweeps import write_add_graph
 
@@ -85,15 +87,37 @@ def test_ids_do_not_depend_on_the_order_of_the_plan() -> None:
     assert {c.case_id for c in cases(grid)} == {c.case_id for c in cases(turned)}
 
 
-def test_the_starter_suite_measures_what_it_promises() -> None:
+def test_the_starter_suite_measures_networks_of_several_kinds_on_all_that_is_here() -> None:
     found = expand(load_suite("starter"))
-    streaming = [c for c in found if c.model.startswith(("cnn_", "lstm_"))]
-    assert {str(c.scenario) for c in streaming} == {"closed_loop", "paced:20us"}
-    assert len({c.model for c in streaming}) == 8
-    runtimes = {c.runtime for c in found}
-    assert {"ort-cpu", "torch-cpu"} <= runtimes
-    assert runtimes == set(available_names())
-    assert {"mlp", "char_cnn"} <= {c.model for c in found}
+    host = [case for case in found if case.runtime != "fpga:v80"]
+    assert {case.runtime for case in host} == set(available_names()) - {"fpga"}
+    assert {str(case.scenario) for case in host} == {"closed_loop"}
+    assert {"cnn_tiny", "lstm_large", "mlp", "char_cnn", "dense_128_32"} <= {c.model for c in host}
+    card = [case for case in found if case.runtime == "fpga:v80"]
+    assert {case.model for case in card} == {case.model for case in host}
+
+
+def test_the_starter_suite_paces_the_card_where_its_published_figures_were_paced() -> None:
+    """So that the published line stands beside a row of the same pacing."""
+    table = own.asset("published/vollo_seed_tables.csv")
+    published = {
+        line["model"]
+        for line in csv.DictReader(table.read_text("utf-8").splitlines())
+        if line["card"] == "V80" and line["pacing"] == "spaced"
+    }
+    card = [c for c in expand(load_suite("starter")) if c.runtime == "fpga:v80"]
+    paced = {case.model for case in card if case.scenario.kind == "paced"}
+    assert paced == {case.model for case in card} & published
+    assert paced
+
+
+def test_available_stands_for_what_is_here_and_is_not_named_with_a_device() -> None:
+    grid = {"models": ["mlp"], "runtimes": ["fake:1", "available", "fpga:ia-840f"]}
+    found = [case.runtime for case in cases(grid)]
+    here = [name for name in available_names() if name != "fpga"]
+    assert found == ["fake:1", *here, "fpga:ia-840f"]
+    alone = [case.runtime for case in cases({"models": ["mlp"], "runtimes": ["available"]})]
+    assert alone == list(available_names())
 
 
 def test_a_glob_gives_every_file_once(tmp_path: Path) -> None:

@@ -22,8 +22,9 @@ from app.results.folder import TELEMETRY, RunFolder, telemetry_name
 from app.results.lines import Exported
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from exporters.codec import to_json
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import Disagreement, ExportedModel
 from tests.app.results.filled_asked import cases_asked_for, fill_asked_for
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
@@ -32,7 +33,9 @@ NEVER_FILLED = {
     *("ci_absent", "upper_bound_absent", "mlperf_absent", "late_absent", "scaling_absent"),
 }
 """They tell what is empty."""
-OPEN_LOOP = OpenLoop("a" * 64, due=600, left=0, seconds=0.75, utilisation=0.3)
+OPEN_LOOP = OpenLoop(
+    "a" * 64, due=600, left=0, seconds=0.75, utilisation=0.3, start_requests=60, start_s=0.1
+)
 ROUNDS = 5
 LATENCY_US = 400.0
 RUNS = 24_000
@@ -40,6 +43,7 @@ RUNS = 24_000
 FACTS = {
     **{"h2d_p50_us": 1.5, "device_p50_us": 30.0, "d2h_p50_us": 2.5, "cycles": 1200, "io_us": 0.5},
     **{"weight_tiles_used": 7, "weight_tiles_total": 384, "fidelity": "extrapolated"},
+    **{"fidelity_reason": "a GRU", "card_release": "sdk26"},
     **{"sync": "spin", "host_memory": "pinned", "device_memory_by": "sizes"},
 }
 ON_GPU = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")
@@ -132,8 +136,8 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
         )
         fill_asked_for(folder, beside[0], ROUNDS, LATENCY_US)
         rows = Rows().of(read_run(path))
-        folder.write("results.csv", to_csv(rows))
-    return rows, path / "results.csv"
+        write_tables(folder, rows)
+    return rows, path / "results.full.csv"
 
 
 def _measured(folder: RunFolder, case: Case, number: int) -> None:
@@ -147,7 +151,7 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
         "partial",
         warmup=3,
         reason="node 'a' ran elsewhere",
-        warnings=("it was warm",),
+        warnings=(diagnostic("device_caches_warm"),),
         started_at_utc="2026-01-02T03:04:05.678+00:00",
         phases_ms={"compile": 12.5, "first_inference": 0.75},
         warmup_s=0.25,

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from app.results.folder import RESULTS, RunFolder
+from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 
 
@@ -40,7 +40,7 @@ def night_at(
             for one in range(3):
                 latency_us = own * np.exp(0.02 * rng.standard_normal(runs))
                 record(folder, case, one, latency_us.round(3).tolist())
-        folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
+        write_tables(folder, Rows().of(read_run(path)))
     return path
 
 

@@ -17,7 +17,7 @@ from app.results.folder import RunFolder
 from app.results.manifest import read_manifest
 from app.results.reader import read_environments, read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from app.results.verify import verify
 from tests.app.results.resealed import reseal_journal
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
@@ -30,7 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder.begin(ENVIRONMENT)
         record(folder, CASE, 0, [10.0, 20.0, 30.0])
         record(folder, OTHER, 0, status="crashed", reason="exit code 3")
-        folder.write("results.csv", to_csv(Rows().of(read_run(path))))
+        write_tables(folder, Rows().of(read_run(path)))
     return path
 
 
@@ -91,7 +91,7 @@ def test_a_run_of_a_release_without_checksums_is_whole(run: Path) -> None:
     with RunFolder.reopen(run) as folder:  # this release goes on with it
         folder.begin(ENVIRONMENT)
         record(folder, CASE, 1, [10.0, 20.0, 30.0])
-        folder.write("results.csv", to_csv(Rows().of(read_run(run))))
+        write_tables(folder, Rows().of(read_run(run)))
     assert not verify(run).findings
 
 

@@ -23,7 +23,8 @@ from app.results.exports.parquet import export_parquet
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import read_rows, to_csv
+from app.results.table import read_rows
+from app.results.tables import write_tables
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 CHOSEN = (50.0, 99.99, 2.5)
@@ -40,7 +41,7 @@ def run_at(path: Path, chosen: tuple[float, ...] = CHOSEN, factor: float = 1.0) 
         for number in range(5):
             drawn = np.random.default_rng(number).permutation(np.arange(1.0, 40_001.0))
             record(folder, CASE, number, (factor * drawn).tolist())
-        folder.write("results.csv", to_csv(Rows().of(read_run(path))))
+        write_tables(folder, Rows().of(read_run(path)))
     return path
 
 
@@ -51,7 +52,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def row(path: Path) -> Row:
-    return read_rows(path / "results.csv")[CASE.case_id]
+    return read_rows(path / "results.full.csv")[CASE.case_id]
 
 
 def test_a_row_tells_what_was_chosen_beside_what_every_row_tells(row: Row) -> None:
@@ -71,9 +72,9 @@ def test_a_tail_that_rounds_are_too_short_for_has_no_interval_and_says_so(row: R
 
 def test_its_columns_come_last_and_are_read_back_as_they_were_written(path: Path) -> None:
     (made,) = Rows().of(read_run(path))
-    header = next(csv.reader(io.StringIO((path / "results.csv").read_text())))
+    header = next(csv.reader(io.StringIO((path / "results.full.csv").read_text())))
     assert tuple(header) == (*NAMES, *NEW, *chosen_names((99.99,)))
-    read = read_rows(path / "results.csv")[CASE.case_id]
+    read = read_rows(path / "results.full.csv")[CASE.case_id]
     assert {name: read[name] for name in made} == made
     parquet = pytest.importorskip("pyarrow.parquet")
     run = read_run(path)

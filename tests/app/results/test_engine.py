@@ -6,9 +6,12 @@ from pathlib import Path
 
 from app.cases.case import Case
 from app.cases.column import Row
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.groups import codes
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 
@@ -35,10 +38,10 @@ def test_rounds_of_two_releases_are_no_figure_of_either(tmp_path: Path) -> None:
     """Who upgrades an environment and then resumes a run has both in one row."""
     row = row_of(tmp_path / "run", "1.27.0", "1.31.1")
     assert row["engine_path"] == "/1.27.0/__init__.py; /1.31.1/__init__.py"
-    assert "rounds ran 1.27.0 and 1.31.1 of the engine" in str(row["warnings"])
+    assert diagnostic("engine_changed", releases=("1.27.0", "1.31.1")) in diagnostics_of(row)
 
 
 def test_rounds_of_one_release_are_not_doubted_for_it(tmp_path: Path) -> None:
     row = row_of(tmp_path / "run", "1.27.0", "1.27.0")
     assert (row["environment"], row["engine_distribution"]) == ("old", "engine")
-    assert "of the engine" not in str(row["warnings"])
+    assert "engine_changed" not in codes(diagnostics_of(row))

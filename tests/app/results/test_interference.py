@@ -10,10 +10,13 @@ import pytest
 from app.cases.column import Row
 from app.cases.interference import Disturbance, Interference
 from app.cases.round import RoundResult
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
 from exporters.codec import from_json, to_json
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.groups import codes
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 QUIET = Interference(seconds=1.0, involuntary_switches=0, minor_faults=0, major_faults=0)
@@ -33,7 +36,7 @@ def test_a_quiet_round_blames_nothing_for_its_slow_runs(tmp_path: Path) -> None:
     row = told_by(tmp_path / "run", QUIET)
     assert (row["outliers"], row["outliers_by"]) == (2, "unseen 2")
     assert row["involuntary_switches_per_s"] == 0.0
-    assert "outliers" not in str(row["warnings"])
+    assert not any(code.startswith("outliers_from") for code in codes(diagnostics_of(row)))
 
 
 def test_rates_and_causes_are_those_of_all_rounds_together(tmp_path: Path) -> None:
@@ -45,7 +48,8 @@ def test_rates_and_causes_are_those_of_all_rounds_together(tmp_path: Path) -> No
     assert row["page_faults_per_s"] == 0.0
     assert (row["outliers"], row["outliers_by"]) == (6, "switch 2, unseen 4")
     assert row["temperature_c"] == 70.0
-    assert "2 of 6 outliers came while another thread" in str(row["warnings"])
+    expected = diagnostic("outliers_from_context_switches", outliers=2, all=6)
+    assert expected in diagnostics_of(row)
 
 
 def test_what_no_round_could_read_is_empty_and_not_0(tmp_path: Path) -> None:

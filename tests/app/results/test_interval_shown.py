@@ -52,6 +52,18 @@ def test_more_comparisons_widen_the_interval_that_is_shown() -> None:
     assert f"{100 * among.confidence:.4g} %" in interval_note([among])
 
 
+def test_the_note_speaks_of_a_correction_only_where_there_was_one() -> None:
+    slower = Difference(math.log(1.5), 0.028, 9, in_turn=True)
+    alone, pair = judge([slower]), judge([slower, slower])
+    assert [one.family for one in (*alone, *pair)] == [1, 2, 2]
+    assert "Holm" not in interval_note(alone)
+    assert "95 %" in interval_note(alone)
+    assert "Holm" in interval_note(pair)
+    # One that has too few rounds was no comparison, and one of a pair may be shown alone.
+    assert "Holm" not in interval_note(judge([slower, None]))
+    assert "Holm" in interval_note(pair[:1])
+
+
 def test_what_an_undecided_comparison_would_find_is_more_than_what_it_saw() -> None:
     for seed in range(40):
         for one in judge(drawn(seed, 9)):

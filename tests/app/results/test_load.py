@@ -13,12 +13,14 @@ from app.cases.column import Row
 from app.cases.open_loop import OpenLoop
 from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
 from app.cases.scenario import Scenario
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.exports.parquet import export_parquet
 from app.results.folder import RunFolder
 from app.results.follow.sample_tail import SampleTail
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.stats.histogram import Histogram
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.runs import ENVIRONMENT, manifest_of
 
 CASE = Case("add.onnx", "fake", scenario=Scenario.parse("rate:1000/s"))
@@ -68,17 +70,20 @@ def test_an_overload_makes_the_row_invalid_and_says_what_was_served(tmp_path: Pa
     became = OpenLoop("a" * 64, due=2000, left=1500, seconds=2.0, utilisation=4.0)
     row = recorded(tmp_path / "run", became, late_ns=0)
     assert row["valid"] is False
-    assert "1,000/s were asked for and 250/s served, and 3,000 requests" in str(row["warnings"])
+    expected = diagnostic("overloaded", offered_hz=1000.0, served_hz=250.0, left=3000)
+    assert expected in diagnostics_of(row)
+    assert row["reason"]
 
 
-@pytest.mark.parametrize(("policy", "remedy"), [("spin", "quieter"), ("sleep", "--wait spin")])
+@pytest.mark.parametrize("policy", ["spin", "sleep"])
 def test_a_generator_that_was_late_itself_makes_the_row_invalid(
-    tmp_path: Path, policy: str, remedy: str
+    tmp_path: Path, policy: str
 ) -> None:
     row = recorded(tmp_path / "run", HELD, late_ns=80_000, wait_policy=policy)
     assert row["valid"] is False
-    assert "of a latency of 480.0 µs at p50, 80.0 µs are its own" in str(row["warnings"])
-    assert remedy in str(row["warnings"])
+    (late,) = (one for one in diagnostics_of(row) if one.code == "load_generator_late")
+    expected = {"percentile": "p50", "late_us": 80.0, "latency_us": 480.0}
+    assert late.parameters == pytest.approx(expected)
 
 
 def test_whoever_follows_or_exports_the_samples_counts_as_the_row_does(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from app.results.journal import FOLDER
 from app.results.lines import LONGEST_TEXT, Operators
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import read_rows, to_csv
+from app.results.table import read_rows
+from app.results.tables import write_tables
 from app.results.verify import verify
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.headless.batch import FAKE
@@ -65,7 +66,8 @@ def _as_older_releases(run: Path) -> None:
     live = json.loads((run / "live.json").read_text())
     del live["journal_lines"]
     (run / "live.json").write_text(json.dumps(live))
-    (run / "results.csv").unlink()
+    for table in run.glob("results*.csv"):
+        table.unlink()
 
 
 @pytest.mark.parametrize("harm", [_last_line, _all, _all_and_how_it_ended, _as_older_releases])
@@ -79,7 +81,7 @@ def test_what_is_gone_without_a_trace_is_damage(run: Path, harm: Callable[[Path]
 
 
 def test_the_only_table_left_survives_an_export_and_a_resume(run: Path) -> None:
-    table = (run / "results.csv").read_bytes()
+    table = (run / "results.full.csv").read_bytes()
     _all(run)
     assert main(["--export", "csv", str(run)]) == 0
     (kept,) = run.glob("results.earlier*.csv")
@@ -94,7 +96,8 @@ def test_an_export_with_more_rounds_than_the_journals_is_damage(run: Path) -> No
     assert main(["--export", "json", str(run)]) == 0
     _last_line(run)
     (run / "live.json").unlink()
-    (run / "results.csv").unlink()
+    for table in run.glob("results*.csv"):
+        table.unlink()
     found = verify(run, exported)
     assert found.damaged
     assert {one.file for one in found.findings if not one.harmless} == {"results.json"}
@@ -166,8 +169,8 @@ def test_a_cell_of_any_length_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with RunFolder.create(path, manifest_of()) as folder:
         record(folder, CASE, 0, [10.0] * 8, device_name=long)
-        folder.write("results.csv", to_csv(Rows().of(read_run(path))))
-    assert read_rows(path / "results.csv")[CASE.case_id]["device_name"] == long
+        write_tables(folder, Rows().of(read_run(path)))
+    assert read_rows(path / "results.full.csv")[CASE.case_id]["device_name"] == long
     assert main(["--verify", str(path)]) == 0
     assert main(["--history", str(tmp_path)]) in (0, 1)
 
@@ -184,4 +187,4 @@ def test_a_reason_of_megabytes_is_cut_where_it_is_read(tmp_path: Path) -> None:
     (journal,) = (path / FOLDER).iterdir()
     reseal_journal(journal)
     assert main(["--export", "csv", str(path)]) == 0
-    assert (path / "results.csv").stat().st_size < 10**5
+    assert (path / "results.full.csv").stat().st_size < 10**5

@@ -21,6 +21,7 @@ from app.results.plain import one_line, printable, storable
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import read_rows, rows_of, to_csv
+from app.results.tables import write_tables
 from tests.app.hostile import formulas
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
@@ -92,12 +93,12 @@ def test_a_run_of_such_names_is_written_read_back_and_told(tmp_path: Path) -> No
         for case in cases:
             record(folder, case, 0, [20.0] * 30)
         rows = Rows().of(read_run(folder.path))
-        folder.write("results.csv", to_csv(rows))
+        write_tables(folder, rows)
     run = read_run(tmp_path / "run")
     assert [case.model for case in run.manifest.cases] == list(NAMES), "the manifest has all"
-    back = read_rows(tmp_path / "run" / "results.csv")
+    back = read_rows(tmp_path / "run" / "results.full.csv")
     assert [row["model"] for row in back.values()] == [storable(name) for name in NAMES]
-    assert len(pd.read_csv(tmp_path / "run" / "results.csv")) == len(NAMES)
+    assert len(pd.read_csv(tmp_path / "run" / "results.full.csv")) == len(NAMES)
     results, _ = export_parquet(run, Rows().measured(run))
     assert pd.read_parquet(results)["model"].tolist() == [storable(name) for name in NAMES]
     told = [*labels(cases).values(), *model_labels(NAMES).values(), *map(case_label, cases)]

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from app.cases.condition import Condition
-from app.cases.target import Target
+from app.cases.target import LEAST_ROUNDS, Target
 from app.console.rate_svg import SVG
 from app.console.rates import rate_tables, write_rates
 from app.plan.plan import Sweep
@@ -23,7 +23,7 @@ from app.results.rate_curve import RATES
 from app.results.rate_search import Searched, rate_searches
 from app.results.rates_found import ANSWERS, rates_found, read_answers
 from app.results.reader import read_run
-from app.stats.capacity import bracket
+from app.stats.capacity import CURVE
 from app.stats.judging import FIRST_LOOK
 from tests.app.results.searched import ONE, TWO, Script, new_search, play, searched
 
@@ -40,24 +40,25 @@ def told(found: Searched, target: Target = TARGET) -> str:
 def test_a_search_is_bracketed_and_told_with_its_bracket(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO) as folder:
         (found,) = play(folder, Script())
-    ends = bracket(found.decided)
+    ends = found.bracket
     assert ends.low_hz is not None
     assert ends.high_hz is not None
     assert ends.low_hz <= TRUE_HZ <= ends.high_hz
-    said = told(found)
-    middle_hz = (ends.low_hz + ends.high_hz) / 2.0
-    assert said.startswith(
-        f"fake holds {middle_hz:.0f}/s ({ends.low_hz:.0f} to {ends.high_hz:.0f})"
-    )
-    assert "at p99 <= 5.00 ms" in said
+    assert ends.high_hz <= 1.1 * ends.low_hz
+    assert told(found).startswith(f"fake holds {rate(ends.low_hz)} at p99 <= 5.00 ms"), "promised"
+    assert rate(ends.high_hz) in told(found), "and the bracket beside it"
 
 
-def test_every_rate_of_the_curve_is_below_the_answer_and_judged_once(tmp_path: Path) -> None:
+def test_the_curve_has_rates_far_below_the_answer(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO) as folder:
         (found,) = play(folder, Script())
-    assert len(found.curve) >= 2
-    assert all((point.rate_hz or 0.0) < TRUE_HZ for point in found.curve)
-    assert {len(point.rounds) for point in found.curve} == {FIRST_LOOK}
+    low_hz = found.bracket.low_hz or 0.0
+    for part in CURVE:
+        (point,) = [
+            one for one in found.points if abs((one.rate_hz or 0) / low_hz - part) < 0.1 * part
+        ]
+        assert len(point.rounds) >= LEAST_ROUNDS
+        assert point.verdict == "holds"
     rates = [point.rate_hz for point in found.points]
     assert rates == sorted(set(rates), key=lambda hz: hz or 0.0)
 
@@ -71,7 +72,7 @@ def test_a_search_that_is_cut_off_anywhere_goes_on_and_ends_alike(tmp_path: Path
             (found,) = play(folder, Script(), most_rounds=3)
             if found.following is None:
                 break
-            assert "--resume" in told(found) or found.following in found.curve
+            assert ("--resume" in told(found)) != found.curve_only
     assert found == whole
     assert searched(folder) == [whole]
 
@@ -90,7 +91,7 @@ def test_more_lanes_hold_more_and_are_named(tmp_path: Path) -> None:
         (one,) = play(folder, Script())
     with new_search(tmp_path / "two", SLO, (TWO,)) as folder:
         (two,) = play(folder, Script(lanes=2))
-    assert (bracket(two.decided).low_hz or 0.0) > 2.0 * (bracket(one.decided).high_hz or 0.0)
+    assert (two.bracket.low_hz or 0.0) > 2.0 * (one.bracket.high_hz or 0.0)
     assert subjects((TWO,))[TWO.case_id] == "fake with 2 sessions"
     assert subjects((ONE,))[ONE.case_id] == "fake"
     beside = replace(TWO, condition=Condition.parse("with:mlp"))
@@ -106,8 +107,8 @@ def test_each_batcher_is_searched_beside_the_case_without_and_named(tmp_path: Pa
     with new_search(tmp_path / "run", SLO, sweeps=(grid,)) as folder:
         alone, together = play(folder, Script())
     assert alone.unloaded == together.unloaded, "it is measured once, without a batcher"
-    ends = bracket(together.decided)
-    assert (bracket(alone.decided).high_hz or 0.0) < TRUE_HZ * 1.1
+    ends = together.bracket
+    assert (alone.bracket.high_hz or 0.0) < TRUE_HZ * 1.1
     assert 4.0 * TRUE_HZ < (ends.low_hz or 0.0) < (ends.high_hz or 0.0) < 8000.0
     names = subjects([search.subject for search in rate_searches(read_run(folder.path))])
     assert list(names.values()) == [
@@ -120,7 +121,7 @@ def test_a_target_below_the_unloaded_latency_says_the_least_possible(tmp_path: P
     target = Target(99.0, 900.0)
     with new_search(tmp_path / "run", str(target)) as folder:
         (found,) = play(folder, Script())
-    assert not found.steps
+    assert not found.points
     assert told(found, target) == (
         "fake holds no rate at p99 <= 900 µs: unloaded its p99 is 1.00 ms, the least possible"
     )
@@ -141,7 +142,7 @@ def test_a_rate_that_cannot_be_offered_is_told_and_is_no_fault_of_the_runtime(
     said = told(found)
     assert "or more at p99 <= 5.00 ms: requests of " in said
     assert "themselves came late on this machine" in said
-    ends = bracket(found.decided)
+    ends = found.bracket
     assert (ends.low_hz or 0.0) < 300.0 <= (ends.high_hz or 0.0)
 
 
@@ -150,10 +151,9 @@ def test_an_overloaded_rate_breaks_a_target_however_lenient(tmp_path: Path) -> N
     target = Target(99.0, 10_000_000.0)
     with new_search(tmp_path / "run", str(target)) as folder:
         (found,) = play(folder, Script())
-    ends = bracket(found.decided)
-    assert 1000.0 <= (ends.high_hz or 0.0) < 1100.0
-    broken = [point for point in found.steps if point.verdict == "breaks"]
-    assert all(len(point.rounds) == 2 for point in broken), "two such rounds are enough"
+    ends = found.bracket
+    assert 980.0 <= (ends.high_hz or 0.0) < 1100.0
+    assert 950.0 <= (ends.low_hz or 0.0) < 1000.0
 
 
 def test_a_round_that_fails_ends_the_search_with_its_reason(tmp_path: Path) -> None:
@@ -163,16 +163,23 @@ def test_a_round_that_fails_ends_the_search_with_its_reason(tmp_path: Path) -> N
     lenient = Target(99.0, 10_000_000.0)
     with new_search(tmp_path / "some", str(lenient)) as folder:
         (found,) = play(folder, Script(fails_at_hz=900.0))
-    assert told(found, lenient) == (
-        "fake holds 700/s or more at p99 <= 10.0 s: the engine said no: ask it why"
-    )
-
-
-def test_fewer_rounds_are_judged_once(tmp_path: Path) -> None:
-    with new_search(tmp_path / "run", SLO, rounds=3) as folder:
-        (found,) = play(folder, Script())
-    assert {len(point.rounds) for point in found.measured} <= {2, 3}
     assert found.following is None
+    assert [point.verdict for point in found.points][-1] == "failed"
+    assert told(found, lenient).endswith("the engine said no: ask it why")
+
+
+@pytest.mark.parametrize("rounds", [3, 5])
+def test_a_search_has_five_times_the_rounds_and_those_of_the_curve(
+    tmp_path: Path, rounds: int
+) -> None:
+    with new_search(tmp_path / "run", SLO, rounds=rounds) as folder:
+        (found,) = play(folder, Script())
+    assert found.following is None
+    assert len(found.unloaded.rounds) == min(rounds, FIRST_LOOK)
+    low_hz = found.bracket.low_hz or 0.0
+    near = [point for point in found.points if (point.rate_hz or 0.0) > 0.83 * low_hz]
+    assert sum(len(point.rounds) for point in near) <= 5 * rounds
+    assert sum(len(point.rounds) for point in found.points) <= 5 * rounds + 9
 
 
 def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
@@ -195,7 +202,7 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     answers = read_answers(tmp_path / "run" / ANSWERS)
     assert {*answers} == {point.case.case_id for point in (*one.points, *two.points)}
     held = answers[one.points[0].case.case_id]
-    assert (held.latency, held.low_hz) == ("p99", bracket(one.decided).low_hz)
+    assert (held.latency, held.low_hz) == ("p99", one.bracket.low_hz)
     with closing(RunReader(tmp_path / "run")) as reader:
         state = reader.poll()
     assert state is not None
@@ -212,7 +219,7 @@ def test_a_target_on_the_mean_is_told_as_one(tmp_path: Path) -> None:
     target = Target(None, 2000.0)
     with new_search(tmp_path / "run", str(target)) as folder:
         (found,) = play(folder, Script())
-    ends = bracket(found.decided)
+    ends = found.bracket
     # The mean response of M/D/1: 1 + rho / (2 (1 - rho)) services are 2 at rho = 2/3.
     assert (ends.low_hz or 0.0) <= 1000.0 * 2 / 3 <= (ends.high_hz or 0.0)
     assert "at mean <= 2.00 ms" in told(found, target)
@@ -230,17 +237,17 @@ def test_a_search_that_is_not_over_says_what_it_knows(tmp_path: Path) -> None:
     for rounds in range(0, 40, 2):
         with new_search(tmp_path / f"run{rounds}", SLO) as folder:
             (found,) = play(folder, Script(), most_rounds=rounds)
-        if found.following is None or found.following in found.curve:
+        if found.over:
             continue
-        said, ends = told(found), bracket(found.decided)
+        said, ends = told(found), found.bracket
         assert "--resume the run" in said
-        if not found.decided:
+        if not found.points:
             seen.add("unloaded")
             assert ("1.00 ms" in said) == bool(found.unloaded.rounds)
             continue
         seen.add((ends.low_hz is not None, ends.high_hz is not None))
-        low = f"at least {rate(ends.low_hz or 0.0)}"
-        assert low in said
+        if ends.low_hz is not None:
+            assert f"at least {rate(ends.low_hz)}" in said
         if ends.high_hz is not None:
             assert f"breaks at {rate(ends.high_hz)}" in said
     assert {"unloaded", (True, True)} <= seen

@@ -15,11 +15,13 @@ from app.cases.columns import NAMES
 from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import WORST_FIRST, Status
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import read_rows, to_csv
 from exporters.codec import from_json, to_json
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.filled import filled_csv
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 
@@ -140,15 +142,22 @@ def test_a_row_of_too_few_rounds_says_so(folder: RunFolder) -> None:
     record(folder, CASE, 0, [10.0] * 8)
     row = rows_of(folder)[0]
     assert row["status"] == "ok"
-    assert "1 of 2 rounds" in str(row["warnings"])
+    assert diagnostic("rounds_missing", measured=1, planned=2) in diagnostics_of(row)
 
 
 def test_a_protocol_broken_in_one_round_marks_the_row(folder: RunFolder) -> None:
     record(folder, CASE, 0, [10.0] * 8)
-    record(folder, CASE, 1, [10.0] * 8, valid=False, warnings=("no_steady_state: it moved",))
+    record(
+        folder,
+        CASE,
+        1,
+        [10.0] * 8,
+        valid=False,
+        warnings=(diagnostic("no_steady_state", warmup_s=3.0),),
+    )
     row = rows_of(folder)[0]
     assert (row["status"], row["valid"]) == ("ok", False)
-    assert "no_steady_state" in str(row["warnings"])
+    assert "no_steady_state" in str(row["warning_codes"])
 
 
 def test_the_worst_check_is_the_one_that_is_quoted(folder: RunFolder) -> None:

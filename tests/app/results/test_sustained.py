@@ -11,10 +11,12 @@ import pytest
 from app.cases.column import Row
 from app.cases.condition import Condition
 from app.cases.reading import Reading
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
 from exporters.codec import to_json
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 SUSTAINED = replace(CASE, condition=Condition.parse("sustained:2s"))
@@ -63,4 +65,4 @@ def test_a_gpus_clock_is_the_one_that_was_read_at_both_ends(tmp_path: Path) -> N
 
 def test_a_round_that_was_cut_short_is_warned_of(tmp_path: Path) -> None:
     row = row_of(tmp_path / "run", FAST)
-    assert "1 round ended before the 2 s were over" in str(row["warnings"])
+    assert diagnostic("rounds_cut_short", rounds=1, seconds=2.0) in diagnostics_of(row)

@@ -20,7 +20,7 @@ from app.results.folder import RunFolder, telemetry_name
 from app.results.operators import write_operators
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from app.results.telemetry import read_readings
 from app.results.verify import read_whole, verify
 from exporters.codec import to_json
@@ -35,7 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         record(folder, CASE, 0, [10.0, 20.0, 30.0], warmup=2)
         record(folder, CASE, 1, [10.0, 20.0, 30.0])
         record(folder, OTHER, 0, status="crashed", reason="exit code 3")
-        folder.write("results.csv", to_csv(Rows().of(read_run(path))))
+        write_tables(folder, Rows().of(read_run(path)))
     return path
 
 
@@ -192,7 +192,7 @@ def test_what_a_kill_leaves_is_noted_and_no_damage(run: Path) -> None:
 
 
 def test_rows_that_do_not_follow_from_the_samples_are_noted(run: Path) -> None:
-    results = run / "results.csv"
+    results = run / "results.full.csv"
     rows = results.read_text()
     assert ",crashed," in rows
     results.write_text(rows.replace(",crashed,", ",ok,"))
@@ -242,11 +242,11 @@ def test_a_table_of_operators_that_is_not_what_was_measured_is_told_and_left_out
 
 
 def test_a_lost_quote_in_the_rows_is_noted_however_long_they_are(run: Path) -> None:
-    results = run / "results.csv"
+    results = run / "results.full.csv"
     results.write_text(results.read_text() + '"' + "x" * 200_000)
     (finding,) = verify(run).findings
     assert finding.harmless
-    assert finding.file == "results.csv"
+    assert finding.file == "results.full.csv"
 
 
 def test_a_table_of_another_run_is_noted(
@@ -278,7 +278,8 @@ def test_lines_that_are_lost_are_missed_where_a_run_has_ended(
     """A journal that is cut at the end of a line has nothing that is torn."""
     lines = journal(run).read_bytes().splitlines(keepends=True)
     journal(run).write_bytes(lines[0])
-    (run / "results.csv").unlink()
+    for table in run.glob("results*.csv"):
+        table.unlink()
     for state, code in (("measuring", 0), ("finished", 1)):
         (run / "live.json").write_text(json.dumps({"state": state}))
         assert main(["--verify", str(run)]) == code

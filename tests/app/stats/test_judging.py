@@ -10,6 +10,7 @@ from app.stats.judging import (
     FIRST_LOOK,
     Seen,
     cluster,
+    dispersion,
     figure_us,
     interval,
     judged,
@@ -17,6 +18,7 @@ from app.stats.judging import (
     requests_wanted,
     seen,
 )
+from tests.simulated.servers import SERVERS
 
 TARGET = Target(99.0, 5000.0)
 ALONE = 1.0
@@ -60,9 +62,9 @@ def test_requests_that_are_late_together_count_once() -> None:
 
 def test_a_long_queue_is_late_for_long_even_where_a_round_does_not_show_it() -> None:
     latencies = np.full(2000, 1000.0)
-    together = cluster(TARGET, 10_000.0, 0.95)
-    assert together > 100.0
-    assert seen(latencies, TARGET, together).independent < 20.0
+    dispersed = dispersion(TARGET, 10_000.0, 0.95)
+    assert dispersed > 100.0
+    assert seen(latencies, TARGET, dispersed).independent < 20.0
 
 
 def test_a_queue_is_late_as_long_as_its_target_or_its_load_makes_it() -> None:
@@ -71,6 +73,19 @@ def test_a_queue_is_late_as_long_as_its_target_or_its_load_makes_it() -> None:
     assert cluster(TARGET, 10_000.0, 0.9) == pytest.approx(200.0)
     assert cluster(TARGET, 10_000.0, 1.5) == pytest.approx(2 * (50 / np.log(100)) ** 2)
     assert cluster(TARGET, 0.0, 0.0) == 1.0, "a closed loop has no queue"
+
+
+def test_late_requests_vary_as_theory_and_a_simulated_queue_say() -> None:
+    """Of M/D/1 at the rate that just keeps 8 services, the number of late ones of 300 rounds."""
+    server = next(one for one in SERVERS if one.name == "M/D/1")
+    late = np.array([server.round(718.0, number, 1).late for number in range(300)])
+    requests = server.round(718.0, 0, 1).requests
+    shown = late.var() / (0.01 * requests)
+    assert dispersion(server.target, 1000.0, 0.718) == pytest.approx(shown, rel=0.35)
+    assert dispersion(TARGET, 100.0, 0.9) == 1.0, "less than one service fits into the target"
+    assert dispersion(TARGET, 0.0, 0.0) == 1.0, "a closed loop has no queue"
+    lenient = Target(99.0, 10e6)
+    assert dispersion(lenient, 1000.0, 0.5) == pytest.approx(16.0)
 
 
 def test_a_round_is_long_enough_for_its_percentile_and_its_queue() -> None:

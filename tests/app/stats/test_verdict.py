@@ -7,7 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from app.stats.run_variation import STATED
 from app.stats.verdict import (
+    NOT_RESOLVED,
+    RUN_VARIATION,
+    TOO_FEW_ROUNDS,
     Difference,
     difference,
     judge,
@@ -106,14 +110,26 @@ def test_quiet_rounds_in_turn_are_the_same() -> None:
     assert judge([found])[0].word == "same"
 
 
-def test_runs_measured_apart_decide_nothing_small() -> None:
+@pytest.mark.parametrize("count", [8, 200])
+def test_runs_measured_apart_decide_nothing_small_however_many_rounds_they_have(
+    count: int,
+) -> None:
     rng = np.random.default_rng(7)
-    small = difference(rounds(rng, 8, 0.003), rounds(rng, 8, 0.003, change=0.04), in_turn=False)
-    alike = difference(rounds(rng, 8, 0.003), rounds(rng, 8, 0.003), in_turn=False)
-    large = difference(rounds(rng, 8, 0.003), rounds(rng, 8, 0.003, change=0.08), in_turn=False)
-    verdicts = judge([small, alike, large])
+
+    def apart(change: float) -> Difference | None:
+        first, second = rounds(rng, count, 0.003), rounds(rng, count, 0.003, change)
+        return difference(first, second, in_turn=False, variation=STATED)
+
+    verdicts = judge([apart(0.08), apart(0.0), apart(0.4)])
     assert [one.word for one in verdicts] == ["undecided", "undecided", "slower"]
-    assert [one.why for one in verdicts[:2]] == ["measured apart"] * 2
+    assert [one.reason for one in verdicts] == [RUN_VARIATION, RUN_VARIATION, ""]
+
+
+def test_what_is_undecided_has_the_code_of_its_reason() -> None:
+    rng = np.random.default_rng(7)
+    few = difference([100.0, 101.0], [120.0, 121.0], in_turn=True)
+    wide = difference(rounds(rng, 4, 0.3), rounds(rng, 4, 0.3), in_turn=False, variation=STATED)
+    assert [one.reason for one in judge([few, wide])] == [TOO_FEW_ROUNDS, NOT_RESOLVED]
 
 
 def test_too_few_rounds_and_wide_ones_say_what_is_missing() -> None:

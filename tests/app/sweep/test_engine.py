@@ -21,6 +21,7 @@ from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
 from exporters.codec import to_json
+from exporters.diagnostics.groups import codes
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import (
@@ -75,7 +76,7 @@ def test_a_crash_when_the_session_is_closed_takes_nothing_of_the_round_along(
     assert result.iterations
     assert result.check is not None
     assert "teardown" in result.phases_ms or result.phases_ms["measure"] > 0
-    assert any("session was closed (signal SIGSEGV" in said for said in result.warnings)
+    assert "engine_crashed_at_close" in codes(result.warnings)
 
 
 def test_the_last_word_of_a_dead_child_is_in_the_reason(

@@ -25,6 +25,7 @@ from app.cases.round import RECORD
 from app.machine.environment import describe_host
 from app.plan.command_line import parse
 from app.plan.flags import plan_from_flags
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.folder import RunFolder
 from app.results.follow.reader import RunReader
 from app.results.hosts_together import hosts_together
@@ -37,6 +38,8 @@ from app.sweep.events import Ended, Event, Told
 from app.sweep.run import SweepRun
 from app.sweep.work.hosted_round import HostedRound
 from exporters import own as own_program
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.groups import codes
 from tests.app.carriers.hosts import (
     agent_of,
     carrier_of,
@@ -133,8 +136,9 @@ def test_four_hosts_one_killed_and_one_cut_off_every_row_arrives_and_none_twice(
         (row,) = (row for row in rows if row["case_id"] == case_id)
         assert row["host"] != host
         assert row["attempt"] == 2
-        assert f"{host} was lost in its round 1" in str(row["warnings"])
-        assert f"begun again on {row['host']}" in str(row["warnings"])
+        (lost,) = (one for one in diagnostics_of(row) if one.code == "host_lost")
+        assert (lost.subject, lost.parameters["host"]) == (host, row["host"])
+        assert lost.parameters["round"] == 1
     assert {str(row["host"]) for row in rows} <= {"a", "b", "c", "d"}
     written = [
         (line["case_id"], line["round"]) for lines in journals(run.path).values() for line in lines
@@ -154,7 +158,9 @@ def test_samples_are_what_the_host_wrote_and_can_be_followed_while_they_grow(
             grown.append(sum(map(len, state.series[0].rounds)))
 
     with carrier_of("a") as carrier:
-        cluster = cluster_on(carrier, a=("the clock of a is 3,600 s ahead",))
+        cluster = cluster_on(
+            carrier, a=(diagnostic("host_clock_off", "a", offset_s=3600.0, direction="ahead"),)
+        )
         with a_run(tmp_path, "--rounds", "1", "--profile", "quick") as folder:
             reader = RunReader(folder.path)
             with closing(reader):
@@ -167,7 +173,7 @@ def test_samples_are_what_the_host_wrote_and_can_be_followed_while_they_grow(
     assert len(data) // RECORD.itemsize >= result.warmup_iterations + result.iterations
     assert len(set(grown)) > 2, "it was seen to grow"
     assert row["host"] == "a"
-    assert "the clock of a is 3,600 s ahead" in str(row["warnings"])
+    assert "host_clock_off" in codes(diagnostics_of(row))
 
 
 def once(begun: Path, said: str, name: str) -> Sequence[str]:
@@ -278,12 +284,12 @@ def test_where_no_host_is_left_what_is_there_stays_and_another_cluster_goes_on(
         with a_run(tmp_path, "--rounds", "2") as folder:
             rows, left_out = measured(folder, cluster, kills)
     assert rows[0]["rounds"] == 1
-    assert "1 of 2 rounds were measured: --resume the run" in str(rows[0]["warnings"])
+    assert diagnostic("rounds_missing", measured=1, planned=2) in diagnostics_of(rows[0])
     assert left_out[-1].startswith("no host is left: --resume the run")
     with carrier_of("other") as carrier, closing(RunFolder.reopen(tmp_path / "run")) as folder:
         rows, _ = measured(folder, cluster_on(carrier))
     assert (rows[0]["status"], rows[0]["rounds"], rows[0]["host"]) == ("ok", 2, "other")
-    assert "a is not at hand, and other begins the case again" in str(rows[0]["warnings"])
+    assert diagnostic("host_changed", "a", host="other") in diagnostics_of(rows[0])
     run = read_run(tmp_path / "run")
     (rounds,) = run.rounds.values()
     assert {result.attempt for result in rounds.values()} == {rows[0]["attempt"]}
@@ -306,8 +312,8 @@ def test_a_full_disk_of_a_host_is_one_sentence_and_the_case_goes_on_elsewhere(
         with a_run(tmp_path, "--rounds", "1", "--option", "fake.latency_us=5") as folder:
             rows, left_out = measured(folder, cluster)
     assert [(row["status"], row["host"]) for row in rows] == [("ok", "roomy")]
-    told = " ".join(str(row["warnings"]) for row in rows)
-    assert "full was lost in its round 1 (the samples can't be written any more" in told
+    (lost,) = (one for one in diagnostics_of(rows[0]) if one.code == "host_lost")
+    assert lost.subject == "full"
     assert left_out == [], "once may happen to anybody"
 
 

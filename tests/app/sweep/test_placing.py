@@ -74,13 +74,13 @@ def test_a_row_says_where_it_was_measured(tmp_path: Path) -> None:
     row = run(tmp_path, str(LAST))
     assert (row["status"], row["cores"], row["scheduler"]) == ("ok", str(LAST), "other")
     assert row["memory_locked"] is False
-    assert "batch process" not in str(row["warnings"])
+    assert "batch_process_on_measured_cores" not in str(row["warning_codes"])
 
 
 def test_a_row_on_all_cores_says_that_the_batch_process_is_there_too(tmp_path: Path) -> None:
     row = run(tmp_path, as_list(ALL))
     assert row["cores"] == as_list(ALL)
-    assert "the batch process shares the measured cores" in str(row["warnings"])
+    assert "batch_process_on_measured_cores" in str(row["warning_codes"])
 
 
 @pytest.mark.parametrize("again", [["--resume"], ["--headless", "--plan"]])

@@ -11,14 +11,19 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.headless import measure
 from app.plan.plan import Plan, parse_plan
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.folder import RunFolder
 from app.results.manifest import new_manifest
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.sweep.begin import begin
 from app.sweep.sources.enough import PreciseRounds
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.groups import codes
 from tests.app.results.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import SHORT, write_add_graph
+
+pytestmark = pytest.mark.usefixtures("brief")
 
 CASE = Case("add.onnx", "fake")
 
@@ -67,7 +72,7 @@ def test_a_case_has_rounds_until_its_interval_is_narrow(tmp_path: Path) -> None:
     assert len(wanted) in (7, 10, 14, 20, 28)
     assert str(row["stop_reason"]).startswith("precise: p50 within ")
     assert str(row["stop_reason"]).endswith(f" after {len(wanted)} rounds")
-    assert not any(word in str(row["warnings"]) for word in ("--resume", "--rounds or"))
+    assert not {"rounds_missing", "interval_not_reached"} & {*codes(diagnostics_of(row))}
     low, high = row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]
     assert isinstance(low, float) and isinstance(high, float)
     value = float(row["latency_p50_us"] or 0)
@@ -82,7 +87,8 @@ def test_the_bound_on_rounds_ends_what_is_not_reached_and_the_row_says_so(tmp_pa
         left, row = told(folder)
     assert left == 7
     assert " (0.1 % asked) after 7 rounds, the most there may be" in str(row["stop_reason"])
-    assert "after 7 rounds: use more --rounds or a quieter machine" in str(row["warnings"])
+    (missed,) = (one for one in diagnostics_of(row) if one.code == "interval_not_reached")
+    assert (missed.parameters["rounds"], missed.parameters["requested"]) == (7, 0.001)
 
 
 def test_what_ended_before_its_look_says_how_far_it_was(tmp_path: Path) -> None:
@@ -92,7 +98,7 @@ def test_what_ended_before_its_look_says_how_far_it_was(tmp_path: Path) -> None:
         left, row = told(folder)
     assert left == 5
     assert "ended after 3 rounds, before the look at 5: p50 within" in str(row["stop_reason"])
-    assert "3 of 5 rounds were measured: --resume the run" in str(row["warnings"])
+    assert diagnostic("rounds_missing", measured=3, planned=5) in diagnostics_of(row)
 
 
 def test_rounds_that_are_too_short_for_a_tail_are_not_added_to(tmp_path: Path) -> None:
@@ -102,7 +108,7 @@ def test_rounds_that_are_too_short_for_a_tail_are_not_added_to(tmp_path: Path) -
         left, row = told(folder)
     assert left == 5
     assert "which takes longer rounds" in str(row["stop_reason"])
-    assert "use a longer --profile" in str(row["warnings"])
+    assert "interval_unavailable" in codes(diagnostics_of(row))
 
 
 def test_a_simulation_has_the_least_rounds(tmp_path: Path) -> None:
@@ -112,7 +118,8 @@ def test_a_simulation_has_the_least_rounds(tmp_path: Path) -> None:
         left, row = told(folder)
     assert left == 5
     assert "5 rounds are enough of a simulation" in str(row["stop_reason"])
-    assert "asked" not in str(row["warnings"])
+    found = {*codes(diagnostics_of(row))}
+    assert not {"interval_not_reached", "interval_unavailable"} & found
 
 
 def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(

@@ -21,6 +21,8 @@ from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
 from tests.exporters.graphs import save_affine
 
+pytestmark = pytest.mark.usefixtures("brief")
+
 FACTORY = """
 import torch
 

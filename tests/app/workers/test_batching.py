@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, save
 
 from app.cases.batcher import Batcher
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
 from tests.app.workers.conftest import Measure
 
@@ -164,7 +165,7 @@ def test_what_a_batcher_has_no_use_for_is_refused(
 def test_outputs_that_are_not_compared_are_fed_all_the_same(
     measure: Measure, doubling: ExportedModel
 ) -> None:
-    unchecked = replace(doubling, uncompared="nobody compared them")
+    unchecked = replace(doubling, uncompared=diagnostic("outputs_not_checked"))
     result, _, _ = measure(
         "ort-cpu", model=unchecked, scenario="rate:500/s", batcher=Batcher(2, 0.0)
     )

@@ -197,10 +197,10 @@ def test_an_engine_that_only_itself_confirms_is_marked(
 
 
 def test_a_disagreement_is_one_warning_of_right_outputs_and_the_reason_of_wrong_ones() -> None:
-    assert len(of_references(_checked(A))) == len(of_references(_checked(B))) == 1
-    assert of_references(_checked(B + 1)) == ()
+    assert len([*of_references(_checked(A))]) == len([*of_references(_checked(B))]) == 1
+    assert not [*of_references(_checked(B + 1))]
     agreed = Reference({"x": A}, {"y": A}, (EVALUATED, UNOPTIMISED))
-    assert of_references(_checked(A, reference=agreed)) == ()
+    assert not [*of_references(_checked(A, reference=agreed))]
 
 
 def test_zeros_that_come_out_as_almost_nothing_are_right() -> None:

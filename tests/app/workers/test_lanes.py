@@ -13,6 +13,8 @@ from app.cases.scenario import Scenario, WaitPolicy
 from app.machine.cores import usable_cores
 from app.workers.lane import REWARM, counted
 from app.workers.lanes import SeveralLanes, in_company
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.groups import codes
 from runtimes.base import Arrays, Lane
 from tests.app.workers.conftest import Measure
 
@@ -196,10 +198,12 @@ def test_sessions_on_too_few_cores_are_warned_of(measure: Measure) -> None:
     core = (min(usable_cores()),)
     quiet, _, _ = measure("fake", options={"sessions": 1}, affinity=core)
     crowded, _, _ = measure("fake", options={"sessions": 2}, affinity=core)
-    assert not any("share 1 core" in warning for warning in quiet.warnings)
-    assert any("2 sessions of 1 thread share 1 core" in warning for warning in crowded.warnings)
+    assert "threads_exceed_cores" not in codes(quiet.warnings)
+    expected = diagnostic("threads_exceed_cores", sessions=2, threads=1, cores=1)
+    assert expected in crowded.warnings
 
 
 def test_more_threads_than_cores_are_warned_of(measure: Measure) -> None:
     result, _, _ = measure("fake", threads=2, affinity=(min(usable_cores()),))
-    assert any("2 threads share 1 core" in warning for warning in result.warnings)
+    expected = diagnostic("threads_exceed_cores", sessions=1, threads=2, cores=1)
+    assert expected in result.warnings

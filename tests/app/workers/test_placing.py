@@ -7,6 +7,8 @@ import pytest
 from app.machine.cores import usable_cores
 from app.machine.numa import nodes_of
 from app.machine.privileges import highest_realtime
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.groups import codes
 from tests.app.machine.unprivileged import give_up, needs_realtime
 from tests.app.workers.conftest import Measure
 
@@ -26,7 +28,7 @@ def test_what_was_permitted_was_had(measure: Measure, runtime: str, threads: int
     assert result.environment["numa_nodes"] == list(nodes_of(LAST))
     assert result.environment["scheduler"] == f"fifo {priority}"
     assert result.environment["memory_locked"] is True
-    assert not [w for w in result.warnings if "not permitted" in w or "not be locked" in w]
+    assert not _REFUSED & {*codes(result.warnings)}
 
 
 @needs_realtime
@@ -54,12 +56,9 @@ def test_what_was_not_permitted_is_told_with_its_remedy(measure: Measure) -> Non
     assert len(records) > 0
     assert result.environment["scheduler"] == "other"
     assert result.environment["memory_locked"] is False
-    (locking,) = [w for w in result.warnings if "memory could not be locked" in w]
-    (priority,) = [w for w in result.warnings if "SCHED_FIFO 3 was asked for" in w]
-    assert "CAP_IPC_LOCK" in locking
-    assert "ulimit -l" in locking
-    assert "CAP_SYS_NICE" in priority
-    assert "ulimit -r" in priority
+    assert {*codes(result.warnings)} >= _REFUSED
+    (priority,) = (one for one in result.warnings if one.code == "realtime_refused")
+    assert priority.parameters["priority"] == 3
 
 
 def test_what_was_not_asked_for_is_recorded_and_not_warned_of(measure: Measure) -> None:
@@ -67,17 +66,17 @@ def test_what_was_not_asked_for_is_recorded_and_not_warned_of(measure: Measure) 
     assert result.environment["affinity"] == sorted(usable_cores())
     assert result.environment["scheduler"] == "other"
     assert result.environment["memory_locked"] is False
-    assert not [w for w in result.warnings if "asked for" in w or "locked" in w]
+    assert not (_REFUSED | {"cores_not_granted"}) & {*codes(result.warnings)}
 
 
 def test_the_batch_process_on_the_same_cores_is_told(measure: Measure) -> None:
     result, _, _ = measure("fake", affinity=LAST, shared=True)
-    assert any("batch process shares the measured cores" in w for w in result.warnings)
+    assert "batch_process_on_measured_cores" in codes(result.warnings)
 
 
 def test_cores_that_are_gone_since_are_not_claimed(measure: Measure) -> None:
     """The system silently takes away what it does not allow."""
     result, _, _ = measure("fake", affinity=(*LAST, 8000))
     assert result.environment["affinity"] == list(LAST)
-    asked = f"cores {LAST[0]},8000 were asked for and {LAST[0]} were had"
-    assert any(warning.startswith(asked) for warning in result.warnings)
+    cores = {"requested": f"{LAST[0]},8000", "granted": f"{LAST[0]}"}
+    assert diagnostic("cores_not_granted", **cores) in result.warnings

@@ -11,6 +11,7 @@ from app.workers.loop import WAIT, Block
 from app.workers.pollution import CHUNK_BYTES, Pollution
 from app.workers.timing import timing
 from exporters import own
+from exporters.diagnostics.groups import codes
 from exporters.types import ExportedModel
 from runtimes.base import Lane
 from runtimes.calls import timed
@@ -94,7 +95,7 @@ def test_a_round_tells_how_much_and_how_long(measure: Measure, runtime: str) -> 
 
 def test_caches_that_stay_warm_are_told(measure: Measure) -> None:
     result, _, _ = measure(condition="cold:2MB", threads=2)
-    assert any("other cores have for themselves stayed warm" in said for said in result.warnings)
+    assert "private_caches_warm" in codes(result.warnings)
 
 
 def test_several_runs_at_once_have_no_between(measure: Measure) -> None:

@@ -17,11 +17,13 @@ import pytest
 from app.cases.column import Row
 from app.cases.round import RECORD, Limits, RoundResult
 from app.machine.cores import usable_cores
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.workers.sampling import BLOCK_S
 from app.workers.watch import Watch
+from exporters.diagnostics.groups import codes
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of
 from tests.app.workers.conftest import Measure
 
@@ -62,7 +64,7 @@ def test_a_process_that_takes_the_core_is_told_and_slow_runs_are_laid_at_its_doo
     assert isinstance(row["involuntary_switches_per_s"], float)
     assert row["involuntary_switches_per_s"] > 10
     assert "switch" in str(row["outliers_by"])
-    assert "while another thread had the core (involuntary switch)" in str(row["warnings"])
+    assert "outliers_from_context_switches" in codes(diagnostics_of(row))
 
 
 def test_a_look_at_the_machine_takes_far_less_than_a_hundredth_of_a_block() -> None:

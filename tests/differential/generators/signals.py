@@ -120,10 +120,3 @@ def random(d: Draft) -> None:
 def random_like(d: Draft) -> None:
     d.tensor(d.shape(1, 3, 0), "T1", 0, 1, kinds="f")
     d.maybe(dtype=d.pick([1, 11]), seed=d.real(0, 9))
-
-
-@generator("Multinomial")
-def multinomial(d: Draft) -> None:
-    d.tensor([d.integer(1, 3), d.integer(1, 4)], "T1")
-    d.set(sample_size=d.integer(1, 5))
-    d.maybe(dtype=d.pick([6, 7]), seed=d.real(0, 9))

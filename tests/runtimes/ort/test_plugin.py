@@ -13,6 +13,7 @@ import pytest
 from app.workers.loop import WAIT, Block
 from app.workers.timing import loop_of, timing
 from exporters import own
+from exporters.diagnostics.groups import codes
 from exporters.types import ExportedModel
 from runtimes.base import Session
 from runtimes.faults import CompileFault, NotAvailable, RuntimeFault
@@ -64,7 +65,7 @@ def test_the_precision_of_a_provider_is_not_guessed_from_the_types_of_its_tensor
     """The card computes float32 graphs in bf16."""
     with opened(graphs.dense) as session:
         assert session.execution.precision == "unknown"
-        assert "does not tell in which type" in session.execution.warnings[0]
+        assert codes(session.execution.warnings) == ("precision_not_reported",)
 
 
 def test_what_the_provider_leaves_to_the_cpu_is_elsewhere(graphs: Graphs) -> None:

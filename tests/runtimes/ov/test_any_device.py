@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from runtimes.base import Device, Session
 from runtimes.faults import NotAvailable, Unsupported
@@ -57,8 +58,8 @@ def test_sessions_on_the_same_cores_are_told_which_runtime_leaves_them_free(grap
     settings = Settings(threads=1, device="CPU", options={"sessions": 2})
     with compile_sessions(OpenVino(), graphs.dense, {"batch": 1}, settings) as session:
         (said,) = session.execution.warnings
-    assert "the same 1 of" in said
-    assert said.endswith(": take openvino-cpu with --option openvino-cpu.cpu_pinning=0")
+    pinned = {"sessions": 2, "threads": 1, "cores": usable_cores()}
+    assert said == diagnostic("threads_pinned_together", **pinned)
 
 
 def test_a_device_that_is_not_here_is_named_with_those_that_are(graphs: Graphs) -> None:

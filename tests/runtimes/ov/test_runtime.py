@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from ctypes import c_void_p
@@ -15,6 +14,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from exporters.codec import to_json
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.groups import codes
 from exporters.types import ExportedModel, Reference, TensorSpec
 from runtimes.base import Session
 from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
@@ -178,7 +179,8 @@ def test_what_stays_in_fp32_is_named(graphs: Graphs) -> None:
     model = quantised_conv(graphs, "ov_half_quantised", tail="Conv")
     with opened(model, Settings(precision="int8", threads=1), batch=1) as session:
         (warning,) = session.execution.warnings
-    assert "fp32" in warning
+    assert warning.code == "mixed_precision"
+    assert "fp32" in str(warning.parameters["nodes"])
 
 
 def test_without_inputs_to_run_with_the_precision_is_unknown(graphs: Graphs) -> None:
@@ -224,7 +226,7 @@ def test_floats_of_a_loop_or_of_constants_are_not_called_integers(graphs: Graphs
     for model in (looped, folded):
         with opened(model) as session:
             assert session.execution.precision == "unknown"
-            assert "does not tell in which type" in session.execution.warnings[0]
+            assert codes(session.execution.warnings) == ("precision_not_reported",)
 
 
 OWN_INTERFACE = """
@@ -289,9 +291,6 @@ def test_it_sends_no_usage_report_and_leaves_no_second_thread(
     assert list(tmp_path.iterdir()) == []
 
 
-SAME_CORES = re.compile(r"2 sessions keep to the same 1 of \d+ cores, .*openvino-cpu.cpu_pinning=0")
-
-
 @pytest.mark.skipif(usable_cores() < 2, reason="one core is shared in any case")
 @pytest.mark.parametrize(
     ("threads", "options", "warned"),
@@ -308,6 +307,7 @@ def test_several_sessions_that_are_pinned_to_the_same_cores_are_warned_of(
     graphs: Graphs, threads: int, options: dict[str, OptionValue], warned: bool
 ) -> None:
     settings = Settings(threads=threads, options=options)
+    pinned = diagnostic("threads_pinned_together", sessions=2, threads=1, cores=usable_cores())
     with compile_sessions(OpenVinoCpu(), graphs.dense, {"batch": 1}, settings) as session:
-        said = [one for one in session.execution.warnings if SAME_CORES.fullmatch(one)]
+        said = [one for one in session.execution.warnings if one == pinned]
     assert len(said) == warned, "once, however many sessions say it"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,13 +22,6 @@ LAYERS = (
 )
 
 USUAL = ("lstm_tiny", "conv2d_f64_k7", "dense_128_32")
-
-
-@pytest.fixture(scope="module")
-def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    process = WorkerProcess(tmp_path_factory.mktemp("exported"))
-    yield process
-    process.close()
 
 
 @pytest.mark.usefixtures("rtx")

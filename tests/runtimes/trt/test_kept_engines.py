@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from exporters.diagnostics.catalogue import diagnostic
 from runtimes.trt.package import TENSORRT
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
@@ -53,7 +54,7 @@ def test_a_damaged_or_stale_engine_is_built_again_and_said_so(
     with compiled(graphs, tmp_path) as session:
         assert session.execution.facts["engine_cache"] == "rebuilt"
         (warning,) = session.execution.warnings
-    assert "built again" in warning
+    assert warning.code == "engine_rebuilt"
     with compiled(graphs, tmp_path) as session:
         assert session.execution.facts["engine_cache"] == "hit"
 
@@ -65,6 +66,5 @@ def test_a_cache_that_cannot_be_written_is_said_and_the_engine_runs(
     blocked.write_text("in the way")
     with compiled(graphs, blocked) as session:
         (warning,) = session.execution.warnings
-        assert str(blocked) in warning
-        assert "folder that can be written" in warning
+        assert warning == diagnostic("engine_not_stored", folder=str(blocked))
         session.lanes[0].run()

@@ -12,12 +12,15 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.tables.query import Term, terms, typed_for
 from app.gui.tables.results import ResultsTable
+from app.results.diagnostic_columns import diagnostic_columns
 from app.results.doubts import doubts
 from app.results.series import Series
+from exporters.diagnostics import rendering
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.synthetic import failed, series
 from tests.app.gui.tables.shown import keys_shown
 
-BUSY = "more was running than this machine has cores: stop other work to trust the tail"
+BUSY = diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2)
 
 
 def _case(key: str, model: str = "cnn_tiny", runtime: str = "ort-cpu", **row: object) -> Series:
@@ -124,11 +127,12 @@ def test_what_names_no_column_is_a_word() -> None:
 
 
 def test_each_doubt_of_a_run_finds_the_rows_that_it_counts(table: ResultsTable) -> None:
-    apart = "the rounds' medians differ by {} %: use more rounds or a quieter machine"
+    spread = [diagnostic("rounds_differ", spread=share) for share in (0.05, 0.12)]
+    cause = diagnostic("outliers_from_steal", outliers=1, all=2)
     table.set_series(
         [
-            _case("a", warnings=f"{BUSY}; {apart.format(5)}"),
-            _case("b", warnings=apart.format(12)),
+            _case("a", **diagnostic_columns([BUSY, spread[0], cause])),
+            _case("b", **diagnostic_columns([spread[1], diagnostic("outliers", share=0.1)])),
             _case("c", valid=False),
             _case("d", warnings=None),
             failed("fpga:v80", "m", "wrong_output", "off by 0.5"),
@@ -136,17 +140,31 @@ def test_each_doubt_of_a_run_finds_the_rows_that_it_counts(table: ResultsTable) 
         ]
     )
     found = doubts(table.model.series, {"here": {"virtual_machine": True, "governor": None}}, True)
-    told = {one.what: one for one in found}
-    assert set(told) == {
-        "wrong output", "cancelled", "not valid",
-        "more was running than this machine has cores", "the rounds' medians differ by 5 to 12 %",
-        "fewer than 3 rounds can't tell how much processes differ",
-        "a virtual machine", "the clock's governor is not told",
+    by_code = {one.code or one.what: one for one in found}
+    assert set(by_code) == {
+        "wrong output", "cancelled", "not valid", "cpu_oversubscribed", "rounds_differ",
+        "outliers", "outliers_from_steal", "few_rounds", "virtual_machine", "governor_unknown",
     }  # fmt: skip
-    assert told["wrong output"].remedy == "off by 0.5"
-    assert told["the rounds' medians differ by 5 to 12 %"].remedy.startswith("use more rounds")
+    assert by_code["wrong output"].remedy == "off by 0.5"
+    assert by_code["rounds_differ"].detail == rendering.message(*spread)
+    assert by_code["rounds_differ"].remedy == rendering.action(*spread)
     for one in found:
         assert len(_found(table, one.query)) == one.rows, one
+
+
+def test_a_code_is_found_whole_and_not_within_a_longer_one(table: ResultsTable) -> None:
+    cause = diagnostic("outliers_from_steal", outliers=1, all=2)
+    table.set_series(
+        [
+            _case("a", **diagnostic_columns([cause])),
+            _case("b", **diagnostic_columns([BUSY, diagnostic("outliers", share=0.1)])),
+            _case("c"),
+        ]
+    )
+    assert _found(table, "code:outliers") == ["b"]
+    assert _found(table, "code:outliers*") == ["a", "b"]
+    assert _found(table, "code=cpu_oversubscribed") == ["b"]
+    assert _found(table, "code!=outliers") == ["a", "c"]
 
 
 def test_nothing_is_said_of_what_a_run_may_still_come_to() -> None:
@@ -156,11 +174,11 @@ def test_nothing_is_said_of_what_a_run_may_still_come_to() -> None:
 
 
 def test_doubted_rows_are_marked_and_say_why(table: ResultsTable) -> None:
-    table.set_series([_case("a", warnings=f"{BUSY}; drift: slowed down: rest"), _case("b")])
+    table.set_series([_case("a", **diagnostic_columns([BUSY])), _case("b")])
     status = next(k for k, c in enumerate(table.model.columns) if c.key == "status")
     cells = [table.filter.index(row, status) for row in (0, 1)]
     assert [cell.data() for cell in cells] == ["ok !", "ok"]
-    assert cells[0].data(Qt.ItemDataRole.ToolTipRole).splitlines()[0] == BUSY
+    assert cells[0].data(Qt.ItemDataRole.ToolTipRole).splitlines()[0] == rendering.text(BUSY)
     colors = [cell.data(Qt.ItemDataRole.ForegroundRole) for cell in cells]
     assert colors[0] != colors[1]
 

@@ -12,13 +12,15 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import ResultsError
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.follow.reader import SHOWN_UNASKED, RunReader
 from app.results.follow.state import RunState
 from app.results.live import Live, LiveFile
 from app.results.reader import read_run
 from app.results.rows import Rows
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from app.stats.quantiles import order_statistic
+from exporters.diagnostics.groups import codes
 from tests.app.gui.runs import new_run, record_round, records, sample_path
 
 CASES = (Case("cnn_tiny", "ort-cpu", axes={"batch": 1}), Case("cnn_tiny", "fake"))
@@ -109,7 +111,7 @@ def test_rows_come_from_results_csv_as_they_were_written(tmp_path: Path, close: 
     with new_run(tmp_path / "run", CASES) as folder:
         record_round(folder, CASES[0], 0, records(np.linspace(40.0, 60.0, 400).round(2)))
         rows = Rows().of(read_run(tmp_path / "run"))
-        folder.write("results.csv", to_csv(rows))
+        write_tables(folder, rows)
     state = _settled(close(RunReader(tmp_path / "run")))
     shown = state.series[0].row
     for name, value in rows[0].items():
@@ -197,4 +199,4 @@ def test_rounds_that_are_still_to_come_are_no_warning_until_the_run_has_ended(
         assert state.alive and state.series[0].row["rounds"] == 1
         assert not state.series[0].row["warnings"]
     ended = _settled(reader)
-    assert "1 of 2 rounds were measured" in ended.series[0].row["warnings"]
+    assert "rounds_missing" in codes(diagnostics_of(ended.series[0].row))

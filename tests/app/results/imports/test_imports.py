@@ -14,11 +14,13 @@ import pytest
 from app.__main__ import main
 from app.cases.column import Row
 from app.opened import open as open_run
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.folder import RunFolder
 from app.results.plain import printable
 from app.results.reader import read_run
 from app.results.run import Run
 from app.results.table import read_rows
+from exporters.diagnostics.groups import codes
 from tests.app.results.imports.foreign import NEWER, OLDER, perf_test_lines, trtexec_times
 from tests.app.results.runs import CASE, manifest_of, record
 
@@ -32,7 +34,7 @@ LOADGEN = tuple(
 def imported(out: Path, *files: Path | str) -> list[Row]:
     """The rows of these files, imported by the command."""
     assert main(["--headless", "--import", *map(str, files), "--out", str(out)]) == 0
-    return list(read_rows(out / "results.csv").values())
+    return list(read_rows(out / "results.full.csv").values())
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def rows(run: Run) -> dict[str, Row]:
     """By the file that each was read from."""
     found: dict[str, Row] = {}
-    for row in read_rows(run.path / "results.csv").values():
+    for row in read_rows(run.path / "results.full.csv").values():
         name = str(row["imported_file"])
         found[name] = row
     return found
@@ -130,7 +132,7 @@ def test_a_row_names_its_program_and_that_ones_clock_and_boundary_and_claims_not
     assert rows["pyperf.json"]["boundary"] == "a call, the mean of 200"
     assert rows["polygraphy.json"]["clock"] == "wall of Polygraphy, time.time"
     assert rows["loadgen_Server.txt"]["boundary"] == "from when a query was due to its completion"
-    assert "INVALID" in str(rows["loadgen_Server.txt"]["warnings"])
+    assert "loadgen_invalid" in codes(diagnostics_of(rows["loadgen_Server.txt"]))
     assert rows["benchmark_report.json"]["device"] == "CPU"
     for name, row in rows.items():
         assert row["status"] == "imported", name
@@ -160,7 +162,7 @@ def test_means_of_many_calls_have_no_tail(rows: dict[str, Row]) -> None:
     row = rows["pyperf.json"]
     assert row["latency_p50_us"] is not None
     assert row["latency_p90_us"] is row["latency_p99_us"] is row["pooled_p90_us"] is None
-    assert "mean of many calls" in str(row["warnings"])
+    assert "samples_are_means" in codes(diagnostics_of(row))
 
 
 @pytest.mark.parametrize("words", [NEWER, OLDER])
@@ -185,7 +187,7 @@ def test_of_an_older_trtexec_the_warm_up_is_warned_of(tmp_path: Path) -> None:
     file = tmp_path / "times.json"
     file.write_text(trtexec_times([1.0, 2.0], OLDER, {"endToEndMs": 3.0}))
     (row,) = imported(tmp_path / "run", file)
-    assert "warm-up" in str(row["warnings"])
+    assert "warm_up_included" in codes(diagnostics_of(row))
 
 
 def test_perf_test_has_a_round_for_each_process_that_appended(tmp_path: Path) -> None:
@@ -334,8 +336,8 @@ def test_a_name_that_would_harm_a_terminal_or_a_spreadsheet_is_shown_and_does_no
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert row["model"] == told["metadata"]["name"]
-    assert "\n'=cmd" not in (tmp_path / "run" / "results.csv").read_text()
-    assert ",\"'=cmd" in (tmp_path / "run" / "results.csv").read_text()
+    assert "\n'=cmd" not in (tmp_path / "run" / "results.full.csv").read_text()
+    assert ",\"'=cmd" in (tmp_path / "run" / "results.full.csv").read_text()
 
 
 @pytest.mark.parametrize(("encoding", "told"), [("utf-16", "modèle"), ("latin-1", "mod\\xe8le")])

@@ -9,13 +9,13 @@ from typing import Any
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.results.folder import RESULTS, RunFolder
+from app.results.folder import RunFolder
 from app.results.merging.merge import Merged, merge
 from app.results.merging.sources import read_source
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.run import Run
-from app.results.table import to_csv
+from app.results.tables import write_tables
 from tests.app.results.runs import CASE, manifest_of, record
 
 SMALL = {"cpu": "A76", "cores_logical": 4, "memory_bytes": 4 << 30, "virtual_machine": False}
@@ -49,7 +49,7 @@ def made(
         for number in range(rounds):
             for place, case in enumerate(cases):
                 measured(folder, case, number, us * (1 + 0.01 * number) + place)
-        folder.write(RESULTS, to_csv(Rows().of(read_run(path))))
+        write_tables(folder, Rows().of(read_run(path)))
     return path
 
 

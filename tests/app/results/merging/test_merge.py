@@ -19,15 +19,18 @@ from app.cases.cold_start import subject_of as cold_subject_of
 from app.cases.errors import PlanError, ResultsError
 from app.cases.operators import Operator, OperatorTimes
 from app.cases.reading import Reading
+from app.results.diagnostic_columns import diagnostics_of
 from app.results.fastest import fastest
 from app.results.folder import RunFolder
 from app.results.labels import labels
 from app.results.lines import Exported, Tried
+from app.results.manifest import SCHEMA_VERSION
 from app.results.merging.sources import read_source
 from app.results.operators import read_operators, write_operators
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.verify import verify
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.merging.machines import (
     LARGE,
     NETS,
@@ -201,11 +204,11 @@ def test_a_run_that_went_on_elsewhere_has_a_row_for_each_host(tmp_path: Path) ->
         folder.begin(machine("server", LARGE))
         measured(folder, CASE, 2, 5.0)
     (row,) = Rows().of(read_run(a))
-    assert "its rounds were measured on board and server: --merge" in str(row["warnings"])
+    assert diagnostic("several_hosts", hosts=("board", "server")) in diagnostics_of(row)
     run = merged(tmp_path / "c", a).run
     rows = Rows().of(run)
     assert [(row["host"], row["rounds"]) for row in rows] == [("board", 2), ("server", 1)]
-    assert not any("--merge" in str(row["warnings"]) for row in rows)
+    assert not any("several_hosts" in str(row["warning_codes"]) for row in rows)
 
 
 def test_each_row_is_read_under_the_plan_that_it_was_measured_by(tmp_path: Path) -> None:
@@ -216,7 +219,7 @@ def test_each_row_is_read_under_the_plan_that_it_was_measured_by(tmp_path: Path)
     assert (board["seed"], server["seed"]) == (1, 2)
     assert (board["late_share"], server["late_share"]) == (1.0, None)
     assert board["graphlap_version"] == "0.1.7"
-    assert "rounds were measured" not in f"{board['warnings']}{server['warnings']}"
+    assert "rounds_missing" not in f"{board['warning_codes']}{server['warning_codes']}"
     assert board["latency_p75_us"] is not None
     for told in (
         "differs: seed is 1 in a, 2 in b",
@@ -324,7 +327,7 @@ def test_a_run_of_schema_1_and_what_was_imported_are_merged_too(tmp_path: Path) 
     b = made(tmp_path / "b", machine("server", LARGE))
     old = read_run(tmp_path / "finished")
     found = merged(tmp_path / "c", tmp_path / "finished", b)
-    assert found.run.manifest.schema_version == 2
+    assert found.run.manifest.schema_version == SCHEMA_VERSION
     assert any("schema_version is" in one for one in found.sentences)
     before = {r["runtime"]: r["latency_p50_us"] for r in Rows().of(old)}
     after = {

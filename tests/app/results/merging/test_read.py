@@ -67,9 +67,12 @@ def test_a_label_tells_the_host_only_where_cases_differ_in_it() -> None:
 def test_a_machine_is_doubted_for_its_own_rows(run: Path) -> None:
     state = state_of(run)
     (virtual,) = (
-        one for one in doubts(state.series, state.environments, True) if "virtual" in one.what
+        one
+        for one in doubts(state.series, state.environments, True)
+        if one.code == "virtual_machine"
     )
-    assert (virtual.what, virtual.rows) == ("a virtual machine: server", 2)
+    assert virtual.rows == 2
+    assert "server" in virtual.detail
     assert 'host="server"' in virtual.query
 
 

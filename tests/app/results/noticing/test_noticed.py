@@ -57,12 +57,25 @@ def by_kind(path: Path) -> Mapping[str, Notice]:
     return {one.kind: one for one in noticed(Rows().measured(read_run(path)))}
 
 
-def test_steady_rows_that_overlap_are_only_not_told_apart(path: Path) -> None:
-    found = by_kind(measured(path, (ORT, steady(50.0), {}), (OV, steady(50.05), {})))
+def test_rows_whose_pairs_of_rounds_disagree_are_only_not_told_apart(path: Path) -> None:
+    def at(*levels: float) -> list[list[float]]:
+        return [[level * (1.0 + k / 1e5) for k in range(40)] for level in levels]
+
+    rows: tuple[Timed, ...] = ((ORT, at(47, 53, 48, 52), {}), (OV, at(53, 47, 52, 48.2), {}))
+    found = by_kind(measured(path, *rows))
     assert list(found) == ["not_told_apart"]
     one = found["not_told_apart"]
     assert one.sentence.startswith("mlp: ort-cpu and openvino-cpu can't be told apart")
     assert one.case_ids == (ORT.case_id, OV.case_id)
+
+
+def test_rows_whose_intervals_overlap_and_whose_pairs_agree_are_told_apart(path: Path) -> None:
+    """The machine moves both by 10 % from round to round, and one is 5 % slower in each."""
+    levels = (50.0, 55.0, 52.0, 49.0)
+    slower = [[1.05 * level * (1.0 + k / 1e5) for k in range(40)] for level in levels]
+    quicker = [[level * (1.0 + k / 1e5) for k in range(40)] for level in levels]
+    found = by_kind(measured(path, (ORT, quicker, {}), (OV, slower, {})))
+    assert "not_told_apart" not in found
 
 
 def test_a_single_row_and_an_empty_run_have_nothing_to_say(path: Path) -> None:
@@ -227,7 +240,10 @@ def test_five_sentences_at_most_and_settings_are_heard_of(path: Path) -> None:
     assert {"threads", "best"} <= set(kinds)
 
 
-def test_rows_that_were_written_say_the_same_as_rows_that_are_made(path: Path) -> None:
+def test_rows_that_were_written_say_the_same_as_rows_that_are_made_but_of_rivals(
+    path: Path,
+) -> None:
+    """Which of two runtimes is the faster, pairs of rounds say, and rows alone have none."""
     rng = np.random.default_rng(33)
     jumping = [TWO_LEVELS["1.36 times, even, 5 %"](rng, 2000).tolist() for _ in range(4)]
     int8 = replace(ORT, precision="int8")
@@ -238,8 +254,9 @@ def test_rows_that_were_written_say_the_same_as_rows_that_are_made(path: Path) -
     (path / RESULTS).write_bytes(to_csv([one.row for one in made]))
     written = read_rows(path / RESULTS)
     read = [Measured(one.case, written[one.case.case_id], None) for one in made]
-    assert noticed(read) == noticed(made)
-    assert len(noticed(made)) >= 3
+    of_rounds = {"best", "not_told_apart"}
+    assert noticed(read) == [one for one in noticed(made) if one.kind not in of_rounds]
+    assert len(noticed(read)) >= 2 and of_rounds & {one.kind for one in noticed(made)}
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.03, 0.1])

@@ -9,12 +9,14 @@ import shlex
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from app.carriers import connection
-from app.carriers.contract import CarrierError
+from app.carriers.contract import Carrier, CarrierError, Ended, Hear, HostJob
 from app.carriers.piped import PipedCarrier
+from app.carriers.wire import job_read, job_written
 from app.sweep.engine import Engine
 from app.sweep.work import host_talk
 from app.sweep.work.hosted_round import HostedRound, Way
@@ -133,3 +135,30 @@ def _of_host(host: str, lie: Lie) -> Callable[..., str]:
         return take_all(of, (told for frame in frames for told in lie(*frame)))
 
     return changed
+
+
+def test_a_round_names_the_limit_at_which_its_host_ends_it(
+    model: ExportedModel, tmp_path: Path
+) -> None:
+    """It lies beyond those of the sweep itself, and crosses to the host with the job."""
+    sent: list[HostJob] = []
+
+    class Taking:
+        def run(self, host: str, job: HostJob, hear: Hear) -> None:
+            sent.append(job_read(job_written(job)))
+            hear(Ended("killed", killed=True, too_late=True))
+
+    (tmp_path / "samples").mkdir()
+    known = round_work(model, tmp_path / "samples")
+    way = Way(cast("Carrier", Taking()), "h", lambda: None, "mark")
+    work = HostedRound(known.case, known.job, 10.0, compile_limit_s=20.0, way=way)
+    with Engine(Given([work])) as engine:
+        drive(engine)
+    (job,) = sent
+    assert job.limit_s == 10.0 + 20.0 + host_talk.AGENT_MARGIN_S
+    _refuse(work, tmp_path)
+
+
+def test_a_job_of_an_earlier_release_names_none() -> None:
+    values = {k: v for k, v in job_written(HostJob("a", "round", "{}")).items() if k != "limit_s"}
+    assert job_read(values).limit_s == 0.0

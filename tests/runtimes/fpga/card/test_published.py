@@ -16,10 +16,12 @@ from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.card.timing import fidelity, latency_us
 from runtimes.fpga.cards import card_keys, load_card
 from tests.checkout import ROOT
+from tests.runtimes.fpga import predictions
 from tests.runtimes.fpga.published import (
     Predicted,
     Row,
     fit,
+    fits_table,
     jitter_us,
     left_out_errors,
     predict,
@@ -93,7 +95,9 @@ def test_left_out_rows_are_predicted_nearly_as_well(predicted: list[Predicted]) 
 
 
 def test_the_readme_shows_these_very_figures(predicted: list[Predicted]) -> None:
-    assert table(predicted) in (ROOT / "runtimes/fpga/README.md").read_text("utf-8")
+    page = (ROOT / "runtimes/fpga/README.md").read_text("utf-8")
+    assert table(predicted) in page
+    assert fits_table(predicted) in page
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.fits], ids=label)
@@ -115,3 +119,7 @@ def test_no_model_is_named_in_code_or_cards() -> None:
 
 def test_the_cards_are_those_of_the_tables() -> None:
     assert {row.card.lower() for row in ROWS} == set(card_keys())
+
+
+def test_the_predictions_are_those_of_the_model() -> None:
+    assert predictions.FILE.read_text("utf-8") == predictions.text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,17 @@ import pytest
 
 from runtimes.execution import AfterCompletion, Scheduled
 from runtimes.fpga.card.compiler import Compiled, compile_graph
-from runtimes.fpga.card.timing import fidelity, idle_cycles, io_us, latency_us, simulate
-from runtimes.fpga.cards import Card, load_card
+from runtimes.fpga.card.timing import (
+    fidelity,
+    idle_cycles,
+    io_us,
+    jitter_us,
+    latency_us,
+    simulate,
+    transfer,
+)
+from runtimes.fpga.cards import Card, card_keys, load_card
+from runtimes.fpga.cards.link import Transfer, link_table
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
 
 V80 = load_card("v80")
@@ -109,7 +119,55 @@ def test_no_arrivals_give_no_samples() -> None:
 
 
 def test_fidelity_says_why() -> None:
-    assert fidelity(compiled(cnn_step(2, 64), V80)).word == "calibrated"
     assert "2048 bytes" in fidelity(compiled(mlp(2000, 32), V80)).reason
-    assert "no table" in fidelity(compiled(cnn_step(2, 64), replace(V80, cores=12))).reason
-    assert fidelity(compiled(cnn_step(2, 64, batch=2), V80)).word == "extrapolated"
+    assert "no table" in fidelity(compiled(cnn_step(3, 128), replace(V80, cores=12))).reason
+    assert fidelity(compiled(cnn_step(3, 128, batch=2), V80)).word == "extrapolated"
+
+
+def test_calibrated_is_a_claim_about_release_family_pace_and_size() -> None:
+    def word(made: ModelBuilder, release: str, idle_us: float = math.inf) -> str:
+        return fidelity(compile_graph(made.graph(), V80, release), idle_us).word
+
+    assert word(cnn_step(3, 128), "sdk26") == "calibrated"
+    assert word(cnn_step(5, 200), "sdk26") == "calibrated"
+    assert word(cnn_step(3, 128), "sdk26", idle_us=0.0) == "extrapolated"
+    assert word(cnn_step(3, 128), "sdk25") == "extrapolated"
+    assert word(cnn_step(3, 128), "sdk27") == "extrapolated"
+    assert word(lstm_step(2, 128), "sdk26") == "extrapolated"
+    assert word(lstm_step(2, 128), "sdk25") == "calibrated"
+    assert word(mlp(256, 256), "sdk26") == "extrapolated"
+    assert word(cnn_step(50, 32), "sdk26") == "extrapolated"
+
+
+def test_the_distance_to_the_nearest_published_model_is_part_of_the_reason() -> None:
+    reason = fidelity(compile_graph(cnn_step(12, 512).graph(), V80, "sdk26")).reason
+    assert re.findall(r"[\d.]+", reason) == ["12", "2", "512", "2"]
+
+
+def test_a_release_that_does_not_work_ahead_is_as_fast_at_any_pace() -> None:
+    card = load_card("ia-840f")
+    older, newer = (compile_graph(lstm_step(2, 128).graph(), card, r) for r in ("sdk21", "sdk26"))
+    assert latency_us(older, 0.0) == latency_us(older) == latency_us(newer, 0.0)
+    assert latency_us(newer) < latency_us(newer, 0.0)
+
+
+@pytest.mark.parametrize("key", card_keys())
+def test_at_sdk27_the_link_is_the_published_table(key: str) -> None:
+    card = load_card(key)
+    release = card.release("sdk27")
+    small = compile_graph(mlp(128, 128).graph(), card, "sdk27")
+    assert io_us(small) - release.io_us == pytest.approx(0.91)  # MMIO, 256 bytes in and out
+    assert transfer(small) == Transfer("register writes", 0.91, 0.93)
+    above = 3.605 * jitter_us(small)
+    assert above == pytest.approx(0.02, abs=1e-3)
+
+
+def test_the_way_over_the_link_follows_from_the_sizes() -> None:
+    table = link_table("sdk27")
+    assert table.transfer(8192, 8192) == Transfer("register writes", 2.49, 2.50)
+    assert table.transfer(16384, 64) == Transfer("DMA", 2.77, 2.92)
+    between = table.transfer(256, 720).mean_us
+    assert 0.94 < between < 1.01
+    assert table.transfer(1, 1).mean_us == 0.89
+    # Beyond the table at the rate of its last two sizes.
+    assert table.transfer(2 * 16384, 64).mean_us == pytest.approx(2.77 + 2 * (2.77 - 2.15))

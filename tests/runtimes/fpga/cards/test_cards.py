@@ -34,10 +34,10 @@ def test_the_cards_hold_the_public_facts(
     assert (card.clock_mhz, card.cores, card.block, card.tiles) == (clock_mhz, cores, block, tiles)
 
 
-def test_the_newest_release_is_the_plain_one() -> None:
+def test_the_plain_release_is_the_newest_with_a_table_of_networks() -> None:
     for key in card_keys():
         card = load_card(key)
-        assert card.release() == card.release(max(r.name for r in card.releases))
+        assert card.release() == card.release(max(r.name for r in card.releases if r.published))
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_an_unknown_card_names_the_nearest(wrong: str, near: str) -> None:
 
 
 def test_an_unknown_release_names_the_nearest() -> None:
-    with pytest.raises(CardError, match=r"sdk27.*'sdk26'") as raised:
-        load_card("v80").release("sdk27")
+    with pytest.raises(CardError, match=r"sdk28.*'sdk2") as raised:
+        load_card("v80").release("sdk28")
     assert "sdk25" in raised.value.remedy
 
 

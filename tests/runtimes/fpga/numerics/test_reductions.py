@@ -7,12 +7,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from onnx import helper
 
 from tests.runtimes.fpga.numerics.agreement import LEAST_EXPONENT, agree, few, random, seeds
-from tests.runtimes.fpga.ort_sessions import model
+from tests.runtimes.fpga.ort_sessions import card_session, model, taken
 
 FUNCTION = 8
 """Roundings of an exponential, a logarithm or a power: each within a few units of float32."""
@@ -98,3 +99,32 @@ def test_a_softmax_of_either_meaning_is_within_one_rounding_of_the_cpu(
     magnitude = largest if op == "LogSoftmax" else 0.0
     roundings = prod(shape) + 2 * FUNCTION + round(largest)
     agree(model([node], {"x": shape}, {"y": shape}, opset=opset), {"x": x}, roundings, magnitude)
+
+
+@pytest.mark.parametrize(
+    ("op", "value"),
+    [
+        ("ReduceMax", -np.inf),
+        ("ReduceMin", np.inf),
+        ("ReduceSum", 0.0),
+        ("ReduceProd", 1.0),
+        ("ReduceL1", 0.0),
+        ("ReduceL2", 0.0),
+        ("ReduceLogSum", -np.inf),
+        ("ReduceLogSumExp", -np.inf),
+        ("ReduceSumSquare", 0.0),
+    ],
+)
+@pytest.mark.parametrize(
+    ("axes", "keepdims", "shape"),
+    [([0], 0, (2,)), ([0], 1, (1, 2)), ([0, 1], 0, ()), ([1], 0, (0,)), ([1], 1, (0, 1))],
+)
+def test_nothing_is_reduced_to_what_onnx_says(
+    op: str, value: float, axes: list[int], keepdims: int, shape: tuple[int, ...]
+) -> None:
+    """ONNX's text of each operator; ONNX Runtime's CPU keeps axes that it should reduce."""
+    node = helper.make_node(op, ["x", "axes"], ["y"], keepdims=keepdims)
+    session = card_session(model([node], {"x": (0, 2)}, {"y": None}, {"axes": np.array(axes)}))
+    assert taken(session) == [op]
+    (got,) = session.run(None, {"x": np.zeros((0, 2), np.float32)})
+    np.testing.assert_array_equal(got, np.full(shape, value, np.float32), strict=True)

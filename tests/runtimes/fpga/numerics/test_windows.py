@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from onnx import helper
@@ -128,3 +129,14 @@ def test_a_window_that_fits_nowhere_takes_nothing() -> None:
     )
     padded = window.pad(np.ones((1, 2), np.float32), 0.0)
     assert [tap.shape for tap in window.taps(padded)] == [(1, 0)] * 3
+
+
+@pytest.mark.parametrize(("size", "kernel", "is_taken"), [(2, 3, False), (3, 3, True)])
+def test_a_window_larger_than_its_input_is_left_to_the_cpu(
+    size: int, kernel: int, is_taken: bool
+) -> None:
+    """With ceil_mode ONNX's inference gives one output of a window that does not fit."""
+    attributes = {"auto_pad": "VALID", "ceil_mode": 1, "kernel_shape": [kernel], "strides": [1]}
+    node = helper.make_node("LpPool", ["x"], ["y"], **attributes)
+    session = card_session(model([node], {"x": (1, 1, size)}, {"y": None}, opset=22))
+    assert taken(session) == ["LpPool"] * is_taken

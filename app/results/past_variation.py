@@ -1,0 +1,89 @@
+"""The variation between runs of a machine, from its past: what two runs are compared with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.cases.errors import ResultsError
+from app.plan.anchor import is_anchor
+from app.results.history import History, Trend, history_of
+from app.results.measured import Measured
+from app.results.past_runs import past_runs, runs_beside
+from app.results.run_variation import Key, RunVariations
+from app.stats.run_variation import RunVariation, from_history
+
+if TYPE_CHECKING:
+    from app.results.compare import RunSide
+
+
+def run_variations(first: RunSide, second: RunSide, history: History | None) -> RunVariations:
+    """Of two runs and the other runs of a history: these two say nothing of their own difference.
+
+    Of two runs that are not of the same processor nothing is known from the past.
+    """
+    cpus = {
+        host: str(environment.get("cpu") or "")
+        for host, environment in second.environments.items()
+        if first.environments.get(host, {}).get("cpu") == environment.get("cpu")
+    }
+    compared = {first.run_id, second.run_id}
+    past = {} if history is None else _past(history, compared)
+    others = 0 if history is None else sum(run.run_id not in compared for run in history.runs)
+    return RunVariations(past, cpus, anchors(first, second), others)
+
+
+def history_beside(folders: Collection[Path]) -> History | None:
+    """Of the run folders that lie in the same folders as these; None where no run can be read."""
+    runs = runs_beside(folders)
+    return history_of(runs) if runs else None
+
+
+def history_below(folder: Path) -> History:
+    """Of a folder of runs that was named; ResultsError where none can be read."""
+    if not folder.is_dir():
+        raise ResultsError(f"--history: {folder} is no folder", "name a folder of run folders")
+    runs, _ = past_runs(folder)
+    return history_of(runs)
+
+
+def _past(history: History, compared: Collection[str]) -> dict[Key, RunVariation]:
+    found = {}
+    for trend in history.trends:
+        points = [point for point in trend.points if point.run.run_id not in compared]
+        logs, levels = _without_levels(trend)
+        errors = [error for point in points if (error := point.error) is not None]
+        own = [logs[point.run.run_id] for point in points]
+        variation = from_history(own, levels, errors)
+        if variation is not None:
+            key = (trend.case_id, trend.percentile, trend.clock, trend.host, trend.cpu)
+            found[key] = variation
+    return found
+
+
+def _without_levels(trend: Trend) -> tuple[dict[str, float], int]:
+    """The logarithms of a series by run with its changes taken out, and how many levels it has:
+    what a change of the code moved is no variation of the machine."""
+    logs, level = {}, 0.0
+    changes = {change.point.run.run_id: change for change in trend.changes}
+    for point in trend.points:
+        change = changes.get(point.run.run_id)
+        if change is not None:
+            level += math.log(change.ratio)
+        logs[point.run.run_id] = math.log(point.value_us) - level
+    return logs, len(changes) + 1
+
+
+def anchors(first: RunSide, second: RunSide) -> tuple[Measured, Measured] | None:
+    """The anchor of both runs, if it is the same case and well in both."""
+    one, other = _anchor_of(first), _anchor_of(second)
+    if one is None or other is None or one.case.identity_id != other.case.identity_id:
+        return None
+    return one, other
+
+
+def _anchor_of(side: RunSide) -> Measured | None:
+    wanted = (one for one in side.cases if one.is_well and is_anchor(one.case, side.anchor))
+    return next(wanted, None)

@@ -1,0 +1,91 @@
+"""Published transfer times of a card's link: bytes in and out -> microseconds, mean and p99.
+
+A table holds the round trip of a request through a card that computes nothing, for each way to
+the card: the host writes the input into registers (MMIO), or the card fetches it (DMA). The host
+software takes the way that is faster at the request's sizes.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from math import log2
+from pathlib import Path
+
+WAYS: Mapping[str, str] = {"MMIO": "register writes", "User buffers": "DMA"}
+"""The table's modes that any program can use, and what they are. Buffers that a program has to
+allocate for the card ("Raw DMA buffers") are not among them."""
+_FOLDER = Path(__file__).parent
+_PREFIX = "link_"
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A request's round trip over the link; `way` is a value of WAYS."""
+
+    way: str
+    mean_us: float
+    p99_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTable:
+    """`ways` -> (output bytes, input bytes) -> (mean, p99) in microseconds."""
+
+    sizes: tuple[int, ...]
+    ways: Mapping[str, Mapping[tuple[int, int], tuple[float, float]]]
+
+    def transfer(self, input_bytes: int, output_bytes: int) -> Transfer:
+        """The fastest way at these sizes."""
+        found = [
+            Transfer(WAYS[mode], *self._interpolated(table, output_bytes, input_bytes))
+            for mode, table in self.ways.items()
+        ]
+        return min(found, key=lambda transfer: transfer.mean_us)
+
+    def _interpolated(
+        self,
+        table: Mapping[tuple[int, int], tuple[float, float]],
+        output_bytes: int,
+        input_bytes: int,
+    ) -> tuple[float, float]:
+        """Between four points, linear in the logarithms of the sizes; beyond the largest size at
+        the rate of the last two, below the smallest one its time."""
+        rows, columns = (_weights(self.sizes, size) for size in (output_bytes, input_bytes))
+        mean, p99 = (
+            sum(a * b * table[out, inp][figure] for out, a in rows for inp, b in columns)
+            for figure in (0, 1)
+        )
+        return mean, p99
+
+
+def _weights(sizes: Sequence[int], size: int) -> tuple[tuple[int, float], tuple[int, float]]:
+    """The two sizes of the table beside this one, each with its weight; they add up to 1."""
+    low, high = next((pair for pair in pairwise(sizes) if size <= pair[1]), (sizes[-2], sizes[-1]))
+    if size > high:
+        share = (size - low) / (high - low)
+    else:
+        share = log2(max(size, low) / low) / log2(high / low)
+    return (low, 1.0 - share), (high, share)
+
+
+@cache
+def link_tables() -> tuple[str, ...]:
+    """The names of the tables beside this module."""
+    return tuple(sorted(path.stem.removeprefix(_PREFIX) for path in _FOLDER.glob("link_*.csv")))
+
+
+@cache
+def link_table(name: str) -> LinkTable:
+    """One of `link_tables`."""
+    ways: dict[str, dict[tuple[int, int], tuple[float, float]]] = {mode: {} for mode in WAYS}
+    with (_FOLDER / f"{_PREFIX}{name}.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["mode"] in ways:
+                sizes = int(row["output_bytes"]), int(row["input_bytes"])
+                ways[row["mode"]][sizes] = float(row["mean_us"]), float(row["p99_us"])
+    sizes = sorted({size for table in ways.values() for pair in table for size in pair})
+    return LinkTable(tuple(sizes), ways)

@@ -1,0 +1,44 @@
+"""What modules of tests share: brief rounds, and networks that are exported once."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exporters.request import ExportRequest
+from exporters.types import Precision
+from tests.app.brief import brief_rounds
+from tests.exporters.support import WorkerProcess
+
+NETWORKS: tuple[tuple[str, Precision, tuple[int, ...]], ...] = (
+    ("cnn_tiny", "fp32", (1,)),
+    ("dense_1024_256", "fp32", (1,)),
+    ("dense_128_32", "fp32", (1, 2)),
+    ("mlp", "fp32", (1, 64)),
+    ("mlp", "int8", (1,)),
+    ("reshape_1d", "fp32", (2,)),
+    ("skip_add_2", "fp32", (1,)),
+)
+"""Name, precision and batch sizes of what the tests of sweeps measure of the catalogue."""
+
+
+@pytest.fixture(scope="module")
+def brief() -> Iterator[None]:
+    """The runs that a module makes in this process are brief, those of its fixtures too."""
+    with brief_rounds():
+        yield
+
+
+@pytest.fixture(scope="session")
+def exported(cache: Path, worker: WorkerProcess) -> Path:
+    """The cache of all processes with `NETWORKS` in it; a sweep would import torch for each."""
+    with (cache.parent / "exported.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for name, precision, sizes in NETWORKS:
+            for size in sizes:
+                request = ExportRequest(name, precision, ({"batch": size},))
+                assert worker.ask(request).status == "ok", name
+    return cache

@@ -1,0 +1,110 @@
+"""No two sentences about one run contradict each other, over many simulated runs.
+
+The fastest, with its verdict, and what to look at are made of the same rounds; codes, cases and
+intervals are compared here, and no wording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.verdict import BAND
+from app.results.fastest import Fastest, fastest
+from app.results.measured import Measured
+from app.results.noticing.notice import Notice
+from app.results.noticing.noticed import noticed
+from app.stats.between import interval_between, typical
+from app.stats.summary import Summary
+from app.stats.typical import Estimate
+
+RUNS = 300
+RATIOS = (1.0, 1.005, 1.02, 1.05, 1.1, 1.6, 3.0)
+RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu")
+
+
+def summary_of(rounds_us: np.ndarray) -> Summary:
+    """Of a case that has a p50 and nothing else."""
+    figure = Estimate(
+        typical(rounds_us), interval_between(rounds_us), "", tuple(rounds_us.tolist())
+    )
+    empty = dict.fromkeys((one.name for one in fields(Summary)), None)
+    known = {"figures": {"p50": figure}, "warnings": (), "confidence": 0.95, "drift": ""}
+    return Summary(**{**empty, **known})  # type: ignore[arg-type]
+
+
+def measured_of(case: Case, options: str, rounds_us: np.ndarray) -> Measured:
+    summary = summary_of(rounds_us)
+    interval = summary.interval_us("p50")
+    row: Row = {
+        "status": "ok", "valid": True, "model": case.model, "runtime": case.runtime,
+        "options": options, "precision": "fp32", "threads": 1, "clock": "wall", "axes": "",
+        "host": "a",
+        "latency_p50_us": summary.value_us("p50"),
+        "latency_p50_ci_low_us": interval.low if interval else None,
+        "latency_p50_ci_high_us": interval.high if interval else None,
+    }  # fmt: skip
+    return Measured(case, row, summary, tuple(range(len(rounds_us))), turn="one run")
+
+
+def run_of(rng: np.random.Generator, rounds: int, shared: float, own: float) -> list[Measured]:
+    """Two models on three runtimes, of which one has two values of an option; what the machine does
+    in a round all of them share."""
+    found = []
+    for model in ("mlp", "cnn"):
+        machine = shared * rng.standard_normal(rounds)
+        variants = [(runtime, "") for runtime in RUNTIMES]
+        variants += [("ort-cpu", "graph=all"), ("ort-cpu", "graph=off")]
+        for runtime, options in variants:
+            level = 100.0 * rng.choice(RATIOS)
+            noise = machine + own * rng.standard_normal(rounds)
+            case = Case(model, runtime, options={"graph": options[6:]} if options else {})
+            found.append(measured_of(case, options, level * np.exp(noise)))
+    return found
+
+
+def contradictions(contests: Sequence[Fastest], notices: Sequence[Notice]) -> list[str]:
+    """What two sentences say differently of the same cases."""
+    wrong = []
+    parted = {(one.case_ids[0], other) for one in contests for other in one.slower}
+    undecided = {one.case_ids for one in contests if one.verdict.word == "undecided"}
+    for notice in notices:
+        ids = notice.case_ids
+        if notice.kind == "not_told_apart":
+            pairs = set(zip(ids[::2], ids[1::2], strict=True))
+            wrong += [f"not told apart: {pair}" for pair in pairs - undecided]
+        elif notice.kind == "best":
+            known = {one.case_ids[0] for one in contests if one.parted}
+            wrong += [] if ids[0] in known else [f"best: {ids[0]}"]
+        elif notice.kind == "no_effect":
+            wrong += [f"no effect: {a} {b}" for a in ids for b in ids if (a, b) in parted]
+    for one in contests:
+        interval, word = one.verdict.interval, one.verdict.word
+        if one.parted and (interval is None or interval.low < 1.0 + BAND):
+            wrong.append(f"parted: {one.what}")
+        if word == "same" and not (
+            interval and 1.0 / (1.0 + BAND) <= interval.low <= interval.high <= 1.0 + BAND
+        ):
+            wrong.append(f"same: {one.what}")
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("rounds", "shared", "own"), [(8, 0.05, 0.005), (8, 0.05, 0.03), (4, 0.0, 0.02), (2, 0.0, 0.01)]
+)
+def test_nothing_in_a_run_contradicts_anything_else(rounds: int, shared: float, own: float) -> None:
+    rng = np.random.default_rng(rounds)
+    kinds: set[str] = set()
+    for _ in range(RUNS):
+        measured = run_of(rng, rounds, shared, own)
+        contests = fastest(measured, BAND)
+        notices = noticed(measured, contests=contests)
+        assert contradictions(contests, notices) == []
+        kinds |= {one.kind for one in notices}
+    if rounds == 8 and own == 0.03:
+        assert {"best", "not_told_apart"} <= kinds, "the sentences are made at all"

@@ -1,0 +1,106 @@
+"""Runs of earlier versions have sentences where there are codes today."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from app.cases.round import RoundResult
+from app.results import lines
+from app.results.diagnostic_columns import diagnostics_of, warning_groups
+from app.results.legacy_messages import LEGACY, of_cell, of_sentence
+from app.results.lines import Exported
+from exporters.diagnostics import rendering
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.types import ExportedModel
+
+KNOWN = (
+    ("fp32 was asked for and bf16 was executed",
+     diagnostic("precision_changed", requested="fp32", executed="bf16")),
+    ("sync=spin was asked for and block was had: measure it in a process of its own",
+     diagnostic("sync_not_granted", requested="spin", actual="block")),
+    ("no_steady_state: the medians still moved after 3.3 s: use a quieter machine, or --profile "
+     "standard", diagnostic("no_steady_state", warmup_s=3.3)),
+    ("the rounds' medians differ by 12%: use more rounds or a quieter machine",
+     diagnostic("rounds_differ", spread=0.12)),
+    ("memory could not be locked (Cannot allocate memory): run as root, with CAP_IPC_LOCK, or "
+     "raise ulimit -l", diagnostic("memory_not_locked", error="Cannot allocate memory")),
+    ("SCHED_FIFO 3 was asked for and not permitted (Operation not permitted): run as root",
+     diagnostic("realtime_refused", priority=3, error="Operation not permitted")),
+    ("the state 'total' is subnormal after the timed runs: their latency is not that of ordinary "
+     "values; use a model or inputs that keep it bounded", diagnostic("state_subnormal", "total")),
+    ("inputs: 'n' drawn as 1", diagnostic("input_guessed", "n", values="1")),
+    ("board was lost in its round 1 (gone): the case was begun again on server",
+     diagnostic("host_lost", "board", round=1, error="gone", host="server")),
+    ("1,200 of 4,800 outliers came while another thread had the core (involuntary switch): stop",
+     diagnostic("outliers_from_context_switches", outliers=1200, all=4800)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "expected"), KNOWN)
+def test_a_known_sentence_has_its_code_and_figures(sentence: str, expected: Diagnostic) -> None:
+    assert of_sentence(sentence) == expected
+
+
+def test_a_sentence_without_figures_has_its_code_and_is_shown() -> None:
+    one = of_sentence("more was running than this machine has cores: stop other work")
+    assert (one.code, one.parameters) == ("cpu_oversubscribed", {})
+    assert rendering.text(one)
+    whole = diagnostic("cpu_oversubscribed", load_1min=4.0, cores=2)
+    assert rendering.text(one, whole) == rendering.text(whole), "figures are those that are known"
+
+
+@pytest.mark.parametrize("sentence", ["something nobody wrote", "", "-1 of x", "<script>: {0}"])
+def test_an_unknown_sentence_is_kept_whole(sentence: str) -> None:
+    one = of_sentence(sentence)
+    assert one == diagnostic(LEGACY, text=sentence)
+    assert rendering.message(one) == sentence
+
+
+def test_a_table_of_an_earlier_version_is_grouped_by_code() -> None:
+    apart = "the rounds' medians differ by {}%: use more rounds or a quieter machine"
+    rows: list[dict[str, Any]] = [
+        {"case_id": "a", "warnings": f"{apart.format(5)}; something nobody wrote"},
+        {"case_id": "b", "warnings": apart.format(12)},
+        {"case_id": "c", "warnings": None},
+    ]
+    groups = warning_groups(rows)
+    assert [(one.code, one.case_ids) for one in groups] == [
+        ("rounds_differ", ("a", "b")),
+        (LEGACY, ("a",)),
+    ]
+    assert [one.parameters["spread"] for one in groups[0].diagnostics] == [0.05, 0.12]
+    assert of_cell(None) == diagnostics_of(rows[2]) == ()
+
+
+@pytest.mark.parametrize("schema", [1, 2, 3])
+def test_rounds_and_models_of_every_schema_are_read(schema: int) -> None:
+    sentence = "the engine did not compile all of the sessions alike"
+    values = {
+        "kind": "round", "case_id": "a", "round": 0, "status": "ok",
+        "warnings": [sentence, {"code": "few_rounds", "parameters": {"rounds": 2}}],
+    }  # fmt: skip
+    line = lines.read(json.loads(json.dumps(values)), schema)
+    assert isinstance(line, RoundResult)
+    assert line.warnings == (diagnostic("sessions_differ"), diagnostic("few_rounds", rounds=2))
+    assert lines.read(lines.written(line), 3) == line
+
+
+def test_a_model_of_an_earlier_version_says_why_nothing_was_compared() -> None:
+    model = ExportedModel(
+        name="m", suite="", family="", path="m.onnx", sha256="", opset=17, precision="fp32",
+        inputs=(), outputs=(), axes={}, references={}, reference="",
+    )  # fmt: skip
+    values = lines.written(Exported("m", "fp32", model))
+    for old, expected in (
+        ("outputs are not compared, as --unchecked asks", diagnostic("outputs_not_checked")),
+        ("", None),
+    ):
+        values["model"] |= {"uncompared": old, "warnings": ["inputs: 'n' drawn as 1"]}
+        line = lines.read(values, 2)
+        assert isinstance(line, Exported)
+        assert line.model.uncompared == expected
+        assert line.model.warnings == (diagnostic("input_guessed", "n", values="1"),)

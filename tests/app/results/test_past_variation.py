@@ -1,0 +1,140 @@
+"""Two runs compared with what the machine's earlier runs, or an anchor, say of its variation."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.__main__ import main
+from app.cases.case import Case
+from app.plan.anchor import ANCHOR_MODEL
+from app.plan.plan import Plan, Sweep
+from app.results.folder import RunFolder
+from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
+from tests.app.console.telling import told
+from tests.app.results.pasts import night_at
+from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
+
+ANCHOR = Case(model=ANCHOR_MODEL, runtime="fake")
+
+
+def compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], first: Path, second: Path, *more: object
+) -> tuple[int, dict[str, Any]]:
+    """The exit code of a gate and the percentiles of CASE."""
+    answer = tmp_path / "answer.json"
+    arguments = ("--compare", first, second, "--fail-on", "slower", "--json", answer, *more)
+    code, _ = told(capsys, *arguments)
+    found = json.loads(answer.read_text())
+    of_case = next(one for one in found["cases"] if one["case_id"] == CASE.identity_id)
+    percentiles: dict[str, Any] = of_case["percentiles"]
+    return code, percentiles
+
+
+def test_runs_beside_the_two_say_by_how_much_runs_differ(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights = [night_at(tmp_path / "runs" / f"{n}", n) for n in range(7)]
+    nights.append(night_at(tmp_path / "runs" / "new", 7, 1.1))
+    code, found = compared(tmp_path, capsys, nights[6], nights[7])
+    assert code == 3
+    assert {name: one["verdict"] for name, one in found.items()} == {
+        "p50": "slower",
+        "p99": "slower",
+    }
+    assert {one["run_variation_from"] for one in found.values()} == {"history"}
+
+
+def test_the_compared_runs_are_no_part_of_their_own_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two earlier runs are too few; with the two that are compared there would be four."""
+    for number in range(3):
+        night_at(tmp_path / "runs" / f"{number}", number)
+    second = night_at(tmp_path / "runs" / "new", 3, 1.1)
+    code, found = compared(tmp_path, capsys, tmp_path / "runs" / "2", second)
+    assert code == 0
+    assert found["p50"]["reason"] == RUN_VARIATION
+    assert found["p50"]["run_variation_from"] == "stated"
+    assert found["p99"]["reason"] == NO_RUN_VARIATION
+    assert found["p99"]["ratio_ci_low"] is None
+
+
+def test_a_history_can_be_named_and_a_wrong_one_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(6):
+        night_at(tmp_path / "past" / "deep" / f"{number}", number)
+    first = night_at(tmp_path / "a" / "run", 6)
+    second = night_at(tmp_path / "b" / "run", 7, 1.1)
+    assert compared(tmp_path, capsys, first, second)[0] == 0
+    code, found = compared(tmp_path, capsys, first, second, "--history", tmp_path / "past")
+    assert (code, found["p50"]["run_variation_from"]) == (3, "history")
+    assert main(["--compare", str(first), str(second), "--history", "absent"]) == 2
+    assert "absent" in capsys.readouterr().err
+
+
+def test_runs_of_another_machine_are_no_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(6):
+        night_at(tmp_path / "runs" / f"{number}", number, 1.0, {"cpu": "another processor"})
+    first = night_at(tmp_path / "runs" / "a", 6)
+    second = night_at(tmp_path / "runs" / "b", 7, 1.1)
+    _, found = compared(tmp_path, capsys, first, second)
+    assert found["p50"]["run_variation_from"] == "stated"
+
+
+def test_a_change_of_the_code_in_the_past_is_no_variation_of_the_machine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    factors = [1.0] * 8 + [0.7] * 8
+    for number, factor in enumerate(factors):
+        night_at(tmp_path / "runs" / f"{number:02}", number, factor)
+    second = night_at(tmp_path / "runs" / "new", 16, 0.77)
+    _, found = compared(tmp_path, capsys, tmp_path / "runs" / "15", second)
+    assert found["p50"]["verdict"] == "slower"
+    assert found["p50"]["run_variation"] < 0.02
+
+
+def anchored(path: Path, factor: float, anchor: float, runtime: str = "fake") -> Path:
+    """Six quiet rounds of CASE, and of the anchor, times these factors."""
+    plan = Plan(sweeps=(Sweep(models=("mlp",)),), anchor=runtime)
+    rng = np.random.default_rng(round(1000 * factor))
+    manifest = replace(manifest_of((CASE, ANCHOR), plan=plan), environment=ENVIRONMENT)
+    with RunFolder.create(path, manifest) as folder:
+        folder.begin(manifest.environment)
+        for number in range(6):
+            for case, level in ((CASE, 100.0 * factor), (ANCHOR, 50.0 * anchor)):
+                own = level * np.exp(0.003 * rng.standard_normal())
+                latency_us = own * np.exp(0.02 * rng.standard_normal(2000))
+                record(folder, case, number, latency_us.round(3).tolist())
+    return path
+
+
+def test_an_anchor_decides_a_tail_and_shows_a_machine_that_moved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = anchored(tmp_path / "a" / "run", 1.0, 1.0)
+    slower = anchored(tmp_path / "b" / "run", 1.5, 1.0)
+    code, found = compared(tmp_path, capsys, first, slower)
+    assert (code, found["p99"]["verdict"]) == (3, "slower")
+    assert found["p99"]["run_variation_from"] == "anchor"
+    moved = anchored(tmp_path / "c" / "run", 1.5, 1.5)
+    code, found = compared(tmp_path, capsys, first, moved)
+    assert code == 0
+    assert {one["reason"] for one in found.values()} == {RUN_VARIATION}
+
+
+def test_an_anchor_of_one_run_alone_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = anchored(tmp_path / "a" / "run", 1.0, 1.0, runtime="")
+    second = anchored(tmp_path / "b" / "run", 1.5, 1.0)
+    _, found = compared(tmp_path, capsys, first, second)
+    assert found["p50"]["run_variation_from"] == "stated"

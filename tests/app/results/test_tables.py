@@ -1,0 +1,218 @@
+"""The full table and the one for people: written together, checked, read, and chosen."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.benchmark import load_results
+from app.cases.chosen_columns import all_names
+from app.cases.column import GROUPS, Row
+from app.cases.column_choice import MOST, columns_with_values, group_of
+from app.cases.columns import NAMES
+from app.results.atomic import write_atomically
+from app.results.folder import RunFolder
+from app.results.past_runs import past_runs
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.table import read_rows, read_table
+from app.results.tables import tables, write_tables
+from app.results.verify import verify
+from app.sweep import refreshing
+from app.sweep.refreshing import Refresher
+from tests.app.headless.batch import FAKE
+from tests.app.headless.batch import run as batch
+from tests.app.results.resealed import reseal_manifest
+
+FULL, PEOPLE = "results.full.csv", "results.csv"
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two cases of two rounds each, by the batch mode."""
+    path = tmp_path_factory.mktemp("tables") / "run"
+    asked = ("--models", "mlp", *FAKE, "--batch", "1,2", "--rounds", "2", "--out", str(path))
+    assert batch("--headless", "--profile", "glance", *asked)[0] == 0
+    return path
+
+
+@pytest.fixture
+def run(measured: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(measured, tmp_path / "runs" / "run"))
+
+
+@pytest.fixture
+def older(run: Path) -> Path:
+    """The same run as an earlier release leaves it: one table, which the manifest does not name."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    del manifest["full_table"]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    reseal_manifest(run / "manifest.json")
+    (run / FULL).replace(run / PEOPLE)
+    return run
+
+
+def header(path: Path) -> list[str]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return next(csv.reader(file))
+
+
+def rows_of(run: Path) -> list[Row]:
+    return Rows().of(read_run(run))
+
+
+def test_a_run_leaves_every_column_for_programs_and_those_with_values_for_people(run: Path) -> None:
+    rows = rows_of(run)
+    assert header(run / FULL) == list(NAMES)
+    shown = header(run / PEOPLE)
+    assert shown[:2] == ["model", "runtime"]
+    assert len(shown) <= MOST
+    assert set(shown) <= columns_with_values(rows)
+    groups = [GROUPS.index(group_of(name)) for name in shown]
+    assert groups == sorted(groups)
+    _, stored = read_table(run / PEOPLE)
+    full = read_rows(run / FULL)
+    for row in stored:
+        assert {name: row[name] for name in shown} == {
+            name: full[str(row["case_id"])][name] for name in shown
+        }
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("model,status,macs", ["model", "status", "macs"]),
+        ("all", None),
+    ],
+)
+def test_other_columns_are_chosen_for_a_stored_run(
+    run: Path, words: str, shown: list[str] | None
+) -> None:
+    assert main(["--export", "csv", "--columns", words, str(run)]) == 0
+    assert set(header(run / PEOPLE)) == set(shown or NAMES)
+    assert header(run / FULL) == list(NAMES)
+    assert not verify(run).findings
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (("--export", "csv", "--columns", "latency_p50"), "latency_p50_us"),
+        (("--export", "json", "--columns", "model"), "--export csv"),
+    ],
+)
+def test_a_wrong_choice_is_refused_and_nothing_written(
+    run: Path, arguments: tuple[str, ...], nearest: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path.name: path.read_bytes() for path in run.glob("results*")}
+    assert main([*arguments, str(run)]) == 2
+    assert nearest in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in run.glob("results*")} == before
+
+
+def test_columns_are_chosen_for_a_run_as_it_is_measured_and_resumed(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    asked = ("--models", "mlp", *FAKE, "--rounds", "1", "--out", str(path))
+    common = ("--headless", "--profile", "glance")
+    assert batch(*common, *asked, "--columns", "status,model")[0] == 0
+    assert header(path / PEOPLE) == ["status", "model"]
+    assert not verify(path).findings
+    assert batch("--resume", str(path), "--columns", "model,seed")[0] == 0
+    assert header(path / PEOPLE) == ["model", "seed"]
+
+
+def test_an_unknown_column_of_a_new_run_is_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    asked = ("--models", "mlp", *FAKE, "--out", str(tmp_path / "run"))
+    assert batch("--headless", *asked, "--columns", "verdicts")[0] == 2
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", [FULL, PEOPLE])
+def test_each_table_is_verified(run: Path, name: str) -> None:
+    assert not verify(run).findings
+    text = (run / name).read_text("utf-8")
+    (run / name).write_text(text.replace(",ok,", ",crashed,", 1), "utf-8")
+    assert [(one.file, one.harmless) for one in verify(run).findings] == [(name, True)]
+    (run / name).unlink()
+    assert [(one.file, one.harmless) for one in verify(run).findings] == [(name, True)]
+
+
+def test_a_table_for_people_without_ids_is_verified_by_its_lines(run: Path) -> None:
+    assert main(["--export", "csv", "--columns", "model,batch_size", str(run)]) == 0
+    lines = (run / PEOPLE).read_text("utf-8").splitlines(keepends=True)
+    (run / PEOPLE).write_text("".join((lines[0], lines[2], lines[1])), "utf-8")
+    assert [one.file for one in verify(run).findings] == [PEOPLE]
+    (run / PEOPLE).write_text("".join(lines[:2]), "utf-8")
+    assert [one.file for one in verify(run).findings] == [PEOPLE]
+
+
+def test_programs_are_given_the_full_table(run: Path) -> None:
+    frame = load_results(run / PEOPLE)
+    assert set(NAMES) <= set(frame.columns)
+    assert frame["seed"].notna().all()
+    assert "seed" not in header(run / PEOPLE)
+    (found,), _ = past_runs(run.parent)
+    row = found.cases[0][1]
+    assert row["seed"] == frame["seed"][0]
+
+
+def test_a_run_of_an_earlier_release_keeps_its_one_table(older: Path) -> None:
+    assert not verify(older).findings
+    assert load_results(older / PEOPLE)["seed"].notna().all()
+    assert main(["--export", "csv", str(older)]) == 0
+    assert batch("--resume", str(older))[0] == 0
+    assert header(older / PEOPLE) == list(NAMES)
+    assert not (older / FULL).exists()
+    assert main(["--export", "csv", "--columns", "model", str(older)]) == 2
+    assert header(older / PEOPLE) == list(NAMES)
+
+
+def test_a_manifest_that_names_another_file_is_refused(run: Path) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps({**manifest, "full_table": "../other.csv"}))
+    reseal_manifest(run / "manifest.json")
+    assert main(["--export", "csv", str(run)]) == 2
+
+
+def test_a_kill_between_the_two_tables_leaves_a_run_that_a_resume_completes(run: Path) -> None:
+    """The full table is of all rounds and the other of none: as if the writer had been killed."""
+    manifest = read_run(run).manifest
+    before = (run / PEOPLE).read_bytes()
+    nothing: list[Row] = [{**row, "rounds": None, "status": "cancelled"} for row in rows_of(run)]
+    write_atomically(run / PEOPLE, dict(tables(manifest, nothing))[PEOPLE])
+    found = verify(run)
+    assert not found.damaged
+    assert [one.file for one in found.findings] == [PEOPLE]
+    assert batch("--resume", str(run))[0] == 0
+    assert (run / PEOPLE).read_bytes() == before
+    assert not verify(run).findings
+
+
+def test_the_tables_while_a_run_goes_on_are_those_at_its_end(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Renewed step by step, however little time a step has."""
+    monkeypatch.setattr(refreshing, "REFRESH_S", 0.0)
+    monkeypatch.setattr(refreshing, "AT_ONCE_S", 0.0)
+    rows = rows_of(run)
+    with RunFolder.reopen(run) as folder:
+        write_tables(folder, rows)
+        expected = {name: (run / name).read_bytes() for name in (FULL, PEOPLE)}
+        for name in expected:
+            (run / name).unlink()
+        refresher = Refresher(folder, all_names(rows))
+        refresher.is_stale = True
+        steps = 0
+        while not (run / PEOPLE).exists():
+            refresher.go_on(iter(rows))
+            steps += 1
+    assert steps > len(rows)
+    assert {name: (run / name).read_bytes() for name in expected} == expected
+    assert refresher.told.keys() == {row["case_id"] for row in rows}

@@ -1,0 +1,124 @@
+"""A run remembers the library that an execution provider's package brings, by its content."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.cases.errors import PlanError
+from app.plan.expand import expand
+from app.plan.plan import Plan, parse_plan
+from app.results.fingerprints import fingerprints
+from app.results.manifest import MANIFEST
+from app.results.reader import read_run
+from app.sweep.begin import begin
+from app.sweep.unchanged import refuse_changed
+from exporters import own
+from runtimes.fpga import provider
+from tests.app.headless.batch import rows
+from tests.app.results.resealed import reseal_manifest
+from tests.app.sweep.sweeps import write_add_graph
+from tests.environments import make_environment
+
+OURS = f"ort-ep:{own.module_name('runtimes.fpga.provider')}"
+PACKAGE = "onnxruntime_ep_fake"
+INIT = """
+from pathlib import Path
+
+def get_library_path():
+    return str(Path(__file__).with_name("provider.so"))
+
+def get_ep_name():
+    return "FakeExecutionProvider"
+"""
+
+
+@pytest.fixture
+def work(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    write_add_graph(tmp_path / "add.onnx")
+    return tmp_path
+
+
+@pytest.fixture
+def package(work: Path) -> Iterator[Path]:
+    """The folder of a provider's package in another environment."""
+    make_environment(work / "there", "numpy", "onnxruntime")
+    (site,) = (work / "there").glob("lib/python*/site-packages")
+    folder = site / PACKAGE
+    folder.mkdir()
+    (folder / "__init__.py").write_text(INIT)
+    (folder / "provider.so").write_bytes(b"one build")
+    yield folder
+
+
+def plan_of(work: Path, runtime: str, **values: object) -> Plan:
+    grid = {"models": [str(work / "add.onnx")], "runtimes": [runtime]}
+    return parse_plan({"sweeps": [grid], "rounds": 1, **values}, "the plan")
+
+
+def test_another_build_in_an_environment_is_noticed(work: Path, package: Path) -> None:
+    python = str(work / "there" / "bin" / "python")
+    plan = plan_of(work, f"ort-ep:{PACKAGE}@there", environments={"there": python})
+    with begin(plan, work / "run"):
+        pass
+    run = read_run(work / "run")
+    (known,) = [one for one in run.manifest.fingerprints if one.runtime]
+    assert (known.path, known.runtime) == (
+        str(package / "provider.so"),
+        f"ort-ep:{PACKAGE}@there",
+    )
+    refuse_changed(run, copies=False)
+    (package / "moved.so").write_bytes(b"one build")
+    (package / "__init__.py").write_text(INIT.replace("provider.so", "moved.so"))
+    refuse_changed(run, copies=False)  # the same library, wherever it lies
+    (package / "moved.so").write_bytes(b"another build")
+    with pytest.raises(PlanError, match="moved"):
+        refuse_changed(run, copies=False)
+    shutil.rmtree(package)
+    with pytest.raises(PlanError, match=PACKAGE):
+        refuse_changed(run, copies=False)
+
+
+def test_a_resume_with_another_build_is_refused(
+    work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--models", str(work / "add.onnx"), "--runtimes", OURS, "--tolerance", "0.05")
+    assert (
+        main(
+            [
+                "--headless",
+                *asked,
+                "--profile",
+                "glance",
+                "--rounds",
+                "1",
+                "--out",
+                str(work / "run"),
+            ]
+        )
+        == 0
+    )
+    assert [row["status"] for row in rows(work / "run")] == ["ok"]
+    manifest = work / "run" / MANIFEST
+    values = json.loads(manifest.read_text("utf-8"))
+    (known,) = [one for one in values["fingerprints"] if one.get("runtime")]
+    assert (known["path"], known["runtime"]) == (provider.get_library_path(), OURS)
+    assert main(["--resume", str(work / "run")]) == 0
+    known["sha256"] = "0" * 64
+    manifest.write_text(json.dumps(values), "utf-8")
+    reseal_manifest(manifest)
+    capsys.readouterr()
+    assert main(["--resume", str(work / "run")]) == 2
+    assert known["path"] in capsys.readouterr().err
+
+
+def test_what_is_measured_elsewhere_depends_on_no_package_here(work: Path) -> None:
+    cases = expand(plan_of(work, OURS))
+    assert [one.runtime for one in fingerprints(cases)] == ["", OURS]
+    assert [one.runtime for one in fingerprints(cases, elsewhere=True)] == [""]

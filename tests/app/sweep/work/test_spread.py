@@ -1,0 +1,242 @@
+"""Passes that wait for each other: when they begin, what a budget and a resume make of it, and that
+a wait ends when the sweep is stopped or paused."""
+
+from __future__ import annotations
+
+import time as real_time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.errors import PlanError
+from app.cases.round import RoundResult
+from app.cases.status import Status
+from app.plan.command_line import parse
+from app.plan.flags import plan_from_flags
+from app.plan.plan import parse_plan
+from app.results.folder import RunFolder
+from app.results.manifest import read_manifest
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.sweep.begin import begin
+from app.sweep.engine import Engine
+from app.sweep.events import Event, Finished, Paused
+from app.sweep.repeat import repeat
+from app.sweep.sources import benches, budget, fixed, spread
+from app.sweep.sources.benches import Bench
+from app.sweep.sources.budget import Budget
+from app.sweep.sources.enough import FixedRounds
+from app.sweep.sources.fixed import FixedSweep
+from app.sweep.sources.of_folder import sources
+from app.sweep.sources.rounds import Schedule
+from app.sweep.sources.spread import Spread
+from app.sweep.work import wait
+from app.sweep.work.export import ExportWork
+from app.sweep.work.round import RoundWork
+from app.sweep.work.wait import WaitWork
+from exporters.request import ExportReply
+from exporters.types import ExportedModel
+from tests.app.sweep.sweeps import SHORT, Given, fake_case, write_add_graph
+
+CASES = tuple(fake_case(latency_us=float(number)) for number in range(1, 4))
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for module in (spread, fixed, wait, budget, benches):
+        monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def begun_at(
+    clock: Clock,
+    model: ExportedModel,
+    spread_s: float,
+    rounds: int,
+    round_s: float = 2.0,
+    budget_s: float = 1e9,
+    done: dict[str, dict[int, Status]] | None = None,
+) -> list[tuple[int, float]]:
+    """The number of each round and when it began, of a sweep whose rounds take so long."""
+    schedule = Schedule(
+        CASES, rounds, SHORT, 60.0, 5, Path("samples"),
+        budget=Budget(budget_s), spread=Spread(spread_s, rounds),
+    )  # fmt: skip
+    sweep = FixedSweep(schedule, done or {}, FixedRounds(rounds))
+    began: list[tuple[int, float]] = []
+    finished: list[object] = []
+    begun_s = clock.now_s
+    while (work := sweep.next(finished)) is not None:  # type: ignore[arg-type]
+        finished = [work]
+        if isinstance(work, ExportWork):
+            work.reply = ExportReply("ok", model)
+        elif isinstance(work, RoundWork):
+            began.append((work.job.round, clock.now_s - begun_s))
+            clock.now_s += round_s
+            work.result = RoundResult(work.job.case_id, work.job.round, "ok")
+        elif isinstance(work, WaitWork):
+            assert sweep.next([]) is None, "nothing is begun while it lasts"
+            clock.now_s = max(clock.now_s, work.due())
+            assert work.advance() == "ended"
+    return began
+
+
+def test_the_passes_are_spread_and_every_case_is_in_each(
+    clock: Clock, model: ExportedModel
+) -> None:
+    began = begun_at(clock, model, 120.0, 4)
+    assert [number for number, _ in began] == [number for number in range(4) for _ in CASES]
+    assert [at for _, at in began[:: len(CASES)]] == [0.0, 40.0, 80.0, 120.0]
+
+
+def test_without_a_spread_or_with_rounds_that_take_longer_nothing_waits(
+    clock: Clock, model: ExportedModel
+) -> None:
+    assert [at for _, at in begun_at(clock, model, 0.0, 3)] == [2.0 * n for n in range(9)]
+    assert [at for _, at in begun_at(clock, model, 10.0, 3)] == [2.0 * n for n in range(9)]
+
+
+def test_a_budget_is_not_spent_on_waiting(clock: Clock, model: ExportedModel) -> None:
+    began = begun_at(clock, model, 600.0, 4, budget_s=60.0)
+    assert len(began) == 4 * len(CASES), "all rounds fit, as they would without waiting"
+    last_s = began[-1][1]
+    assert 30.0 < last_s <= 58.0, "and the time that is left is used"
+
+
+def test_a_resumed_run_keeps_the_distances_of_what_it_lacks(
+    clock: Clock, model: ExportedModel
+) -> None:
+    done: dict[str, dict[int, Status]] = {case.case_id: {0: "ok", 1: "ok"} for case in CASES}
+    began = begun_at(clock, model, 120.0, 4, done=done)
+    assert [(number, at) for number, at in began[:: len(CASES)]] == [(2, 0.0), (3, 40.0)]
+
+
+def test_how_long_is_left_counts_the_waiting(clock: Clock) -> None:
+    passes = Spread(120.0, 4)
+    assert passes.left_s(0) == 120.0 and passes.left_s(3) == 0.0
+    passes.due_s(0)
+    clock.now_s += 50.0
+    assert passes.left_s(2) == 70.0
+    assert Spread().left_s(0) == Spread(60.0, 1).left_s(0) == 0.0
+
+
+def _is_of(number: int, case: Case, of: int) -> bool:
+    return of == number
+
+
+def test_a_host_waits_as_long_as_was_settled_when_its_pass_was_queued(clock: Clock) -> None:
+    bench = Bench(site=None, way=None)  # type: ignore[arg-type]
+    bench.take(list(CASES), Spread(90.0, 4))
+    for number, expected in ((0, 0.0), (1, 30.0)):
+        assert bench.queue(4, 1, partial(_is_of, number))
+        assert bench.wait_s(1e9) == expected
+        bench.rounds.clear()
+    assert bench.queue(4, 1, partial(_is_of, 2))
+    assert bench.wait_s(10.0) == 5.0, "two distances share what there is to spare"
+    clock.now_s += 5.0
+    assert bench.wait_s(5.0) == 0.0
+    assert bench.spread_left_s == 85.0
+
+
+@pytest.mark.parametrize("now", [False, True])
+def test_a_wait_ends_when_the_sweep_is_stopped(now: bool) -> None:
+    engine = Engine(Given([WaitWork(real_time.monotonic() + 3600.0)]))
+    with engine:
+        engine.poll(0.0)
+        engine.stop(now)
+        events: list[Event] = []
+        while not engine.finished:
+            events += engine.poll(0.1)
+    assert events[-1] == Finished(stopped=True)
+
+
+def test_a_wait_ends_when_the_sweep_is_paused_and_is_taken_up_again() -> None:
+    work = WaitWork(real_time.monotonic() + 3600.0)
+    engine = Engine(Given([work]))
+    with engine:
+        engine.poll(0.0)
+        engine.pause()
+        events: list[Event] = []
+        while not any(isinstance(event, Paused) for event in events):
+            events += engine.poll(0.1)
+    assert work.over and work.was_interrupted
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> str:
+    return str(write_add_graph(tmp_path / "add.onnx"))
+
+
+@pytest.mark.parametrize(
+    ("flags", "seconds"),
+    [
+        (["--profile", "glance"], 0.0),
+        (["--profile", "standard"], 120.0),
+        (["--profile", "standard", "--spread", "0"], 0.0),
+        (["--profile", "glance", "--spread", "10m"], 600.0),
+    ],
+)
+def test_a_profile_has_a_spread_and_the_flag_replaces_it(
+    graph: str, tmp_path: Path, flags: list[str], seconds: float
+) -> None:
+    words = ["--headless", "--models", graph, "--runtimes", "fake", *flags]
+    begin(plan_from_flags(parse(words)), tmp_path / "run").close()
+    assert read_manifest(tmp_path / "run").spread_s == seconds
+
+
+@pytest.mark.parametrize("more", [["--spread", "soon"], ["--spread", "2m", "--largest-batch"]])
+def test_a_spread_that_is_none_or_has_no_effect_is_refused(graph: str, more: list[str]) -> None:
+    with pytest.raises(PlanError, match="--spread"):
+        plan_from_flags(parse(["--headless", "--models", graph, "--runtimes", "fake", *more]))
+
+
+def arrivals_of(tmp_path: Path, graph: str, name: str, **values: object) -> int | None:
+    grid = {"models": [graph], "runtimes": ["fake"]}
+    begin(parse_plan({"sweeps": [grid], **values}, "the plan"), tmp_path / name).close()
+    return read_manifest(tmp_path / name).arrivals_seed
+
+
+def test_each_run_draws_its_own_arrivals_and_a_seed_fixes_them(tmp_path: Path, graph: str) -> None:
+    drawn = {arrivals_of(tmp_path, graph, name) for name in ("a", "b", "c")}
+    assert len(drawn) == 3 and None not in drawn
+    assert arrivals_of(tmp_path, graph, "d", seed=0) == 0
+    assert arrivals_of(tmp_path, graph, "e", seed=7) == 7
+
+
+def seed_of_arrivals(folder: RunFolder) -> int:
+    with folder:
+        source, _, _ = sources(folder, read_run(folder.path), Rows())
+    return source.schedule.arrivals_seed
+
+
+def test_a_resumed_run_draws_what_it_began_with_and_an_older_one_its_seed(
+    tmp_path: Path, graph: str
+) -> None:
+    arrivals = arrivals_of(tmp_path, graph, "run")
+    manifest = read_manifest(tmp_path / "run")
+    assert seed_of_arrivals(RunFolder.reopen(tmp_path / "run")) == arrivals
+    older = replace(manifest, arrivals_seed=None, seed=11)
+    assert seed_of_arrivals(RunFolder.reopen(tmp_path / "run", older)) == 11
+
+
+@pytest.mark.parametrize(("seed", "is_fresh"), [(None, True), (7, False)])
+def test_a_repeated_run_draws_its_own_arrivals_unless_its_plan_fixed_them(
+    tmp_path: Path, graph: str, seed: int | None, is_fresh: bool
+) -> None:
+    first = arrivals_of(tmp_path, graph, "one", seed=seed)
+    repeat(tmp_path / "one", tmp_path / "two").close()
+    assert (read_manifest(tmp_path / "two").arrivals_seed != first) == is_fresh

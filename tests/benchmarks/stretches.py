@@ -1,0 +1,218 @@
+"""Stretches of one recorded run compared with each other: the same code, minutes apart.
+
+`python -m tests.benchmarks.stretches [RUN ...]` counts, over the run that is kept here or over run
+folders that are named: how often a comparison of two stretches calls the same case faster or
+slower, and how often so many rounds, in a row or spread, hold the figure of the whole run.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.stats.between import interval_between, typical
+from app.stats.run_variation import STATED, RunVariation, from_anchor, from_history
+from app.stats.verdict import difference, judge
+
+RECORDED = Path(__file__).parent.parent / "simulated" / "recorded_rounds.csv"
+FIGURES = ("p50", "p99", "mean", "throughput")
+_COLUMNS = ("case", "round", "begun_s", "p50_us", "p99_us", "mean_us", "runs_per_s")
+_STRETCH = 8
+_PAST_RUNS = 6
+
+Figures = Mapping[str, np.ndarray]
+"""By name, those of each round of a case in order of time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A run by case; `begun_s` is when each pass began, from the first on."""
+
+    cases: Mapping[str, Figures]
+    begun_s: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """Of so many comparisons of stretches that are the same how many were called otherwise, or
+    left undecided for want of a variation."""
+
+    comparisons: int
+    wrong: int
+    unknown: int
+
+    @property
+    def share(self) -> float:
+        return self.wrong / self.comparisons if self.comparisons else 0.0
+
+
+def read_recorded(path: Path = RECORDED) -> Recorded:
+    """The run that is kept as text."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return _recorded(list(csv.DictReader(file)))
+
+
+def recorded_of(folder: Path) -> Recorded:
+    """A run folder's own rounds."""
+    return _recorded(list(rows_of(folder)))
+
+
+def rows_of(folder: Path) -> Iterator[dict[str, str]]:
+    """A line for each timed round of each case, as the text has it."""
+    run = read_run(folder)
+    started = {
+        (case.case_id, result.round): np.datetime64(result.started_at_utc.partition("+")[0], "ms")
+        for case in run.cases
+        for result in run.rounds_of(case)
+        if result.started_at_utc
+    }
+    first = min(started.values())
+    for one in Rows().measured(run):
+        by_name = {name: one.by_round(name) for name in ("p50", "p99", "mean")}
+        if not all(by_name.values()):
+            continue
+        for number in one.rounds:
+            begun = started[one.case.case_id, number] - first
+            figures = (*(by_name[name][number] for name in by_name), one.rates[number])
+            values = (
+                f"{one.case.model} {one.case.runtime}",
+                str(number),
+                f"{begun / np.timedelta64(1, 's'):.1f}",
+                *(f"{value:.5g}" for value in figures),
+            )
+            yield dict(zip(_COLUMNS, values, strict=True))
+
+
+def _recorded(rows: Sequence[Mapping[str, str]]) -> Recorded:
+    """The rounds that all cases have."""
+    by_case: dict[str, dict[int, Mapping[str, str]]] = {}
+    for row in rows:
+        by_case.setdefault(row["case"], {})[int(row["round"])] = row
+    common = sorted(set.intersection(*(set(rounds) for rounds in by_case.values())))
+    columns = dict(zip(FIGURES, _COLUMNS[3:], strict=True))
+    cases = {
+        case: {
+            name: np.array([float(rounds[number][column]) for number in common])
+            for name, column in columns.items()
+        }
+        for case, rounds in by_case.items()
+    }
+    begun = [min(float(rounds[n]["begun_s"]) for rounds in by_case.values()) for n in common]
+    return Recorded(cases, np.array(begun))
+
+
+def _differs(first: np.ndarray, second: np.ndarray, variation: RunVariation | None) -> bool:
+    found = difference(first.tolist(), second.tolist(), in_turn=False, variation=variation)
+    (verdict,) = judge([found])
+    return verdict.word in ("faster", "slower")
+
+
+def wrong_verdicts(recorded: Recorded, name: str, source: str, rounds: int = _STRETCH) -> Wrong:
+    """Of all pairs of stretches that do not overlap, each compared as `--compare` would two runs:
+    with a `stated` variation, with that of an `anchor`, which another case stands for, with a
+    `history` of other stretches, or with `none` as it was before there was one."""
+    comparisons = wrong = unknown = 0
+    names = list(recorded.cases)
+    for place, case in enumerate(names):
+        figures = recorded.cases[case][name]
+        anchor = recorded.cases[names[place - 1]][name]
+        begins = range(0, len(figures) - rounds + 1, rounds)
+        stretches = [slice(begin, begin + rounds) for begin in begins]
+        logs = [float(np.log(figures[one]).mean()) for one in stretches]
+        errors = [float(np.log(figures[one]).std(ddof=1)) / rounds**0.5 for one in stretches]
+        rng = np.random.default_rng(place)
+        for number, first in enumerate(stretches):
+            for other in range(number + 1, len(stretches)):
+                second = stretches[other]
+                variation: RunVariation | None = None
+                if source == "stated":
+                    variation = STATED if name == "p50" else None
+                elif source == "anchor":
+                    variation = from_anchor(anchor[first].tolist(), anchor[second].tolist())
+                elif source == "history":
+                    rest = [k for k in range(len(stretches)) if k not in (number, other)]
+                    past = rng.permutation(rest)[:_PAST_RUNS]
+                    variation = from_history(
+                        [logs[k] for k in past], errors=[errors[k] for k in past]
+                    )
+                comparisons += 1
+                if variation is None and source != "none":
+                    unknown += 1
+                else:
+                    wrong += _differs(figures[first], figures[second], variation)
+    return Wrong(comparisons, wrong, unknown)
+
+
+def held(recorded: Recorded, name: str, rounds: int, spread: bool) -> dict[str, float]:
+    """By case in which share of the samples of so many rounds their interval holds the figure of
+    the whole run: rounds in a row, or evenly spread over the run."""
+    shares = {}
+    for case, of_case in recorded.cases.items():
+        figures = of_case[name]
+        truth = typical(figures)
+        count = len(figures)
+        distance = count // rounds if spread else 1
+        begins = range(count - distance * (rounds - 1))
+        hits = 0
+        for begin in begins:
+            chosen = figures[begin : begin + distance * (rounds - 1) + 1 : distance]
+            interval = interval_between(chosen)
+            hits += interval is not None and interval.low <= truth <= interval.high
+        shares[case] = hits / len(begins)
+    return shares
+
+
+def report(recorded: Recorded) -> Iterator[str]:
+    """Two Markdown tables, in percent."""
+    minutes = (recorded.begun_s[-1] - recorded.begun_s[0]) / 60.0
+    passes = len(recorded.begun_s)
+    yield f"{passes} passes over {len(recorded.cases)} cases in {minutes:.0f} minutes"
+    yield ""
+    yield "wrong verdicts of stretches compared with each other, % (undecided: variation unknown)"
+    yield ""
+    yield "| figure, rounds a stretch | before | stated | anchor | history |"
+    yield "| --- | --- | --- | --- | --- |"
+    for name in ("p50", "p99"):
+        for rounds in (4, 8, 16):
+            cells = []
+            for source in ("none", "stated", "anchor", "history"):
+                found = wrong_verdicts(recorded, name, source, rounds)
+                all_unknown = found.unknown == found.comparisons
+                cells.append("unknown" if all_unknown else f"{100 * found.share:.1f}")
+            yield f"| {name}, {rounds} | {' | '.join(cells)} |"
+    yield ""
+    yield f"{_STRETCH} rounds hold the figure of the whole run, % by case"
+    yield ""
+    yield "| figure | in a row | spread over the run |"
+    yield "| --- | --- | --- |"
+    for name in FIGURES:
+        cells = [
+            ", ".join(f"{100 * share:.0f}" for share in held(recorded, name, _STRETCH, s).values())
+            for s in (False, True)
+        ]
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """`--keep RUN FILE` writes a run's rounds as the text that is kept here."""
+    if arguments[:1] == ["--keep"]:
+        folder, file = map(Path, arguments[1:3])
+        with file.open("w", newline="", encoding="utf-8") as out:
+            writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows_of(folder))
+        return
+    found = [recorded_of(Path(name)) for name in arguments] or [read_recorded()]
+    for recorded in found:
+        sys.stdout.write("\n".join(report(recorded)) + "\n\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
