@@ -20,13 +20,13 @@ def sustained_tables(rows: Sequence[Row]) -> Iterator[Block]:
     compared = dict.fromkeys(str(row["sustained_compared"]) for row in sustained)
     keys = [tuple(row[name] for name in alike.LIKE) for row in sustained]
     called = alike.names(keys)
-    rows: list[tuple[str, ...]] = []
+    cells: list[tuple[str, ...]] = []
     for key, row in zip(keys, sustained, strict=True):
         p50 = ("p50", *_of(row, "p50"), _after(row), _clocks(row))
-        rows.append((called[key], alike.contender(row), *p50))
-        rows.append(("", "", "p99", *_of(row, "p99"), "", ""))
+        cells.append((called[key], alike.contender(row), *p50))
+        cells.append(("", "", "p99", *_of(row, "p99"), "", ""))
     yield Heading(f"sustained: {' | '.join(compared)}", 3)
-    yield table((*names(*_NAMES), *map(Column, _FIGURES)), rows)
+    yield table((*names(*_NAMES), *map(Column, _FIGURES)), cells)
 
 
 def _of(row: Row, name: str) -> tuple[str, str, str]:

@@ -128,9 +128,11 @@ def names(*headings: str) -> tuple[Column, ...]:
     return tuple(Column(heading, is_name=True) for heading in headings)
 
 
-def table(columns: Iterable[Column], rows: Iterable[Sequence[Cell | str]], **more: str) -> Table:
-    """A table of any sequences; `more` are its other fields."""
-    return Table(tuple(columns), tuple(map(tuple, rows)), **more)
+def table(
+    columns: Iterable[Column], rows: Iterable[Sequence[Cell | str]], caption: str = ""
+) -> Table:
+    """A table of any sequences."""
+    return Table(tuple(columns), tuple(map(tuple, rows)), caption)
 
 
 def within(block: Block, folder: str) -> Block:

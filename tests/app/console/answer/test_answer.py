@@ -36,6 +36,7 @@ from app.results.reader import read_run
 from app.results.rows import Rows
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+from tests.golden.runs import CHECK
 
 RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu")
 MOST_LINES_IN_ALL = 40
@@ -195,17 +196,13 @@ def test_two_rounds_decide_nothing_and_say_what_would(tmp_path: Path) -> None:
 def test_the_first_line_says_whether_outputs_were_right(
     tmp_path: Path, status: Status, told: str
 ) -> None:
-    from tests.golden.runs import CHECK
-
     case = Case("mlp", "ort-cpu")
-    check = replace(CHECK, output_ok=status == "ok")
-    run = ended(
-        tmp_path / "run",
-        [case],
-        lambda folder: record(folder, case, 0, [20.0] * 40, status, check=check) and None,
-        rounds=1,
-    )
-    assert told in measured_line(run)
+
+    def fill(folder: RunFolder) -> None:
+        check = replace(CHECK, output_ok=status == "ok")
+        record(folder, case, 0, [20.0] * 40, status, check=check)
+
+    assert told in measured_line(ended(tmp_path / "run", [case], fill, rounds=1))
 
 
 def test_warnings_are_counts_by_kind_and_no_sentence_of_them_is_shown(tmp_path: Path) -> None:
