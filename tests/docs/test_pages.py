@@ -92,6 +92,12 @@ def test_the_first_model_is_one(tmp_path: Path) -> None:
     assert brought.call.names == ("signal",)
 
 
+def test_the_answer_that_is_shown_is_what_is_printed() -> None:
+    (shown,) = [text for text in blocks(ROOT / "docs" / "a-run.md", "") if "outputs right" in text]
+    golden = ROOT / "tests" / "golden" / "expected" / "plain" / "terminal-80.txt"
+    assert golden.read_text("utf-8").startswith(shown)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_links_lead_to_files_and_headings(page: Path) -> None:
     for target in re.findall(r"\]\(([^)]+)\)", page.read_text("utf-8")):
