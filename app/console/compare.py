@@ -17,11 +17,12 @@ from app.cases.imported import is_imported
 from app.cases.judged import figures_judged
 from app.console.damage import damage
 from app.console.gate import code
-from app.console.verdicts import Wanted, as_markdown, as_text, files, write
+from app.console.verdicts import Wanted, as_markdown, comparison_blocks, files, write
+from app.present.terminal import as_text
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.past_variation import history_below, history_beside
 from app.results.verify import read_whole
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 
 def compare(
@@ -30,10 +31,11 @@ def compare(
     *,
     band: float,
     wanted: Wanted,
+    width: int,
     past: str | None = None,
     judge: Sequence[str] = (),
 ) -> tuple[str, int]:
-    """What to print and the exit code; ResultsError for a folder that is none.
+    """What to print in so many columns, and the exit code; ResultsError for a folder that is none.
 
     `past` is a folder of earlier runs of the machine; without one, those beside the two are read.
     `judge` are the figures to judge, as `--judge` names them; PlanError for one that neither run
@@ -53,8 +55,10 @@ def compare(
             "compare runs of the same models, runtimes and settings",
         )
     write(files(found, wanted))
-    lines = (as_markdown if wanted.markdown else as_text)(found, wanted.fail_on_slower)
-    return "\n".join(lines) + "\n", code(found, wanted.fail_on_slower)
+    gated = wanted.fail_on_slower
+    if wanted.markdown:
+        return as_markdown(found, gated), code(found, gated)
+    return as_text(comparison_blocks(found, gated), width), code(found, gated)
 
 
 def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from app.cases.column import Row
 from app.console.check_page import check_page
-from app.console.escaped import escaped
 from app.console.row_columns import SHOWN, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, said, without_winners
+from app.present.escaping import escaped
 from app.results.atomic import write_atomically
 from app.results.hosts import environments
 from app.results.measured import Measured
