@@ -38,9 +38,12 @@ def rate_tables(found: RatesFound) -> Iterator[RenderableType]:
         name, bend = printable(subject), knee_hz(searched)
         for point in searched.measured:
             table.add_row(name, *_cells(point, target, bend))
-        sentences.append(sentence(name, searched, target, found.command))
+        sentences.append(sentence(name, searched, target))
     yield table
     yield Text("\n".join(map(printable, sentences)), style="bold")
+    if not all(searched.over for _, searched in found.searches):
+        # In one piece, however long the folder's name: it is to be copied.
+        yield Text(f"to continue: {found.command}", no_wrap=True, overflow="ignore")
 
 
 def write_rates(folder: RunFolder, found: RatesFound) -> None:
