@@ -107,12 +107,14 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if flags.compare:
         from app.console.compare import compare
         from app.console.verdicts import wanted_of
+        from app.console.width import width_of
 
         band = BAND if flags.band is None else share_of(flags.band, "--band")
         report, code = compare(
             *flags.compare,
             band=band,
             wanted=wanted_of(flags),
+            width=width_of(sys.stdout),
             past=flags.history,
             judge=words_of(flags.judge, "--judge"),
         )
@@ -136,6 +138,12 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.verify import verified
 
         report, code = verified(flags.verify)
+        return _print(report) or code
+    if flags.show:
+        from app.console.stored import show
+        from app.console.width import width_of
+
+        report, code = show(flags.show, width_of(sys.stdout), flags.sort, flags.verbose)
         return _print(report) or code
     if flags.report:
         from app.report.page import write_report

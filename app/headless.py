@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from app.cases.column import Row
 from app.cases.column_choice import parse_columns
 from app.cases.disk import unwritable
 from app.cases.errors import PlanError, ResultsError
 from app.cases.status import FAILED, STRICT, Status
+from app.console.answer.document import run_document
+from app.console.answer.ended import EndedRun
 from app.console.assumed import assumed_line
 from app.console.check_page import check_page
-from app.console.checks import checked
-from app.console.comparing import Comparing, Outcome, comparing_of
+from app.console.comparing import Comparing, comparing_of
 from app.console.error_file import write_error_file
 from app.console.exporting import export, formats_of
-from app.console.extras import extra_tables
 from app.console.gap_svg import gaps_svg
 from app.console.gate import SLOWER
 from app.console.hosts_together import write_together
-from app.console.ladder import ladder_code, ladder_tables, write_ladder
+from app.console.ladder import ladder_code, write_ladder
 from app.console.lasting import Lasting
-from app.console.left_out import left_out
 from app.console.progress import Display, display_for
 from app.console.rates import write_rates
-from app.console.report import answer
-from app.console.row_columns import shown_percentiles, sort_column
+from app.console.row_columns import sort_column
 from app.console.verdicts import write
 from app.console.width import width_of
 from app.machine import engines
@@ -49,17 +47,18 @@ from app.plan.flags import budget_of, elsewhere, plan_from_flags
 from app.plan.gaps import refuse_without_gaps
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan, parse_plan
+from app.present.terminal import write_document
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
-from app.results.hosts_together import HostsTogether, hosts_together
+from app.results.hosts_together import hosts_together
 from app.results.int8_peak import with_peak
 from app.results.labels import case_label, model_labels
 from app.results.manifest import Manifest
 from app.results.measured import Measured
 from app.results.plain import one_line, printable
-from app.results.rates_found import RatesFound, rates_found
+from app.results.rates_found import rates_found
 from app.results.run import Run
-from app.results.tune_answer import TunesFound, tunes_found
+from app.results.tune_answer import tunes_found
 from app.sweep.begin import begin, new_path
 from app.sweep.cluster import Cluster, cluster_of
 from app.sweep.measurable import measurable
@@ -70,9 +69,6 @@ from app.sweep.unchanged import started_in
 from app.tune.ladder import round_name
 from exporters.cache import default_root
 from exporters.diagnostics import rendering
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
@@ -92,6 +88,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     Raises PlanError or ResultsError before anything is written.
     """
     steered = take_steered()
+    here = _current_folder()
     flags = _with_absolute_paths(flags)
     formats = formats_of(flags.export)
     manifest = _of_a_run(flags)
@@ -119,6 +116,8 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
             comparing=comparing,
             plot=flags.plot or "",
             page=plan.check and flags.markdown,
+            verbose=flags.verbose,
+            here=here,
             then=then,
             stdin=STDIN if steered else None,
         )
@@ -134,6 +133,8 @@ def measure(
     comparing: Comparing | None = None,
     plot: str = "",
     page: bool = False,
+    verbose: bool = False,
+    here: Path | None = None,
     then: Then | None = None,
     make_run: Callable[..., SweepRun] = SweepRun,
     out: TextIO | None = None,
@@ -142,7 +143,8 @@ def measure(
 ) -> int:
     """Measure what the folder lacks, show it, and report; the folder's end state is written.
 
-    Lines from the descriptor `stdin` steer the run, if it is given.
+    Lines from the descriptor `stdin` steer the run, if it is given. Commands in the answer are for
+    a shell in the folder `here`; it is `verbose` if all rows and warnings are to be shown.
     """
     shown, log = Lasting(out or sys.stdout), Lasting(log or sys.stderr)
     with make_run(folder, describe_host()) as run, Steering(run, stdin) as steering:
@@ -200,7 +202,19 @@ def measure(
             page_code = then(run.run, measured)
             code = code or page_code
         else:
-            report(measured, folder.path, shown, run, sort, compared, rates, tunes, together)
+            width = width_of(shown)
+            ended = EndedRun(
+                run.run,
+                measured,
+                run.wanted,
+                compared,
+                rates,
+                tunes,
+                together,
+                run.hosts_left_out,
+                here,
+            )
+            write_document(run_document(ended, width, sort, verbose), shown, width)
         shown.flush()
         if shown.lost:
             why = shown.fault.strerror if shown.fault else ""
@@ -231,44 +245,18 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     return FAILURE if failed or nothing else OK
 
 
-def report(
-    measured: Sequence[Measured],
-    path: Path,
-    out: TextIO,
-    run: SweepRun,
-    sort: str = "",
-    compared: Outcome | None = None,
-    rates: RatesFound | None = None,
-    tunes: TunesFound | None = None,
-    together: Sequence[HostsTogether] = (),
-) -> None:
-    """The tables that were asked for, then the answer, and where it all lies."""
-    from rich.console import Console
-
-    # Names are a user's: neither `[bold]` nor `:smile:` in one means anything.
-    console = Console(file=out, width=width_of(out), markup=False, emoji=False, highlight=False)
-    rows = [one.row for one in measured]
-    for table in extra_tables(run.run, rows, console.width, rates, together):
-        console.print(table)
-        console.print()
-    asked = run.run.manifest.asked
-    percentiles = shown_percentiles(asked.percentiles)
-    told: Iterable[RenderableType]
-    if tunes is not None:
-        told = ladder_tables(tunes)
-    else:
-        told = answer(measured, console.width, sort, asked.band, compared, percentiles)
-    for part in checked(measured, console.width) if asked.check else told:
-        console.print(part)
-    for line in (*left_out(run.run, run.wanted), *map(printable, run.hosts_left_out)):
-        console.print(line, soft_wrap=True)  # a command in it is to be copied
-    console.print(printable(f"results: {path / RESULTS}"), soft_wrap=True)
-
-
 def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
     while not run.finished:
         display.show(run.step(STEP_S))
         steering.heed()
+
+
+def _current_folder() -> Path | None:
+    """That of the shell; None if it has been removed."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
 
 
 def _of_a_run(flags: argparse.Namespace) -> Manifest | None:

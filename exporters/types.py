@@ -51,23 +51,6 @@ class GraphlapError(Exception):
         self.option = option
 
 
-class InvalidValue(ValueError):
-    """A value that cannot be understood: what is wrong with it, and what to give instead.
-
-    `key` is what the value is of, where the cause names it.
-    """
-
-    def __init__(self, cause: str, remedy: str = "", key: str = "") -> None:
-        super().__init__(f"{cause}; {remedy}" if remedy else cause)
-        self.cause = cause
-        self.remedy = remedy
-        self.key = key
-
-    def of(self, key: str) -> InvalidValue:
-        """The same, with what the value is of in front."""
-        return InvalidValue(f"{key} {self.cause}", self.remedy, key)
-
-
 class ExportError(GraphlapError):
     """A definition or a file that cannot become a checked graph."""
 
@@ -260,11 +243,6 @@ class ExportedModel:
             precision_exceptions=graph.precision_exceptions,
             fixed={},
         )
-
-    def sha256_at(self, asked: Mapping[str, int]) -> str:
-        """That of the graph for one point, without all the rest that `at` makes."""
-        graph = self.fixed.get(axes_key({**self.axes, **asked})) if self.fixed else None
-        return Path(graph.path).stem if graph else self.sha256
 
     @property
     def open_axes(self) -> frozenset[str]:

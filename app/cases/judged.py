@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from app.cases.percentiles import DEFAULT, name_of, percentile_of
+from app.cases.percentiles import DEFAULT, name_of
+from exporters.invalid_value import InvalidValue
 
 MEAN, THROUGHPUT = "mean", "throughput"
 JUDGED = ("p50", "p99")
@@ -12,7 +13,7 @@ HIGHER_IS_BETTER = (THROUGHPUT,)
 
 
 def figures_judged(names: tuple[str, ...], percentiles: tuple[float, ...]) -> tuple[str, ...]:
-    """The names as columns have them, `p999` of `p99.9`; ValueError for one that rows don't have.
+    """The names as columns have them, `p999` of `p99.9`; InvalidValue for one that rows don't have.
 
     `percentiles` are those of the rows besides the default ones.
     """
@@ -20,15 +21,10 @@ def figures_judged(names: tuple[str, ...], percentiles: tuple[float, ...]) -> tu
     found = tuple(name.strip().replace(".", "", 1) for name in names)
     for name, written in zip(found, names, strict=True):
         if name not in known:
-            raise ValueError(
-                f"judge {written!r} is no figure of the rows; give p50, p99, mean, throughput, or "
-                "another percentile that is among percentiles"
+            raise InvalidValue(
+                f"judge {written!r} is no figure of the rows",
+                "give p50, p99, mean, throughput, or another percentile that is among percentiles",
             )
         if found.count(name) > 1:
-            raise ValueError(f"judge {written!r} is given twice; give it once")
+            raise InvalidValue(f"judge {written!r} is given twice", "give it once")
     return found
-
-
-def is_percentile(name: str) -> bool:
-    """Whether the figure is a percentile."""
-    return percentile_of(name) is not None

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.console.tables import simple_table
+from app.present.document import Block, Column, Heading, names, table
 from app.results import text
 from app.results.labels import labels
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _LATENCIES = {
     "added p50": "batcher_wait_p50_us",
@@ -22,24 +18,24 @@ _LATENCIES = {
 }
 
 
-def batcher_table(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[RenderableType]:
+def batcher_tables(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[Block]:
     """One table of all cases with a batcher that were measured; nothing where there is none.
 
     `rows` are those of `cases`.
     """
-    told = {str(row["case_id"]): row for row in rows if row["batch_mean"] is not None}
-    if not told:
+    batched = {str(row["case_id"]): row for row in rows if row["batch_mean"] is not None}
+    if not batched:
         return
-    table = simple_table("batchers", "added: how long a request waited while the server was free")
-    table.add_column("case", overflow="fold", min_width=16)
-    for heading in ("batch", "filled", *_LATENCIES):
-        table.add_column(heading, justify="right")
-    for case_id, label in labels([case for case in cases if case.case_id in told]).items():
-        row = told[case_id]
-        table.add_row(
-            label,
-            f"{row['batch_mean']:.2f}",
-            f"{row['batch_filled']:.0%}",
-            *(text.latency(number_of(row[column])) for column in _LATENCIES.values()),
-        )
-    yield table
+    called = labels([case for case in cases if case.case_id in batched])
+    yield Heading("batchers", 3)
+    yield table(
+        (*names("case"), *map(Column, ("batch", "filled", *_LATENCIES))),
+        [(label, *_figures(batched[case_id])) for case_id, label in called.items()],
+        caption="added: how long a request waited while the server was free",
+    )
+
+
+def _figures(row: Row) -> Iterator[str]:
+    yield f"{row['batch_mean']:.2f}"
+    yield f"{row['batch_filled']:.0%}"
+    yield from (text.latency(number_of(row[column])) for column in _LATENCIES.values())

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from app.cases.column import Row
 from app.console.checks import NOWHERE, summary, words
-from app.console.escaped import escaped
 from app.console.said import said
+from app.present.escaping import escaped
 from app.results.checking import matrix
 from app.results.hosts import environments
 from app.results.measured import Measured

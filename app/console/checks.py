@@ -1,48 +1,38 @@
-"""What a check came to: a word for each model on each runtime, and a line for each reason."""
+"""The result of a check: a word for each model on each runtime, and a line for each reason."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from app.cases.column import Row
-from app.cases.status import STATUSES, WELL
-from app.console.report import listed
-from app.console.row_table import STYLES
+from app.cases.status import STATUSES, WELL, Tone
 from app.console.said import said
-from app.console.tables import APART, simple_table
+from app.present.document import Block, Cell, Column, Note, Paragraph, Table, names
+from app.present.terminal import GAP, NAME_WIDTH
+from app.present.wrapping import width_of_text
 from app.results.checking import Matrix, matrix, word
 from app.results.measured import Measured
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-
 NOWHERE = "unavailable"
-_GAP = 2
-_NAMES_WIDTH = 24
-"""Room that names have before runtimes go into a table of their own; longer ones fold."""
-NO_FIGURE = "compile_ms of results.csv is no measurement: --cold-start tells what compiling takes"
+NO_FIGURE = "compile_ms of results.csv is no measurement: --cold-start measures compiling"
 
 
-def checked(measured: Sequence[Measured], width: int) -> Iterator[RenderableType]:
-    """What is printed, part by part, `width` columns wide. A runtime that is not here has no
-    column, only its reason."""
-    from rich.text import Text
-
-    rows = [one.row for one in measured]
+def check_blocks(measured: Sequence[Measured], width: int) -> Iterator[Block]:
+    """The matrix in tables of at most so many columns, one below another. A runtime that is not on
+    this machine has no column, only its reason."""
     here = [one for one in measured if one.row["status"] != NOWHERE]
     if here:
+        yield Paragraph("")
         yield from _tables(matrix([one.case for one in here]), [one.row for one in here], width)
-    told = said(measured)
-    for doubt in told.doubts:
-        yield listed("note", doubt, "yellow")
-    for why in told.causes:
-        yield listed(why.status, why.sentence, "bold")
-    yield Text(summary(rows), style="bold")
-    if any(row["status"] in WELL for row in rows):
-        yield Text(NO_FIGURE)
+    found = said(measured)
+    for doubt in found.doubts:
+        yield Note("note", doubt)
+    for why in found.causes:
+        tone = next(fact.tone for name, fact in STATUSES.items() if name == why.status)
+        yield Note(why.status.replace("_", " "), why.sentence, tone)
+    if any(one.row["status"] in WELL for one in measured):
+        yield Paragraph(NO_FIGURE, "quiet")
 
 
 def summary(rows: Sequence[Row]) -> str:
@@ -64,43 +54,28 @@ def words(found: Matrix, rows: Sequence[Row]) -> list[list[str]]:
 
 def _tables(found: Matrix, rows: Sequence[Row], width: int) -> Iterator[Table]:
     """One below another where not all runtimes have room beside each other."""
-    told = words(found, rows)
+    cells = words(found, rows)
+    tones = {found.places[str(row["case_id"])]: _tone(row) for row in rows}
     widths = [
-        max(min(len(name), _NAMES_WIDTH), *(len(w) for cells in told for w in cells[at].split()))
+        max(width_of_text(name), *(len(own[at]) for own in cells))
         for at, name in enumerate(found.columns)
     ]
-    styles = {found.places[str(row["case_id"])]: _style(row) for row in rows}
     left = list(range(len(found.columns)))
-    names_width = min(_NAMES_WIDTH, max(map(len, found.rows)))
+    names_width = min(NAME_WIDTH, max(map(width_of_text, found.rows)))
     while left:
         room = width - names_width
         part: list[int] = []
-        while left and (not part or widths[left[0]] + _GAP <= room):
-            room -= widths[left[0]] + _GAP
+        while left and (not part or widths[left[0]] + GAP <= room):
+            room -= widths[left[0]] + GAP
             part.append(left.pop(0))
-        yield _table(found, told, styles, part, widths)
+        yield Table(
+            (*names("model"), *(Column(found.columns[at], is_name=True) for at in part)),
+            tuple(
+                (name, *(Cell(own[at], tone=tones.get((down, at), "")) for at in part))
+                for down, (name, own) in enumerate(zip(found.rows, cells, strict=True))
+            ),
+        )
 
 
-def _table(
-    found: Matrix,
-    told: Sequence[Sequence[str]],
-    styles: Mapping[tuple[int, int], str],
-    part: Sequence[int],
-    widths: Sequence[int],
-) -> Table:
-    """The columns of `part`."""
-    from rich.text import Text
-
-    table = simple_table(edge=False, padding=APART)
-    names_width = min(_NAMES_WIDTH, max(map(len, found.rows)))
-    table.add_column("model", overflow="fold", min_width=names_width)
-    for at in part:
-        table.add_column(found.columns[at], overflow="fold", min_width=widths[at])
-    for down, (name, cells) in enumerate(zip(found.rows, told, strict=True)):
-        styled = [Text(cells[at], styles.get((down, at), "")) for at in part]
-        table.add_row(Text(name), *styled)
-    return table
-
-
-def _style(row: Row) -> str:
-    return next(STYLES[fact.tone] for name, fact in STATUSES.items() if name == row["status"])
+def _tone(row: Row) -> Tone:
+    return next(fact.tone for name, fact in STATUSES.items() if name == row["status"])

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from app.cases.case import Case
 from app.cases.cold_start import PHASES, TOTAL, subject_of
 from app.cases.column import Row, Value, number_of
-from app.console.tables import simple_table
+from app.present.document import Block, Column, Heading, Paragraph, names, table
 from app.results import text
 from app.results.labels import labels
-from app.results.plain import printable
 from app.results.run import Run
 from app.results.together import Together
 from app.stats.quantiles import needed_samples
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 
 _ROOM_FOR_ALL = 100
 """So many columns there must be for the longest and for the process's own start."""
 
 
-def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
+def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block]:
     """One table of all that was started, the medians by phase; then what gave no answer."""
-    from rich.text import Text
-
     subjects: dict[str, Case] = {}
     for case in run.cases:
         if run.cold_starts_of(case):
@@ -35,26 +27,27 @@ def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Renderabl
     if not subjects:
         return
     by_id = {str(row["case_id"]): row for row in rows}
-    names = labels(list(subjects.values()))
-    told = [by_id[case.case_id] for case in subjects.values()]
-    table = simple_table("cold start, medians over fresh processes", _caption(told))
-    table.add_column("case", overflow="fold")
-    shown = [row for row in told if row["cold_processes"]]
+    called = labels(list(subjects.values()))
+    started = [by_id[case.case_id] for case in subjects.values()]
+    shown = [row for row in started if row["cold_processes"]]
     spare = () if width >= _ROOM_FOR_ALL else _SPARE
     cells = {heading: cell for heading, cell in _CELLS.items() if heading not in spare}
-    for heading in cells:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row in shown:
-        figures = (Text(cell(row)) for cell in cells.values())
-        table.add_row(Text(printable(names[str(row["case_id"])])), *figures)
-    if table.row_count:
-        yield table
+    if shown:
+        yield Heading("cold start, medians over fresh processes", 3)
+        yield table(
+            (*names("case"), *map(Column, cells)),
+            [
+                (called[str(row["case_id"])], *(cell(row) for cell in cells.values()))
+                for row in shown
+            ],
+            caption=_caption(started),
+        )
     together, missing = Together(run.cases), dict[str, list[str]]()
-    for row in told:
+    for row in started:
         if row["cold_absent"]:
             missing.setdefault(str(row["cold_absent"]), []).append(str(row["case_id"]))
     for reason, case_ids in missing.items():
-        yield Text(printable(f"no cold start of {together.text(case_ids)}: {reason}"))
+        yield Paragraph(f"no cold start of {together.text(case_ids)}: {reason}")
 
 
 def _caption(rows: Sequence[Row]) -> str:

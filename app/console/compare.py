@@ -17,10 +17,12 @@ from app.cases.imported import is_imported
 from app.cases.judged import figures_judged
 from app.console.damage import damage
 from app.console.gate import code
-from app.console.verdicts import Wanted, as_markdown, as_text, files, write
+from app.console.verdicts import Wanted, as_markdown, comparison_blocks, files, write
+from app.present.terminal import as_text
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.past_variation import history_below, history_beside
 from app.results.verify import read_whole
+from exporters.invalid_value import InvalidValue
 
 
 def compare(
@@ -29,10 +31,11 @@ def compare(
     *,
     band: float,
     wanted: Wanted,
+    width: int,
     past: str | None = None,
     judge: Sequence[str] = (),
 ) -> tuple[str, int]:
-    """What to print and the exit code; ResultsError for a folder that is none.
+    """What to print in so many columns, and the exit code; ResultsError for a folder that is none.
 
     `past` is a folder of earlier runs of the machine; without one, those beside the two are read.
     `judge` are the figures to judge, as `--judge` names them; PlanError for one that neither run
@@ -52,16 +55,17 @@ def compare(
             "compare runs of the same models, runtimes and settings",
         )
     write(files(found, wanted))
-    lines = (as_markdown if wanted.markdown else as_text)(found, wanted.fail_on_slower)
-    return "\n".join(lines) + "\n", code(found, wanted.fail_on_slower)
+    gated = wanted.fail_on_slower
+    if wanted.markdown:
+        return as_markdown(found, gated), code(found, gated)
+    return as_text(comparison_blocks(found, gated), width), code(found, gated)
 
 
 def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:
     try:
         return figures_judged(tuple(judge), side.percentiles)
-    except ValueError as error:
-        cause, _, remedy = str(error).partition("; ")
-        raise PlanError(f"--{cause}", remedy) from None
+    except InvalidValue as error:
+        raise PlanError(f"--{error.cause}", error.remedy) from None
 
 
 def _refuse_imported(one: RunSide, other: RunSide) -> None:

@@ -18,6 +18,7 @@ from app.machine.available import clock_of
 from app.machine.environment import describe_host
 from app.plan.baseline import baselines
 from app.plan.plan import Plan
+from app.present.document import Block, Heading, Points
 from app.results.baseline import against_baseline
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.hosts import are_placed, the_same
@@ -33,10 +34,9 @@ from app.stats.between import LEAST_ROUNDS
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a comparison came to: lines under a heading, Markdown, an exit code, files by path."""
+    """The result of a comparison: blocks, Markdown, an exit code, files by path."""
 
-    heading: str
-    lines: tuple[str, ...]
+    blocks: tuple[Block, ...]
     files: Mapping[str, str]
     code: int = 0
     markdown: str = ""
@@ -129,11 +129,13 @@ class Comparing:
         design = ", round by round" if found.in_turn else ""
         gated = self.wanted.fail_on_slower
         return Outcome(
-            f"against {found.first}{design}",
-            tuple(verdicts.as_lines(found, gated)),
+            (
+                Heading(f"against {found.first}{design}"),
+                *verdicts.comparison_blocks(found, gated),
+            ),
             verdicts.files(found, self.wanted),
             code(found, gated),
-            "\n".join(verdicts.as_markdown(found, gated)) + "\n" if self.wanted.markdown else "",
+            verdicts.as_markdown(found, gated) if self.wanted.markdown else "",
         )
 
     def _with_itself(self, found: ComparedWithItself, folder: Path) -> Outcome:
@@ -141,7 +143,8 @@ class Comparing:
         if self.wanted.json_path:
             files[self.wanted.json_path] = verdicts.json_text(itself.as_json(found))
         heading = f"each case with itself, {found.rounds} rounds a side"
-        return Outcome(heading, tuple(itself.as_lines(found)), files)
+        blocks = (Heading(heading), Points(tuple(itself.as_lines(found))))
+        return Outcome(blocks, files)
 
 
 def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:

@@ -16,7 +16,7 @@ from app.console.probes import PROBE_COMMAND, Probed, probe_all
 from app.machine.activity import look
 from app.machine.cores import usable_cores
 from app.machine.environment import describe_host, graphlap_version
-from app.machine.fitness import judge
+from app.machine.fitness import Judged, judge
 from app.machine.system import refuse_without_proc
 from app.machine.telemetry import POWERCAP, open_nvml, open_rapl
 from exporters.cache import default_root
@@ -37,14 +37,17 @@ def doctor(
     interpreters by name.
     """
     refuse_without_proc()
-    measuring = list(_measuring())  # before the runtimes are loaded, which is work itself
+    # Before the runtimes are loaded, which is work itself.
+    conditions = list(judge(ROOT, usable_cores(), look(ROOT, LOOK_S)))
     runtimes = list(probe_all(registry.names(), command))
     there = look_at(environments)
     lines = [
+        *_answer(runtimes, conditions),
+        "",
         *_machine(),
         "",
         "fit to measure on",
-        *measuring,
+        *map(_condition, conditions),
         "",
         "permitted to measuring processes",
         *permitted(),
@@ -78,10 +81,20 @@ def _machine() -> Iterator[str]:
     yield f"cache       {root}" + ("" if root.exists() else " (made at the first export)")
 
 
-def _measuring() -> Iterator[str]:
-    for judged in judge(ROOT, usable_cores(), look(ROOT, LOOK_S)):
-        remedy = f"; {judged.remedy}" if judged.remedy else ""
-        yield f"  {judged.what:<11}  {judged.verdict:<8}  {judged.found}{remedy}"
+def _answer(runtimes: Sequence[Probed], conditions: Sequence[Judged]) -> Iterator[str]:
+    """With which runtimes this machine can measure, and what makes its figures doubtful."""
+    ready = [probed.name for probed in runtimes if not probed.reason]
+    broken = [probed.name for probed in runtimes if probed.broken]
+    yield f"ready to measure: {', '.join(ready) or 'no runtime'}"
+    if broken:
+        yield f"installed and broken: {', '.join(broken)}"
+    doubtful = [one.what for one in conditions if one.verdict == "doubtful"]
+    yield f"doubtful for measuring: {', '.join(doubtful) or 'nothing'}"
+
+
+def _condition(judged: Judged) -> str:
+    remedy = f"; {judged.remedy}" if judged.remedy else ""
+    return f"  {judged.what:<11}  {judged.verdict:<8}  {judged.found}{remedy}"
 
 
 def _runtimes(runtimes: Sequence[Probed]) -> Iterator[str]:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from app.cases.column import Row
-from app.console.batchers import batcher_table
+from app.console.batchers import batcher_tables
 from app.console.cold_start import cold_tables
 from app.console.gap_table import gap_tables
 from app.console.hosts_together import together_tables
 from app.console.null import null_tables
 from app.console.operators import operator_tables
-from app.console.rates import rate_tables
 from app.console.scaling import scaling_tables
 from app.console.shape_table import shape_tables
 from app.console.sustained_table import sustained_tables
-from app.console.tables import simple_table
+from app.present.document import Block, Heading, names, table
 from app.results import text
 from app.results.ended import worst
 from app.results.gap_curves import idleness
 from app.results.hosts_together import HostsTogether
 from app.results.labels import model_labels
-from app.results.rates_found import RatesFound
 from app.results.run import Run
 from app.results.searches import (
     Search,
@@ -31,28 +28,20 @@ from app.results.searches import (
     stopped_by,
 )
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-
 
 def extra_tables(
     run: Run,
     rows: Sequence[Row],
     width: int,
-    rates: RatesFound | None = None,
     together: Sequence[HostsTogether] = (),
-) -> Iterator[RenderableType]:
-    """One after the other, for a console of so many columns; `rates` are what searches found, and
-    `together` what several machines serve."""
+) -> Iterator[Block]:
+    """One after the other, laid out for so many columns; `together` is what several hosts serve."""
     if run.manifest.asked.largest_batch:
-        yield largest_table(run)
-    if rates is not None:
-        yield from rate_tables(rates)
+        yield from largest_tables(run)
     yield from null_tables(run, rows)
     yield from scaling_tables(run.cases, rows, run.manifest.asked)
     yield from together_tables(together)
-    yield from batcher_table(run.cases, rows)
+    yield from batcher_tables(run.cases, rows)
     yield from cold_tables(run, rows, width)
     yield from operator_tables(run, rows, width)
     yield from gap_tables(idleness(rows))
@@ -60,21 +49,22 @@ def extra_tables(
     yield from shape_tables(run)
 
 
-def largest_table(run: Run) -> Table:
+def largest_tables(run: Run) -> Iterator[Block]:
     """Each search of the run: the largest batch that fits, what stopped it, what was tried."""
     limit = run.manifest.asked.memory_limit
     device = run.manifest.asked.device_memory_limit
     of_device = f", of a GPU's: {device}" if device else ""
-    table = simple_table(
-        "largest batch", f"limit of a measuring process, of the host's memory: {limit}{of_device}"
-    )
-    for heading in ("model", "runtime", "largest batch", "stopped by", "tried"):
-        table.add_column(heading, overflow="fold")
     found = list(searches(run.manifest.cases))
     labels = model_labels(search.base.model for search in found)
-    for search in found:
-        table.add_row(labels[search.base.model], search.base.runtime, *_ending(run, search))
-    return table
+    yield Heading("largest batch", 3)
+    yield table(
+        names("model", "runtime", "largest batch", "stopped by", "tried"),
+        [
+            (labels[search.base.model], search.base.runtime, *_ending(run, search))
+            for search in found
+        ],
+        caption=f"limit of a measuring process, of the host's memory: {limit}{of_device}",
+    )
 
 
 def _ending(run: Run, search: Search) -> tuple[str, str, str]:

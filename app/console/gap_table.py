@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from app.console.tables import simple_table
+from app.present.document import Block, Column, Heading, table
 from app.results import text
 from app.results.gap_curves import Idleness
-from app.results.plain import printable
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 _SHOWN = ("p50", "p99")
 
 
-def gap_tables(found: Sequence[Idleness]) -> Iterator[Table]:
+def gap_tables(found: Sequence[Idleness]) -> Iterator[Block]:
     """One for each model and sizes."""
     for idle in found:
-        table = simple_table(printable(f"latency after a pause: {idle.what}"), edge=False)
-        table.add_column("pause", justify="right", no_wrap=True)
-        for curve in idle.curves:
-            for name in _SHOWN:
-                table.add_column(f"{printable(curve.of)}\n{name}", justify="right")
-        for gap_us in idle.gaps_us:
-            table.add_row(text.latency(gap_us) if gap_us else "none", *_cells(idle, gap_us))
-        yield table
+        yield Heading(f"latency after a pause: {idle.what}", 3)
+        yield table(
+            (
+                Column("pause"),
+                *(Column(name, curve.of) for curve in idle.curves for name in _SHOWN),
+            ),
+            [
+                (text.latency(gap_us) if gap_us else "none", *_cells(idle, gap_us))
+                for gap_us in idle.gaps_us
+            ],
+        )
 
 
 def _cells(idle: Idleness, gap_us: float) -> Iterator[str]:

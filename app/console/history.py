@@ -7,11 +7,9 @@ the machine's: its changes are reported and fail no job.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.cases.latency_columns import INTERVALS
 from app.cases.verdict import BAND
@@ -20,6 +18,8 @@ from app.console.gate import as_json as gate_json
 from app.console.history_files import as_csv, as_json
 from app.console.history_svg import as_svg
 from app.console.output_files import write_output
+from app.present.document import Column, Table, names
+from app.present.terminal import as_text as as_text_of
 from app.results import text
 from app.results.history import Change, History, MachineChange, Trend, read_history
 from app.results.newest import not_judged
@@ -27,12 +27,8 @@ from app.results.plain import printable
 from app.stats.changes import FALSE_ALARMS, LEAST_RUNS
 from app.stats.common_factor import LEAST_SERIES
 
-if TYPE_CHECKING:
-    from rich.console import JustifyMethod
-
-_HEADINGS = ("case", "", "runs", "typical", "change", "since (UTC)")
-_FIGURES = ("runs", "typical", "change")
-_GAP = 2
+_MOST_ROWS = 20
+"""So many series are in the table on a terminal; files have all."""
 
 
 def history(
@@ -62,24 +58,19 @@ def history(
 
 
 def as_text(found: History, width: int, why: Sequence[Reason] = ()) -> str:
-    """Those that changed last before the others, then each change, then what to know of it, and
-    why a gate can't pass."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=True)
-    for heading in _HEADINGS:
-        justify: JustifyMethod = "right" if heading in _FIGURES else "left"
-        table.add_column(heading, justify=justify, no_wrap=heading != "case", overflow="fold")
-    for trend in _changed_first(found.trends):
-        table.add_row(*_cells(found, trend))
-    out = io.StringIO()
-    console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
-    console.print(table)
-    parts = (_changes(found), _machine_changes(found), _remarks(found))
-    for line in (*chain(*parts), *map(printable, as_lines(why))):
-        console.print(line, soft_wrap=True)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    """How many changed, then each change, then a table of all with those that changed last at its
+    head, then what to know of it, and why a gate can't pass. Lines with paths are not broken."""
+    rows = [_cells(found, trend) for trend in _changed_first(found.trends)]
+    columns = (
+        *names("case", "figure"),
+        *map(Column, ("runs", "typical", "change")),
+        *names("since (UTC)"),
+    )
+    listed = Table(columns, tuple(rows), most_rows=_MOST_ROWS, elsewhere="--csv FILE")
+    parts = (_counts(found), _changes(found), _machine_changes(found))
+    before = "".join(f"{line}\n" for line in chain(*parts))
+    after = "".join(f"{line}\n" for line in (*_remarks(found), *map(printable, as_lines(why))))
+    return f"{before}\n{as_text_of([listed], width)}\n{after}"
 
 
 def _changed_first(trends: Sequence[Trend]) -> list[Trend]:
@@ -93,13 +84,13 @@ def _since(trend: Trend) -> str:
     return "" if change is None else change.point.run.created_at_utc
 
 
-def _cells(found: History, trend: Trend) -> list[str]:
+def _cells(found: History, trend: Trend) -> tuple[str, ...]:
     change = trend.last_change
     cells = [_name(found, trend), INTERVALS[trend.percentile], str(len(trend.points))]
     cells.append(text.latency(trend.typical_us))
     if change is None:
-        return [*cells, text.NOT_MEASURED, ""]
-    return [*cells, _moved(change), _minute(_since(trend))]
+        return (*cells, text.NOT_MEASURED, "")
+    return (*cells, _moved(change), _minute(_since(trend)))
 
 
 def _name(found: History, trend: Trend) -> str:
@@ -140,13 +131,15 @@ def _machine_changes(found: History) -> Iterator[str]:
                 yield printable(f"  differs: {name}: {first}, then {second}")
 
 
-def _remarks(found: History) -> Iterator[str]:
-    yield ""
+def _counts(found: History) -> Iterator[str]:
     counts = [f"{len(found.called(word))} {word}" for word in ("slower", "faster")]
     yield (
         f"{len(found.trends)} series of {len(found.runs)} run{'s' * (len(found.runs) != 1)}: "
         f"{', '.join(counts)} since their last change"
     )
+
+
+def _remarks(found: History) -> Iterator[str]:
     yield (
         f"a change within {found.band:.0%} is none; of histories without any, at most "
         f"{FALSE_ALARMS:.0%} show one"

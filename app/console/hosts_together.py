@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from app.console.tables import simple_table
+from app.present.document import Block, Column, Heading, Paragraph, names, table
 from app.results import text
 from app.results.folder import RunFolder
 from app.results.hosts_together import HOSTS, MANY, HostsTogether, hosts_csv
 from app.results.labels import labels
-from app.results.plain import printable
 from app.stats.between import LEAST_ROUNDS
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 HEADING = "hosts together"
 _CAPTION = (
@@ -24,30 +19,27 @@ _CAPTION = (
 )
 
 
-def together_tables(found: Sequence[HostsTogether]) -> Iterator[RenderableType]:
+def together_tables(found: Sequence[HostsTogether]) -> Iterator[Block]:
     """One table of the cases whose rates are added, then why others are not."""
-    from rich.text import Text
-
     named = list(zip(names_of(found), found, strict=True))
     added = [(name, one) for name, one in named if not one.absent]
     if added:
-        table = simple_table(HEADING, _caption([one for _, one in added]))
-        table.add_column("case", overflow="fold")
-        for heading in ("inputs/s", "share", "95 %", "speedup", "efficiency", "1M inputs"):
-            table.add_column(heading, justify="right", no_wrap=heading != "95 %")
-        for name, one in added:
-            for cells in _rows(name, one):
-                table.add_row(*(Text(printable(cell)) for cell in cells))
-        yield table
+        headings = ("inputs/s", "share", "95 %", "speedup", "efficiency", "1M inputs")
+        yield Heading(HEADING, 3)
+        yield table(
+            (*names("case"), *map(Column, headings)),
+            [cells for name, one in added for cells in _rows(name, one)],
+            caption=_caption([one for _, one in added]),
+        )
     reasons: dict[str, list[str]] = {}
     for name, one in named:
         if one.absent:
             reasons.setdefault(one.absent, []).append(name)
     for reason, of in reasons.items():
-        yield Text(printable(f"no sum over hosts of {', '.join(of)}: {reason}"))
+        yield Paragraph(f"no sum over hosts of {', '.join(of)}: {reason}")
     for name, one in added:
         if one.without:
-            yield Text(printable(f"of {name}, {' and '.join(one.without)}: not added"))
+            yield Paragraph(f"of {name}, {' and '.join(one.without)}: not added")
 
 
 def together_sentences(found: Sequence[HostsTogether]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from app.cases.errors import PlanError
 from app.console.exporting import export, formats_of
 from app.console.row_columns import sort_column
-from app.console.stored import told_of
+from app.console.stored import shown
 from app.results.imports.as_run import cases_of, plan_of, write_run
 from app.results.imports.formats import read_foreign
 from app.results.rows import Rows
@@ -27,7 +27,7 @@ def import_files(flags: argparse.Namespace, width: int) -> str:
     run = write_run(Path(flags.out) if flags.out else new_path(plan), cases)
     measured = Rows().measured(run)
     export(run, measured, formats)
-    return told_of(run, measured, width, sort)
+    return shown(run, measured, width, sort, verbose=flags.verbose)
 
 
 def _named(word: str) -> tuple[str, Path]:

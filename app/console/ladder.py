@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from app.console.tables import simple_table
+from app.present.document import Block, Column, Heading, Points, names, table
 from app.results import text
 from app.results.folder import RunFolder
-from app.results.plain import printable
 from app.results.run import Run
 from app.results.tune_answer import Gain, Rung, TuneAnswer, TunesFound, value_text
 from app.results.tune_files import files_of
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
-
-def ladder_tables(found: TunesFound) -> Iterator[RenderableType]:
-    """Of each model the table of its steps, then its sentences."""
-    from rich.text import Text
-
+def ladder_tables(found: TunesFound) -> Iterator[Block]:
+    """Of each model what its search came to, then the table of its steps."""
     for _, answer in found.searches:
+        yield Points(tuple(answer.sentences))
         if answer.rungs:
-            yield _table(answer, found)
-        yield Text("\n".join(map(printable, answer.sentences)), style="bold")
+            yield from _table(answer, found)
 
 
 def write_ladder(folder: RunFolder, run: Run, found: TunesFound) -> None:
@@ -38,24 +31,23 @@ def ladder_code(found: TunesFound) -> int:
     return int(any(not answer.rungs or not answer.over for _, answer in found.searches))
 
 
-def _table(answer: TuneAnswer, found: TunesFound) -> RenderableType:
+def _table(answer: TuneAnswer, found: TunesFound) -> Iterator[Block]:
     goal = found.goal
-    table = simple_table(printable(f"{answer.model}: {answer.goal}, step by step"))
     heading = "inputs/s" if goal.rate else goal.name
     headings = ["step", heading, "times better", "than default", "error"]
     if goal.kept is not None:
         headings.append(goal.kept.name)
     top1 = any(rung.top1 is not None for rung in answer.rungs)
     headings += ["top-1"] * top1
-    for name in headings:
-        table.add_column(name, overflow="fold")
-    for rung in answer.rungs:
-        table.add_row(*_cells(rung, found), *[_top1(rung)] * top1)
-    return table
+    yield Heading(f"{answer.model}: {answer.goal}, step by step", 3)
+    yield table(
+        (*names("step"), Column(heading), *names(*headings[2:4]), *map(Column, headings[4:])),
+        [(*_cells(rung, found), *[_top1(rung)] * top1) for rung in answer.rungs],
+    )
 
 
 def _cells(rung: Rung, found: TunesFound) -> Iterator[str]:
-    yield printable(rung.label)
+    yield rung.label
     yield value_text(rung.value, found.goal)
     yield _times(rung.gain)
     yield _times(rung.total)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from app.cases.column import Row
 from app.console.check_page import check_page
-from app.console.escaped import escaped
 from app.console.row_columns import SHOWN, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, said, without_winners
+from app.present.escaping import escaped
 from app.results.atomic import write_atomically
 from app.results.hosts import environments
 from app.results.measured import Measured
@@ -61,7 +61,7 @@ def _found(run: Run) -> Iterator[str]:
         for name, searched in rates.searches:
             yield sentence(name, searched, rates.target)
         if not all(searched.over for _, searched in rates.searches):
-            yield f"to continue: `{rates.command}`"
+            yield f"to continue: {rates.command}"
 
 
 def export_markdown(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from app.cases.errors import PlanError
 from app.console.damage import DAMAGED, OK
 from app.console.exporting import export, formats_of
-from app.console.hosts_together import together_tables, write_together
+from app.console.hosts_together import write_together
 from app.console.rates import write_rates
 from app.console.row_columns import sort_column
-from app.console.stored import told_of
+from app.console.stored import shown
 from app.plan.plan import Plan
 from app.results.folder import RunFolder
 from app.results.hosts_together import hosts_together
@@ -47,15 +47,8 @@ def merge_runs(flags: argparse.Namespace, width: int) -> tuple[str, int]:
             write_together(folder, together)
     export(made.run, measured, formats)
     left_out = [f"damaged and left out: {one}" for one in made.lost]
-    told = told_of(
-        made.run,
-        measured,
-        width,
-        sort,
-        (*left_out, *made.sentences),
-        together_tables(together),
-    )
-    return told, DAMAGED if left_out else OK
+    text = shown(made.run, measured, width, sort, (*left_out, *made.sentences), flags.verbose)
+    return text, DAMAGED if left_out else OK
 
 
 def _source(word: str) -> Source:

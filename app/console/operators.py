@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from app.cases.column import Row, number_of
 from app.cases.operators import Operator, OperatorTimes
-from app.console.tables import APART, simple_table
+from app.present.document import Block, Column, Heading, Paragraph, names, table
 from app.results import text
 from app.results.beside import Beside, side_by_side
 from app.results.labels import case_label, model_labels
 from app.results.lines import Operators
 from app.results.operators import read_operators
-from app.results.plain import printable
 from app.results.run import Run
 from app.results.together import Together
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
 
 MOST_OPS = 10
 _MOST_NODES = 4
@@ -27,10 +21,8 @@ _ROOM_FOR_WORDS = 120
 """So many columns there must be for the engine's own words to be shown too."""
 
 
-def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[RenderableType]:
+def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block]:
     """A table for each case that has operator times, then what holds for several."""
-    from rich.text import Text
-
     if not run.operators:
         return
     models = model_labels(case.model for case in run.cases)
@@ -46,26 +38,25 @@ def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Rende
             continue
         times = read_operators(run.path, line)
         plain_us = number_of(p50s_us.get(case.case_id))
-        yield _table(f"operators of {case_label(case, models)}", times, line, plain_us, width)
+        yield from _table(f"operators of {case_label(case, models)}", times, line, plain_us, width)
         if times.peak is not None:
             hows[times.peak.how] = None
     for beside in side_by_side(run):
-        yield _beside_table(beside)
+        yield from _beside_table(beside)
     for how in hows:
-        yield Text(f"peak: the machine's own, by {how}; a node above it found more in its caches")
+        yield Paragraph(
+            f"peak: the machine's own, by {how}; a node above it found more in its caches"
+        )
     together = Together(run.cases)
     for reason, case_ids in missing.items():
-        yield Text(printable(f"no operator times of {together.text(case_ids)}: {reason}"))
+        yield Paragraph(f"no operator times of {together.text(case_ids)}: {reason}")
 
 
 def _table(
     title: str, times: OperatorTimes, line: Operators, plain_us: float | None, width: int
-) -> RenderableType:
+) -> Iterator[Block]:
     slowest = sorted(times.ops, key=lambda op: -op.time_us)[:MOST_OPS]
     total_us = times.total_us
-    table = simple_table(edge=False, padding=APART)
-    table.add_column("operator", overflow="fold")
-    table.add_column("nodes of the file", overflow="fold")
     figures: dict[str, Callable[[Operator], str]] = {
         "time": lambda op: text.latency(op.time_us),
         "share": lambda op: f"{op.time_us / total_us:.1%}" if total_us else "",
@@ -75,20 +66,23 @@ def _table(
     }
     shown = {name: [cell(op) for op in slowest] for name, cell in figures.items()}
     shown = {name: cells for name, cells in shown.items() if any(cells)}
-    for heading in shown:
-        table.add_column(heading, justify="right", no_wrap=True)
-    if width >= _ROOM_FOR_WORDS:
-        table.add_column("in the engine's words", overflow="fold")
-    for number, op in enumerate(slowest):
-        words = [op.engine_name] if width >= _ROOM_FOR_WORDS else []
-        cells = [
+    room = width >= _ROOM_FOR_WORDS
+    columns = [*names("operator", "nodes of the file"), *map(Column, shown)]
+    rows = [
+        (
             op.op,
             _nodes(op.holds) or op.node,
             *(column[number] for column in shown.values()),
-            *words,
-        ]
-        _add(table, cells)
-    return _titled(title, table, _caption(times, line, plain_us, len(slowest)))
+            *([op.engine_name] if room else []),
+        )
+        for number, op in enumerate(slowest)
+    ]
+    yield Heading(title, 3)
+    yield table(
+        [*columns, *(names("in the engine's words") if room else ())],
+        rows,
+        caption=_caption(times, line, plain_us, len(slowest)),
+    )
 
 
 def _caption(times: OperatorTimes, line: Operators, plain_us: float | None, shown: int) -> str:
@@ -111,41 +105,22 @@ def _caption(times: OperatorTimes, line: Operators, plain_us: float | None, show
     return "; ".join([*said, line.file])
 
 
-def _beside_table(beside: Beside) -> RenderableType:
-    table = simple_table(edge=False, padding=APART)
-    table.add_column("nodes of the file", overflow="fold")
-    for name in beside.names:
-        table.add_column(name, justify="right", overflow="fold")
+def _beside_table(beside: Beside) -> Iterator[Block]:
     slowest = sorted(beside.shared, key=lambda one: -max(t or 0.0 for t in one.times_us))
-    for one in slowest[:MOST_OPS]:
-        _add(table, [_nodes(one.nodes), *map(text.latency, one.times_us)])
+    rows = [(_nodes(one.nodes), *map(text.latency, one.times_us)) for one in slowest[:MOST_OPS]]
     others = [one.times_us for one in slowest[MOST_OPS:]]
     rest = [sum(times[k] or 0.0 for times in others) for k, _ in enumerate(beside.names)]
     for what, times in (("other nodes", rest), ("of no node of the file", beside.own_us)):
         if any(times):
-            _add(table, [what, *(text.latency(time_us or None) for time_us in times)])
-    return _titled(
-        f"{beside.what}: nodes of the file side by side, {text.CLOCK_TEXT[beside.clock]}",
-        table,
-        f"{min(MOST_OPS, len(slowest))} of {len(slowest)} groups of nodes; "
+            rows.append((what, *(text.latency(time_us or None) for time_us in times)))
+    clock = text.CLOCK_TEXT[beside.clock]
+    yield Heading(f"{beside.what}: nodes of the file side by side, {clock}", 3)
+    yield table(
+        (*names("nodes of the file"), *map(Column, beside.names)),
+        rows,
+        caption=f"{min(MOST_OPS, len(slowest))} of {len(slowest)} groups of nodes; "
         f"{text.NOT_MEASURED} where an engine left nodes out or does not tell",
     )
-
-
-def _titled(title: str, table: Table, caption: str) -> RenderableType:
-    """A title and a caption of rich's own would be no wider than the table."""
-    from rich.console import Group
-    from rich.text import Text
-
-    return Group(
-        Text(printable(title), style="italic"), table, Text(printable(caption), style="dim")
-    )
-
-
-def _add(table: Table, cells: Sequence[str]) -> None:
-    from rich.text import Text
-
-    table.add_row(*(Text(printable(cell)) for cell in cells))
 
 
 def _nodes(names: Sequence[str]) -> str:

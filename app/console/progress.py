@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from app.console.width import width_of
+from app.present.wrapping import filled, width_of_text
 from app.results import text
 from app.results.labels import ModelNames, case_label, model_labels
 from app.results.live import Live
@@ -45,19 +47,20 @@ class PlainLog:
         self._run = run
         self._models = _models_of(run)
         self._stream = stream
+        self._width = width_of(stream)
         live, checks = run.live, run.folder.manifest.asked.check
         self._say(
             f"{_so_many(live.cases_total, 'case')}, {_pieces(run)}{_or_more(run)}, "
             f"{live.rounds_total - live.rounds_done}{_or_more(run)} to "
-            f"{'check' if checks else 'measure'}, {_time_of(run)}{_share_of_exports(live)}; "
-            f"results in {run.folder.path}"
+            f"{'check' if checks else 'measure'}, {_time_of(run)}{_share_of_exports(live)}"
         )
+        self._say(f"results in {run.folder.path}")
 
     def show(self, events: Sequence[Event]) -> None:
         for event in events:
             match event:
                 case Ended(work):
-                    self._say(f"{self._place(work)}{work.text(self._models)}{self._look(work)}")
+                    self._write_end(work)
                 case Dropped(work):
                     self._say(work.text(self._models))
                 case Paused():
@@ -65,6 +68,18 @@ class PlainLog:
 
     def close(self) -> None:
         self._stream.flush()
+
+    def _write_end(self, work: Work) -> None:
+        """In one line where it fits, else without the less important figures, else in several."""
+        place, look = self._place(work), self._look(work)
+        whole, brief = (
+            f"{place}{words}{look}" for words in (work.text(self._models), work.brief(self._models))
+        )
+        if width_of_text(printable(whole)) <= self._width:
+            self._say(whole)
+            return
+        for line in filled(brief, self._width, "", "  "):
+            self._say(line)
 
     def _place(self, work: Work) -> str:
         """How far the sweep is; accuracies and operator times have no place in it."""
@@ -136,9 +151,9 @@ class LiveDisplay:
             what = f"{doing} {case_label(case, self._models) if case else ''}"
             figures = _figures(live) + self._lacking(live)
         total = (
-            f" {live.rounds_done} of {_pieces(self._run)}, "
-            f"{_so_many(live.cases_failed, 'failed case')}, "
-            f"{_at_least(self._run)}{text.duration(live.eta_s)} left"
+            f" {_at_least(self._run)}{text.duration(live.eta_s)} left, "
+            f"{live.rounds_done} of {_pieces(self._run)}, "
+            f"{_so_many(live.cases_failed, 'failed case')}"
         )
         bar = ProgressBar(total=max(live.rounds_total, 1), completed=live.rounds_done, width=40)
         return Group(Text(what, style="bold"), Text(figures), bar, Text(total, style="dim"))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from app.cases.target import Target
 from app.console.rate_svg import SVG, as_svg
-from app.console.tables import simple_table
+from app.present.document import Block, Cell, Command, Heading, Points, names, table
 from app.results import text
 from app.results.folder import RunFolder
-from app.results.plain import printable
 from app.results.rate_answer import kept, rate, sentence
 from app.results.rate_curve import RATES, as_csv, curve_rows, knee_hz
 from app.results.rate_search import Point
@@ -18,32 +16,27 @@ from app.results.rates_found import ANSWERS, RatesFound, answers_json
 from app.stats.capacity import Verdict
 from app.stats.judging import figure_us, interval, late_share
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
 _WORDS: dict[Verdict | None, str] = {"not_offered": "came late", None: "not measured"}
 
 
-def rate_tables(found: RatesFound) -> Iterator[RenderableType]:
-    """The table of all steps, then their sentences."""
-    from rich.text import Text
+def rate_tables(found: RatesFound) -> Iterator[Block]:
+    """The answer of each search, then the table of all steps."""
 
     target = found.target
-    table = simple_table(f"rates at {kept(target)}")
     judged = "late" if target.percentile is not None else "mean"
-    for heading in ("case", "rate", target.name, f"{judged}, interval", "rounds", "verdict"):
-        table.add_column(heading, overflow="fold")
-    sentences = []
+    headings = ("case", "rate", target.name, f"{judged}, interval", "rounds", "verdict")
+    sentences: list[str] = []
+    rows: list[tuple[Cell | str, ...]] = []
     for subject, searched in found.searches:
-        name, bend = printable(subject), knee_hz(searched)
+        bend = knee_hz(searched)
         for point in searched.measured:
-            table.add_row(name, *_cells(point, target, bend))
-        sentences.append(sentence(name, searched, target))
-    yield table
-    yield Text("\n".join(map(printable, sentences)), style="bold")
+            rows.append((subject, *_cells(point, target, bend)))
+        sentences.append(sentence(subject, searched, target))
+    yield Points(tuple(sentences))
     if not all(searched.over for _, searched in found.searches):
-        # In one piece, however long the folder's name: it is to be copied.
-        yield Text(f"to continue: {found.command}", no_wrap=True, overflow="ignore")
+        yield Command(found.command, "continue the search")
+    yield Heading(f"rates at {kept(target)}", 3)
+    yield table(names(*headings), rows)
 
 
 def write_rates(folder: RunFolder, found: RatesFound) -> None:

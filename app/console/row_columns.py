@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.cases.axes import AXES, scenario_of
 from app.cases.chosen_columns import chosen_names
@@ -115,22 +115,6 @@ def all_columns(
         *_of_queues(rows),
         *_of_deadline(rows),
         TableColumn("status", status, lambda figure: f"published ({figure.conditions})"),
-    ]
-
-
-def below_the_runtime(columns: Sequence[TableColumn], varied: Sequence[str]) -> list[TableColumn]:
-    """The same with what tells rows apart under the runtime's name, instead of in columns."""
-
-    def cell(row: Row) -> str:
-        told = " ".join(filter(None, (shown_as(name)(row) for name in varied)))
-        runtime = printable(str(row["runtime"]))
-        return f"{runtime}\n{told}" if told else runtime
-
-    folded = {heading(name) for name in varied}
-    return [
-        replace(column, cell=cell) if column.heading == "runtime" else column
-        for column in columns
-        if column.heading not in folded
     ]
 
 

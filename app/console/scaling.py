@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.console.tables import simple_table
 from app.plan.plan import Plan
 from app.plan.replicas import SHARED_WORK
+from app.present.document import Block, Column, Heading, Paragraph, names, table
 from app.results import text
 from app.results.labels import labels
-from app.results.plain import printable
 from app.results.together import Together
 from app.stats.between import LEAST_ROUNDS
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 _CAPTION = "efficiency is the speedup over the replicas, from pairs of rounds"
 
 
-def scaling_tables(
-    cases: Sequence[Case], rows: Sequence[Row], asked: Plan
-) -> Iterator[RenderableType]:
+def scaling_tables(cases: Sequence[Case], rows: Sequence[Row], asked: Plan) -> Iterator[Block]:
     """One table of all cases that were measured alone too; where work is shared, as --replicas
     does, then why some have no efficiency. Nothing of a search over options, which varies sessions
     by itself."""
     if asked.tune:
         return
-    from rich.text import Text
-
     several = [row for row in rows if row["scaling_base"]]
     bases = {str(row["scaling_base"]) for row in several}
-    told = [row for row in rows if row["scaling_efficiency"] or str(row["case_id"]) in bases]
-    names = labels([case for case in cases if case.case_id in {str(r["case_id"]) for r in told}])
-    if any(row["scaling_efficiency"] for row in told):
-        table = simple_table("scaling", _caption(told))
-        table.add_column("case", overflow="fold")
-        for heading in ("replicas", "inputs/s", "speedup", "efficiency", "efficiency 95 %"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        for row in told:
-            table.add_row(*(Text(printable(cell)) for cell in _cells(names, row)))
-        yield table
+    shown = [row for row in rows if row["scaling_efficiency"] or str(row["case_id"]) in bases]
+    called = labels([case for case in cases if case.case_id in {str(r["case_id"]) for r in shown}])
+    if any(row["scaling_efficiency"] for row in shown):
+        headings = ("replicas", "inputs/s", "speedup", "efficiency", "efficiency 95 %")
+        yield Heading("scaling", 3)
+        yield table(
+            (*names("case"), *map(Column, headings)),
+            [_cells(called, row) for row in shown],
+            caption=_caption(shown),
+        )
     if not any(sweep.replicas or SHARED_WORK in sweep.scenarios for sweep in asked.sweeps):
         return
     together, missing = Together(cases), dict[str, list[str]]()
@@ -51,7 +42,7 @@ def scaling_tables(
         if row["scaling_absent"]:
             missing.setdefault(str(row["scaling_absent"]), []).append(str(row["case_id"]))
     for reason, case_ids in missing.items():
-        yield Text(printable(f"no efficiency of {together.text(case_ids)}: {reason}"))
+        yield Paragraph(f"no efficiency of {together.text(case_ids)}: {reason}")
 
 
 def _caption(rows: Sequence[Row]) -> str:
@@ -65,7 +56,7 @@ def _between(low: float, high: float) -> str:
     return text.TOO_NOISY if text.is_too_noisy(low, high) else f"{low:.0%} to {high:.0%}"
 
 
-def _cells(names: dict[str, str], row: Row) -> tuple[str, ...]:
+def _cells(called: dict[str, str], row: Row) -> tuple[str, ...]:
     replicas, rate, speedup, efficiency, low, high = (
         number_of(row[name])
         for name in (
@@ -79,7 +70,7 @@ def _cells(names: dict[str, str], row: Row) -> tuple[str, ...]:
     )
     between = "" if low is None or high is None else _between(low, high)
     return (
-        names[str(row["case_id"])],
+        called[str(row["case_id"])],
         f"{replicas or 1:g}",
         text.rate_text(rate),
         "" if speedup is None else text.significant(speedup),

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from app.cases.case import Case
-from app.console.tables import simple_table
+from app.present.document import Block, Column, Heading, names, table
 from app.results import text
 from app.results.labels import labels
-from app.results.plain import printable
 from app.results.run import Run
 from app.results.shapes import shape_runs
 from app.stats.quantiles import supported_quantile
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-_HEADINGS = ("shape", "share", "runs", "first seen", "p50", "p99")
+_FIGURES = ("share", "runs", "first seen", "p50", "p99")
 
 
-def shape_tables(run: Run) -> Iterator[Table]:
+def shape_tables(run: Run) -> Iterator[Block]:
     """One for each case under a condition of shapes."""
     with_shapes = [case for case in run.cases if case.condition.points]
     called = labels(run.cases) if with_shapes else {}
@@ -30,22 +25,22 @@ def shape_tables(run: Run) -> Iterator[Table]:
         yield from _table(run, case, called[case.case_id])
 
 
-def _table(run: Run, case: Case, label: str) -> Iterator[Table]:
+def _table(run: Run, case: Case, label: str) -> Iterator[Block]:
     found = shape_runs(run, case)
     if not found:
         return
-    table = simple_table(f"latency by shape: {printable(label)}", edge=False)
-    for place, heading in enumerate(_HEADINGS):
-        table.add_column(heading, justify="right" if place else "left", overflow="fold")
-    for one in found:
-        table.add_row(
-            printable(one.sizes.replace("=", " ").replace(",", " ")),
+    rows = [
+        (
+            one.sizes.replace("=", " ").replace(",", " "),
             f"{one.share:.1%}",
             text.count(len(one.seen_us)),
             _range(one.first_us),
             *(text.latency(supported_quantile(one.seen_us, q)) for q in (0.5, 0.99)),
         )
-    yield table
+        for one in found
+    ]
+    yield Heading(f"latency by shape: {label}", 3)
+    yield table((*names("shape"), *map(Column, _FIGURES)), rows)
 
 
 def _range(first_us: Sequence[float] | np.ndarray) -> str:

@@ -1,45 +1,40 @@
-"""A run folder that was made of what had been measured before: its rows, and where it lies."""
+"""`--show RUN`, and runs that are made of what was measured before: what is shown of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from io import StringIO
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from app.console.report import answer, listed
-from app.console.row_columns import shown_percentiles
-from app.results.folder import RESULTS
+from app.console.answer.document import run_document
+from app.console.answer.ended import ended_run
+from app.console.comparing import Comparing
+from app.console.damage import with_damage
+from app.console.row_columns import sort_column
+from app.present.terminal import as_text
 from app.results.measured import Measured
-from app.results.plain import printable
+from app.results.rows import Rows
 from app.results.run import Run
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from app.results.verify import read_whole
 
 
-def told_of(
+def show(folder: str, width: int, sort: str | None, verbose: bool) -> tuple[str, int]:
+    """What was printed when the run ended, of what is whole of it; and the exit code, 1 where
+    something is damaged. PlanError or ResultsError for a folder or a column that is none."""
+    whole = read_whole(Path(folder))
+    column = sort_column(sort, whole.run.manifest.asked.percentiles) if sort is not None else ""
+    measured = Rows().measured(whole.run)
+    text = shown(whole.run, measured, width, column, verbose=verbose)
+    return with_damage(text, [whole])
+
+
+def shown(
     run: Run,
     measured: Sequence[Measured],
     width: int,
     sort: str = "",
     before: Iterable[str] = (),
-    tables: Iterable[RenderableType] = (),
+    verbose: bool = False,
 ) -> str:
-    """What is printed, in so many columns; sentences of how it was made come `before` the rows, as
-    do `tables`."""
-    from rich.console import Console
-
-    out = StringIO()
-    # Names are a user's: neither `[bold]` nor `:smile:` in one means anything.
-    console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
-    for sentence in before:
-        console.print(listed("", sentence, ""))
-    for table in tables:
-        console.print(table)
-        console.print()
-    asked = run.manifest.asked
-    percentiles = shown_percentiles(asked.percentiles)
-    for part in answer(measured, width, sort, asked.band, percentiles=percentiles):
-        console.print(part)
-    console.print(printable(f"results: {run.path / RESULTS}"), soft_wrap=True)
-    return out.getvalue()
+    """The run in so many columns; sentences about how it was made come `before` the rest."""
+    ended = ended_run(run, measured, Comparing().of(run, measured))
+    return as_text(run_document(ended, width, sort, verbose, before), width)

@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from app.cases.column import Row, number_of
-from app.console.tables import simple_table
-from app.results import text
-from app.results.alike import LIKE, contender, names
-from app.results.plain import printable
+from app.present.document import Block, Column, Heading, names, table
+from app.results import alike, text
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-_HEADINGS = ("case", "runtime", "", "first", "last", "ratio", "slower after", "clock (MHz)")
-_NAMES = 3
-"""So many columns hold no figure."""
+_NAMES = ("case", "runtime", "")
+_FIGURES = ("first", "last", "ratio", "slower after", "clock (MHz)")
 
 
-def sustained_tables(rows: Sequence[Row]) -> Iterator[Table]:
+def sustained_tables(rows: Sequence[Row]) -> Iterator[Block]:
     """One, where any case was sustained."""
     sustained = [row for row in rows if row["sustained_compared"] is not None]
     if not sustained:
         return
     compared = dict.fromkeys(str(row["sustained_compared"]) for row in sustained)
-    table = simple_table(f"sustained: {' | '.join(compared)}", edge=False)
-    for place, heading in enumerate(_HEADINGS):
-        figure = place >= _NAMES
-        table.add_column(heading, justify="right" if figure else "left", overflow="fold")
-    keys = [tuple(row[name] for name in LIKE) for row in sustained]
-    called = names(keys)
+    keys = [tuple(row[name] for name in alike.LIKE) for row in sustained]
+    called = alike.names(keys)
+    cells: list[tuple[str, ...]] = []
     for key, row in zip(keys, sustained, strict=True):
         p50 = ("p50", *_of(row, "p50"), _after(row), _clocks(row))
-        table.add_row(printable(called[key]), printable(contender(row)), *p50)
-        table.add_row("", "", "p99", *_of(row, "p99"), "", "")
-    yield table
+        cells.append((called[key], alike.contender(row), *p50))
+        cells.append(("", "", "p99", *_of(row, "p99"), "", ""))
+    yield Heading(f"sustained: {' | '.join(compared)}", 3)
+    yield table((*names(*_NAMES), *map(Column, _FIGURES)), cells)
 
 
 def _of(row: Row, name: str) -> tuple[str, str, str]:

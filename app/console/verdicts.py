@@ -11,21 +11,34 @@ from typing import Any
 
 from app.cases.percentiles import shown
 from app.console import gate
-from app.console.escaped import escaped
 from app.console.junit import as_junit
 from app.console.output_files import write_output
-from app.console.sides import sides_text
+from app.present.document import (
+    Block,
+    Cell,
+    Column,
+    Heading,
+    Paragraph,
+    Points,
+    Table,
+    Tone,
+    names,
+)
+from app.present.markdown import as_markdown as markdown
 from app.results import text
 from app.results.verdicts import Compared, Comparison, NotCompared, Sides, interval_note
 from app.stats.run_variation import LEAST_PAST_RUNS
 from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
 
+_MOST_NAMED = 3
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
 _WORDS = ("faster", "slower", "same", "undecided")
+_ORDER = {"slower": 0, "faster": 1, "undecided": 2, "same": 3}
+_TONES: dict[str, Tone] = {"slower": "bad", "faster": "good"}
 _SOURCES = {
     "history": "from earlier runs of this machine",
     "anchor": "from the anchor that both runs measured",
-    "stated": "a stated value, since there is no history and no anchor",
+    "stated": "stated for want of a history or an anchor",
 }
 
 
@@ -65,36 +78,24 @@ def write(files: Mapping[str, str]) -> None:
         write_output(Path(path), content.encode(errors="backslashreplace"))
 
 
-def as_lines(found: Comparison, fail_on_slower: bool = False) -> Iterator[str]:
-    """A line for each case, for the end of a run, and what a reader has to know."""
-    for case in found.cases:
-        told = "; ".join(f"{name} {sides_text(s)}" for name, s in case.percentiles.items())
-        yield f"{case.label}: {told}"
-    yield from _remarks(found, fail_on_slower)
+def comparison_blocks(found: Comparison, fail_on_slower: bool = False) -> Iterator[Block]:
+    """How many cases are slower, then the cases that are, then all others, then what a reader has
+    to know."""
+    if found.cases or found.not_compared:
+        yield Paragraph(f"{_sentence(found)}; {_band(found)}")
+    yield from _details(found, fail_on_slower)
 
 
-def as_text(found: Comparison, fail_on_slower: bool = False) -> Iterator[str]:
-    """A table for a terminal, and under it what a reader has to know."""
-    lines = [_headings(found), *_cells(found)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        padded = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        yield "  ".join(padded).rstrip()
-    yield ""
-    yield from _remarks(found, fail_on_slower)
+def as_markdown(found: Comparison, fail_on_slower: bool = False) -> str:
+    """For a pull request or a summary of continuous integration, under a heading."""
+    head = (Heading(_sentence(found), 3), Paragraph(_band(found)))
+    return markdown([*head, *_details(found, fail_on_slower)])
 
 
-def as_markdown(found: Comparison, fail_on_slower: bool = False) -> Iterator[str]:
-    """A table for a pull request or a summary of continuous integration."""
-    yield f"### {escaped(_sentence(found))}"
-    yield ""
-    yield "| " + " | ".join(_headings(found)) + " |"
-    yield "| --- | --- | ---: | ---: | ---: | --- | --- |"
-    for line in _cells(found):
-        yield "| " + " | ".join(map(escaped, line)) + " |"
-    yield ""
-    for remark in _remarks(found, fail_on_slower):
-        yield f"- {escaped(remark)}"
+def _details(found: Comparison, fail_on_slower: bool) -> Iterator[Block]:
+    if found.cases:
+        yield Table(_columns(found), tuple(_rows(found)))
+    yield Points(tuple(_remarks(found, fail_on_slower)))
 
 
 def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
@@ -129,6 +130,7 @@ def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
             for one in found.not_compared
         ],
         "damaged": list(found.damaged),
+        "anchor": dict(found.anchor),
         "only_first": list(found.only_first),
         "only_second": list(found.only_second),
         "environment": [
@@ -158,24 +160,51 @@ def _all(found: Comparison) -> Iterator[tuple[Compared, str, Sides]]:
             yield case, name, sides
 
 
-def _headings(found: Comparison) -> tuple[str, ...]:
+def _columns(found: Comparison) -> tuple[Column, ...]:
     sides = ("baseline", "measured") if found.in_turn else ("first", "second")
-    return ("case", "figure", *sides, "ratio", "interval", "verdict")
+    return *names("case", "figure"), *map(Column, sides), *names("ratio", "verdict")
 
 
-def _cells(found: Comparison) -> Iterator[tuple[str, ...]]:
-    for case, name, sides in _all(found):
-        verdict = sides.verdict
-        interval = verdict.interval
-        yield (
-            case.label,
-            shown(name),
-            text.figure(sides.first, sides.unit),
-            text.figure(sides.second, sides.unit),
-            f"{sides.ratio:.3f}",
-            text.ratio_interval(interval.low, interval.high) if interval else text.NOT_MEASURED,
-            sides.verdict_text,
-        )
+def _rows(found: Comparison) -> Iterator[tuple[Cell | str, ...]]:
+    """Slower cases first, then faster ones; both percentiles of a case below each other."""
+    ordered = sorted(found.cases, key=lambda case: min(_ORDER[w] for w in _words(case)))
+    for case in ordered:
+        for name, sides in case.percentiles.items():
+            yield (
+                case.label,
+                shown(name),
+                Cell(text.figure(sides.first, sides.unit), sides.first),
+                Cell(text.figure(sides.second, sides.unit), sides.second),
+                Cell(_ratio(sides), sides.ratio),
+                Cell(sides.verdict.word, tone=_TONES.get(sides.verdict.word, "")),
+            )
+
+
+def _ratio(sides: Sides) -> str:
+    """`1.200x (1.193 to 1.207)`."""
+    interval = sides.verdict.interval
+    if interval is None:
+        return f"{sides.ratio:.3f}x"
+    if text.is_too_noisy(interval.low, interval.high):
+        return f"{sides.ratio:.3f}x ({text.TOO_NOISY})"
+    low, high = (f"{end:.3f}" for end in (interval.low, interval.high))
+    return f"{sides.ratio:.3f}x ({low} to {high})"
+
+
+def _reasons(found: Comparison) -> Iterator[str]:
+    """Why verdicts are undecided: each reason once, with the cases that it is of."""
+    cases: dict[str, list[str]] = {}
+    for case, _, sides in _all(found):
+        if sides.verdict.why or sides.verdict.reason:
+            cases.setdefault(sides.verdict_text, []).append(case.label)
+    for reason, repeated in cases.items():
+        labels = list(dict.fromkeys(repeated))
+        more = f" and {len(labels) - _MOST_NAMED} more" * (len(labels) > _MOST_NAMED)
+        yield f"{reason} ({', '.join(labels[:_MOST_NAMED])}{more})"
+
+
+def _words(case: Compared) -> list[str]:
+    return [sides.verdict.word for sides in case.percentiles.values()]
 
 
 def _sides(sides: Sides) -> dict[str, Any]:
@@ -206,6 +235,10 @@ def _sentence(found: Comparison) -> str:
     return told + (verdicts if counts else "")
 
 
+def _band(found: Comparison) -> str:
+    return f"a change within {100 * found.band:g}% is none"
+
+
 def _so_many(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
@@ -213,13 +246,13 @@ def _so_many(number: int, what: str) -> str:
 def _remarks(found: Comparison, fail_on_slower: bool) -> Iterator[str]:
     if not found.cases and not found.not_compared:
         yield (
-            f"no case of {found.first} was measured here: compare runs of the same models, "
+            f"{found.first} and {found.second} share no case: compare runs of the same models, "
             "runtimes and settings"
         )
-    yield _sentence(found) + f"; a change within {100 * found.band:g}% is none"
     note = interval_note(sides.verdict for _, _, sides in _all(found))
     if note:
         yield note
+    yield from _reasons(found)
     yield from found.damaged
     for one in found.not_compared:
         told = "no longer measured" if one.lost else "not compared"
@@ -258,6 +291,9 @@ def run_variation_notes(found: Comparison) -> Iterator[str]:
             low, high = f"{min(shares):.2g}", f"{max(shares):.2g}"
             each = low if low == high else f"{low} to {high}"
             yield f"run-to-run variation ({source}): standard deviation {each} %, {meaning}"
+    if found.anchor:
+        moved = ", ".join(f"{shown(name)} {ratio:.3f}" for name, ratio in found.anchor.items())
+        yield f"the anchor, second over first: {moved}; it is not judged"
     if any(v.reason == NO_RUN_VARIATION for v in verdicts):
         yield (
             f"{NO_RUN_VARIATION}: the run-to-run variation of a tail is not stated. Keep at least "

@@ -41,8 +41,14 @@ def command_line(plan: Plan, plan_folder: Path) -> str:
 
 def flags_line(plan: Plan) -> str | None:
     """The same where flags can say it all, which are read back; None where they can't."""
+    words = flag_words(plan)
+    return None if words is None else _line(words)
+
+
+def flag_words(plan: Plan) -> list[str] | None:
+    """The flags alone of such a line, without the program."""
     words = list(_flags(plan))
-    return _line(words) if _says_the_same(words, plan) else None
+    return words if _says_the_same(words, plan) else None
 
 
 def _line(words: Sequence[str]) -> str:

@@ -21,6 +21,7 @@ _OF_EVERY_RUN = frozenset(
         "plot",
         "sort",
         "strict",
+        "verbose",
         "debug",
         "baseline_run",
         *_OF_VERDICTS,

@@ -39,7 +39,7 @@ def _measuring(key: str, paths: int = 0) -> Mode:
 
 
 _MANY = 10**9
-_OF_A_NEW_RUN = ("headless", "out", "export", "sort")
+_OF_A_NEW_RUN = ("headless", "out", "export", "sort", "verbose")
 _OF_VERDICTS = ("band", "fail_on", "json")
 MODES = (
     _mode("list", "suite", "format"),
@@ -50,6 +50,7 @@ MODES = (
     _mode("compare", *_OF_VERDICTS, "judge", "history", "markdown", "junit"),
     _mode("history", *_OF_VERDICTS, "any_host", "csv", "plot"),
     _mode("verify"),
+    _mode("show", "sort", "verbose"),
     _mode("report", "output"),
     _mode("imports", *_OF_A_NEW_RUN, flag="--import", settler="the measurement behind --import"),
     _mode("merge", *_OF_A_NEW_RUN, settler="the runs behind --merge"),
@@ -79,6 +80,7 @@ _OF_A_COMMAND = frozenset(
         "markdown",
         "junit",
         "plot",
+        "verbose",
     }
 )
 """What a measuring command reads and the window does not, which only opens a plan."""

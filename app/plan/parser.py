@@ -22,6 +22,7 @@ examples:
   graphlap --check --models "nets/*.onnx" --runtimes all
   graphlap --study vollo --budget 15m
   graphlap --resume runs/nets
+  graphlap --show runs/nets --verbose
   graphlap --headless --plan runs/nets
   graphlap --headless --models old.onnx,new.onnx --baseline old.onnx --fail-on slower
   graphlap --headless --models mlp --runtimes ort-cpu --aa 20
@@ -116,6 +117,7 @@ def parser() -> argparse.ArgumentParser:
         "a run that is there: --study NAME RUN",
     )
     mode.add_argument("--resume", metavar="DIR", help="measure what a run folder still lacks")
+    mode.add_argument("--show", metavar="RUN", help="print what a run printed when it ended")
     what = top.add_argument_group("what to measure")
     what.add_argument("--suite", metavar="NAME", help="a plan that ships, such as starter")
     what.add_argument(
@@ -382,6 +384,9 @@ def parser() -> argparse.ArgumentParser:
     )
     how.add_argument(
         "--strict", action="store_true", help="unavailable, unsupported and partial rows fail too"
+    )
+    how.add_argument(
+        "--verbose", action="store_true", help="print every row, warning and interval too"
     )
     how.add_argument("--debug", action="store_true", help="show tracebacks")
     return top

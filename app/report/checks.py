@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.cases.status import STATUSES
 from app.console.checks import NOWHERE, summary, words
-from app.report.shown import safe, scrolled
+from app.present.html import safe, scrolled
 from app.results.checking import matrix
 from app.results.measured import Measured
 

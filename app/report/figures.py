@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import log10
 from typing import TYPE_CHECKING
 
-from app.report.shown import NAMED, NAMES, Shown, safe
+from app.present.html import safe
+from app.report.shown import NAMED, NAMES, Shown
 from app.results.text import is_too_noisy
 
 if TYPE_CHECKING:

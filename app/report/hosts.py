@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.console.hosts_together import names_of
-from app.report.shown import COLORS, NAMES, safe
+from app.present.html import safe
+from app.report.shown import COLORS, NAMES
 from app.results.hosts_together import HostsTogether
 
 if TYPE_CHECKING:

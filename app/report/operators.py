@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from app.cases.operators import Operator, OperatorTimes, Peak
-from app.report.shown import NAMES, Shown, safe
+from app.present.html import safe
+from app.report.shown import NAMES, Shown
 from app.results import text
 from app.results.follow.details import case_operators
 

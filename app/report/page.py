@@ -25,13 +25,14 @@ from app.console.output_files import PAGE, refuse_output, write_output
 from app.console.row_columns import TableColumn, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, SURE, Said, said, without_winners
 from app.machine.environment import graphlap_version
+from app.present.html import as_html, safe, scrolled
 from app.report import card, figures, hosts, reach
-from app.report.besides import besides, searched
+from app.report.asked_for import asked_for, searched
 from app.report.checks import checks
 from app.report.compared import comparison
 from app.report.operators import of_operators
 from app.report.schedule import of_cards
-from app.report.shown import Shown, safe, scrolled, shown
+from app.report.shown import Shown, shown
 from app.report.where import where
 from app.results.compare import side_of
 from app.results.hosts import environments
@@ -109,13 +110,13 @@ def _run(found: Whole, measured: Sequence[Measured], number: int, called: str) -
     yield f'<p class="quiet">{safe(_what_ran(measured))}; {safe(manifest.created_at_utc)}, '
     yield f"run {safe(manifest.run_id)}, Graphlap {safe(manifest.graphlap_version)}</p>\n"
     told = said(measured, manifest.asked.band)
-    yield from searched(run)
+    yield from as_html(searched(run))
     if manifest.asked.goal is not None:
         told = without_winners(told)
     yield from _words(told, found.left_out)
     yield from _list("In what the runs differ that were merged", list(differing(manifest.merged)))
     yield from _table(measured, shown_percentiles(manifest.asked.percentiles), told.marks)
-    yield from besides(run, measured)
+    yield from as_html(asked_for(run, measured))
     if manifest.asked.check:
         yield from checks(measured)
     together = hosts_together(run, measured)

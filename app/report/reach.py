@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from app.cases.case import Case
 from app.cases.column import number_of
 from app.cases.status import FAILED, FITS, Status
-from app.report.shown import NAMED, NAMES, Shown, safe, without_batch
+from app.present.html import safe
+from app.report.shown import NAMED, NAMES, Shown, without_batch
 from app.results.labels import labels
 from app.results.measured import Measured
 from app.results.run import Run

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from app.report.shown import Shown, safe
+from app.present.html import safe
+from app.report.shown import Shown
 from app.results.card_run import CardEvent, CardRun, card_runs, placed, question
 from app.results.text import significant
 from exporters.types import GraphlapError

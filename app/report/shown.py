@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,9 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.scenario import CLOSED_LOOP
+from app.present.html import safe
 from app.results.labels import labels
 from app.results.measured import Measured
-from app.results.plain import printable
 from app.results.run import Run
 
 # Okabe and Ito's palette, which stays apart for those who see fewer colours; yellow, which is
@@ -139,14 +138,3 @@ def _shown(run: Run, timed: Sequence[Measured]) -> Iterator[Shown]:
         number = seen[own] = seen.get(own, -1) + 1
         color = COLORS[runtimes.index(one.case.runtime) % len(COLORS)]
         yield Shown(run, one, safe(told[one.case.case_id]), color, _DASHES[number % len(_DASHES)])
-
-
-def safe(text: str) -> str:
-    """Text that a figure or a page shows as it is; between dollars plotly would look for TeX."""
-    return escape(printable(text)).replace("$", "&#36;")
-
-
-def scrolled(told: str) -> str:
-    """The beginning of what may be wider than the page, which a keyboard reaches and scrolls;
-    `told` is escaped."""
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{told}">'

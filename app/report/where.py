@@ -8,7 +8,7 @@ from typing import Any
 from app.plan.command import flags_line
 from app.plan.plan import Plan
 from app.plan.shell import shell_line
-from app.report.shown import safe, scrolled
+from app.present.html import safe, scrolled
 from app.results.run import Run
 from exporters import own
 from exporters.models import catalogue

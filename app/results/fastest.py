@@ -35,7 +35,8 @@ class Fastest:
     number of pairs, or of the fewer rounds where the two were measured `apart`; `needed` is how
     many pairs would decide it, None where it is hopeless or there are none. `case_ids` are those of
     the two, `slower` those of all that are slower than the first, and `margin` is how many times as
-    long each other takes at least, 0 where the first is not parted from all.
+    long each other takes at least, 0 where the first is not parted from all. `ranking` are all that
+    were compared, the least median first; `between_hosts`: the cases of one runtime on several.
     """
 
     what: str
@@ -51,6 +52,8 @@ class Fastest:
     case_ids: tuple[str, ...] = ()
     slower: tuple[str, ...] = ()
     margin: float = 0.0
+    ranking: tuple[str, ...] = ()
+    between_hosts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,8 @@ def _fastest(
             if verdict.word == "slower"
         ),
         0.0 if open_ones else min(_least_ratio(verdict) for verdict in verdicts),
+        tuple(one.case.case_id for one in contest.group),
+        contest.named is _on_host,
     )
 
 

@@ -153,9 +153,9 @@ class Rows:
                 sustained_columns(case, run.path, timed, samples),
                 shape_columns(run, case, timed),
             )
-            blocks = block_rate(case, samples)
-            disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             starts_s = round_starts_s(timed)
+            blocks = block_rate(case, samples, starts_s)
+            disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
             summary = summarise(samples, asked.quantiles, confidence, case.batcher, starts_s)
             summary = as_told(summary, timed)
             rates = rates_by_round(case, blocks, summary, timed[-1].concurrency if timed else 0)

@@ -18,7 +18,7 @@ from app.cases.round import MEASURED, RECORD, RoundResult
 from app.results.lines import Operators, Writer
 from app.results.manifest import Manifest, MergedRun
 from exporters.regular import read_file
-from exporters.types import ExportedModel
+from exporters.types import ExportedModel, axes_key
 from runtimes.execution import Clock, Samples
 
 SAMPLES = "samples"
@@ -110,7 +110,7 @@ class Run:
             if not graph and result.samples and result.round in wrote:
                 key = wrote[result.round].writer, case.model, case.precision
                 model = self.models_there.get(key)
-                graph = "" if model is None else model.sha256_at(case.axes)
+                graph = "" if model is None else _graph_at(model, case.axes)
             if graph and result.samples:
                 found[graph] = None
         return tuple(found)
@@ -144,6 +144,12 @@ def standing(run: Run) -> dict[str, dict[int, RoundResult]]:
         case_id: {n: result for n, result in rounds.items() if not result.is_tried_again}
         for case_id, rounds in run.rounds.items()
     }
+
+
+def _graph_at(model: ExportedModel, asked: Mapping[str, int]) -> str:
+    """The sha256 of the graph for one point, without the model that `at` makes for it."""
+    graph = model.fixed.get(axes_key({**model.axes, **asked})) if model.fixed else None
+    return Path(graph.path).stem if graph else model.sha256
 
 
 def read_records(path: Path) -> np.ndarray:

@@ -290,8 +290,10 @@ def _telemetry(run: Run) -> Iterator[Finding]:
 
 def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
     """Whether the tables have what journal and samples amount to."""
-    computed = rows_of(to_csv(rows).decode())
-    for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
+    names = dict.fromkeys((run.manifest.full_table, RESULTS))
+    is_there = any((run.path / name).is_file() for name in names)
+    computed = rows_of(to_csv(rows).decode()) if is_there else {}
+    for name in names:
         if what := _table_fault(run.path / name, computed, len(rows)):
             yield Finding(name, what, "make it again: --export csv", harmless=True)
 

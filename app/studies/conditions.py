@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from app.cases.round import RoundResult
 from app.cases.surroundings import others_ran
+from app.present.document import Block, Column, Paragraph, Table
 from app.results import text
-from app.studies.blocks import Block, Column, Paragraph, Table
 from app.studies.found import Found
 
 

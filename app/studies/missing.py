@@ -8,13 +8,13 @@ from app.cases.case import Case
 from app.cases.status import ENDED
 from app.console.said import doubts, whys
 from app.plan.plan import Plan
+from app.present.document import Block, Heading, Paragraph, Points
 from app.results import text
 from app.results.diagnostic_columns import warning_groups
 from app.results.ended import MISSING
 from app.results.labels import differences, model_labels
 from app.results.run import Run
 from app.results.together import Together
-from app.studies.blocks import Block, Heading, Paragraph, Points
 from app.studies.found import Found
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from app.machine.available import clock_of
+from app.present.document import Block, Column, Heading, Points, Table
 from app.results import text
 from app.results.measured import Measured
 from app.results.profiles import as_json, profile
 from app.results.published import NeurioBlock, neurio_blocks
-from app.studies.blocks import Block, Column, Heading, Points, Table
 from app.studies.found import Found, cell, figure
 from app.studies.study import Study
 

@@ -9,11 +9,11 @@ from itertools import chain
 
 from app.plan.plan import Plan
 from app.plan.studies import load_study
+from app.present.document import Block, Command, Heading, Paragraph, Picture, Points, within
+from app.present.markdown import as_markdown
 from app.results.atomic import write_atomically
-from app.studies.blocks import Block, Command, Heading, Paragraph, Picture, Points, within
 from app.studies.conditions import conditions
 from app.studies.found import Found
-from app.studies.markdown import as_markdown
 from app.studies.missing import missing
 from app.studies.study import Study, Whole
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from app.studies.blocks import Block
+from app.present.document import Block
 from app.studies.found import Found
 
 

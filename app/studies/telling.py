@@ -9,13 +9,13 @@ from pathlib import Path
 from app.cases.disk import unwritable
 from app.console.lasting import Lasting
 from app.console.width import width_of
+from app.present.document import Block
+from app.present.markdown import as_markdown
+from app.present.terminal import write_document
 from app.results.atomic import write_atomically
 from app.results.plain import printable
-from app.studies.blocks import Block
 from app.studies.found import Found
-from app.studies.markdown import as_markdown
 from app.studies.page import PAGE, write_page
-from app.studies.printed import as_printed
 from app.studies.study import Study
 
 
@@ -38,14 +38,9 @@ def written_alone(folder: Path, blocks: Iterable[Block]) -> list[Path]:
 
 def told(blocks: Iterable[Block], paths: Sequence[Path]) -> int:
     """Print the page and what was written; 1 where standard output is gone."""
-    from rich.console import Console
-
     out = Lasting(sys.stdout)
-    width = width_of(out)
-    console = Console(file=out, width=width, markup=False, emoji=False, highlight=False)
-    for part in as_printed(blocks, width):
-        console.print(part)
+    write_document(blocks, out, width_of(out))
     for path in paths:
-        console.print(printable(f"wrote {path}"), soft_wrap=True)
+        out.write(f"{printable(f'wrote {path}')}\n")
     out.flush()
     return int(out.lost)

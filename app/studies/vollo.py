@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.machine.available import clock_of
+from app.present.document import Block, Column, Heading, Points, Table
 from app.results import text
 from app.results.measured import Measured
 from app.results.published import CardRow, card_rows
-from app.studies.blocks import Block, Column, Heading, Points, Table
 from app.studies.found import Found, cell, figure
 from app.studies.study import Study
 from runtimes.fpga.cards import load_card

@@ -159,8 +159,7 @@ def plain(path: Path) -> Path:
     def fill(folder: RunFolder) -> None:
         for case in cases:
             speed = speeds[case.model][CPU.index(case.runtime)]
-            noisy = {"interference": DISTURBED} if speed.slow else {}
-            measure(folder, case, speed, **noisy)
+            measure(folder, case, speed, interference=DISTURBED if speed.slow else QUIET)
 
     return make(path, cases, fill)
 
@@ -312,8 +311,8 @@ def extras(path: Path) -> Path:
             folder.record(write_operators(folder, known))
         measure(folder, arriving, Speed(60.0))
 
-    plan = {"null": True, "cold_start": 20, "profile_ops": True}
-    return make(path, [*cases, arriving, *twins], fill, **plan)
+    asked = [*cases, arriving, *twins]
+    return make(path, asked, fill, null=True, cold_start=20, profile_ops=True)
 
 
 CARD_MODELS = {"lstm_large": (8.8, 17.1), "cnn_small": (2.6, 3.6), "lstm_tiny": (2.7, 2.0)}

@@ -14,30 +14,23 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from app.__main__ import main
-from app.console.comparing import Comparing
-from app.console.escaped import escaped
 from app.console.exporting import export
-from app.headless import report
 from app.machine.environment import graphlap_version
 from app.plan.studies import load_study
+from app.present.escaping import escaped
+from app.present.markdown import as_markdown
 from app.report.page import page
-from app.results.hosts_together import hosts_together
 from app.results.manifest import read_manifest
-from app.results.rates_found import rates_found
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.run import Run
 from app.results.table import read_rows
-from app.results.tune_answer import tunes_found
 from app.results.verify import read_whole
 from app.studies.found import found_in
-from app.studies.markdown import as_markdown
 from app.studies.page import page as study_page
 from app.studies.table import study
 from tests.golden.runs import RUNS_BY_NAME
@@ -61,10 +54,13 @@ def texts() -> Iterator[tuple[str, str]]:
 
 
 def texts_of(name: str, folder: Path) -> Iterator[tuple[str, str]]:
-    """The same of one run, which is made in an empty folder."""
-    run = RUNS_BY_NAME[name](folder / name)
-    for file, text in screens(name, run).items():
-        yield f"{name}/{file}", normalised(text, run, folder)
+    """The same of one run, which is made in an empty folder. Paths are relative to it, so that how
+    long its name is breaks no line elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        run = RUNS_BY_NAME[name](Path(name))
+        for file, text in screens(name, run).items():
+            yield f"{name}/{file}", normalised(text, run)
 
 
 def screens(name: str, path: Path) -> dict[str, str]:
@@ -99,21 +95,7 @@ def screens(name: str, path: Path) -> dict[str, str]:
 
 def end_of_run(run: Run, width: int) -> str:
     """What batch mode prints once it has measured this run."""
-    measured = Rows().measured(run)
-    out = io.StringIO()
-    ended: Any = SimpleNamespace(run=run, wanted=lambda case: 0, hosts_left_out=())
-    with terminal(width):
-        report(
-            measured,
-            run.path,
-            out,
-            ended,
-            compared=Comparing().of(run, measured),
-            rates=rates_found(run),
-            tunes=tunes_found(run),
-            together=hosts_together(run, measured),
-        )
-    return out.getvalue()
+    return printed("--show", str(run.path), columns=width)
 
 
 def printed(*arguments: str, columns: int) -> str:
@@ -126,9 +108,10 @@ def printed(*arguments: str, columns: int) -> str:
 
 @contextmanager
 def terminal(width: int) -> Iterator[None]:
-    """A terminal as wide as this."""
+    """A terminal as wide as this, in which Graphlap was started by its path."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", str(width))
+        patch.setattr("sys.argv", ["/opt/graphlap/bin/graphlap"])
         yield
 
 
@@ -164,12 +147,11 @@ def text_of_page(content: str) -> str:
     return "\n".join(line for line in lines if line) + "\n"
 
 
-def normalised(text: str, run: Path, folder: Path) -> str:
+def normalised(text: str, run: Path) -> str:
     """Without what says where, when and by which version a folder was made."""
     begun = read_manifest(run)
     for known, constant in (
-        (str(run), "RUN"),
-        (str(folder), "FOLDER"),
+        (str(run.absolute()), "RUN"),
         (begun.run_id, "RUN-ID"),
         (begun.created_at_utc, "CREATED"),
         (graphlap_version(), "VERSION"),

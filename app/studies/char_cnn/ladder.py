@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 
+from app.present.document import Block, Column, Heading, Paragraph, Points, Table
 from app.results import text
 from app.results.published import history_steps
 from app.results.tune_answer import Gain, Rung, TunesFound, tunes_found, value_text
-from app.studies.blocks import Block, Column, Heading, Paragraph, Points, Table
 from app.studies.char_cnn.inputs import published
 from app.studies.found import Found
 from app.studies.study import Study

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from app.cases.case import Case
 from app.console.hosts_together import together_sentences
 from app.machine.available import each_device_of
+from app.present.document import Block, Column, Heading, Paragraph, Points, Table
 from app.results import text
 from app.results.measured import Measured
 from app.results.published import history_steps
-from app.studies.blocks import Block, Column, Heading, Paragraph, Points, Table
 from app.studies.char_cnn.inputs import RATE, gain, published, rate_cell
 from app.studies.found import Found, cell, figure
 from app.studies.study import Study

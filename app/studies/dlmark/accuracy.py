@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from app.cases.column import number_of
+from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
 from app.results import text
 from app.results.measured import Measured
-from app.studies.blocks import Block, Column, Heading, Paragraph, Picture, Table
 from app.studies.dlmark.cells import RATE, percent, plain
 from app.studies.found import Found, cell
 from app.studies.pictures import Curve, Plot, drawn

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from app.present.document import Block, Column, Heading, Picture, Table
 from app.results import text
-from app.studies.blocks import Block, Column, Heading, Picture, Table
 from app.studies.dlmark.cells import RATE, at, batches, models, over_batch, runtimes
 from app.studies.found import Found, cell
 from app.studies.pictures import Curve, Plot, drawn

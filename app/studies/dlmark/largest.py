@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from app.present.document import Block, Column, Heading, Paragraph, Table
 from app.results import text
 from app.results.ended import worst
 from app.results.searches import Search, largest_fit, searches, stopped_by
-from app.studies.blocks import Block, Column, Heading, Paragraph, Table
 from app.studies.dlmark.cells import MEMORY, at, mib
 from app.studies.found import NOT_COME_TO, Found, cell
 from app.studies.study import Study

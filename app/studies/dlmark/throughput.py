@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
+from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
 from app.results import text
 from app.results.published import zoo_rows
-from app.studies.blocks import Block, Column, Heading, Paragraph, Picture, Table
 from app.studies.dlmark.cells import (
     MEMORY,
     RATE,

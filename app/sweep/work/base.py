@@ -194,6 +194,10 @@ class Work(ABC):
     def text(self, models: ModelNames = FILE_NAMES) -> str:
         """How it ended, in one line for people; `models` are the names of the run's models."""
 
+    def brief(self, models: ModelNames = FILE_NAMES) -> str:
+        """The same for a narrow terminal."""
+        return self.text(models)
+
 
 class Known(Work):
     """Work whose end is known beforehand: over as it begins, with nothing started for it."""

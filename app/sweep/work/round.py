@@ -124,6 +124,13 @@ class RoundWork(ProcessWork):
             said += f", p50 {text.latency(p50_us)}, p99 {text.latency(p99_us)}"
         return said
 
+    def brief(self, models: ModelNames = FILE_NAMES) -> str:
+        """With the median alone."""
+        if self.result is None or self.result.status != "ok" or self.progress is None:
+            return self.text(models)
+        median_us, _ = self._running(self.progress)
+        return f"{_ending(self.case, self.result, models)}, p50 {text.latency(median_us)}"
+
     def _job(self) -> Mapping[str, Any]:
         job: Mapping[str, Any] = to_json(self.job)
         return job

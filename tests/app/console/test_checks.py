@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
-from rich.console import Console
-
 from app.cases.case import Case
 from app.cases.columns import NAMES
-from app.console.checks import checked
+from app.console.checks import check_blocks
+from app.present.terminal import as_text
 from app.results.measured import Measured
 
 RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga:v80", "fpga:ia-840f", "tensorrt-rtx:sm89")
@@ -22,11 +19,7 @@ def test_runtimes_that_have_no_room_beside_each_other_stand_below() -> None:
         for case in cases
     ]
     measured = [Measured(case, row, None) for case, row in zip(cases, rows, strict=True)]
-    out = io.StringIO()
-    console = Console(file=out, width=WIDTH)
-    for part in checked(measured, WIDTH):
-        console.print(part)
-    table = out.getvalue().partition("unsupported all")[0]
+    table = as_text(check_blocks(measured, WIDTH), WIDTH).partition("unsupported: all")[0]
     assert max(map(len, table.splitlines())) <= WIDTH
     assert table.split().count("unsupported") == len(cases)
     assert all(table.split().count(runtime) == 1 for runtime in RUNTIMES)

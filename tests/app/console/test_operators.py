@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from pathlib import Path
-
-from rich.console import Console
 
 from app.cases.case import Case
 from app.cases.operators import Operator, OperatorTimes, Peak
 from app.console.operators import operator_tables
+from app.present.terminal import as_text
 from app.results.folder import RunFolder
 from app.results.operators import write_operators
 from app.results.reader import read_run
@@ -45,11 +43,7 @@ def shown(path: Path, width: int) -> str:
         none = OperatorTimes(FAKE.case_id, reason="fake does not tell: profile another")
         folder.record(write_operators(folder, none))
     run = read_run(path)
-    console = Console(file=io.StringIO(), width=width)
-    for part in operator_tables(run, Rows().of(run), width):
-        console.print(part)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return as_text(operator_tables(run, Rows().of(run), width), width)
 
 
 def test_an_operator_has_its_nodes_its_work_and_its_share_of_the_peak(tmp_path: Path) -> None:

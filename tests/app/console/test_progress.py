@@ -20,6 +20,9 @@ from tests.app.sweep.sweeps import write_add_graph
 pytestmark = pytest.mark.usefixtures("brief")
 
 
+WIDTH = "200"
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -36,7 +39,7 @@ def sweep(
 ) -> str:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", WIDTH)
     graph = str(write_add_graph(folder / "add.onnx"))
     options = {"fake.fail": ["none", "crash"]}
     grid = {"models": [graph], "runtimes": ["fake"], "options": options, **changed}
@@ -47,11 +50,9 @@ def sweep(
 
 
 def test_a_log_has_a_line_for_the_plan_each_export_and_each_round(said: str) -> None:
-    first, *lines = said.splitlines()
-    assert re.match(
-        r"2 cases, 4 rounds, 4 to measure, about \d+ s, of which exports \d+ s; results", first
-    )
-    assert first.endswith("/run")
+    first, second, *lines = said.splitlines()
+    assert re.match(r"2 cases, 4 rounds, 4 to measure, about \d+ s, of which exports \d+ s$", first)
+    assert second.startswith("results in ") and second.endswith("/run")
     (exported,) = [line for line in lines if "exported add.onnx" in line]
     assert exported.startswith("[1/1 exported, ")
     rounds = [line for line in lines if " round " in line]
@@ -60,6 +61,17 @@ def test_a_log_has_a_line_for_the_plan_each_export_and_each_round(said: str) -> 
     well = [line for line in rounds if re.search(r"round [12]: ok, [\d,]+ runs, p50 .*µs", line)]
     assert len(well) == 2
     assert rounds[-1].startswith("[4/4, 0 s left]")
+
+
+def test_a_round_of_a_log_of_eighty_columns_is_no_wider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.app.console.test_progress.WIDTH", "80")
+    options = {"fake.latency_us": [100.0], "fake.fail": ["none", "crash"]}
+    log = sweep(tmp_path, monkeypatch, io.StringIO(), options=options)
+    rounds = [line for line in log.splitlines() if not line.startswith("results in ")]
+    assert max(map(len, rounds)) <= 80
+    assert "round 1: ok" in " ".join(log.split()) and "p50 " in log
 
 
 def test_a_terminal_shows_the_case_in_flight_and_keeps_what_failed(

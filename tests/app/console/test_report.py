@@ -1,22 +1,23 @@
-"""The answer at the end of a run: its table, what to doubt in it, why rows are missing."""
+"""A run in full: every row, what to doubt in it, why rows are missing."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.percentiles import DEFAULT
 from app.cases.scenario import Scenario
-from app.console.report import answer
+from app.console.answer.document import run_document
+from app.console.answer.ended import ended_run
 from app.console.row_columns import sort_column
+from app.console.stored import shown as shown_run
+from app.present.terminal import as_lines
 from app.results.folder import RunFolder
 from app.results.measured import Measured
 from app.results.reader import read_run
@@ -49,21 +50,26 @@ def rows_of(path: Path) -> list[Measured]:
     return Rows().measured(read_run(path))
 
 
-def shown(rows: Sequence[Measured], width: int = 200, sort: str = "") -> str:
-    console = Console(file=io.StringIO(), width=width)
-    for part in answer(rows, width, sort):
-        console.print(part)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+def shown(
+    path: Path,
+    width: int = 200,
+    sort: str = "",
+    rows: Sequence[Measured] = (),
+    verbose: bool = True,
+) -> str:
+    """The run in full, with other rows if some are given."""
+    return shown_run(read_run(path), rows or rows_of(path), width, sort, verbose=verbose)
 
 
 def answered(path: Path, *cases: Case, **facts: Any) -> str:
-    return shown(measured(path, *cases, **facts))
+    measured(path, *cases, **facts)
+    return shown(path)
 
 
 def test_what_differs_is_a_column_and_what_is_common_stands_below(path: Path) -> None:
     lines = answered(path, MLP, replace(MLP, threads=2)).strip().splitlines()
-    head, common = lines[0], next(line for line in lines if line.startswith("every measured row: "))
+    head = next(line for line in lines if line.startswith("model"))
+    common = next(line for line in lines if line.startswith("every measured row: "))
     assert "threads" in head
     assert "scenario" not in head
     assert "scenario closed_loop" in common
@@ -74,7 +80,7 @@ def test_a_row_has_its_figures_in_units_and_its_status(path: Path) -> None:
     table = answered(path, MLP)
     (row,) = [line for line in table.splitlines() if line.lstrip().startswith("mlp")]
     assert row.split()[-1] == "ok"
-    assert row.split()[:4] == ["mlp", "-", "4", "fake"]
+    assert row.split()[:3] == ["mlp", "-", "fake"]
     assert row.count(" 20.0 µs ") == 2, "mean and p50"
     assert row.count(" - ") == 3, (
         "no parameters told; 60 samples support no p99, 2 rounds no interval"
@@ -95,10 +101,10 @@ def test_a_scenario_is_told_as_it_was_asked_for(path: Path, word: str) -> None:
 
 def test_the_share_of_late_runs_is_a_column_where_a_deadline_was_asked_for(path: Path) -> None:
     rows = measured(path, MLP)
-    assert "> 100 µs" not in shown(rows)
+    assert "> 100 µs" not in shown(path)
     late = {"deadline_us": 100.0, "late_share": 0.00013}
     late |= {"late_share_ci_low": 0.00009, "late_share_ci_high": 0.00021}
-    told = shown([replace(one, row={**one.row, **late}) for one in rows])
+    told = shown(path, rows=[replace(one, row={**one.row, **late}) for one in rows])
     assert "> 100 µs" in told and "0.013 %" in told and "0.0090 % to 0.021 %" in told
 
 
@@ -128,11 +134,11 @@ def test_a_cause_of_many_rows_is_told_once_with_the_cases_that_it_ended(path: Pa
             record(folder, late, number, TWICE, valid=False, reason="it was disturbed")
         for case in broken:
             record(folder, case, 0, (), "crashed", reason="ended by SIGSEGV")
-    told = shown(rows_of(path))
+    told = shown(path)
     assert told.count("ended by SIGSEGV") == 1
-    assert "crashed 2 cases (batch 4, 8; threads 2): ended by SIGSEGV" in told
-    assert "not valid mlp · fake · 1 thread · batch 8: it was disturbed" in told
-    row = next(line for line in told.splitlines() if "crashed" in line)
+    assert "crashed: 2 cases (batch 4, 8; threads 2): ended by SIGSEGV" in told
+    assert "not valid: mlp · fake · 1 thread · batch 8: it was disturbed" in told
+    row = next(line for line in told.splitlines() if line.endswith("  crashed"))
     assert row.count(" - ") >= 3, "nothing was timed"
 
 
@@ -144,11 +150,8 @@ def test_a_warned_row_never_stands_there_in_plain_green(path: Path) -> None:
         folder.begin(ENVIRONMENT)
         record(folder, MLP, 0, latencies, warnings=(BUSY,))
         record(folder, sound, 0, [107.0] * 400)
-    console = Console(file=io.StringIO(), width=200, force_terminal=True, color_system="standard")
-    for part in answer(rows_of(path), 200):
-        console.print(part)
-    assert isinstance(console.file, io.StringIO)
-    told = console.file.getvalue()
+    ended = ended_run(read_run(path), rows_of(path))
+    told = "\n".join(as_lines(run_document(ended, 200, verbose=True), 200, colored=True))
     bad, good = (line for line in told.splitlines() if "mlp" in line and "107 µs" in line)
     assert "\x1b[33mok (1,2)" in bad, "yellow, and it says which notes to read"
     assert "\x1b[32mok" in good
@@ -164,13 +167,14 @@ def test_the_table_fits_a_narrow_terminal_and_breaks_no_figure(path: Path) -> No
         for scenario in (Scenario(), Scenario("paced", 20.0))
         for threads in (1, 2)
     ]
-    lines = shown(measured(path, *cases), 80).splitlines()
-    assert max(map(len, lines)) <= 80
+    measured(path, *cases)
+    lines = shown(path, 80).splitlines()
+    table = lines[: next(k for k, line in enumerate(lines) if line.startswith("every measured"))]
+    assert max(map(len, table)) <= 80
     own = [line for line in lines if "ok" in line.split()]
     assert len(own) == len(cases)
     assert all("20.0 µs" in line for line in own), "each row has its median in one piece"
-    assert all(word in "".join(lines) for word in ("paced:20us", "ia-840f", "published"))
-    assert "…" not in "".join(lines)
+    assert "published" in "".join(lines) and "…" not in "".join(lines)
 
 
 def test_rows_come_in_the_order_that_was_asked_for(path: Path) -> None:
@@ -180,11 +184,10 @@ def test_rows_come_in_the_order_that_was_asked_for(path: Path) -> None:
         for case, latency in zip(cases[:2], (30.0, 20.0), strict=True):
             record(folder, case, 0, [latency] * 30)
         record(folder, cases[2], 0, (), "crashed", reason="ended by SIGSEGV")
-    rows = rows_of(path)
 
     def threads(sort: str) -> list[str]:
-        table = shown(rows, sort=sort).splitlines()
-        return [line.split()[4] for line in table if line.startswith("mlp") and "fake" in line]
+        table = shown(path, sort=sort).splitlines()
+        return [line.split()[3] for line in table if line.startswith("mlp") and "fake" in line]
 
     assert threads("") == ["1", "2", "3"]
     assert threads(sort_column("p50", DEFAULT)) == ["2", "1", "3"], "what has no median comes last"
@@ -199,10 +202,10 @@ def test_cases_that_were_never_begun_are_one_line(path: Path) -> None:
     with RunFolder.create(path, manifest_of(cases, 1)) as folder:
         folder.begin(ENVIRONMENT)
         record(folder, cases[0], 0, TWICE)
-    told = shown(rows_of(path))
-    assert told.count("cancelled") == 1
+    told = shown(path)
+    assert told.count("not run: ") == 1
     assert "all 59 cases but mlp · fake · 1 thread: the sweep ended" in told
-    assert len(told.splitlines()) < 12
+    assert len(told.splitlines()) < 20
 
 
 def test_the_fastest_runtime_is_named_or_what_would_decide_it(path: Path) -> None:
@@ -213,11 +216,8 @@ def test_the_fastest_runtime_is_named_or_what_would_decide_it(path: Path) -> Non
             noise = [number / 100 + run / 1000 for run in range(30)]
             record(folder, ort, number, [20.0 + one for one in noise])
             record(folder, ov, number, [30.0 + one for one in noise])
-    assert "mlp: ort-cpu, 1.50 times as fast as openvino-cpu (1.499 to 1.500)" in shown(
-        rows_of(path)
-    )
-    (path.parent / "other").mkdir()
-    two = shown(measured(path.parent / "two", ort, ov))
+    assert "mlp: ort-cpu, 1.50 times as fast as openvino-cpu (1.499 to 1.500)" in shown(path)
+    two = answered(path.parent / "two", ort, ov)
     assert "undecided" in two and "--rounds 3" in two
 
 
@@ -235,7 +235,7 @@ def test_it_is_said_how_many_rounds_a_sure_figure_takes_and_what_these_would_fin
     rows = [one.row for one in measured]
     assert all(row["rounds_needed_p50"] and row["rounds_needed_p99"] is None for row in rows)
     first, second = (row["rounds_needed_p50"] for row in rows)
-    said = " ".join(shown(measured, width=80).split())
+    said = " ".join(shown(path, width=80).split())
     assert f"an interval of ±5 % takes {first} to {second} rounds for p50; there were 4" in said
     assert "--precise p50=5% adds as many as each case needs" in said
     changes = [f"{100 * float(row['smallest_change_p50'] or 0):.0f}" for row in rows]

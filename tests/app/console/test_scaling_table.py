@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.console.scaling import scaling_tables
 from app.plan.plan import Plan, Sweep
+from app.present.terminal import as_text
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
@@ -60,9 +60,4 @@ def test_an_efficiency_of_more_than_a_factor_of_ten_has_no_interval(
 
 
 def printed(cases: Sequence[Case], rows: Sequence[Row], plan: Plan) -> str:
-    from rich.console import Console
-
-    out = StringIO()
-    for part in scaling_tables(cases, rows, plan):
-        Console(file=out, width=200).print(part)
-    return out.getvalue()
+    return as_text(scaling_tables(cases, rows, plan), 200)

@@ -35,7 +35,7 @@ def test_runs_of_two_hosts_are_one(work: Path) -> None:
     assert done.returncode == 0, done.stderr
     code, out, errors = run("--merge", "here", "there", "--out", "both", "--export", "json")
     assert (code, errors) == (0, "")
-    assert "results: both/results.csv" in out
+    assert "  both/results.csv" in out
     table = rows(work / "both")
     own = read_run(work / "here").manifest.environment["host"]
     assert [(row["runtime"], row["host"]) for row in table] == [

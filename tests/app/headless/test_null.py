@@ -31,7 +31,7 @@ def test_a_model_minus_its_twin_is_its_compute_with_its_interval(work: Path) -> 
     )
     assert low < compute < high
     assert "model minus null" in out
-    assert "null(mlp): " not in out.partition("fastest, by the median")[2]
+    assert "null(mlp)" not in out, "a no-op copy is no contender"
 
 
 @pytest.mark.rare

@@ -69,8 +69,8 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_baselines_verdicts_and_what_replicas_serve_are_told(several: Path) -> None:
     told = words_of(several)
-    assert "\nAgainst ort-cpu, round by round\n" in told
-    assert re.search(r"openvino-cpu.*: .*slower", told)
+    assert "\nagainst ort-cpu, round by round\n" in told
+    assert re.search(r"openvino-cpu\np50\n.*\n.*\n.*\nslower\n", told)
     assert "\nscaling\n" in told
     assert "50%" in told, "two that take twice as long each serve as much as one"
 

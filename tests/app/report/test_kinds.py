@@ -114,7 +114,7 @@ def test_tables_of_operators_have_a_heading_and_what_is_said_of_them(
     text = (tmp_path / "r.html").read_text("utf-8")
     told = text[text.index("<h3>operators of net ort-cpu") : text.index("<h2>Figures")]
     assert "<td>&lt;b&gt;" in told or "&lt;b&gt; + c" in told, "a hostile node is text"
-    assert re.search(r"<p>2 of 2, 10\.0 µs in all, medians of 9 profiled runs", told)
+    assert re.search(r"<caption>2 of 2, 10\.0 µs in all, medians of 9 profiled runs", told)
 
 
 def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) -> None:

@@ -9,19 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from app.__main__ import main
 from app.cases.chosen_columns import chosen_names, column
 from app.cases.column import Row
 from app.cases.columns import NAMES
 from app.cases.errors import PlanError
-from app.console.report import answer
 from app.console.row_columns import shown_percentiles, sort_column
+from app.console.row_table import row_table
 from app.plan.plan import parse_plan
+from app.present.terminal import as_text
 from app.results.exports.parquet import export_parquet
 from app.results.folder import RunFolder
-from app.results.measured import Measured
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.results.table import read_rows
@@ -96,11 +95,8 @@ def test_the_pattern_names_no_other_column() -> None:
 def test_the_table_has_the_chosen_ones_and_is_sorted_by_them(path: Path, row: Row) -> None:
     percentiles = shown_percentiles(CHOSEN)
     for width, there in ((80, ("p50", "p99.99")), (200, ("p50", "p99.99", "p2.5"))):
-        out = io.StringIO()
-        console = Console(file=out, width=width)
-        for part in answer([Measured(CASE, row, None)], width, percentiles=percentiles):
-            console.print(part)
-        head = out.getvalue().splitlines()[0].split()
+        table = row_table([row], {}, percentiles=percentiles)
+        head = as_text([table], width).splitlines()[0].split()
         assert set(there) <= set(head)
         assert "p99" not in head
     assert sort_column("p99.99", CHOSEN) == "latency_p9999_us"

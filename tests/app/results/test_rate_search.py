@@ -16,6 +16,7 @@ from app.cases.target import LEAST_ROUNDS, Target
 from app.console.rate_svg import SVG
 from app.console.rates import rate_tables, write_rates
 from app.plan.plan import Sweep
+from app.present.document import Command, Points, Table
 from app.results.follow.reader import RunReader
 from app.results.rate_answer import rate, sentence, subjects
 from app.results.rate_curve import RATES
@@ -218,10 +219,11 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     assert state is not None
     rates = {one.key: one.sought for one in state.series if one.sought is not None}
     assert rates == answers, "the window has them from the file, and reads no samples"
-    table, sentences = rate_tables(found)
-    assert held.sentence == str(sentences).splitlines()[0]
-    assert len(str(sentences).splitlines()) == 2
-    assert table.row_count == len(rows)  # type: ignore[union-attr]
+    points, _, table = rate_tables(found)
+    assert isinstance(points, Points) and isinstance(table, Table)
+    assert held.sentence == points.sentences[0]
+    assert len(points.sentences) == 2
+    assert len(table.rows) == len(rows)
 
 
 def test_a_target_on_the_mean_is_told_as_one(tmp_path: Path) -> None:
@@ -253,7 +255,7 @@ def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Pa
         searching.bracket.low_hz,
         searching.bracket.high_hz,
     )
-    assert str([*rate_tables(found)][-1]) == f"to continue: {answer.command}"
+    assert [one.line for one in rate_tables(found) if isinstance(one, Command)] == [answer.command]
 
 
 def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:

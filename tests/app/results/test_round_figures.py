@@ -26,8 +26,8 @@ def row_of(path: Path, levels: list[float], gap_s: float | None = None, clock: s
         for number, level in enumerate(levels):
             latencies = level * (1.0 + 0.01 * rng.random(2500))
             begun = BEGUN + timedelta(seconds=number * (gap_s or 0.0))
-            known = {} if gap_s is None else {"started_at_utc": begun.isoformat()}
-            record(folder, CASE, number, latencies.tolist(), clock=clock, **known)
+            text = "" if gap_s is None else begun.isoformat()
+            record(folder, CASE, number, latencies.tolist(), clock=clock, started_at_utc=text)
     return Rows().of(read_run(path))[0]
 
 

@@ -13,13 +13,13 @@ from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.scenario import Scenario
 from app.plan.studies import load_study
+from app.present.markdown import as_markdown
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.studies.char_cnn import ladder
 from app.studies.char_cnn.inputs import gain
 from app.studies.found import Found, found_in
-from app.studies.markdown import as_markdown
 from app.studies.missing import missing
 from app.studies.page import page
 from app.studies.table import study

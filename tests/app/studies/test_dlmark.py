@@ -12,11 +12,11 @@ from app.cases.case import Case
 from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.studies import load_study
+from app.present.markdown import as_markdown
 from app.results.folder import RunFolder
 from app.results.lines import Tried
 from app.results.manifest import read_manifest
 from app.studies.found import found_in
-from app.studies.markdown import as_markdown
 from app.studies.page import page, write_page
 from app.studies.study import Study
 from app.studies.table import study

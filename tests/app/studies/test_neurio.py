@@ -10,8 +10,8 @@ import pytest
 from app.cases.case import Case
 from app.cases.status import Status
 from app.plan.studies import load_study
+from app.present.markdown import as_markdown
 from app.studies.found import Found, found_in
-from app.studies.markdown import as_markdown
 from app.studies.page import page
 from app.studies.table import study
 from tests.app.results.runs import damage_line

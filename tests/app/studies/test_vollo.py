@@ -11,9 +11,9 @@ from app.cases.errors import ResultsError
 from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.studies import load_study
+from app.present.markdown import as_markdown
 from app.results.published import card_rows
 from app.studies.found import Found, found_in
-from app.studies.markdown import as_markdown
 from app.studies.page import page
 from app.studies.table import study
 from tests.app.headless.batch import run

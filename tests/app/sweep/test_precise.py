@@ -131,7 +131,7 @@ def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(
     with begin(plan.model_copy(update={"budget_s": 0.01}), tmp_path / "run") as folder:
         out = io.StringIO()
         assert measure(folder, out=out, log=io.StringIO()) == 1
-        assert "left out 5 of 5 rounds" in out.getvalue()
+        assert "the 5 rounds that the budget" in out.getvalue()
     with begin(plan, tmp_path / "more") as folder:
         log, out = io.StringIO(), io.StringIO()
         assert measure(folder, out=out, log=log) == 0

@@ -1,0 +1,1 @@
+"""The answer of a run: what was measured, how far to trust it, and what is fastest."""

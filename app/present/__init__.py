@@ -1,0 +1,1 @@
+"""Documents as values, and what renders them: terminal, Markdown, HTML and JSON."""

@@ -1,0 +1,145 @@
+"""A document: blocks as values, which every renderer of this package understands.
+
+Text in a block is as it is; each renderer escapes what its own form would take for something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from app.cases.column import Value
+
+Tone = Literal["", "good", "doubtful", "bad", "quiet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """`level` 1 is the page's own, 2 a section's."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """`tone` "quiet" is an explanation that a reader may skip."""
+
+    text: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Sentences that are a list; an empty one is not rendered."""
+
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence after a label, such as a status and its reason."""
+
+    label: str
+    text: str
+    tone: Tone = "doubtful"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command line to be copied; `purpose` is what it does, in a few words."""
+
+    line: str
+    purpose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The text of a cell, the value that it was made of, and how it is coloured."""
+
+    text: str
+    value: Value = None
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of names or, unless `is_name`, of figures, which are right-aligned and never cut.
+
+    `group` stands above neighbouring columns. A table that is too wide for a terminal loses the
+    columns of the highest `priority` number first, and those of 0 never. Where none has a priority
+    it is shown group by group, with the columns of no group in each part. `apart` draws a bar
+    before the column.
+    """
+
+    heading: str
+    group: str = ""
+    is_name: bool = False
+    unit: str = ""
+    priority: int = 0
+    apart: bool = False
+
+    @property
+    def title(self) -> str:
+        """The group, the heading and the unit in one line."""
+        unit = f"({self.unit})" if self.unit else ""
+        return " ".join(filter(None, (self.group, self.heading, unit)))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Each row has a cell for each column; "" is an empty one.
+
+    A terminal shows the first `most_rows` of them (0: all) and says how many there are more, and
+    that they are in `elsewhere`. `caption` stands below.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell | str, ...], ...]
+    caption: str = ""
+    most_rows: int = 0
+    elsewhere: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A file beside the page; `description` says in words what is drawn."""
+
+    file: str
+    description: str
+
+
+Block = Heading | Paragraph | Points | Note | Command | Table | Picture
+
+
+def text_of(cell: Cell | str) -> str:
+    """What a cell shows."""
+    return cell.text if isinstance(cell, Cell) else cell
+
+
+def tone_of(cell: Cell | str) -> Tone:
+    """How a cell is coloured."""
+    return cell.tone if isinstance(cell, Cell) else ""
+
+
+def names(*headings: str) -> tuple[Column, ...]:
+    """Columns of names."""
+    return tuple(Column(heading, is_name=True) for heading in headings)
+
+
+def table(
+    columns: Iterable[Column], rows: Iterable[Sequence[Cell | str]], caption: str = ""
+) -> Table:
+    """A table of any sequences."""
+    return Table(tuple(columns), tuple(map(tuple, rows)), caption)
+
+
+def within(block: Block, folder: str) -> Block:
+    """The block on the page of a whole, of which its own page is a part in this folder."""
+    match block:
+        case Heading(level=level):
+            return replace(block, level=level + 1)
+        case Picture(file=file):
+            return replace(block, file=f"{folder}/{file}")
+    return block

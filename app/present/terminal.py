@@ -1,0 +1,233 @@
+"""A document on a terminal, as wide as it is: lines of text, in colour where there is one.
+
+Nothing is cut silently: a table that is too wide is shown in parts, or says which columns it lacks;
+one that is too long says how many rows there are more.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+from app.present.document import (
+    Block,
+    Cell,
+    Column,
+    Command,
+    Heading,
+    Note,
+    Paragraph,
+    Picture,
+    Points,
+    Table,
+    Tone,
+    text_of,
+    tone_of,
+)
+from app.present.wrapping import filled, width_of_text
+from app.results.plain import printable
+
+GAP = 2
+NAME_WIDTH = 24
+"""A longer name is folded where the table would otherwise be too wide."""
+LEAST_NAME_WIDTH = 8
+_BAR = "| "
+_COLORS: dict[Tone, str] = {"good": "32", "doubtful": "33", "bad": "31", "quiet": "2"}
+_BOLD = "1"
+
+
+def write_document(blocks: Iterable[Block], out: TextIO, width: int) -> None:
+    """Print the document; in colour if `out` is a terminal and NO_COLOR is not set."""
+    colored = out.isatty() and "NO_COLOR" not in os.environ
+    for line in as_lines(blocks, width, colored):
+        out.write(f"{line}\n")
+
+
+def as_text(blocks: Iterable[Block], width: int) -> str:
+    """The document without colours."""
+    return "".join(f"{line}\n" for line in as_lines(blocks, width))
+
+
+def as_lines(blocks: Iterable[Block], width: int, colored: bool = False) -> Iterator[str]:
+    """Its lines, none wider than `width` but commands, which are to be copied whole."""
+    first = True
+    for block in blocks:
+        match block:
+            case Heading(text):
+                yield from [] if first else [""]
+                yield from _styled(filled(text, width), _BOLD, colored)
+            case Paragraph(text, tone):
+                yield from _styled(filled(text, width), _COLORS.get(tone, ""), colored)
+            case Points(sentences):
+                for sentence in sentences:
+                    yield from filled(sentence, width, "- ", "  ")
+            case Note(label, text, tone):
+                yield from _note(label, text, tone, width, colored)
+            case Command():
+                yield from _command(block, width)
+            case Picture(file, description):
+                yield from filled(f"picture: {file}, {description}", width)
+            case Table():
+                yield from _table(block, width, colored)
+        first = False
+
+
+def _command(block: Command, width: int) -> Iterator[str]:
+    """The purpose behind the line as a comment of the shell, or above where there is no room."""
+    line, purpose = f"  {printable(block.line)}", printable(block.purpose)
+    if purpose and width_of_text(line) + len("  # ") + width_of_text(purpose) <= width:
+        yield f"{line}  # {purpose}"
+        return
+    if purpose:
+        yield from filled(f"{purpose}:", width)
+    yield line
+
+
+def _note(label: str, text: str, tone: Tone, width: int, colored: bool) -> Iterator[str]:
+    head, *others = filled(f"{label}: {text}", width, "", "  ")
+    if colored and head.startswith(label):
+        head = f"{_paint(label, _COLORS.get(tone, ''))}{head[len(label) :]}"
+    yield head
+    yield from others
+
+
+def _table(table: Table, width: int, colored: bool) -> Iterator[str]:
+    shown = table.rows[: table.most_rows] if table.most_rows else table.rows
+    widths = [_width(table, shown, place) for place in range(len(table.columns))]
+    parts, missing = _parts(table.columns, widths, width)
+    for part in parts:
+        yield from _part(table, shown, part, _folded(table.columns, widths, part, width), colored)
+    where = f" in {table.elsewhere}" if table.elsewhere else ""
+    if len(shown) < len(table.rows):
+        yield from filled(f"... and {len(table.rows) - len(shown):,} more{where}", width)
+    if missing:
+        headings = ", ".join(table.columns[place].title for place in missing)
+        see = f": see {table.elsewhere}" if table.elsewhere else ""
+        yield from filled(f"no room for the columns {headings}{see}", width)
+    if table.caption:
+        yield from _styled(filled(table.caption, width), _COLORS["quiet"], colored)
+
+
+def _part(
+    table: Table,
+    rows: Sequence[Sequence[Cell | str]],
+    places: Sequence[int],
+    widths: Sequence[int],
+    colored: bool,
+) -> Iterator[str]:
+    """The table of these columns: headings, a line, rows."""
+    columns = [table.columns[place] for place in places]
+    if any(column.group for column in columns):
+        yield _line(columns, [Cell(column.group) for column in columns], widths, False)
+    heads = [Cell(" ".join(filter(None, (c.heading, c.unit and f"({c.unit})")))) for c in columns]
+    for line in _lines(columns, heads, widths, False):
+        yield _paint(line, _BOLD) if colored else line
+    yield "─" * (sum(widths) + GAP * (len(widths) - 1) + len(_BAR) * sum(c.apart for c in columns))
+    for row in rows:
+        cells = [row[place] for place in places]
+        yield from _lines(columns, cells, widths, colored)
+
+
+def _lines(
+    columns: Sequence[Column], cells: Sequence[Cell | str], widths: Sequence[int], colored: bool
+) -> Iterator[str]:
+    """One row; names that are too long go on in further lines."""
+    folded = [
+        filled(text_of(cell), width) or [""] for cell, width in zip(cells, widths, strict=True)
+    ]
+    for number in range(max(map(len, folded))):
+        texts = [
+            Cell(lines[number] if number < len(lines) else "", tone=tone_of(cell))
+            for lines, cell in zip(folded, cells, strict=True)
+        ]
+        yield _line(columns, texts, widths, colored)
+
+
+def _line(
+    columns: Sequence[Column], cells: Sequence[Cell], widths: Sequence[int], colored: bool
+) -> str:
+    words = []
+    for column, cell, width in zip(columns, cells, widths, strict=True):
+        text = printable(cell.text)
+        spaces = " " * (width - width_of_text(text))
+        painted = _paint(text, _COLORS.get(cell.tone, "")) if colored else text
+        padded = painted + spaces if column.is_name else spaces + painted
+        words.append(f"{_BAR if column.apart else ''}{padded}")
+    return (" " * GAP).join(words).rstrip()
+
+
+def _parts(
+    columns: Sequence[Column], widths: Sequence[int], width: int
+) -> tuple[list[list[int]], list[int]]:
+    """The places of the columns of each part, and those that there is no room for."""
+    every = list(range(len(columns)))
+    priorities = sorted({column.priority for column in columns} - {0}, reverse=True)
+    if not priorities and any(column.group for column in columns):
+        return list(_by_group(columns, widths, width)), []
+    kept = every
+    for priority in priorities:
+        if _fits(columns, widths, kept, width):
+            break
+        kept = [place for place in kept if columns[place].priority < priority]
+    return [kept], [place for place in every if place not in kept]
+
+
+def _by_group(columns: Sequence[Column], widths: Sequence[int], width: int) -> Iterator[list[int]]:
+    """As many whole groups as there is room for, each time with the columns of no group."""
+    always = [place for place, column in enumerate(columns) if not column.group]
+    groups: dict[str, list[int]] = {}
+    for place, column in enumerate(columns):
+        if column.group:
+            groups.setdefault(column.group, []).append(place)
+    part = always
+    for group in groups.values():
+        wider = [*part, *group]
+        if part != always and _taken(columns, widths, wider) > width:
+            yield part
+            wider = [*always, *group]
+        part = wider
+    yield part
+
+
+def _fits(
+    columns: Sequence[Column], widths: Sequence[int], places: Sequence[int], width: int
+) -> bool:
+    """Whether these columns have room with their names folded."""
+    folded = [min(w, NAME_WIDTH) if c.is_name else w for c, w in zip(columns, widths, strict=True)]
+    return _taken(columns, folded, places) <= width
+
+
+def _folded(
+    columns: Sequence[Column], widths: Sequence[int], places: Sequence[int], width: int
+) -> list[int]:
+    """The widths of a part: the widest names give way until it has room, as far as they can."""
+    found = list(widths)
+    names = [place for place in places if columns[place].is_name]
+    while names and _taken(columns, found, places) > width:
+        widest = max(names, key=lambda place: found[place])
+        if found[widest] <= LEAST_NAME_WIDTH:
+            break
+        found[widest] -= 1
+    return [found[place] for place in places]
+
+
+def _taken(columns: Sequence[Column], widths: Sequence[int], places: Sequence[int]) -> int:
+    bars = len(_BAR) * sum(columns[place].apart for place in places)
+    return sum(widths[place] for place in places) + GAP * (len(places) - 1) + bars
+
+
+def _width(table: Table, rows: Sequence[Sequence[Cell | str]], place: int) -> int:
+    column = table.columns[place]
+    heading = " ".join(filter(None, (column.heading, column.unit and f"({column.unit})")))
+    texts = (column.group, heading, *(text_of(row[place]) for row in rows))
+    return max(width_of_text(printable(text)) for text in texts)
+
+
+def _styled(lines: Sequence[str], style: str, colored: bool) -> Iterator[str]:
+    for line in lines:
+        yield _paint(line, style) if colored else line
+
+
+def _paint(text: str, style: str) -> str:
+    return f"\x1b[{style}m{text}\x1b[0m" if style and text else text
