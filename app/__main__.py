@@ -14,7 +14,7 @@ from app.console.error_file import write_error_file
 from app.console.lasting import Lasting
 from app.machine.system import refuse_other_systems
 from app.plan.command_line import parse
-from app.plan.flag_words import environment_pair, share_of, size_of
+from app.plan.flag_words import environment_pair, share_of, size_of, words_of
 from app.results.plain import one_line, printable
 from exporters.types import GraphlapError
 
@@ -116,6 +116,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
             wanted=wanted_of(flags),
             width=width_of(sys.stdout),
             past=flags.history,
+            judge=words_of(flags.judge, "--judge"),
         )
         return _print(report) or code
     if flags.history:

@@ -89,8 +89,8 @@ class OpenedRun:
     def compare(self, before: OpenedRun | str | Path, band: float = BAND) -> pd.DataFrame:
         """This run against another: a line for each case and percentile that both measured.
 
-        first_us is the other's, ratio is second_us over it, with the interval that decided the
-        first_us is the other's, ratio is second_us over it, with the interval that decided the
+        first_us is the other's, in microseconds and of a throughput in inputs a second, ratio is
+        second_us over it, with the interval that decided the
         verdict (corrected where there are several; 90 % where it is same), the verdict (faster,
         slower, same, undecided), why, the confidence of the interval, and the reason as a code.
         A change within `band` is none. By how much two runs of the machine differ without a
@@ -106,7 +106,7 @@ class OpenedRun:
                 verdict, interval = sides.verdict, sides.verdict.interval
                 bounds = (interval.low, interval.high) if interval else (None, None)
                 confidence = verdict.confidence if interval else None
-                figures_us = (sides.first_us, sides.second_us, sides.ratio)
+                figures_us = (sides.first, sides.second, sides.ratio)
                 told = (verdict.word, verdict.why, confidence, verdict.reason)
                 lines.append((case.label, name, *figures_us, *bounds, *told))
         return pandas().DataFrame(lines, columns=list(_COMPARED))

@@ -32,7 +32,8 @@ def read_file(path: Path, offset: int = 0, most_bytes: int | None = None) -> byt
     with open_file(path) as file:
         if most_bytes is not None and os.fstat(file.fileno()).st_size > most_bytes:
             raise OSError(errno.EFBIG, f"it is larger than {most_bytes:,} bytes", str(path))
-        file.seek(offset)
+        if offset:
+            file.seek(offset)
         try:
             return file.read() if most_bytes is None else file.read(most_bytes)
         except MemoryError:

@@ -52,16 +52,20 @@ class GraphlapError(Exception):
 
 
 class InvalidValue(ValueError):
-    """A value that cannot be understood: what is wrong with it, and what to give instead."""
+    """A value that cannot be understood: what is wrong with it, and what to give instead.
 
-    def __init__(self, cause: str, remedy: str = "") -> None:
+    `key` is what the value is of, where the cause names it.
+    """
+
+    def __init__(self, cause: str, remedy: str = "", key: str = "") -> None:
         super().__init__(f"{cause}; {remedy}" if remedy else cause)
         self.cause = cause
         self.remedy = remedy
+        self.key = key
 
-    def of(self, name: str) -> InvalidValue:
+    def of(self, key: str) -> InvalidValue:
         """The same, with what the value is of in front."""
-        return InvalidValue(f"{name} {self.cause}", self.remedy)
+        return InvalidValue(f"{key} {self.cause}", self.remedy, key)
 
 
 class ExportError(GraphlapError):

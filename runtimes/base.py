@@ -21,7 +21,7 @@ import numpy as np
 from exporters.types import ExportedModel, Precision
 from runtimes.calls.call import Call, Copy
 from runtimes.execution import Arrivals, Clock, Execution, Memory, OpTime, Samples, Spans
-from runtimes.faults import NotAvailable, RunFault, RuntimeFault, Unsupported
+from runtimes.faults import NotAvailable, OneShapeOnly, RunFault, RuntimeFault, Unsupported
 from runtimes.options import SESSIONS, Option, Settings, checked_options
 from runtimes.request import Request, input_shapes
 from runtimes.usage import Usage, Used
@@ -370,7 +370,7 @@ class Runtime(ABC):
 
     def _compile_shapes(self, requests: Sequence[Request]) -> Session:
         """The session with a lane for each request, which differ in their shapes alone."""
-        raise Unsupported(
+        raise OneShapeOnly(
             f"{self.name} is measured in sessions of one shape each",
             "leave --condition shapes out and give each shape with --batch or --axis",
         )

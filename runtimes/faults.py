@@ -21,6 +21,10 @@ class Unsupported(RuntimeFault):
         self.node = node
 
 
+class OneShapeOnly(Unsupported):
+    """The runtime has no session that serves several shapes."""
+
+
 class NotAvailable(RuntimeFault):
     """The runtime, or the device asked for, is not on this machine."""
 

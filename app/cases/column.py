@@ -65,6 +65,10 @@ def less(name: str, title: str, unit: str, meaning: str, group: Group | None = N
     return Column(name, "number", title, meaning, unit, "lower", group)
 
 
+def more(name: str, title: str, unit: str, meaning: str, group: Group | None = None) -> Column:
+    return Column(name, "number", title, meaning, unit, "higher", group)
+
+
 def grouped(group: Group, columns: Iterable[Column]) -> tuple[Column, ...]:
     """The columns, those without a group of their own in this one."""
     return tuple(one if one.group else replace(one, group=group) for one in columns)

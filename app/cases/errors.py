@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 from exporters.types import GraphlapError
 
@@ -14,6 +15,14 @@ class PlanError(GraphlapError):
 
 class ResultsError(GraphlapError):
     """A run folder that can't be read or used: exit 2 when a sweep was to write there."""
+
+
+class FileError(ResultsError):
+    """A file of a run folder that can't be used: its path, and what is wrong with it."""
+
+    def __init__(self, path: Path, fault: str, remedy: str = "") -> None:
+        super().__init__(f"{path} {fault}", remedy)
+        self.fault = fault
 
 
 class DiskError(ResultsError):

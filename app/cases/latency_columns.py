@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from app.cases.column import Column, Group, count, flag, less, number, text
+from app.cases.column import Column, Group, count, flag, less, more, number, text
+from app.cases.judged import HIGHER_IS_BETTER, JUDGED, MEAN, THROUGHPUT
 
 PERCENTILES: dict[str, str] = {
     "p50": "p50",
@@ -73,8 +74,9 @@ LATENCY = (
     text(
         "ci_marks",
         "Interval marks",
-        "few_rounds: below eight, modes of processes go unseen. few_runs: below 1,000 in a round, "
-        "rare spells do.",
+        "few_rounds: fewer than eight, so modes of processes go unseen. few_runs: fewer than 1,000 "
+        "in a round, so rare spells do. rounds_correlated: neighbouring rounds resemble each "
+        "other. rounds_close_in_time: all rounds began within a minute.",
     ),
     text("ci_absent", "Not claimed", "Which figures or intervals are empty, and why."),
     count(
@@ -100,6 +102,40 @@ LATENCY = (
             "confidence" if name == "p50" else "other",
         )
         for name in SHORTLIST
+    ),
+    *(
+        less(
+            f"{name}_slowest_round_us",
+            f"Slowest round's {name} (µs)",
+            "us",
+            f"The largest {name} of a round: rare slow processes are not in the quoted figure.",
+        )
+        for name in JUDGED
+    ),
+    number(
+        "unseen_mode_share",
+        "Unseen share",
+        "",
+        "The largest share of slow processes that so many rounds miss in one run of twenty.",
+        "other",
+    ),
+    *(
+        number(
+            f"round_correlation_{name}",
+            f"Correlation of {name}",
+            "",
+            f"The correlation of neighbouring rounds' {name}, corrected for bias; empty below five "
+            "rounds.",
+            "other",
+        )
+        for name in JUDGED
+    ),
+    number(
+        "rounds_span_s",
+        "Span (s)",
+        "s",
+        "From the start of the first round to that of the last; empty where one is not recorded.",
+        "other",
     ),
     *(
         less(
@@ -191,6 +227,9 @@ LATENCY = (
     less("first_inference_ms", "First run (ms)", "ms", "Median over the rounds of the first run."),
     number("harness_floor_ns", "Floor (ns)", "ns", "What the timed loop tells of an empty call."),
 )
+WITH_COLUMNS = (*JUDGED, MEAN, THROUGHPUT)
+"""The judged figures whose verdicts are columns; those of other percentiles are in the tables of a
+comparison."""
 BASELINE = (
     text(
         "baseline",
@@ -200,16 +239,16 @@ BASELINE = (
     ),
     *(
         column
-        for name in ("p50", "p99")
+        for name in WITH_COLUMNS
         for column in (
-            less(
+            (more if name in HIGHER_IS_BETTER else less)(
                 f"baseline_{name}_ratio",
                 f"{name} to baseline",
                 "",
                 f"{name} over the baseline's, from pairs of rounds of the same number.",
             ),
             *(
-                less(
+                (more if name in HIGHER_IS_BETTER else less)(
                     f"baseline_{name}_ci_{end}",
                     f"{name} to baseline {word}",
                     "",
@@ -224,5 +263,5 @@ BASELINE = (
             ),
         )
     ),
-    text("baseline_why", "Undecided", "Why a verdict is undecided, by percentile."),
+    text("baseline_why", "Undecided", "Why a verdict is undecided, by figure."),
 )

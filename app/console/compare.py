@@ -8,11 +8,13 @@ judged.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from app.cases.errors import PlanError
 from app.cases.imported import is_imported
+from app.cases.judged import figures_judged
 from app.console.damage import damage
 from app.console.gate import code
 from app.console.verdicts import Wanted, as_markdown, comparison_blocks, files, write
@@ -20,6 +22,7 @@ from app.present.terminal import as_text
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.past_variation import history_below, history_beside
 from app.results.verify import read_whole
+from exporters.types import InvalidValue
 
 
 def compare(
@@ -30,16 +33,20 @@ def compare(
     wanted: Wanted,
     width: int,
     past: str | None = None,
+    judge: Sequence[str] = (),
 ) -> tuple[str, int]:
     """What to print in so many columns, and the exit code; ResultsError for a folder that is none.
 
     `past` is a folder of earlier runs of the machine; without one, those beside the two are read.
+    `judge` are the figures to judge, as `--judge` names them; PlanError for one that neither run
+    has.
     """
     paths = [Path(first), Path(second)]
     whole = [read_whole(path) for path in paths]
     one, other = (side_of(each.run) for each in whole)
     history = history_beside(paths) if past is None else history_below(Path(past))
-    found = replace(compare_runs(one, other, band, history), damaged=damage(whole))
+    compared = compare_runs(one, other, band, history, _figures(judge, other))
+    found = replace(compared, damaged=damage(whole))
     if not found.cases and not any(each.lost for each in found.not_compared):
         _refuse_imported(one, other)
     if not found.cases and not found.not_compared and not found.damaged:
@@ -52,6 +59,13 @@ def compare(
     if wanted.markdown:
         return as_markdown(found, gated), code(found, gated)
     return as_text(comparison_blocks(found, gated), width), code(found, gated)
+
+
+def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:
+    try:
+        return figures_judged(tuple(judge), side.percentiles)
+    except InvalidValue as error:
+        raise PlanError(f"--{error.cause}", error.remedy) from None
 
 
 def _refuse_imported(one: RunSide, other: RunSide) -> None:

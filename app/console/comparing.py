@@ -156,7 +156,7 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
         )
     if flags.baseline_run is None and not plan.baseline:
         told = () if plan.check else ("markdown",)
-        for name in ("fail_on", *told, "junit", *(() if plan.aa else ("band", "json"))):
+        for name in ("fail_on", *told, "junit", *(() if plan.aa else ("band", "judge", "json"))):
             if getattr(flags, name):
                 raise PlanError(
                     f"--{name.replace('_', '-')} belongs to a comparison, and none is asked for",

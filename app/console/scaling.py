@@ -52,6 +52,10 @@ def _caption(rows: Sequence[Row]) -> str:
     return _CAPTION
 
 
+def _between(low: float, high: float) -> str:
+    return text.TOO_NOISY if text.is_too_noisy(low, high) else f"{low:.0%} to {high:.0%}"
+
+
 def _cells(called: dict[str, str], row: Row) -> tuple[str, ...]:
     replicas, rate, speedup, efficiency, low, high = (
         number_of(row[name])
@@ -64,7 +68,7 @@ def _cells(called: dict[str, str], row: Row) -> tuple[str, ...]:
             "scaling_efficiency_ci_high",
         )
     )
-    between = "" if low is None or high is None else f"{low:.0%} to {high:.0%}"
+    between = "" if low is None or high is None else _between(low, high)
     return (
         called[str(row["case_id"])],
         f"{replicas or 1:g}",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.cases.column import Row
-from app.results.needed import JUDGED
+from app.cases.judged import JUDGED
 from app.stats.needed import NARROW
 
 _HUGE = 1.0

@@ -101,6 +101,7 @@ def _details(found: Comparison, fail_on_slower: bool) -> Iterator[Block]:
 def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
     """Stable keys: what is added later is a new key.
 
+    `percentiles` has all figures that were judged, the mean and the throughput among them.
     `counts` are cases of which some percentile has the verdict, so that a case may be in two of
     them; `verdict_counts` are percentiles. `gate` is there where the job fails on what is slower.
     """
@@ -171,8 +172,8 @@ def _rows(found: Comparison) -> Iterator[tuple[Cell | str, ...]]:
             yield (
                 case.label,
                 shown(name),
-                Cell(text.latency(sides.first_us), sides.first_us),
-                Cell(text.latency(sides.second_us), sides.second_us),
+                Cell(text.figure(sides.first, sides.unit), sides.first),
+                Cell(text.figure(sides.second, sides.unit), sides.second),
                 Cell(_ratio(sides), sides.ratio),
                 Cell(sides.verdict.word, tone=_TONES.get(sides.verdict.word, "")),
             )
@@ -208,8 +209,8 @@ def _words(case: Compared) -> list[str]:
 def _sides(sides: Sides) -> dict[str, Any]:
     interval, variation = sides.verdict.interval, sides.verdict.variation
     return {
-        "first_us": sides.first_us,
-        "second_us": sides.second_us,
+        f"first_{sides.unit}": sides.first,
+        f"second_{sides.unit}": sides.second,
         "ratio": sides.ratio,
         "ratio_ci_low": interval.low if interval else None,
         "ratio_ci_high": interval.high if interval else None,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.cases.axes import AXES
 from app.cases.digits import divided, plain
+from app.cases.judged import JUDGED
 from app.cases.percentiles import DEFAULT, written
 from app.cases.verdict import BAND
 from app.plan.command_line import parse
@@ -114,6 +115,8 @@ def _flags(plan: Plan) -> Iterator[str]:
         yield "--null"
     if plan.band != BAND:
         yield from ("--band", repr(plan.band))
+    if plan.judge != JUDGED:
+        yield from ("--judge", ",".join(plan.judge))
     yield from _own(plan)
     if plan.accuracy:
         yield from ("--accuracy", plan.accuracy)

@@ -90,7 +90,17 @@ def refuse_with_study(flags: argparse.Namespace) -> None:
 
 def refuse_with_check(flags: argparse.Namespace) -> None:
     """What tells or compares figures has none to tell of a check; PlanError."""
-    for name in ("baseline_run", "fail_on", "band", "json", "junit", "plot", "sort", "export"):
+    for name in (
+        "baseline_run",
+        "fail_on",
+        "band",
+        "judge",
+        "json",
+        "junit",
+        "plot",
+        "sort",
+        "export",
+    ):
         if getattr(flags, name) is not None:
             flag = f"--{name.replace('_', '-')}"
             raise PlanError(f"{flag} is of figures, and a check has none", f"leave {flag} out")

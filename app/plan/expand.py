@@ -94,7 +94,7 @@ def _anchor(
     """The case that every pass measures beside the plan's own, if it asks for one."""
     if not plan.anchor:
         return
-    grid = Sweep(**anchor_grid(plan.anchor))
+    grid = Sweep.model_validate(anchor_grid(plan.anchor))
     with Outlines() as outlines:
         models = [one for name in grid.models for one in subjects(name, NOTHING, outlines)]
     yield from _of_sweep(plan, grid, models, NOTHING, environments, elsewhere)

@@ -171,6 +171,8 @@ def _lengths(flags: argparse.Namespace) -> dict[str, Any]:
         given["aa"] = number_of(flags.aa, "--aa", least=1)
     if flags.band is not None:
         given["band"] = share_of(flags.band, "--band")
+    if flags.judge is not None:
+        given["judge"] = words_of(flags.judge, "--judge")
     if flags.spread is not None:
         given["spread_s"] = parsed(parse_spread, flags.spread, "--spread")
     for flag, name in (("--time-limit", "time_limit_s"), ("--budget", "budget_s")):

@@ -30,8 +30,7 @@ def in_words(
     if fault["type"] == "value_error":
         own_error = fault.get("ctx", {}).get("error")
         invalid = own_error if isinstance(own_error, InvalidValue) else InvalidValue(message)
-        names_key = invalid.cause.startswith(where.rstrip("s"))
-        shown = "" if names_key else f"{where} {_shown(fault['input'])} "
+        shown = "" if invalid.key else f"{where} {_shown(fault['input'])} "
         return f"{shown}{invalid.cause}", invalid.remedy
     return f"{where} = {_shown(fault['input'])} is not valid", _lower(message)
 

@@ -47,7 +47,7 @@ MODES = (
     _mode("install_desktop"),
     _mode("cache_info", "cache_clear", "cache_limit"),
     _mode("cache_clear", "cache_info", "cache_limit"),
-    _mode("compare", *_OF_VERDICTS, "history", "markdown", "junit"),
+    _mode("compare", *_OF_VERDICTS, "judge", "history", "markdown", "junit"),
     _mode("history", *_OF_VERDICTS, "any_host", "csv", "plot"),
     _mode("verify"),
     _mode("show", "sort", "verbose"),

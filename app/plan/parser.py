@@ -234,6 +234,11 @@ def parser() -> argparse.ArgumentParser:
     against = top.add_argument_group("of --compare, --baseline, --baseline-run and --history")
     against.add_argument("--band", metavar="P", help="a change within this is none; default 2%%")
     against.add_argument(
+        "--judge",
+        metavar="LIST",
+        help="figures to judge: percentiles, mean, throughput (default p50,p99)",
+    )
+    against.add_argument(
         "--fail-on",
         metavar="slower",
         help="exit with 3 if a case is slower, 1 if one can't be judged",

@@ -26,6 +26,7 @@ from app.cases.condition import Condition
 from app.cases.digits import plain
 from app.cases.errors import PlanError, suggestion
 from app.cases.goal import Goal
+from app.cases.judged import JUDGED, figures_judged
 from app.cases.percentiles import DEFAULT, name_of, refusal, share, told
 from app.cases.scenario import Scenario, WaitPolicy
 from app.cases.target import MOST_ROUNDS as MOST_AT_A_RATE
@@ -96,6 +97,7 @@ class Sweep(_Part):
                 raise InvalidValue(
                     f"options {key} has a number that is infinite, no number or beyond 64 bits",
                     "give one that a computer can hold",
+                    "options",
                 )
         return flat
 
@@ -144,7 +146,7 @@ class Plan(_Part):
     compared; `tolerance` is what they may be off by, relative to the largest, None for what
     follows from the types that a graph computes in. `baseline` is what every case is compared
     with: a runtime, a model, `@environment` or `runtime.option=value`; a change within `band`
-    counts as none.
+    counts as none. `judge` are the figures that verdicts are given of, all judged together.
     `anchor` is a runtime on which every pass measures a small fixed case too, which two runs share
     and which shows how far the machine differed.
     `aa` compares every case with itself so many times, each from `rounds` fresh ones a side.
@@ -203,6 +205,7 @@ class Plan(_Part):
     cold_start: Annotated[int, Field(ge=1, le=10_000, strict=True)] | None = None
     page_cache: PageCache = "warm"
     percentiles: tuple[float, ...] = Field(default=DEFAULT, min_length=1)
+    judge: Annotated[tuple[str, ...], Field(min_length=1)] = JUDGED
     precise: dict[str, float] = Field(default_factory=dict)
     deadline_us: Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)] | None = None
     environments: dict[Annotated[str, Field(pattern=_NAME)], str] = Field(default_factory=dict)
@@ -267,8 +270,15 @@ class Plan(_Part):
             if why:
                 raise why.of("percentile")
             if percentiles.count(percentile) > 1:
-                raise InvalidValue(f"percentile {plain(percentile)} is given twice", "give it once")
+                raise InvalidValue(
+                    f"percentile {plain(percentile)} is given twice", "give it once", "percentile"
+                )
         return percentiles
+
+    @field_validator("judge")
+    @classmethod
+    def _known_figures(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        return figures_judged(names, info.data.get("percentiles", ()))
 
     @field_validator("precise")
     @classmethod

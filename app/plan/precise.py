@@ -17,17 +17,22 @@ def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str
     """
     if precise and plan.get("largest_batch"):
         raise InvalidValue(
-            "precise has no rounds to add to a search", "leave out largest_batch or it"
+            "precise has no rounds to add to a search",
+            "leave out largest_batch or it",
+            "precise",
         )
     if precise and plan.get("aa"):
         raise InvalidValue(
-            "precise adds rounds and aa has as many as it says", "leave out one of them"
+            "precise adds rounds and aa has as many as it says",
+            "leave out one of them",
+            "precise",
         )
     rounds = plan.get("rounds")
     if precise and rounds is not None and rounds < FIRST_LOOK:
         raise InvalidValue(
             f"precise looks at intervals from {FIRST_LOOK} rounds on and may have {rounds}",
             f"give --rounds {FIRST_LOOK} or more, or none",
+            "precise",
         )
     told = set(map(written, (*DEFAULT, *plan.get("percentiles", ()))))
     asked: dict[str, float] = {}
@@ -37,10 +42,13 @@ def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str
             raise InvalidValue(
                 f"precise {word} is no percentile of the rows",
                 "write it like p50, and add one that rows don't tell to percentiles",
+                "precise",
             )
         if not 0.0 < share < 1.0:
             raise InvalidValue(
-                f"precise {word}={share:g} is no share", "give one between 0 and 100 %, such as 1%"
+                f"precise {word}={share:g} is no share",
+                "give one between 0 and 100 %, such as 1%",
+                "precise",
             )
         asked[f"p{number}"] = share
     return asked

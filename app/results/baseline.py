@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.cases.column import Row
+from app.cases.latency_columns import WITH_COLUMNS
 from app.plan.baseline import baselines, unmatched
 from app.plan.plan import Plan
 from app.results.cells import joined
 from app.results.labels import labels
-from app.results.measured import COMPARED, Measured
+from app.results.measured import Measured
 from app.results.verdicts import (
     Compared,
     Comparison,
@@ -36,7 +37,7 @@ def against_baseline(plan: Plan, measured: Sequence[Measured], where: str) -> Co
     if not plan.baseline:
         return None
     pairs, not_compared = _pairs(plan.baseline, measured)
-    cases = judged(pairs, plan.band, in_turn=True)
+    cases = judged(pairs, plan.band, in_turn=True, names=plan.judge)
     known = [one.case for one in measured if not is_null(one.case.model)]
     unpaired, without = unmatched(plan.baseline, known)
     names = labels([one.case for one in measured])
@@ -60,7 +61,7 @@ def baseline_columns(plan: Plan, measured: Sequence[Measured]) -> dict[str, Row]
     by_id = {pair.second.case.identity_id: pair for pair in pairs}
     return {
         by_id[one.case_id].second.case.case_id: _columns(by_id[one.case_id], one)
-        for one in judged(pairs, plan.band, in_turn=True)
+        for one in judged(pairs, plan.band, in_turn=True, names=plan.judge)
     }
 
 
@@ -93,7 +94,7 @@ def _hindrance(pair: Pair, partner: str) -> tuple[str, str]:
 def _columns(pair: Pair, compared: Compared) -> Row:
     values: Row = {"baseline": pair.first.case.case_id}
     why: dict[str, list[str]] = {}
-    for name in COMPARED:
+    for name in WITH_COLUMNS:
         sides = compared.percentiles.get(name)
         if sides is not None:
             values |= _of_percentile(name, sides)

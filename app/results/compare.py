@@ -43,6 +43,7 @@ class RunSide:
     environments: Mapping[str, Mapping[str, Any]]
     percentiles: tuple[float, ...] = DEFAULT
     band: float = BAND
+    judge: tuple[str, ...] = COMPARED
     run_id: str = ""
     anchor: str = ""
 
@@ -53,16 +54,28 @@ def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
     cases = tuple(Rows().measured(run) if measured is None else measured)
     where = environments(manifest, run.environments, (one.row for one in cases))
     return RunSide(
-        str(run.path), cases, where, plan.percentiles, plan.band, manifest.run_id, plan.anchor
+        str(run.path),
+        cases,
+        where,
+        plan.percentiles,
+        plan.band,
+        plan.judge,
+        manifest.run_id,
+        plan.anchor,
     )
 
 
 def compare_runs(
-    first: RunSide, second: RunSide, band: float = BAND, history: History | None = None
+    first: RunSide,
+    second: RunSide,
+    band: float = BAND,
+    history: History | None = None,
+    judge: Sequence[str] = (),
 ) -> Comparison:
     """Cases are paired by what makes them, whichever schema named them; clocks are not mixed.
 
-    The `history` of the machine says by how much two runs of it differ without a change.
+    The `history` of the machine says by how much two runs of it differ without a change. `judge`
+    are the figures to judge; without any, those that the second run's plan judges.
     """
     before, after = _paired(first, second)
     names = _labels_of(before, after)
@@ -80,7 +93,7 @@ def compare_runs(
         else:
             pairs.append(pair)
     variations = run_variations(first, second, history)
-    names_of_both = common_percentiles(first, second)
+    names_of_both = judge or figures_of(first, second)
     cases = judged(pairs, band, False, names_of_both, variations)
     return Comparison(
         first.name,
@@ -158,8 +171,11 @@ def _of_cases(pairs: Sequence[Pair]) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def common_percentiles(first: RunSide, second: RunSide) -> tuple[str, ...]:
-    """The percentiles that both plans chose; p50 and p99 where neither chose any."""
+def figures_of(first: RunSide, second: RunSide) -> tuple[str, ...]:
+    """What the second plan judges; where it leaves that open the percentiles that both plans chose,
+    p50 and p99 where neither chose any."""
+    if second.judge != COMPARED:
+        return second.judge
     if first.percentiles == second.percentiles == DEFAULT:
         return COMPARED
     return tuple(name_of(one) for one in first.percentiles if one in second.percentiles)

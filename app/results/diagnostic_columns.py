@@ -6,8 +6,9 @@ Readers of a row take its diagnostics from the last, so that no sentence is take
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from typing import Any
 
 from app.cases.column import Row, Value
 from app.results import legacy_messages
@@ -38,7 +39,7 @@ def diagnostic_columns(diagnostics: Iterable[Diagnostic]) -> Row:
     }
 
 
-def diagnostics_of(row: Row) -> tuple[Diagnostic, ...]:
+def diagnostics_of(row: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
     """Those that the row was made with; of a row of an earlier version what its warnings say."""
     cell = row.get(DIAGNOSTICS)
     if cell:
@@ -46,7 +47,7 @@ def diagnostics_of(row: Row) -> tuple[Diagnostic, ...]:
     return legacy_messages.of_cell(row.get(WARNINGS))
 
 
-def warning_groups(rows: Iterable[Row]) -> list[DiagnosticGroup]:
+def warning_groups(rows: Iterable[Mapping[str, Any]]) -> list[DiagnosticGroup]:
     """The diagnostics of these rows by code, in order of appearance."""
     return grouped((str(row["case_id"]), diagnostics_of(row)) for row in rows)
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from app.cases.column import Row
 from app.results.alike import LIKE, Key, contender, names
 from app.results.measured import Measured, confidence_of
 from app.results.verdicts import run_difference
 from app.stats.between import LEAST_ROUNDS
+from app.stats.least_spread import with_least_spread
 from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide
 
 _P50 = "p50"
@@ -78,11 +80,12 @@ def fastest(measured: Iterable[Measured], band: float) -> list[Fastest]:
         *_contests(placed, _LIKE_OVER_HOSTS, contender, _on_host),
     ]
     confidence = confidence_of(one for contest in contests for one in contest.group)
-    tested = [contest.differences for contest in contests]
-    verdicts = iter(judge([d for group in tested for d in group], band, confidence))
+    measured_differences = [d for contest in contests for d in contest.differences]
+    tested = with_least_spread(measured_differences, [_P50] * len(measured_differences))
+    judged = zip(tested, judge(tested, band, confidence), strict=True)
     return [
-        _fastest(contest, found, [next(verdicts) for _ in found], band)
-        for contest, found in zip(contests, tested, strict=True)
+        _fastest(contest, list(islice(judged, len(contest.group) - 1)), band)
+        for contest in contests
     ]
 
 
@@ -114,12 +117,10 @@ def _on_host(row: Row) -> str:
 
 
 def _fastest(
-    contest: _Contest,
-    tested: Sequence[Difference | None],
-    verdicts: Sequence[Verdict],
-    band: float,
+    contest: _Contest, judged: Sequence[tuple[Difference | None, Verdict]], band: float
 ) -> Fastest:
     first, *others = contest.group
+    tested, verdicts = zip(*judged, strict=True)
     open_ones = [place for place, verdict in enumerate(verdicts) if verdict.word != "slower"]
     told = open_ones[0] if open_ones else 0
     second, found = others[told], tested[told]

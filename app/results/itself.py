@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.results.labels import labels
-from app.results.measured import COMPARED, Measured, clock_resolution
+from app.results.measured import Measured, clock_resolution
 from app.results.run import Run
+from app.stats.least_spread import with_least_spread
 from app.stats.quantiles import Interval
 from app.stats.verdict import (
     Difference,
@@ -75,7 +76,7 @@ def with_itself(run: Run, measured: Sequence[Measured]) -> ComparedWithItself:
     pairs = {
         (one.case.case_id, name): own
         for one in measured
-        for name in COMPARED
+        for name in plan.judge
         if one.is_well and (own := _pairs(one, name, run.manifest.seed))
     }
     by_id = {one.case.case_id: one for one in measured}
@@ -113,7 +114,7 @@ def _wrongly_called(
         places = range(rounds * number, rounds * (number + 1))
         if all(place in own for own in pairs.values() for place in places):
             tested = [_difference(own, places, resolutions[key]) for key, own in pairs.items()]
-            verdicts = judge(tested, band)
+            verdicts = judge(with_least_spread(tested, [name for _, name in pairs]), band)
             told = zip(pairs, verdicts, strict=True)
             yield {key for key, verdict in told if verdict.word in ("faster", "slower")}
 

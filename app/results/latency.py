@@ -9,6 +9,7 @@ from app.results.bounds import bound_columns
 from app.results.cells import joined
 from app.results.needed import needed_columns
 from app.results.patterns import pattern_columns
+from app.results.round_figures import round_figure_columns
 from app.results.throughput import OF_ARRIVAL
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Summary
@@ -34,7 +35,7 @@ def latency_columns(case: Case, summary: Summary) -> Row:
     values |= {f"pooled_{name}_us": value for name, value in summary.pooled.items()}
     values["drift"] = summary.drift or None
     values |= _interval_columns(summary)
-    values |= needed_columns(summary)
+    values |= needed_columns(summary) | round_figure_columns(summary)
     values |= bound_columns(case, summary) | pattern_columns(summary)
     if case.scenario.kind == "offline":
         values |= dict.fromkeys(OF_ARRIVAL)

@@ -75,8 +75,8 @@ def impossible_rounds(run: Run) -> Iterator[Finding]:
             )
             continue
         planned = run.planned(case)
-        beyond = [] if planned.asked.is_search else [n for n in known if n >= planned.rounds]
-        if beyond:
+        beyond = [number for number in known if number >= planned.rounds]
+        if beyond and not planned.asked.is_search:
             yield Finding(
                 FOLDER,
                 f"has round {max(beyond) + 1} of case {case_id}, and the plan has "

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from app.cases.case import Case
-from app.cases.errors import PlanError, ResultsError
+from app.cases.errors import FileError, PlanError, ResultsError
 from app.cases.round import Limits
 from app.machine.environment import graphlap_version
 from app.plan.plan import Plan, parse_plan
@@ -42,7 +42,7 @@ LARGEST_SIZE = 2**31 - 1
 _encode = json.JSONEncoder().encode
 
 
-class DamagedManifest(ResultsError):
+class DamagedManifest(FileError):
     """A run folder whose manifest can't be read."""
 
 
@@ -194,7 +194,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"{folder} is no run folder ({why})", "give the folder of a run"
         ) from None
     except OSError as error:
-        raise ResultsError(*_unreadable(folder, error)) from None
+        raise FileError(*_unreadable(folder, error)) from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(folder, error) from None
     if type(version) is not int:
@@ -240,5 +240,5 @@ def _damaged(folder: Path, error: Exception) -> DamagedManifest:
     return DamagedManifest(*_unreadable(folder, error))
 
 
-def _unreadable(folder: Path, error: Exception) -> tuple[str, str]:
-    return f"{folder / MANIFEST} can't be read ({error})", "restore it, or start a new run"
+def _unreadable(folder: Path, error: Exception) -> tuple[Path, str, str]:
+    return folder / MANIFEST, f"can't be read ({error})", "restore it, or start a new run"

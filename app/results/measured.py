@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from app.cases.case import Case
-from app.cases.column import Row
+from app.cases.column import Row, number_of
+from app.cases.judged import JUDGED, THROUGHPUT
 from app.results.run import Run
 from app.stats.clock_tick import ratio_resolution
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import Summary
 from app.stats.typical import Estimate
 
-COMPARED = ("p50", "p99")
-"""The percentiles of which verdicts are given."""
+COMPARED = JUDGED
+"""The figures of which verdicts are given where no plan says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,16 @@ class Measured:
         """A percentile of a typical process, in microseconds; None where it is absent."""
         return None if self.summary is None else self.summary.value_us(name)
 
+    def value(self, name: str) -> float | None:
+        """The same, and the throughput in inputs a second."""
+        return (
+            number_of(self.row["throughput_per_s"]) if name == THROUGHPUT else self.value_us(name)
+        )
+
     def by_round(self, name: str) -> Mapping[int, float]:
         """The rounds' own figures by the rounds' numbers; empty where there are none."""
+        if name == THROUGHPUT:
+            return self.rates
         figure = self.estimate(name)
         if figure is None or len(figure.by_round) != len(self.rounds):
             return {}

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.cases.column import Row
+from app.cases.judged import JUDGED
 from app.stats.between import LEAST_ROUNDS
 from app.stats.needed import NARROW, rounds_needed, samples_needed
 from app.stats.summary import Summary
 from app.stats.verdict import smallest_change_between
-
-JUDGED = ("p50", "p99")
 
 
 def needed_columns(summary: Summary) -> Row:
@@ -21,7 +20,9 @@ def needed_columns(summary: Summary) -> Row:
         figure = summary.figures[name]
         if figure.interval is not None:
             values[f"rounds_needed_{name}"] = rounds_needed(
-                figure.by_round, confidence=summary.confidence
+                figure.by_round,
+                confidence=summary.confidence,
+                inflation=figure.correlation.inflation if figure.correlation else 1.0,
             )
             values[f"smallest_change_{name}"] = smallest_change_between(figure.by_round)
     return values
@@ -33,9 +34,7 @@ def still_needed(row: Mapping[str, Any], samples: int) -> str:
     `row` is the case's as far as it is known, empty before its first round has ended; `samples`
     are those of all its rounds, the one in flight with them.
     """
-    total, independent = row.get("iterations"), row.get("effective_samples")
-    share = independent / total if total and independent else 1.0
-    missing = samples_needed(0.99, samples, min(share, 1.0))
+    missing = samples_needed(0.99, samples)
     if missing:
         return f"{missing:,} samples"
     rounds, needed = row.get("rounds") or 0, row.get("rounds_needed_p99")

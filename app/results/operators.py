@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.cases.column import Row
-from app.cases.errors import ResultsError
+from app.cases.errors import FileError
 from app.cases.operators import Operator, OperatorTimes
 from app.results.folder import RunFolder
 from app.results.lines import Operators
@@ -97,7 +97,7 @@ def read_operators(run: Path, line: Operators) -> OperatorTimes:
         rows = list(table)
         return replace(known, ops=tuple(_operator(row) for row in rows))
     except (OSError, KeyError, ValueError, csv.Error) as error:
-        raise ResultsError(f"{path} can't be read ({error})", "restore it, or remove it") from None
+        raise FileError(path, f"can't be read ({error})", "restore it, or remove it") from None
 
 
 def operator_warnings(line: Operators | None, row: Row) -> list[Diagnostic]:

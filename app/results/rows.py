@@ -23,6 +23,7 @@ from app.results.interference import interference_columns, outlier_counts, outli
 from app.results.late import late_columns
 from app.results.measured import Measured, timed_rounds
 from app.results.null import null_columns
+from app.results.round_times import round_starts_s
 from app.results.run import Run
 from app.results.scaling import is_multiplied, scaling_columns
 from app.results.shapes import shape_columns
@@ -152,9 +153,10 @@ class Rows:
                 sustained_columns(case, run.path, timed, samples),
                 shape_columns(run, case, timed),
             )
-            blocks = block_rate(case, samples)
+            starts_s = round_starts_s(timed)
+            blocks = block_rate(case, samples, starts_s)
             disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
-            summary = summarise(samples, asked.quantiles, confidence, case.batcher)
+            summary = summarise(samples, asked.quantiles, confidence, case.batcher, starts_s)
             summary = as_told(summary, timed)
             rates = rates_by_round(case, blocks, summary, timed[-1].concurrency if timed else 0)
             known = len(timed), _Summed(summary, blocks, columns, disturbed, rates)

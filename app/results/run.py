@@ -13,12 +13,12 @@ from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
 from app.cases.cold_start import ColdStart
 from app.cases.cold_start import subject_of as cold_subject_of
-from app.cases.errors import ResultsError
+from app.cases.errors import FileError
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.results.lines import Operators, Writer
 from app.results.manifest import Manifest, MergedRun
 from exporters.regular import read_file
-from exporters.types import ExportedModel
+from exporters.types import ExportedModel, axes_key
 from runtimes.execution import Clock, Samples
 
 SAMPLES = "samples"
@@ -110,7 +110,7 @@ class Run:
             if not graph and result.samples and result.round in wrote:
                 key = wrote[result.round].writer, case.model, case.precision
                 model = self.models_there.get(key)
-                graph = "" if model is None else model.at(case.axes).sha256
+                graph = "" if model is None else _graph_at(model, case.axes)
             if graph and result.samples:
                 found[graph] = None
         return tuple(found)
@@ -146,13 +146,20 @@ def standing(run: Run) -> dict[str, dict[int, RoundResult]]:
     }
 
 
+def _graph_at(model: ExportedModel, asked: Mapping[str, int]) -> str:
+    """The sha256 of the graph for one point, without the model that `at` makes for it."""
+    graph = model.fixed.get(axes_key({**model.axes, **asked})) if model.fixed else None
+    return Path(graph.path).stem if graph else model.sha256
+
+
 def read_records(path: Path) -> np.ndarray:
     """The `RECORD` records of one file [n]; a torn last record is left out."""
     try:
         data = read_file(path)
     except OSError as error:
-        raise ResultsError(
-            f"{path} can't be read ({error.strerror})",
+        raise FileError(
+            path,
+            f"can't be read ({error.strerror})",
             "put it back, or --resume the run to measure it again",
         ) from None
     records: np.ndarray = np.frombuffer(data, RECORD, len(data) // RECORD.itemsize)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from app.cases.errors import FileError
 from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult, latency_ns
 from app.results.run import SAMPLES, Run, read_records
-from exporters.types import GraphlapError
 
 _TIMES = ("started_ns", "finished_ns")
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
@@ -26,8 +26,8 @@ def damage(run: Path, result: RoundResult) -> str:
     path = run.joinpath(SAMPLES, result.samples)
     try:
         records = read_records(path)
-    except GraphlapError as error:
-        return error.cause.removeprefix(f"{path} ")
+    except FileError as error:
+        return error.fault
     wanted = result.warmup_iterations + result.iterations
     if len(records) < wanted:
         return f"holds {len(records):,} of {wanted:,} samples"

@@ -40,6 +40,11 @@ def latency(microseconds: float | None) -> str:
     return NOT_MEASURED if microseconds is None else time_text(microseconds * 1e-6)
 
 
+def figure(value: float, unit: str) -> str:
+    """A latency in microseconds (`us`) or a throughput (`per_s`)."""
+    return rate_text(value) if unit == "per_s" else latency(value)
+
+
 def is_too_noisy(low: float, high: float) -> bool:
     """Whether an interval of a positive figure says so little that it is not shown."""
     return high > _WIDEST * low

@@ -35,9 +35,14 @@ def throughput_columns(case: Case, summary: Summary, known: Row) -> Row:
     return values
 
 
-def block_rate(case: Case, rounds: Sequence[Samples]) -> Rate | None:
-    """Of offline the runs of its blocks in a second; None of any other scenario."""
-    return rate_of(rounds) if case.scenario.kind == "offline" else None
+def block_rate(
+    case: Case, rounds: Sequence[Samples], starts_s: Sequence[float] = ()
+) -> Rate | None:
+    """Of offline the runs of its blocks in a second; None of any other scenario.
+
+    `starts_s` are the times at which the rounds began, empty where one is not known.
+    """
+    return rate_of(rounds, starts_s=starts_s) if case.scenario.kind == "offline" else None
 
 
 def block_columns(rate: Rate | None, batch_size: object) -> Row:

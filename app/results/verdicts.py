@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
+from app.cases.judged import HIGHER_IS_BETTER
 from app.results.diagnostic_columns import diagnostics_of
 from app.results.measured import COMPARED, Measured, clock_resolution, confidence_of
 from app.results.run_variation import STATED_ALONE, RunVariations
 from app.stats.between import LEAST_ROUNDS
+from app.stats.least_spread import with_least_spread
+from app.stats.quantiles import Interval
 from app.stats.verdict import (
     CLOCK_CHANGED,
     NO_RUN_VARIATION,
@@ -21,19 +25,23 @@ from app.stats.verdict import (
 )
 from exporters.diagnostics.groups import codes
 
+Unit = Literal["us", "per_s"]
+
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """One percentile of both cases, in microseconds, and the verdict on it."""
+    """One figure of both cases in its `unit`, and its verdict: of a throughput the ratio above 1
+    is faster, of a latency that below 1."""
 
-    first_us: float
-    second_us: float
+    first: float
+    second: float
     verdict: Verdict
+    unit: Unit = "us"
 
     @property
     def ratio(self) -> float:
-        """Second over first: below 1 the second is faster."""
-        return self.second_us / self.first_us
+        """Second over first."""
+        return self.second / self.first
 
     @property
     def verdict_text(self) -> str:
@@ -180,7 +188,7 @@ def judged(
     names: Sequence[str] = COMPARED,
     variations: RunVariations = STATED_ALONE,
 ) -> tuple[Compared, ...]:
-    """A verdict for every percentile of `names` that both sides of a pair have.
+    """A verdict for every figure of `names` that both sides of a pair have.
 
     In turn, rounds of the same number are one observation, but where the two are of different
     hosts or merged runs. What was not measured in turn is judged with what runs differ by, and
@@ -190,11 +198,13 @@ def judged(
     tested: list[Difference | None] = []
     for place, pair in enumerate(pairs):
         for name in names:
-            a, b = pair.first.value_us(name), pair.second.value_us(name)
+            a, b = pair.first.value(name), pair.second.value(name)
             if a is not None and b is not None:
                 found.append((place, name, a, b))
                 tested.append(_difference(pair, name, in_turn, variations))
     confidence = confidence_of(side for pair in pairs for side in (pair.first, pair.second))
+    if in_turn:
+        tested = with_least_spread(tested, [name for _, name, _, _ in found])
     verdicts = judge(tested, band, confidence)
     by_pair: dict[int, dict[str, Sides]] = {}
     for (place, name, a, b), verdict in zip(found, verdicts, strict=True):
@@ -202,7 +212,10 @@ def judged(
         known = verdict if in_turn else _by_the_clock(pair, verdict, band)
         if verdict.interval is None and min(_rounds(pair, in_turn)) >= LEAST_ROUNDS:
             known = _without_interval(pair, name, in_turn, verdict)
-        by_pair.setdefault(place, {})[name] = Sides(a, b, known)
+        unit: Unit = "us"
+        if name in HIGHER_IS_BETTER:
+            known, unit = _of_rates(known), "per_s"
+        by_pair.setdefault(place, {})[name] = Sides(a, b, known, unit)
     return tuple(
         Compared(
             pairs[place].second.case.identity_id,
@@ -241,7 +254,25 @@ def _rounds(pair: Pair, in_turn: bool) -> tuple[int, int]:
 
 
 def _has_one_side(pair: Pair, name: str) -> bool:
-    return (pair.first.value_us(name) is None) != (pair.second.value_us(name) is None)
+    return (pair.first.value(name) is None) != (pair.second.value(name) is None)
+
+
+def _of_rates(verdict: Verdict) -> Verdict:
+    """The verdict of times, with the ratio of rates: the word stays, what is faster has more."""
+    ratio, interval = verdict.ratio, verdict.interval
+    return replace(
+        verdict,
+        ratio=None if ratio is None else 1.0 / ratio,
+        interval=None if interval is None else Interval(1.0 / interval.high, 1.0 / interval.low),
+    )
+
+
+def _times(side: Measured, name: str) -> Mapping[int, float]:
+    """The rounds' own figures, of which less is better: of a rate the time that an input takes."""
+    figures = side.by_round(name)
+    if name not in HIGHER_IS_BETTER:
+        return figures
+    return {number: 1.0 / rate for number, rate in figures.items() if rate > 0.0}
 
 
 def _by_the_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
@@ -263,7 +294,7 @@ def run_difference(
     their numbers, where the rounds of both alternated; else over all of each."""
     if first.turn != second.turn:
         return _difference_apart(Pair("", first, second), name, variations)
-    a, b = first.by_round(name), second.by_round(name)
+    a, b = _times(first, name), _times(second, name)
     both = [number for number in a if number in b]
     return difference(
         [a[number] for number in both],
@@ -278,7 +309,7 @@ def _difference_apart(pair: Pair, name: str, variations: RunVariations) -> Diffe
     variation = variations.of(pair.first, pair.second, name)
     if variation is None:
         return None
-    a, b = (tuple(side.by_round(name).values()) for side in (pair.first, pair.second))
+    a, b = (tuple(_times(side, name).values()) for side in (pair.first, pair.second))
     resolution = clock_resolution(pair.first, pair.second, name)
     return difference(a, b, False, resolution, variation)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.cases.column import Row, same
 from app.cases.column_choice import columns_with_values
-from app.cases.errors import ResultsError
+from app.cases.errors import FileError
 from app.cases.round import RoundResult
 from app.results import lines
 from app.results.checksum import DOCUMENT, LINE
@@ -95,8 +95,7 @@ def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verified:
     try:
         found = read_whole(folder)
     except DamagedManifest as error:
-        what = error.cause.removeprefix(f"{folder / MANIFEST} ")
-        return Verified(0, 0, 0, (Finding(MANIFEST, what, "restore it from a copy"),), live)
+        return Verified(0, 0, 0, (Finding(MANIFEST, error.fault, "restore it from a copy"),), live)
     end = read_end(folder)
     findings, rounds = list(found.findings), list(found.rounds())
     findings += _unsealed(folder, found)
@@ -273,9 +272,8 @@ def _operators(run: Run) -> Iterator[tuple[str, Finding]]:
             continue
         try:
             total_us = read_operators(run.path, line).total_us
-        except ResultsError as error:
-            what = error.cause.removeprefix(f"{run.path / line.file} ")
-            yield line.case_id, Finding(line.file, what, remedy)
+        except FileError as error:
+            yield line.case_id, Finding(line.file, error.fault, remedy)
             continue
         if line.total_us and not math.isclose(total_us, line.total_us):
             what = f"holds {total_us:.6g} µs of operators, and {line.total_us:.6g} were measured"
@@ -292,8 +290,10 @@ def _telemetry(run: Run) -> Iterator[Finding]:
 
 def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
     """Whether the tables have what journal and samples amount to."""
-    computed = rows_of(to_csv(rows).decode())
-    for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
+    names = dict.fromkeys((run.manifest.full_table, RESULTS))
+    is_there = any((run.path / name).is_file() for name in names)
+    computed = rows_of(to_csv(rows).decode()) if is_there else {}
+    for name in names:
         if what := _table_fault(run.path / name, computed, len(rows)):
             yield Finding(name, what, "make it again: --export csv", harmless=True)
 

@@ -29,8 +29,8 @@ def apart(
 ) -> Apart | None:
     """The difference of what the rounds have typically, each pair one observation; None without.
 
-    Each side's figure is the geometric mean G of its rounds, as rows quote it. To first order a
-    pair moves the difference by G_a (ln a - mean ln a) - G_b (ln b - mean ln b) (the delta method;
+    Each side's figure G is that of a typical round, as rows quote it. To first order a pair moves
+    the difference by G_a (ln a - ln G_a) - G_b (ln b - ln G_b) (the delta method;
     Oehlert, Am. Stat. 46, 1992), and the interval is that of the mean of these, as `between` has
     it for one case: Student's t, widened for skewness. What moves both sides of a pair alike, as a
     slow minute of the machine does, is in neither.

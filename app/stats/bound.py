@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.between import interval_between
+from app.stats.quantiles import needed_samples
+from app.stats.round_correlation import round_correlation
 from app.stats.typical import BEYOND, Rounds, interval_of_ranks, round_quantiles
 
 LEVEL = 0.99
@@ -35,17 +37,21 @@ def upper_bound(rounds: Rounds, quantile: float) -> Bound:
     The larger of exp(m + t(R - 1, 0.99) s / sqrt(R)), with m and s of the logarithms of the R
     rounds' own quantiles and Hall's allowance for their skewness (`interval_between`), and of the
     order statistic that the binomial distribution of as many samples as are independent puts
-    above the quantile with 99 %. None where a round has fewer than 20 of these beyond it.
+    above the quantile with 99 %. None where a round has fewer than 20 clusters of runs beyond it.
     """
     count = len(rounds.ascending)
     if count < LEAST_ROUNDS:
         return Bound(None, f"{count} of {LEAST_ROUNDS} rounds")
-    independent = sum(rounds.independent(quantile))
-    beyond = int(independent / count * (1.0 - quantile))
+    beyond, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
     if beyond < BEYOND:
         return Bound(None, f"a round has {beyond} of {BEYOND} independent runs beyond it")
-    between = interval_between(np.array(round_quantiles(rounds, quantile)), _TWO_SIDED)
     within = interval_of_ranks(rounds.pooled, independent, quantile, _TWO_SIDED)
-    if between is None or within is None:
+    if within is None:
+        least = needed_samples(quantile, _TWO_SIDED)
+        return Bound(None, f"{independent} of {least} independent runs")
+    own = np.array(round_quantiles(rounds, quantile))
+    inflation = round_correlation(own, rounds.starts_s).inflation
+    between = interval_between(own, _TWO_SIDED, inflation)
+    if between is None:
         return Bound(None, "a latency of 0")
     return Bound(max(between.high, within.high))

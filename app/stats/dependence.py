@@ -1,34 +1,94 @@
 """How many independent samples a tail is worth: exceedances come in clusters.
 
-A machine that is slow for a moment is slow for several runs, so the runs beyond a high
-quantile say less than as many independent ones would. Pure functions of latencies in the
-order in which they were measured.
+A machine that is slow for a moment is slow for several runs, so the runs beyond a high quantile say
+less than as many independent ones would. Pure functions of latencies in the order in which they
+were measured.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from app.stats.distributions import chi_square_quantile
 
-def extremal_index(latencies: np.ndarray, threshold: float) -> float:
-    """The share of independent clusters among the samples above a threshold, in (0, 1].
+_SCALES = (40, 20)
+"""Blocks of a round: long enough to hold most clusters, and enough of them for a variance."""
+_LONG_SCALES = (10, 5)
+"""Blocks that hold longer spells. So few vary by chance alone, hence they count only where their
+variance is larger than independent runs give in 95 of 100 cases."""
 
-    The intervals estimator (Ferro & Segers, J. R. Statist. Soc. B 65, 2003, equation 11) over
-    the gaps between neighbouring exceedances of one round, its latencies in order of time.
-    1 below two exceedances: nothing then speaks against it.
+
+def independent_runs(beyond: Sequence[np.ndarray]) -> list[float]:
+    """As how many independent runs each round counts towards a tail's share, at most its length.
+
+    `beyond` says for each run of each round, in order of time, whether it lies in the tail, boolean
+    [n]. Two estimates of how much the number of exceedances varies, the less favourable is used:
+    from the sizes of the clusters within the round, and from the numbers in blocks of all rounds,
+    which sees what is slow for so long that it falls into several clusters.
     """
-    return clustering(latencies > threshold)
+    overdispersion = _overdispersion(beyond)
+    return [len(one) * min(_cluster_share(one), 1.0 / overdispersion) for one in beyond]
 
 
-def clustering(beyond: np.ndarray) -> float:
-    """The same of who is beyond the threshold, booleans [n]."""
+def extremal_index(beyond: np.ndarray) -> float:
+    """The share of independent clusters among exceedances, boolean [n], in (0, 1].
+
+    The intervals estimator (Ferro & Segers, J. R. Statist. Soc. B 65, 2003, equation 11) over the
+    gaps between neighbouring exceedances of one round. Exceedances that all follow each other are
+    one cluster. 1 below two exceedances: nothing then speaks against it.
+    """
     places = beyond.nonzero()[0]
     if len(places) < 2:
         return 1.0
     gaps = places[1:] - places[:-1]
+    if int(gaps.max()) <= 2:
+        return 1.0 / len(places)
     # Whole numbers, and three sums of them, so that a run of thousands of cases takes seconds.
     count, total, squares = len(gaps), int(places[-1] - places[0]), int(gaps @ gaps)
-    if int(gaps.max()) <= 2:
-        return min(1.0, 2.0 * total**2 / (count * squares))
     fewer = total - count
     return min(1.0, 2.0 * fewer**2 / (count * (squares - 3 * total + 2 * count)))
+
+
+def _cluster_share(beyond: np.ndarray) -> float:
+    """The sum of the clusters' sizes over the sum of their squares.
+
+    Clusters that come independently make the number of exceedances vary by the sum of the squares
+    of their sizes, independent runs by the sum of the sizes. The extremal index says how many
+    clusters there are; the widest gaps separate them (Ferro & Segers, section 4).
+    """
+    places = beyond.nonzero()[0]
+    if len(places) < 2:
+        return 1.0
+    clusters = min(len(places), int(extremal_index(beyond) * len(places)) + 1)
+    gaps = places[1:] - places[:-1]
+    widest = np.sort(np.argsort(gaps, kind="stable")[len(gaps) - (clusters - 1) :])
+    sizes = np.diff(widest + 1, prepend=0, append=len(places))
+    return len(places) / int(sizes @ sizes)
+
+
+def _overdispersion(beyond: Sequence[np.ndarray]) -> float:
+    """The variance of the numbers of exceedances in a round's blocks over their mean, at least 1.
+
+    Independent runs give 1 for a rare event (a Poisson distribution). All rounds together, since
+    one has too few exceedances for a variance; the largest of several lengths of blocks, since a
+    spell that is longer than a block makes whole blocks slow.
+    """
+    largest = max(1.0, *(_dispersion(beyond, blocks) for blocks in _SCALES))
+    for blocks in _LONG_SCALES:
+        dispersion, freedom = _dispersion(beyond, blocks), len(beyond) * (blocks - 1)
+        if dispersion * freedom > chi_square_quantile(freedom, 0.95):
+            largest = max(largest, dispersion)
+    return largest
+
+
+def _dispersion(beyond: Sequence[np.ndarray], blocks: int) -> float:
+    """The same for one number of blocks in a round, 1 where there are no exceedances."""
+    squares = expected = 0.0
+    for one in beyond:
+        length = len(one) // blocks
+        counts = one[: length * blocks].reshape(blocks, length).sum(axis=1)
+        squares += float(np.square(counts - counts.mean()).sum())
+        expected += (blocks - 1) * float(counts.mean())
+    return squares / expected if expected else 1.0

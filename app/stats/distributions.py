@@ -1,4 +1,4 @@
-"""Student's t, the beta and the binomial distribution, numbers in and out, from scipy.
+"""Student's t, chi-square, the beta and the binomial distribution, numbers in and out, from scipy.
 
 scipy takes longer to load than most of this program: whoever shows no interval yet, as a window
 that opens, goes without it until the first is asked for.
@@ -19,6 +19,20 @@ def t_share(freedom: float, value: float) -> float:
     from scipy.special import stdtr
 
     return float(stdtr(freedom, value))
+
+
+def noncentrality(freedom: float, value: float, share: float) -> float:
+    """That of the noncentral t of which so large a share lies below the value."""
+    from scipy.special import nctdtrinc
+
+    return float(nctdtrinc(freedom, share, value))
+
+
+def chi_square_quantile(freedom: float, share: float) -> float:
+    """What so large a share of the chi-square distribution lies below."""
+    from scipy.special import chdtri
+
+    return float(chdtri(freedom, 1.0 - share))
 
 
 def beta_quantile(a: float, b: float, share: float) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from app.cases.target import LEAST_ROUNDS, MOST_ROUNDS, Target
 from app.stats.between import interval_between, reaches, skewness_of, typical
-from app.stats.dependence import extremal_index
+from app.stats.dependence import independent_runs
 from app.stats.distributions import beta_quantile
 from app.stats.quantiles import CONFIDENCE, Interval, order_statistic
 
@@ -96,12 +96,13 @@ def seen(
     """One round's latencies [n], in the order of the arrivals, and its generator's lateness [m].
 
     Late requests come in clusters, which counts as many independent ones as its number varies:
-    by clusters as the round shows them (`extremal_index`), or by `dispersed` of theory, whichever
+    by clusters as the round shows them (`independent_runs`), or by `dispersed` of theory, whichever
     are fewer.
     """
-    requests, late = len(latencies_us), int(np.count_nonzero(latencies_us > target.limit_us))
-    shown = extremal_index(latencies_us, target.limit_us)
-    independent = requests * min(shown, 1.0 / dispersed)
+    is_late = latencies_us > target.limit_us
+    requests, late = len(latencies_us), int(np.count_nonzero(is_late))
+    (shown,) = independent_runs([is_late])
+    independent = min(shown, requests / dispersed)
     generator_us = None if lateness_us is None else _figure_us(lateness_us, target)
     figure = _figure_us(latencies_us, target)
     return Seen(requests, independent, late, figure, generator_us or 0.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.between import LEAST_ROUNDS
-from app.stats.dependence import extremal_index
+from app.stats.dependence import independent_runs
 from app.stats.distributions import beta_quantile, t_quantile
 from app.stats.quantiles import CONFIDENCE, Interval
 
@@ -59,7 +59,7 @@ def exact_interval(late: float, runs: float, confidence: float = CONFIDENCE) -> 
 def _independent(deadline: float, rounds: Sequence[np.ndarray], share: float) -> float:
     """How many independent runs all rounds are worth: the rarer side comes in clusters."""
     side = 1.0 if share <= 0.5 else -1.0
-    return sum(len(one) * extremal_index(side * one, side * deadline) for one in rounds)
+    return sum(independent_runs([side * one > side * deadline for one in rounds]))
 
 
 def _worth_between(runs: np.ndarray, late: np.ndarray, share: float, confidence: float) -> float:

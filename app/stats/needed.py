@@ -7,40 +7,43 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.stats.between import LEAST_ROUNDS, deviation, reaches, skewness_of
+from app.stats.between import LEAST_ROUNDS, deviation, reaches, skewness_of, spread_limit
 from app.stats.quantiles import CONFIDENCE, needed_samples
 
 NARROW = 0.05
 """An interval that reaches so far to either side, as a share of the figure, is called narrow."""
 
 
-def samples_needed(quantile: float, samples: int, independent_share: float = 1.0) -> int:
-    """How many more samples of all rounds the percentile takes; 0 where there are enough.
-
-    `independent_share` is the extremal index: dependent samples are worth so much less.
-    """
-    return max(0, math.ceil(needed_samples(quantile) / independent_share) - samples)
+def samples_needed(quantile: float, samples: int) -> int:
+    """How many more samples of all rounds the percentile takes; 0 where there are enough."""
+    return max(0, needed_samples(quantile) - samples)
 
 
 def rounds_needed(
-    figures: Sequence[float], share: float = NARROW, confidence: float = CONFIDENCE
+    figures: Sequence[float],
+    share: float = NARROW,
+    confidence: float = CONFIDENCE,
+    inflation: float = 1.0,
 ) -> int | None:
     """How many rounds in all give an interval of +-share, if more spread as these do.
 
     The fewest for which the interval over rounds (`between.py`), with the deviation and the
-    skewness of these figures, reaches no farther. None below three rounds, which tell neither.
+    skewness of these figures and the `inflation` of their correlation, reaches no farther. More
+    rounds than these spread by what the deviation is at most (`spread_limit`). None below three
+    rounds, which tell neither.
     """
     if len(figures) < LEAST_ROUNDS:
         return None
     logarithms = np.log(np.array(figures))
-    spread = deviation(logarithms)
+    spread = inflation * deviation(logarithms)
     if not spread:
         return LEAST_ROUNDS
     skewness, edge = skewness_of(logarithms), math.log1p(share)
+    limit = spread_limit(spread, len(figures) - 1)
 
     def narrow(rounds: int) -> bool:
         below, above = reaches(rounds, skewness, confidence)
-        error = spread / math.sqrt(rounds)
+        error = (spread if rounds <= len(figures) else limit) / math.sqrt(rounds)
         return above * error <= edge and -math.expm1(-below * error) <= share
 
     # Student's t reaches farther than the normal law, whose 1.96 is where the search begins.

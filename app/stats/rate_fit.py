@@ -153,7 +153,7 @@ class _Curve:
         dispersion = least
         for _ in range(2):
             total = fits / dispersion + prior
-            place, steep = np.unravel_index(int(np.argmax(total)), total.shape)
+            place, steep = divmod(int(np.argmax(total)), len(_SLOPES))
             residual = self._dispersion(rates_hz[place], slopes[place, steep])
             dispersion = max(least, residual)
         total = fits / dispersion + prior

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.cases.batcher import Batcher
+from app.cases.judged import JUDGED
 from app.cases.latency_columns import BOUNDED
 from app.cases.percentiles import DEFAULT, name_of, share
 from app.stats.bound import Bound, upper_bound
@@ -29,7 +30,8 @@ from app.stats.quantiles import (
 )
 from app.stats.stalls import Stalls, Timed, stalls
 from app.stats.steadiness import Movement, Word, movement, window_medians
-from app.stats.typical import Estimate, Rounds, marks_of, typical_mean, typical_quantile
+from app.stats.typical import Estimate, Rounds, marks_of, typical_quantile
+from app.stats.typical_mean import typical_mean
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.execution import Samples
@@ -110,17 +112,23 @@ def summarise(
     quantiles: Mapping[str, float] = QUANTILES,
     confidence: float = CONFIDENCE,
     batcher: Batcher | None = None,
+    starts_s: Sequence[float] = (),
 ) -> Summary | None:
     """The summary of the measured samples of all rounds; None if there are none.
 
     `quantiles` by their names are told, the default ones among them; `confidence` is that of
-    every interval. A `batcher` has sent several requests together.
+    every interval. A `batcher` has sent several requests together. `starts_s` are the times at
+    which the rounds began, on one scale for all, empty where one is not known.
     """
     timed = [_in_time(samples) for samples in rounds if len(samples.started_ns)]
     if not timed:
         return None
     simulated = all(samples.clock == "simulated" for samples in timed)  # nothing disturbs those
-    latencies = Rounds.of([samples.latency_ns / 1e3 for samples in timed], simulated)
+    latencies = Rounds.of(
+        [samples.latency_ns / 1e3 for samples in timed],
+        simulated,
+        () if simulated else _starts_of_timed(rounds, starts_s),
+    )
     pooled = latencies.pooled
     figures = {
         MEAN: typical_mean(latencies, confidence),
@@ -142,7 +150,11 @@ def summarise(
     # Shapes have times of their own, and so a tail that is nobody's fault.
     tail = _tail(service or told) if timed[0].shapes is None else 1.0
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
-    disturbed = (*_disturbances(spread, outliers / len(pooled), tail), *_drifts(movements))
+    disturbed = (
+        *_disturbances(spread, outliers / len(pooled), tail),
+        *_correlated(figures),
+        *_drifts(movements),
+    )
     return Summary(
         iterations=len(pooled),
         rounds=len(timed),
@@ -154,7 +166,7 @@ def summarise(
         bounds={name: upper_bound(latencies, QUANTILES[name]) for name in BOUNDED},
         early_stopping={name: early_stopping(pooled, QUANTILES[name]) for name in BOUNDED},
         effective_samples=sum(latencies.independent(QUANTILES[_TAIL])),
-        marks=marks_of(latencies),
+        marks=marks_of(latencies, [figures[name] for name in JUDGED]),
         response_p50_us=None if response is None else supported_quantile(response, 0.5),
         response_p99_us=None if response is None else supported_quantile(response, 0.99),
         start_lateness_p50_us=supported_quantile(lateness, 0.5),
@@ -169,6 +181,13 @@ def summarise(
         modes=_modes(served) if timed[0].shapes is None else None,
         stalls=None if simulated else _stalls(timed, served),
     )
+
+
+def _starts_of_timed(rounds: Sequence[Samples], starts_s: Sequence[float]) -> Sequence[float]:
+    if len(starts_s) != len(rounds):
+        return ()
+    known = zip(rounds, starts_s, strict=True)
+    return [start for samples, start in known if len(samples.started_ns)]
 
 
 def _modes(served: Rounds) -> Modes | None:
@@ -255,6 +274,16 @@ def _drifts(movements: Sequence[Movement]) -> Iterator[Diagnostic]:
                 timed=len(movements),
                 change=_most(movements, word),
                 direction=_DIRECTIONS[word],
+            )
+
+
+def _correlated(figures: Mapping[str, Estimate]) -> Iterator[Diagnostic]:
+    """One for each figure whose neighbouring rounds resemble each other significantly."""
+    for name in JUDGED:
+        found = figures[name].correlation
+        if found is not None and found.lag1 is not None and found.is_significant:
+            yield diagnostic(
+                "rounds_correlated", figure=name, rounds=found.rounds, correlation=found.lag1
             )
 
 

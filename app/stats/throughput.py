@@ -9,6 +9,7 @@ import numpy as np
 
 from app.stats.between import interval_between, typical
 from app.stats.quantiles import CONFIDENCE, Interval
+from app.stats.round_correlation import round_correlation
 from runtimes.execution import Samples
 
 
@@ -22,12 +23,18 @@ class Rate:
     by_round: tuple[float, ...]
 
 
-def rate_of(rounds: Sequence[Samples], confidence: float = CONFIDENCE) -> Rate | None:
-    """The geometric mean of the rounds' own rates, and its interval; None without samples."""
+def rate_of(
+    rounds: Sequence[Samples], confidence: float = CONFIDENCE, starts_s: Sequence[float] = ()
+) -> Rate | None:
+    """The rate of a typical process, and its interval; None without samples.
+
+    `starts_s` are the times at which the rounds began, empty where one is not known.
+    """
     own = np.array([runs_per_s(samples) for samples in rounds if len(samples.started_ns)])
     if not len(own):
         return None
-    return Rate(typical(own), interval_between(own, confidence), tuple(own.tolist()))
+    inflation = round_correlation(own, starts_s).inflation
+    return Rate(typical(own), interval_between(own, confidence, inflation), tuple(own.tolist()))
 
 
 def runs_per_s(samples: Samples) -> float:

@@ -1,38 +1,39 @@
 """A quantile of a typical process with its interval, or the reason why it can't be claimed.
 
-What is quoted is the geometric mean of the rounds' own order statistics. Its interval is the
-t interval over the rounds, widened to hold the exact rank interval of all samples together,
-these counted as many as are independent: where processes are alike, iterations are what is
-uncertain; where they differ, processes are.
+What is quoted is the pseudo-median of the rounds' own order statistics (`between.typical`). Its
+interval is the t interval over the rounds, widened to hold the exact rank interval of all samples
+together, these counted as many as are independent: where processes are alike, iterations are what
+is uncertain; where they differ, processes are. Whether the value is shown depends on the number of
+runs; whether an interval is claimed, on how many independent ones they are worth.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from app.stats.between import LEAST_ROUNDS, interval_between, typical
 from app.stats.clock_tick import clock_tick
-from app.stats.dependence import clustering
+from app.stats.dependence import extremal_index, independent_runs
 from app.stats.quantiles import (
     CONFIDENCE,
     Interval,
-    mean,
     needed_samples,
     order_statistic,
     rank_interval,
 )
+from app.stats.round_correlation import RoundCorrelation, round_correlation
 
 METHOD = "t_ranks"
 TAIL = 0.8
 """From here on, and likewise below 0.2, a quantile's samples are counted by clusters. Further in,
 dependence moves the rounds' own quantiles apart, and the interval over rounds sees it."""
 BEYOND = 20
-"""Independent samples beyond a tail quantile that a round needs for an interval, in the mean: with
-fewer, a round's own quantile is biased and its logarithm skewed, which t can't mend."""
+"""Independent clusters of samples beyond a tail quantile that a round needs for an interval, in the
+mean: with fewer, a round's own quantile is biased and its logarithm skewed, which t can't mend."""
 FEW_ROUNDS = 8
 """Below this an interval is marked: a mode that three in ten processes are in goes unseen by
 six rounds in 0.7^6 = 12 % of the runs, by eight in 6 %."""
@@ -48,6 +49,7 @@ class Estimate:
     `by_round` are the rounds' own figures in their order, empty where there is no value.
     `too_short`: what is absent takes longer rounds, and more of them would not help.
     `tick` is that of the clock; the interval reaches by so much farther to either side.
+    `correlation` is that of the rounds' own figures, None where there are none.
     """
 
     value: float | None
@@ -56,49 +58,69 @@ class Estimate:
     by_round: tuple[float, ...] = ()
     too_short: bool = False
     tick: float = 0.0
+    correlation: RoundCorrelation | None = None
+
+    @property
+    def slowest_round(self) -> float | None:
+        """The largest of the rounds' own figures."""
+        return max(self.by_round, default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
     """Samples of several rounds: each round's in order of time and ascending, all ascending.
 
-    `tick` is that of the clock that timed them, 0 where it limits nothing.
+    `tick` is that of the clock that timed them, 0 where it limits nothing. `starts_s` are the times
+    at which the rounds began, empty where one is not known.
     """
 
     in_time: tuple[np.ndarray, ...]
     ascending: tuple[np.ndarray, ...]
     pooled: np.ndarray
     tick: float = 0.0
-    _independent: dict[float, tuple[int, ...]] = field(
+    starts_s: tuple[float, ...] = ()
+    _counts: dict[float, tuple[tuple[int, ...], float]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
     @staticmethod
-    def of(in_time: Sequence[np.ndarray], is_simulated: bool = False) -> Rounds:
+    def of(
+        in_time: Sequence[np.ndarray], is_simulated: bool = False, starts_s: Sequence[float] = ()
+    ) -> Rounds:
         """Of one array for each round that has samples; a simulated clock has no tick."""
         ascending = tuple(np.sort(latencies) for latencies in in_time)
         pooled = np.sort(np.concatenate(ascending))
         tick = 0.0 if is_simulated else clock_tick(pooled)
-        return Rounds(tuple(in_time), ascending, pooled, tick)
+        return Rounds(tuple(in_time), ascending, pooled, tick, tuple(starts_s))
 
     def independent(self, quantile: float) -> tuple[int, ...]:
         """How many independent runs each round is worth beyond its own quantile.
 
         For quantiles that are no tail, as many as it has.
         """
-        if quantile not in self._independent:
-            self._independent[quantile] = tuple(self._counted(quantile))
-        return self._independent[quantile]
+        return self._counted(quantile)[0]
 
-    def _counted(self, quantile: float) -> Iterator[int]:
+    def clusters(self, quantile: float) -> float:
+        """How many clusters of runs a round has beyond its own quantile, in the mean."""
+        return self._counted(quantile)[1]
+
+    def _counted(self, quantile: float) -> tuple[tuple[int, ...], float]:
+        if quantile not in self._counts:
+            self._counts[quantile] = self._count(quantile)
+        return self._counts[quantile]
+
+    def _count(self, quantile: float) -> tuple[tuple[int, ...], float]:
+        if not is_tail(quantile):
+            lengths = tuple(map(len, self.ascending))
+            return lengths, len(self.pooled) / len(lengths) * min(quantile, 1.0 - quantile)
+        beyond = []
         for latencies, ascending in zip(self.in_time, self.ascending, strict=True):
-            if not is_tail(quantile):
-                yield len(ascending)
-                continue
             own = order_statistic(ascending, quantile)
             # The fastest runs come in clusters as the slowest do.
-            beyond = latencies > own if quantile > TAIL else latencies < own
-            yield int(len(latencies) * clustering(beyond))
+            beyond.append(latencies > own if quantile > TAIL else latencies < own)
+        worth = sum(extremal_index(one) * len(one) for one in beyond) / len(beyond)
+        clusters = worth * min(quantile, 1.0 - quantile)
+        return tuple(map(int, independent_runs(beyond))), clusters
 
 
 def is_tail(quantile: float) -> bool:
@@ -107,50 +129,57 @@ def is_tail(quantile: float) -> bool:
 
 
 def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFIDENCE) -> Estimate:
-    """The quantile of a typical process, and its interval."""
-    independent, needed = rounds.independent(quantile), needed_samples(quantile)
-    if sum(independent) < needed:
-        return Estimate(None, None, f"{sum(independent)} of {needed} independent runs")
+    """The quantile of a typical process, and its interval.
+
+    The value takes enough runs for the quantile to lie among them, dependent or not; the interval
+    takes rounds enough and independent runs enough.
+    """
+    runs, needed = len(rounds.pooled), needed_samples(quantile)
+    if runs < needed:
+        return Estimate(None, None, f"{runs} of {needed} runs")
     shortest, outside = min(map(len, rounds.ascending)), min(quantile, 1.0 - quantile)
     if shortest * outside < 1.0:
         why = f"a round has {shortest} runs, too few to lie beyond it"
         return Estimate(None, None, why, too_short=True)
     own = np.array(round_quantiles(rounds, quantile))
-    value, by_round = typical(own), tuple(own.tolist())
+    correlation = round_correlation(own, rounds.starts_s)
+    shown = Estimate(
+        typical(own), None, "", tuple(own.tolist()), tick=rounds.tick, correlation=correlation
+    )
     if len(own) < LEAST_ROUNDS:
-        why = f"{len(own)} of {LEAST_ROUNDS} rounds"
-        return Estimate(value, None, why, by_round, tick=rounds.tick)
-    beyond = int(sum(independent) / len(own) * outside)
+        return replace(shown, absent=f"{len(own)} of {LEAST_ROUNDS} rounds")
+    beyond, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
     if is_tail(quantile) and beyond < BEYOND:
         why = f"a round has {beyond} of {BEYOND} independent runs beyond it"
-        return Estimate(value, None, why, by_round, too_short=True, tick=rounds.tick)
-    between = interval_between(own, confidence)
-    within = interval_of_ranks(rounds.pooled, sum(independent), quantile, confidence)
+        return replace(shown, absent=why, too_short=True)
+    within = interval_of_ranks(rounds.pooled, independent, quantile, confidence)
     if within is None:
         least = needed_samples(quantile, confidence)
-        why = f"{sum(independent)} of {least} independent runs for an interval"
-        return Estimate(value, None, why, by_round, tick=rounds.tick)
+        why = f"{independent} of {least} independent runs for an interval"
+        return replace(shown, absent=why)
+    between = interval_between(own, confidence, correlation.inflation)
     if between is None:
-        return Estimate(value, None, "a latency of 0", by_round)
+        return replace(shown, absent="a latency of 0", tick=0.0)
     low = max(0.0, min(between.low, within.low) - rounds.tick)
     high = max(between.high, within.high) + rounds.tick
-    return Estimate(value, Interval(low, high), "", by_round, tick=rounds.tick)
+    return replace(shown, interval=Interval(low, high))
 
 
-def typical_mean(rounds: Rounds, confidence: float = CONFIDENCE) -> Estimate:
-    """The mean of a typical process, and its interval over the rounds."""
-    own = np.array([mean(ascending) for ascending in rounds.ascending])
-    by_round = tuple(own.tolist())
-    if len(own) < LEAST_ROUNDS:
-        return Estimate(typical(own), None, f"{len(own)} of {LEAST_ROUNDS} rounds", by_round)
-    return Estimate(typical(own), interval_between(own, confidence), "", by_round)
+def marks_of(rounds: Rounds, estimates: Iterable[Estimate] = ()) -> tuple[str, ...]:
+    """What limits every interval over these rounds, as codes.
 
-
-def marks_of(rounds: Rounds) -> tuple[str, ...]:
-    """What is to be known of every interval over these rounds: `few_rounds`, `few_runs`."""
-    few_rounds = len(rounds.ascending) < FEW_ROUNDS
-    few_runs = min(map(len, rounds.ascending)) < FEW_RUNS
-    return ("few_rounds",) * few_rounds + ("few_runs",) * few_runs
+    `few_rounds`, `few_runs`; `rounds_correlated` where neighbouring rounds resemble each other
+    significantly in one of the `estimates`, `rounds_close_in_time` where all rounds began within
+    a minute.
+    """
+    known = [one.correlation for one in estimates if one.correlation is not None]
+    marks = {
+        "few_rounds": len(rounds.ascending) < FEW_ROUNDS,
+        "few_runs": min(map(len, rounds.ascending)) < FEW_RUNS,
+        "rounds_correlated": any(one.is_significant for one in known),
+        "rounds_close_in_time": any(one.is_close for one in known),
+    }
+    return tuple(mark for mark, applies in marks.items() if applies)
 
 
 def round_quantiles(rounds: Rounds, quantile: float) -> list[float]:

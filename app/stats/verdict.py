@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.cases.verdict import BAND, Word
-from app.stats.between import LEAST_ROUNDS, deviation
-from app.stats.distributions import beta_quantile, t_quantile, t_share
+from app.stats.between import LEAST_ROUNDS, deviation, spread_limit
+from app.stats.distributions import beta_quantile, noncentrality, t_quantile, t_share
 from app.stats.quantiles import CONFIDENCE, Interval
 from app.stats.run_variation import RunVariation
 
@@ -142,11 +142,11 @@ def smallest_change(
 ) -> float:
     """The slowdown that such a comparison would call slower in nine of ten tries, as a share.
 
-    At 95 %, ln(1 + x) = ln(1 + band) + (t(0.975) + t(0.9)) error: beyond the band by the reach of
-    the test and of its power. For one comparison; Holm's correction asks for more.
+    ln(1 + x) = ln(1 + band) + d error, with the noncentrality d at which the noncentral t exceeds
+    the critical value of the test with nine chances of ten. `error` is the true standard error. For
+    one comparison; Holm's correction asks for more.
     """
-    reach = t_quantile(freedom, 0.5 + confidence / 2) + t_quantile(freedom, FOUND)
-    return math.expm1(math.log1p(band) + reach * error)
+    return math.expm1(math.log1p(band) + _power_reach(freedom, 0.5 + confidence / 2) * error)
 
 
 def rounds_to_decide(
@@ -165,19 +165,28 @@ def rounds_to_decide(
     apart -= math.copysign(d.resolution, apart)
     level = 0.5 + confidence / 2 if apart > 0 else CONFIDENCE
     for rounds in range(LEAST_ROUNDS, MOST_ROUNDS + 1):
-        reach = t_quantile(rounds - 1, level) + t_quantile(rounds - 1, FOUND)
-        if reach * spread / math.sqrt(rounds) < abs(apart):
+        if _power_reach(rounds - 1, level) * spread / math.sqrt(rounds) < abs(apart):
             return rounds
     return None
 
 
 def smallest_change_between(figures: Sequence[float], band: float = BAND) -> float | None:
-    """The same for these rounds against as many of another case that spread alike."""
+    """The same for these rounds in turn with as many of another case that spread alike.
+
+    So few rounds estimate their own spread poorly, rather too small than too large, and a heavy
+    tail makes it worse. The spread is taken at its upper 60 % limit (`spread_limit`).
+    """
     rounds = len(figures)
     if rounds < LEAST_ROUNDS:
         return None
-    spread = deviation(np.log(np.array(figures)))
-    return smallest_change(spread * math.sqrt(2.0 / rounds), 2 * rounds - 2, band)
+    spread = spread_limit(deviation(np.log(np.array(figures))), rounds - 1)
+    return smallest_change(spread * math.sqrt(2.0 / rounds), rounds - 1, band)
+
+
+def _power_reach(freedom: float, level: float) -> float:
+    """How many standard errors beyond the band a change is found with `FOUND`, by a one-sided test
+    at this level."""
+    return noncentrality(freedom, t_quantile(freedom, level), 1.0 - FOUND)
 
 
 def binomial_interval(count: int, of: int) -> Interval:

@@ -1,5 +1,7 @@
 """The search itself: blocks of rounds to measure, one after another, by successive halving.
 
+What is measured next follows from a model of all rounds so far (`app.tune.effects`).
+
 A block measures its cases once each, in turn: rounds of one number are pairs. What comes next
 follows from the costs seen so far alone, so that whoever asks again is told the same.
 """
@@ -8,32 +10,37 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
 from app.cases.case import Case
-from app.stats.quantiles import CONFIDENCE
-from app.stats.verdict import Difference, difference, interval_of
+from app.stats.verdict import Difference, difference
+from app.tune.effects import Effects, effects_of
 from app.tune.space import Choice, Space
 
 RUNGS = (1, 1, 2)
 """So many rounds, then the better half goes on."""
-TRIAL = 8
-"""Rounds that nobody was chosen by, after which a challenger takes the lead or does not."""
-LIKELY = 0.9
-"""A challenger takes it whose interval of this confidence is all better: the final rounds judge
-what came of it, so that here a gain is rather followed than missed."""
+TRIAL = 4
+"""Rounds of the last of a race, after which one of them takes the lead or none does."""
+LEADING = 0.5
+"""A challenger takes the lead whose cost is expected to be lower by so many standard deviations:
+the final rounds measure what came of it, so that here a gain is rather followed than missed."""
+LEAST_GAIN = 0.005
+"""A race that is expected to have brought less was in vain."""
+WORSE = 2.0
+"""A configuration is out whose cost is expected to be higher by so many standard deviations."""
 FINALISTS = 3
-DRAWN, CHANGES = 6, 2
-"""So many configurations are drawn each time that differ in so many choices."""
+CHANGED, SAMPLED, DRAWN, CHANGES = 5, 12, 2, 2
+"""Of each race so many single changes of what leads, configurations that are best by a sample of
+the effects, and drawn ones that differ in so many choices."""
 GENERATIONS = 8
 PATIENCE = 2
 """The search ends when so many in a row brought nothing."""
 HOPELESS = 1.5
-"""A change that costs so many times more is not tried again on that runtime and precision."""
+"""What is expected to cost so many times more is out."""
 
 Block = tuple[tuple[Case, int], ...]
 """Cases with the number of their round, in the order in which they are measured."""
@@ -64,8 +71,7 @@ class Search:
     rival: Case | None = None
     number: int = 0
     generation: int = 0
-    _promising: list[Case] = field(default_factory=list)
-    _hopeless: set[tuple[str, str, Choice]] = field(default_factory=set)
+    _measured: list[tuple[Case, int]] = field(default_factory=list)
     _beaten: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -78,110 +84,130 @@ class Search:
         in_vain = 0
         while self.generation < GENERATIONS and in_vain < PATIENCE:
             self.generation += 1
-            in_vain = 0 if (yield from self._race(self._around())) else in_vain + 1
+            in_vain = 0 if (yield from self._race(self._contenders())) else in_vain + 1
 
-    def _around(self) -> Iterator[Case]:
-        """Single changes of what leads, all that looked well on top of it, and some drawn."""
+    def _contenders(self) -> Iterator[Case]:
+        """What is best by the effects of all choices, and what lies around the leader."""
         rng = random.Random(f"{self.seed}:{self.generation}")
-        for case in self.space.changes(self.lead):
-            ((choice, _), *_) = self.space.between(self.lead, case)
-            if (self.lead.runtime, self.lead.precision, choice) not in self._hopeless:
+        effects = self._effects()
+        for case in self._cheapest(effects.expected):
+            if self._behind(effects, case) < math.log(HOPELESS):
                 yield case
+        numbers = np.random.default_rng(rng.getrandbits(63))
+        for _ in range(SAMPLED):
+            effect = effects.drawn(numbers)
+            yield min(
+                self._cheapest(effect), key=lambda case: sum(map(effect, self.space.values(case)))
+            )
         yield from self.space.shared(self.lead)
-        for case in self._promising:
-            yield self.space.joined(self.lead, case)
+        single = [
+            case for case in self.space.changes(self.lead) if case.case_id not in self._beaten
+        ]
+        single.sort(key=lambda case: self._behind(effects, case) - self._spread(effects, case))
+        yield from single[:CHANGED]
         for _ in range(DRAWN):
             yield self.space.drawn(self.lead, rng, CHANGES)
+
+    def _cheapest(self, effect: Callable[[Choice], float]) -> list[Case]:
+        """The best case of each runtime and precision, by such effects."""
+        return [
+            self.space.cheapest(runtime, precision, effect)
+            for runtime in self.space.runtimes
+            for precision in self.space.precisions[runtime]
+        ]
 
     def _race(self, contenders: Iterable[Case]) -> Generator[Block, None, bool]:
         """Whether one of them takes the lead."""
         known = {self.lead.case_id, *self._beaten}
         alive = list({c.case_id: c for c in contenders if c.case_id not in known}.values())
-        first = self.number
         for rounds in RUNGS:
             if not alive:
                 break
             for _ in range(rounds):
                 yield self._block((self.lead, *alive))
-            if rounds == RUNGS[0]:
-                self._learn(alive, first)
-            alive = self._better_half(alive, first)
+            alive = self._better_half(alive)
         if self.seen.out(self.lead, self.number):
-            self._promising = []
             self.lead, *others = alive or [self.lead]
             self.rival = others[0] if others else None
             return bool(alive)
         finalists = alive[:FINALISTS]
         if not finalists:
             return False
-        begun = self.number
         for _ in range(TRIAL):
             yield self._block((self.lead, *finalists))
-        return self._crown(finalists, begun)
+        return self._crown(finalists)
 
     def _block(self, cases: Sequence[Case]) -> Block:
         number = self.number
         self.number += 1
         able = [case for case in cases if not self.seen.out(case, number)]
         random.Random(f"{self.seed}:{number}").shuffle(able)
+        self._measured += ((case, number) for case in able)
         return tuple((case, number) for case in able)
 
-    def _better_half(self, alive: Sequence[Case], first: int) -> list[Case]:
-        """Those with the lower half of costs, the best first, of which none is known to be worse
-        than what leads."""
-        able = [case for case in alive if not self.seen.out(case, self.number)]
-        costs = {case.case_id: self._mean_log(case, first) for case in able}
-        able = [case for case in able if math.isfinite(costs[case.case_id])]
-        able.sort(key=lambda case: costs[case.case_id])
-        worse = {case.case_id for case in able if self._is_worse(case, first)}
-        self._beaten |= worse
-        half = able[: math.ceil(len(able) / 2)]
-        return [case for case in half if case.case_id not in worse]
-
-    def _is_worse(self, case: Case, first: int) -> bool:
-        """Whether the case is known to be worse than what leads, or by far looks so."""
-        if self._mean_log(case, first) > self._mean_log(self.lead, first) + math.log(HOPELESS):
-            return True
-        found = self._difference(case, first)
-        return found is not None and interval_of(found, CONFIDENCE).low > 1.0
-
-    def _mean_log(self, case: Case, first: int) -> float:
-        known = [self.seen.cost(case, number) for number in range(first, self.number)]
-        costs = [cost for cost in known if cost]
-        return float(np.mean(np.log(costs))) if costs else math.inf
-
-    def _difference(self, case: Case, first: int) -> Difference | None:
-        return paired(self.seen, self.lead, case, range(first, self.number))
-
-    def _learn(self, alive: Sequence[Case], first: int) -> None:
-        """Which single changes of what leads cost far too much."""
-        usual = self._mean_log(self.lead, first)
-        for case in alive:
-            steps = self.space.between(self.lead, case)
-            if len(steps) == 1 and self._mean_log(case, first) > usual + math.log(HOPELESS):
-                self._hopeless.add((self.lead.runtime, self.lead.precision, steps[0][0]))
-
-    def _crown(self, finalists: Sequence[Case], begun: int) -> bool:
-        """Let the best of those take the lead that fresh rounds show to be better."""
-        ranked = sorted(
-            (found.log, place)
-            for place, case in enumerate(finalists)
-            if (found := self._difference(case, begun)) is not None
-            and not self.seen.out(case, self.number)
+    def _effects(self) -> Effects:
+        """From all rounds so far."""
+        return effects_of(
+            tuple(
+                (case.case_id, self.space.values(case), number, cost)
+                for case, number in self._measured
+                if (cost := self.seen.cost(case, number))
+            )
         )
-        cases = [finalists[place] for _, place in ranked]
-        better = [case for case in cases if self._is_better(case, begun)]
-        self._promising = better[1:]
-        if better:
-            self.rival = better[1] if better[1:] else self.lead
-            self.lead = better[0]
-        elif cases:
-            self.rival = cases[0]
-        return bool(better)
 
-    def _is_better(self, case: Case, begun: int) -> bool:
-        found = self._difference(case, begun)
-        return found is not None and interval_of(found, LIKELY).high < 1.0
+    def _behind(self, effects: Effects, case: Case) -> float:
+        """By how much the logarithm of its cost is expected to be above the leader's."""
+        mine = effects.predicted(case.case_id, self.space.values(case))
+        return mine - effects.predicted(self.lead.case_id, self.space.values(self.lead))
+
+    def _spread(self, effects: Effects, case: Case) -> float:
+        """The standard deviation of that."""
+        mine = case.case_id, self.space.values(case)
+        return effects.deviation(mine, (self.lead.case_id, self.space.values(self.lead)))
+
+    def _better_half(self, alive: Sequence[Case]) -> list[Case]:
+        """Those with the lower half of expected costs, the best first, of which none is expected to
+        be worse than what leads."""
+        able = [case for case in alive if self._has_cost(case)]
+        if not able:
+            return []
+        effects = self._effects()
+        behind = {case.case_id: self._behind(effects, case) for case in able}
+        able.sort(key=lambda case: behind[case.case_id])
+        half = able[: math.ceil(len(able) / 2)]
+        if self.seen.out(self.lead, self.number):
+            return half
+        for case in able:
+            most = min(WORSE * self._spread(effects, case), math.log(HOPELESS))
+            if behind[case.case_id] > most:
+                self._beaten.add(case.case_id)
+        return [case for case in half if case.case_id not in self._beaten]
+
+    def _has_cost(self, case: Case) -> bool:
+        return not self.seen.out(case, self.number) and any(
+            self.seen.cost(one, number)
+            for one, number in self._measured
+            if one.case_id == case.case_id
+        )
+
+    def _crown(self, finalists: Sequence[Case]) -> bool:
+        """Let the best of those take the lead that are expected to cost less; whether it is worth
+        another race."""
+        effects = self._effects()
+        able = [case for case in finalists if not self.seen.out(case, self.number)]
+        able.sort(key=lambda case: self._behind(effects, case))
+        better = [
+            case
+            for case in able
+            if self._behind(effects, case) < -LEADING * self._spread(effects, case)
+        ]
+        if not better:
+            self.rival = able[0] if able else self.rival
+            return False
+        gain = -self._behind(effects, better[0])
+        self.rival = better[1] if better[1:] else self.lead
+        self.lead = better[0]
+        return gain > LEAST_GAIN
 
 
 def paired(

@@ -7,7 +7,7 @@ the runtimes' own tables say.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from app.cases.case import Case
@@ -90,12 +90,27 @@ class Space:
                 steps.append(((name, value), at))
         return steps
 
-    def joined(self, case: Case, other: Case) -> Case:
-        """The case with everything in which `other` differs from the base, on its own runtime."""
-        for choice, _ in self.between(self.base, other):
-            if choice[0] not in (RUNTIME, PRECISION):
-                case = self._with(case, choice)
+    def values(self, case: Case) -> tuple[Choice, ...]:
+        """All choices of a case; those of options are named with their runtime, which has its
+        own."""
+        names = self._choices(case)
+        return tuple((self._of_runtime(case, name), self._value(case, name)) for name in names)
+
+    def cheapest(
+        self, runtime: str, precision: Precision, effect: Callable[[Choice], float]
+    ) -> Case:
+        """Of a runtime and a precision the case whose choices have the least effects."""
+        case = self._with(replace(self.base, precision=precision), (RUNTIME, runtime))
+        for name, values in self._choices(case).items():
+            if name not in (RUNTIME, PRECISION) and len(values) > 1:
+                named = self._of_runtime(case, name)
+                costs = [effect((named, value)) for value in values]
+                value = values[costs.index(min(costs))]
+                case = self._with(case, (name, value))
         return case
+
+    def _of_runtime(self, case: Case, name: str) -> str:
+        return f"{case.runtime} {name}" if name.startswith(OPTION) else name
 
     def _choices(self, case: Case) -> dict[str, tuple[OptionValue, ...]]:
         found: dict[str, tuple[OptionValue, ...]] = {

@@ -26,6 +26,23 @@ ENGINE: Entries = {
         condition="The compiled session shows no type for floats that the graph computes.",
         example_subject="OpenVINO",
     ),
+    "precision_chosen_by_engine": Entry(
+        title="Precision chosen by the engine",
+        message="TensorRT was allowed {allowed} and chose the type of each layer itself; ONNX "
+        "Runtime does not report which.",
+        condition="A narrow type was requested of the TensorRT provider of ONNX Runtime.",
+        units={"allowed": NAME},
+        example={"allowed": "fp16"},
+    ),
+    "tf32_forbidden_late": Entry(
+        title="TF32 forbidden too late",
+        message="TF32 was forbidden after NVIDIA's libraries were loaded, so it may still be in "
+        "use.",
+        condition="The process loaded NVIDIA's libraries before the option tf32 could be set.",
+        action="Start the process with {variable}=0.",
+        units={"variable": NAME},
+        example={"variable": "NVIDIA_TF32_OVERRIDE"},
+    ),
     "precision_unreadable": Entry(
         title="Executed precision unreadable",
         message="The executed precision could not be read ({error}).",

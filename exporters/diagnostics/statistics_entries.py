@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exporters.diagnostics.entry import Entries, Entry
-from exporters.diagnostics.units import RATIO, SHARE, Choice, Count
+from exporters.diagnostics.units import NUMBER, RATIO, SHARE, Choice, Count, Name
 
 _OTHER_WORK = "Stop other work on this machine."
 
@@ -25,6 +25,17 @@ STATISTICS: Entries = {
         action="Use more --rounds, or a quieter machine.",
         units={"spread": SHARE},
         example={"spread": 0.12},
+    ),
+    "rounds_correlated": Entry(
+        title="Rounds correlate",
+        message="Neighbouring rounds resemble each other: the {figure} of {rounds} has a lag-1 "
+        "correlation of {correlation}. The speed of the machine wanders, so the intervals may be "
+        "too narrow.",
+        condition="The rounds' own p50 or p99 correlate at lag 1 by more than independent rounds "
+        "do in 97 of 100 cases.",
+        action="Spread the rounds over a longer time.",
+        units={"figure": Name("figure"), "rounds": Count("round"), "correlation": NUMBER},
+        example={"figure": "p50", "rounds": 16, "correlation": 0.62},
     ),
     "outliers": Entry(
         title="Outliers",

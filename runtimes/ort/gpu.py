@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.base import Availability, Session, Unavailable
 from runtimes.cuda import libraries as cuda_libraries
 from runtimes.cuda.libraries import Libraries
@@ -148,7 +149,7 @@ class OrtGpu(GpuRuntime):
 
     def _precision(
         self, request: Request, executed: Executed, compute_capability: tuple[int, int]
-    ) -> tuple[str, tuple[str, ...]]:
+    ) -> tuple[str, tuple[Diagnostic, ...]]:
         """What a row states, and what must be said of it."""
         products = any(is_matrix_op(node.op) for node in executed.placement)
         allowed = bool(request.options["tf32"]) and products

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import Precision
 from runtimes.base import Availability, Available, Session
 from runtimes.cuda import libraries, tf32
@@ -81,7 +83,7 @@ class OrtTensorRt(OrtGpu):
 
     def _precision(
         self, request: Request, executed: Executed, compute_capability: tuple[int, int]
-    ) -> tuple[str, tuple[str, ...]]:
+    ) -> tuple[str, tuple[Diagnostic, ...]]:
         """ONNX Runtime sees a fused graph as one kernel, so the builder's rules decide.
 
         Without a flag for a narrower type the builder has fp32 kernels alone; with one it
@@ -95,14 +97,10 @@ class OrtTensorRt(OrtGpu):
             if not rounding and not tf32.surely_forbidden():
                 return UNKNOWN, (_TOO_LATE,)
             return stated("fp32", rounding, compute_capability), ()
-        said = f"TensorRT was allowed {allowed} and chose each layer's type unseen"
-        return UNKNOWN, (said,)
+        return UNKNOWN, (diagnostic("precision_chosen_by_engine", allowed=allowed),)
 
 
-_TOO_LATE = (
-    "TF32 was forbidden after NVIDIA's libraries were loaded, which may be too late: "
-    f"start the process with {tf32.VARIABLE}=0"
-)
+_TOO_LATE = diagnostic("tf32_forbidden_late", variable=tf32.VARIABLE)
 _tf32_of_process: list[bool] = []
 
 

@@ -18,6 +18,7 @@ NETWORKS: tuple[tuple[str, Precision, tuple[int, ...]], ...] = (
     ("dense_1024_256", "fp32", (1,)),
     ("dense_128_32", "fp32", (1, 2)),
     ("mlp", "fp32", (1, 64)),
+    ("mlp", "bf16", (1,)),
     ("mlp", "int8", (1,)),
     ("reshape_1d", "fp32", (2,)),
     ("skip_add_2", "fp32", (1,)),

@@ -10,6 +10,7 @@ import numpy as np
 from app.stats.precise import Precise
 from app.stats.typical import Estimate, Rounds, typical_quantile
 from app.stats.verdict import difference, judge
+from tests.simulated.machines import MACHINES
 from tests.simulated.streams import AUDITED, UNSEEN, Stream
 
 _BY_NAME = {stream.name: stream for stream in (*AUDITED, *UNSEEN)}
@@ -88,3 +89,21 @@ STREAMS: tuple[Asked, ...] = (
     Asked(_BY_NAME["heavy processes"], 0.9, 0.03),
 )
 """Asked for so that they end at various looks."""
+
+_MACHINES = {machine.name: machine for machine in MACHINES}
+
+
+def _independent(name: str) -> Stream:
+    """Of a machine whose rounds do not depend on each other."""
+    machine = _MACHINES[name]
+    return Stream(name, "modes", lambda rng, runs: machine.processes(rng, 1, runs)[0])
+
+
+DISTURBED: tuple[Asked, ...] = (
+    Asked(_independent("1 process in 20 is 3x"), 0.5, 0.10, runs=800),
+    Asked(_independent("DVFS hysteresis"), 0.5, 0.05, runs=800),
+    Asked(_independent("NUMA, 3 levels"), 0.5, 0.05, runs=800),
+    Asked(_independent("clock of 100 ns"), 0.5, 0.10, runs=800),
+    Asked(_independent("on-off neighbour"), 0.5, 0.08, runs=800),
+)
+"""Machines on which the first rounds may agree by chance."""

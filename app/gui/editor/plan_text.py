@@ -87,6 +87,7 @@ FIGURES = (
     PlanText("precise", "--precise", "precise", "p50=1%, p99=10% … (Rounds as given)", _precise),
     PlanText("baseline", "--baseline", "baseline", "ort-cpu … (none)", _plain),
     PlanText("band", "--band", "band", "2%", _share),
+    PlanText("judge", "--judge", "judged figures", "p50, p99", _joined),
     PlanText("aa", "--aa", "comparisons with itself", "20 … (none)", _number),
     PlanText("cold_start", "--cold-start", "cold starts", "20 … (none)", _number),
     PlanText("page_cache", "--page-cache", "page cache", "warm", _plain),

@@ -65,6 +65,8 @@ TERMS: dict[str, str] = {
     "baseline": "What every case is compared with, round by round: a runtime, a model, "
     "@environment or runtime.option=value of this sweep.",
     "band": "A change within it counts as none, such as 2%.",
+    "judged figures": "Which figures get a verdict, such as p50, p99, mean, throughput; each one "
+    "more makes all of them stricter.",
     "comparisons with itself": "Each case is compared with itself so many times: it tells the "
     "machine's own wrong verdicts, and the smallest change that it can find.",
     "latency target": "Such as p99=5ms: each case becomes a search for the highest rate that keeps "

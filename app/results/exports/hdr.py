@@ -7,7 +7,6 @@ from that of the samples. Values are nanoseconds throughout.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from app.results.exports.records import recorded
 from app.results.labels import case_label
 from app.results.measured import Measured
 from app.results.plain import one_line
+from app.results.round_times import epoch_s
 from app.results.run import Run
 
 if TYPE_CHECKING:
@@ -75,17 +75,8 @@ def _empty() -> HdrHistogram:
 def _line(result: RoundResult, histogram: HdrHistogram) -> str:
     payload = histogram.encode().decode("ascii")
     largest_s = histogram.get_max_value() / 1e9
-    begun_s = _epoch_s(result.started_at_utc)
+    begun_s = epoch_s(result.started_at_utc) or 0.0
     return f"Tag={result.case_id},{begun_s:.3f},{result.duration_s:.3f},{largest_s:.9f},{payload}"
-
-
-def _epoch_s(utc: str) -> float:
-    """Of a time as the journal has it; 0 for one that is missing or damaged."""
-    try:
-        moment = datetime.fromisoformat(utc)
-    except ValueError:
-        return 0.0
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _table(folder: Path, case_id: str, histogram: HdrHistogram) -> Path:

@@ -17,6 +17,8 @@ from app.results.run import Run
 from exporters.codec import to_json
 
 RESULTS = "results.json"
+_SCALARS = frozenset({type(None), bool, int, str})
+"""Most values of most rows; whether one is a mapping takes far longer to find out."""
 
 
 def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
@@ -61,6 +63,8 @@ def row_values(row: Row, names: Sequence[str]) -> dict[str, Any]:
 
 def finite(value: Any) -> Any:
     """The value, None for each number in it that JSON has no form for."""
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):

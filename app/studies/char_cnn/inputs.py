@@ -39,6 +39,8 @@ def gain(before: Measured | None, after: Measured | None) -> str:
     if apart is None:
         return f"{told} ({len(both)} round{'s' * (len(both) != 1)})"
     ends = interval_of(apart, CONFIDENCE)
+    if text.is_too_noisy(ends.low, ends.high):
+        return f"{told} ({text.TOO_NOISY})"
     return f"{told} ({text.significant(ends.low)} to {text.significant(ends.high)})"
 
 

@@ -85,7 +85,7 @@ def link_table(name: str) -> LinkTable:
     with (_FOLDER / f"{_PREFIX}{name}.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["mode"] in ways:
-                sizes = int(row["output_bytes"]), int(row["input_bytes"])
-                ways[row["mode"]][sizes] = float(row["mean_us"]), float(row["p99_us"])
+                point = int(row["output_bytes"]), int(row["input_bytes"])
+                ways[row["mode"]][point] = float(row["mean_us"]), float(row["p99_us"])
     sizes = sorted({size for table in ways.values() for pair in table for size in pair})
     return LinkTable(tuple(sizes), ways)

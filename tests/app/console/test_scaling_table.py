@@ -16,6 +16,7 @@ from app.present.terminal import as_text
 from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
+from app.results.text import TOO_NOISY
 from tests.app.results.runs import manifest_of, record
 
 ALONE = Case("net.onnx", "ort-cpu")
@@ -40,6 +41,22 @@ def test_why_there_is_no_efficiency_is_told_who_asked_for_one(name: str, tmp_pat
     assert bool(told) == asked
     if asked:
         assert "the model has no batch axis" in told
+
+
+@pytest.mark.parametrize(("low", "is_shown"), [(0.1, True), (0.08, False)])
+def test_an_efficiency_of_more_than_a_factor_of_ten_has_no_interval(
+    low: float, is_shown: bool, tmp_path: Path
+) -> None:
+    plan, _ = PLANS["replicas"]
+    with RunFolder.create(tmp_path / "run", manifest_of((ALONE, TWO), 1)) as folder:
+        record(folder, ALONE, 0, [100.0] * 30)
+        record(folder, TWO, 0, [100.0] * 30, concurrency=2)
+    alone, two = Rows().of(read_run(tmp_path / "run"))
+    ends = {"scaling_efficiency_ci_low": low, "scaling_efficiency_ci_high": 0.9}
+    known = {"speedup": 1.0, "scaling_efficiency": 0.5, "replicas": 2, "scaling_absent": None}
+    told = printed((ALONE, TWO), (alone, {**two, **known, **ends}), plan)
+    assert ("90%" in told) == is_shown
+    assert (TOO_NOISY in told) != is_shown
 
 
 def printed(cases: Sequence[Case], rows: Sequence[Row], plan: Plan) -> str:

@@ -93,6 +93,7 @@ def test_runs_that_are_queued_have_inputs_a_second_and_no_latency(work: Path) ->
     assert low <= float(queued["throughput_per_s"]) <= high
 
 
+@pytest.mark.usefixtures("exported")
 def test_what_has_no_queue_or_needs_time_between_two_runs_is_a_row_that_says_why(
     work: Path,
 ) -> None:

@@ -26,8 +26,8 @@ def _status(work: Path) -> str:
 
 def test_a_file_that_is_missing_for_a_while_costs_its_case_nothing(work: Path) -> None:
     """What a factory reads is known to nobody but itself."""
-    body = "import pathlib\nimport torch\n\n\ndef build():\n    pathlib.Path('data').read_text()\n"
-    body += "    return torch.nn.Linear(2, 2), {'x': torch.ones(1, 2)}\n"
+    body = "import pathlib\n\n\ndef build():\n    pathlib.Path('data').read_text()\n"
+    body += "    import torch\n    return torch.nn.Linear(2, 2), {'x': torch.ones(1, 2)}\n"
     (work / "net.py").write_text(body)
     assert run("--headless", "--models", "net.py:build", *FAKE, *ONE)[0] == 1
     assert _status(work) == "export_failed"

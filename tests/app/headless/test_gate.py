@@ -167,7 +167,7 @@ def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
         ("--rounds", "2"),
         ("--profile", "glance"),
         ("--plan", "short.toml"),
-        ("--rounds", "8", "--budget", "1s"),
+        ("--rounds", "8", "--budget", "200ms"),
         ("--rounds", "3", "--largest-batch"),
         ("--rounds", "3", "--runtimes", "fake,fpga:v80", "--baseline", "fake"),
     ],

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.app.headless.batch import rows, run
 
 
+@pytest.mark.usefixtures("exported")
 def test_bf16_is_measured_where_it_is_executed_and_refused_elsewhere(work: Path) -> None:
     runtimes = ("torch-cpu", "openvino-cpu", "ort-cpu", "fpga")
     flags = ("--precision", "bf16", "--profile", "glance", "--rounds", "1", "--out", "run")

@@ -70,5 +70,5 @@ def test_the_starter_suite_fits_its_budget_by_the_estimate(rounds: int, bound: s
     ]
     unbounded = {"budget_s": None, "rounds": rounds, "sweeps": tuple(sweeps)}
     found = estimate(suite.model_copy(update=unbounded))
-    assert found.cases == 27
+    assert found.cases == 22
     assert getattr(found, bound) <= suite.budget_s

@@ -134,7 +134,7 @@ PLAN_FLAGS = (
     "--wait sleep --accuracy d --profile-ops --largest-batch --weights w --inputs x "
     "--calibration c --from-node a --to-node b --profile quick --rounds 3 --time-limit 9 "
     "--memory-limit 1GiB --seed 3 --out d --custom-ops o.so --unchecked --tolerance 1 "
-    "--baseline fake --band 2% --aa 2 --percentiles 50 --precise p50=1% "
+    "--baseline fake --band 2% --judge mean --aa 2 --percentiles 50 --precise p50=1% "
     "--slo p99=5ms"
 )
 

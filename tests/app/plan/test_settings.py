@@ -104,6 +104,9 @@ OF_PLAN: Values = {
     "tolerance": st.floats(0, 1e6),
     "baseline": TEXT,
     "band": SHARES,
+    "judge": st.lists(
+        st.sampled_from(["p50", "p99.9", "mean", "throughput"]), min_size=1, unique=True
+    ),
     "aa": st.integers(1, 10_000),
     "null": FLAG,
     "cold_start": st.integers(1, 10_000),

@@ -114,7 +114,8 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
     cold = replace(beside[0], condition=Condition.parse("cold:64MB"))
     planned = (*cases, arriving, *beside, cold, *cases_asked_for(beside[0]))
     manifest = manifest_of((*planned, *map(null_case, planned)), ROUNDS)
-    asked = {"baseline": "ort-cpu", "deadline_us": LATENCY_US + 50, "null": True}
+    judge = ["p50", "p99", "mean", "throughput"]
+    asked = {"baseline": "ort-cpu", "judge": judge, "deadline_us": LATENCY_US + 50, "null": True}
     manifest = replace(
         manifest,
         plan={**manifest.plan, **asked},

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import ResultsError
-from app.results.folder import RESULTS, RunFolder
+from app.results.folder import RunFolder
 from app.results.history import read_history
+from app.results.manifest import FULL_TABLE
 from app.results.past_runs import past_runs
 from tests.app.results.pasts import night_at, nights_at
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
@@ -24,7 +25,7 @@ def p50_of(run: Path) -> float:
 
 
 def with_cell(run: Path, old: str, new: str) -> None:
-    table = run / RESULTS
+    table = run / FULL_TABLE
     text = table.read_text("utf-8")
     assert old in text
     table.write_text(text.replace(old, new), "utf-8")
@@ -34,7 +35,7 @@ def test_the_table_and_the_samples_give_the_same(tmp_path: Path) -> None:
     run = night_at(tmp_path / "run", 0)
     whole = p50_of(run)
     shutil.copytree(run, tmp_path / "bare")
-    (tmp_path / "bare" / RESULTS).unlink()
+    (tmp_path / "bare" / FULL_TABLE).unlink()
     assert p50_of(tmp_path / "bare") == whole
     shutil.rmtree(run / "samples")
     assert p50_of(run) == whole, "a whole table needs no samples"
@@ -47,7 +48,7 @@ def test_a_table_that_is_not_whole_is_not_believed(tmp_path: Path, fault: str) -
     with_cell(run, repr(right), "1.0")
     assert p50_of(run) == 1.0
     if fault == "older":
-        os.utime(run / RESULTS, (1.0, 1.0))
+        os.utime(run / FULL_TABLE, (1.0, 1.0))
     elif fault == "another version":
         with_cell(run, "latency_p50_us", "latency_median_us")
     elif fault == "damaged":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.between import interval_between, typical
+from app.stats.between import interval_between, typical, unseen_share
 
 
 def test_two_rounds_have_no_interval() -> None:
@@ -32,6 +32,40 @@ def test_rounds_that_are_equal_have_an_interval_without_width() -> None:
     interval = interval_between(np.full(5, 7.0))
     assert interval is not None
     assert (interval.low, interval.high) == pytest.approx((7.0, 7.0))
+
+
+def test_what_is_typical_is_the_geometric_mean_of_figures_that_spread_evenly() -> None:
+    assert typical(np.array([50.0, 100.0, 200.0])) == pytest.approx(100.0)
+    assert typical(np.array([50.0, 200.0])) == pytest.approx(100.0)
+
+
+def test_a_rare_slow_process_hardly_moves_what_is_typical() -> None:
+    """One of eight is three times slower: the geometric mean moves by 15 %."""
+    rounds = np.array([9.8, 9.9, 9.95, 10.0, 10.05, 10.1, 10.2, 30.0])
+    assert typical(rounds) == pytest.approx(10.0, rel=0.02)
+    assert np.exp(np.log(rounds).mean()) > 11.4
+    interval = interval_between(rounds)
+    assert interval is not None and interval.low < 10.0 < 11.4 < interval.high
+
+
+def test_an_interval_holds_the_figure_that_it_is_of() -> None:
+    rng = np.random.default_rng(4)
+    for _ in range(500):
+        rounds = np.exp(0.01 * rng.standard_t(1, rng.integers(3, 9)))
+        interval = interval_between(rounds, confidence=0.5)
+        assert interval is not None and interval.low <= typical(rounds) <= interval.high
+
+
+@pytest.mark.parametrize("rounds", [1, 8, 59])
+def test_a_mode_of_the_unseen_share_is_missed_in_one_run_of_twenty(rounds: int) -> None:
+    assert (1.0 - unseen_share(rounds)) ** rounds == pytest.approx(0.05)
+
+
+def test_an_inflation_widens_by_its_factor() -> None:
+    rounds = np.array([9.0, 10.0, 100.0 / 9.0])
+    plain, wide = interval_between(rounds), interval_between(rounds, inflation=1.5)
+    assert plain is not None and wide is not None
+    assert np.log(wide.high / 10.0) == pytest.approx(1.5 * np.log(plain.high / 10.0))
 
 
 @pytest.mark.parametrize(("rounds", "least"), [(5, 0.90), (10, 0.92), (20, 0.93)])

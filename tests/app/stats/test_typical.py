@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.typical import Rounds, typical_quantile
+from app.stats.typical import Rounds, marks_of, typical_quantile
 
 
 def drawn(runs: int, spells: int = 1) -> list[np.ndarray]:
@@ -28,6 +28,36 @@ def test_a_fast_tail_is_the_mirror_of_a_slow_one(runs: int, spells: int) -> None
     assert fast.value == pytest.approx(1.0 / slow.value, rel=2e-3)
     assert fast.interval.low == pytest.approx(1.0 / slow.interval.high, rel=5e-3)
     assert fast.interval.high == pytest.approx(1.0 / slow.interval.low, rel=5e-3)
+
+
+def test_a_value_is_shown_where_dependent_runs_support_no_interval() -> None:
+    """All runs beyond the p99 of a round follow each other: enough runs, and one event."""
+    rng = np.random.default_rng(12)
+    rounds = []
+    for begin in (100, 1200, 700, 300):
+        latencies = 100.0 + rng.random(2000)
+        latencies[begin : begin + 40] = np.linspace(130.0, 150.0, 40)
+        rounds.append(latencies)
+    drawn = Rounds.of(rounds)
+    found = typical_quantile(drawn, 0.99)
+    assert found.value == pytest.approx(140.0, abs=0.5)
+    assert drawn.independent(0.99) == (100,) * 4, "20 runs in a row count as one"
+    assert drawn.clusters(0.99) < 2
+    assert found.interval is None and found.absent and found.too_short
+
+
+def test_rounds_within_a_minute_and_rounds_that_correlate_are_marked() -> None:
+    levels = np.exp(0.05 * np.sin(np.arange(16) / 4.0))
+    rounds = [level * (100.0 + np.arange(2000) % 7) for level in levels]
+    near = Rounds.of(rounds, starts_s=[3.0 * k for k in range(16)])
+    spread = Rounds.of(rounds, starts_s=[30.0 * k for k in range(16)])
+    unknown = Rounds.of(rounds)
+    assert marks_of(near, [typical_quantile(near, 0.5)]) == (
+        "rounds_correlated",
+        "rounds_close_in_time",
+    )
+    for one in (spread, unknown):
+        assert marks_of(one, [typical_quantile(one, 0.5)]) == ("rounds_correlated",)
 
 
 def test_a_surer_interval_takes_more_runs_and_says_so() -> None:

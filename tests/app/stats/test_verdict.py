@@ -19,6 +19,7 @@ from app.stats.verdict import (
     smallest_change,
     smallest_change_between,
 )
+from tests.simulated.power import ROUNDS_OF, power
 
 TRIES = 2000
 
@@ -95,6 +96,17 @@ def test_as_many_rounds_as_would_decide_do_so_in_nine_of_ten_tries(
 
 def test_what_a_hundred_rounds_would_not_decide_is_hopeless() -> None:
     assert rounds_to_decide(Difference(math.log1p(0.021), 0.05, 3, in_turn=True)) is None
+
+
+@pytest.mark.parametrize("kind", [name for name in ROUNDS_OF if "very" not in name])
+@pytest.mark.parametrize(
+    ("count", "least", "most"), [(3, 0.5, 1.5), (8, 0.85, 1.15), (16, 0.85, 1.15)]
+)
+def test_rows_foretell_what_comparisons_find(
+    kind: str, count: int, least: float, most: float
+) -> None:
+    found = power(kind, count, comparisons=20_000, rows=1500)
+    assert least <= found.foretold / found.found <= most
 
 
 def test_a_row_tells_what_it_would_find() -> None:

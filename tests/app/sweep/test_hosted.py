@@ -39,6 +39,7 @@ from app.sweep.run import SweepRun
 from app.sweep.work.hosted_round import HostedRound
 from exporters import own as own_program
 from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.diagnostics.groups import codes
 from tests.app.carriers.hosts import (
     agent_of,
@@ -60,9 +61,10 @@ def _one_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
 
 
-def cluster_on(carrier: PipedCarrier, **said: tuple[str, ...]) -> Cluster:
+def cluster_on(carrier: PipedCarrier, **warnings: tuple[Diagnostic, ...]) -> Cluster:
     hosts = carrier.doctor()
-    return Cluster(carrier, hosts, said={host.name: said.get(host.name, ()) for host in hosts})
+    by_host = {host.name: warnings.get(host.name, ()) for host in hosts}
+    return Cluster(carrier, hosts, warnings=by_host)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 
 from app.cases.case import Case
 from app.tune.ladder import Ladder, final_blocks, ladder, path_to
@@ -19,21 +20,28 @@ BAND = 0.02
 @dataclass(slots=True)
 class Simulated:
     """`cost_of` is what a case truly costs; rounds of a process differ by `spread` of it, and all
-    cases of a block share `drift`. `broken` cases fail."""
+    cases of a block share `drift`. One process in twenty takes three times as long if they are
+    `unlucky`. `broken` cases fail."""
 
     cost_of: Callable[[Case], float]
     seed: int
     spread: float = 0.03
     drift: float = 0.05
     broken: Callable[[Case], bool] = lambda case: False
+    unlucky: bool = False
     measured: set[tuple[str, int]] = field(default_factory=set)
 
     def cost(self, case: Case, number: int) -> float | None:
         if self.broken(case) or (case.case_id, number) not in self.measured:
             return None
-        shared = random.Random(f"{self.seed}:{number % 1_000_000}").gauss(0.0, self.drift)
-        own = random.Random(f"{self.seed}:{case.case_id}:{number}").gauss(0.0, self.spread)
-        return self.cost_of(case) * math.exp(shared + own)
+        shared = self.shared(number)
+        own = _drawn(self.seed, f"{case.case_id}:{number}", self.spread)
+        slow = self.unlucky and _drawn(self.seed, f"slow:{case.case_id}:{number}", 1.0) > 1.645
+        return self.cost_of(case) * math.exp(shared + own) * (3.0 if slow else 1.0)
+
+    def shared(self, number: int) -> float:
+        """By how much all rounds of this number take longer, as a logarithm."""
+        return _drawn(self.seed, number % 1_000_000, self.drift)
 
     def out(self, case: Case, before: int) -> str:
         return "it fails" if self.broken(case) and self.measured_before(case, before) else ""
@@ -108,3 +116,31 @@ def entangled(case: Case) -> float:
 def flat(case: Case) -> float:
     """No option does anything."""
     return 1.0
+
+
+def small_effects(seed: int) -> Callable[[Case], float]:
+    """Each choice changes the cost by some 1.5 %, whatever the others are."""
+
+    def cost(case: Case) -> float:
+        named = {"runtime": case.runtime, "precision": case.precision, "threads": case.threads}
+        named |= {"batch": case.axes["batch"]}
+        usual = space_of().usual[case.runtime]
+        named |= {f"{case.runtime} {n}": case.options.get(n, usual[n]) for n in usual}
+        return math.exp(sum(_drawn(seed, choice, 0.015) for choice in named.items()))
+
+    return cost
+
+
+def rugged(seed: int) -> Callable[[Case], float]:
+    """Half of what changes the cost is particular to a configuration."""
+    smooth = small_effects(seed)
+
+    def cost(case: Case) -> float:
+        return smooth(case) * math.exp(_drawn(seed, case.case_id, 0.03))
+
+    return cost
+
+
+@cache
+def _drawn(seed: int, of: object, spread: float) -> float:
+    return random.Random(f"{seed}:{of}").gauss(0.0, spread)

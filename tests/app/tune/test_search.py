@@ -5,36 +5,27 @@ The seeds are others than those that its constants were chosen with (0 to 39).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import product
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from app.cases.case import Case
-from app.tune.space import Space
+from app.tune.ladder import FINAL
 from tests.app.tune.objectives import (
     Simulated,
     entangled,
     flat,
     played,
+    rugged,
     separable,
+    small_effects,
     space_of,
 )
+from tests.app.tune.random_search import every_case, random_search
 
 SEEDS = range(1000, 1020)
 WITHIN = 1.05
-
-
-def every_case(space: Space) -> Iterator[Case]:
-    for runtime in space.runtimes:
-        names = list(space.options[runtime])
-        for precision, threads, batch in product(
-            space.precisions[runtime], space.threads, space.batches
-        ):
-            for values in product(*space.options[runtime].values()):
-                options = dict(zip(names, values, strict=True))
-                told = {n: v for n, v in options.items() if v != space.usual[runtime][n]}
-                yield Case("net", runtime, precision, {"batch": batch}, threads, told)
 
 
 @pytest.mark.parametrize("cost_of", [separable, entangled])
@@ -59,6 +50,37 @@ def test_it_comes_within_five_percent_of_the_best_there_is(
         assert total.interval.low - width < true < total.interval.high + width
     assert near >= 18
     assert rounds / len(SEEDS) < 600
+
+
+@pytest.mark.parametrize("objective", [small_effects, rugged])
+def test_effects_too_small_for_a_pair_of_rounds_add_up(
+    objective: Callable[[int], Callable[[Case], float]],
+) -> None:
+    """It ends no worse than random search with as many rounds, which differ by 3 %."""
+    space = space_of()
+    cases = every_case(space)
+    ours, drawn = [], []
+    for seed in SEEDS[:10]:
+        cost_of = objective(seed)
+        seen = Simulated(cost_of, seed)
+        search, _, _ = played(space, seen)
+        rounds = sum(number < FINAL for _, number in seen.measured)
+        default = cost_of(space.base)
+        ours.append(cost_of(search.lead) / default)
+        drawn.append(cost_of(random_search(cases, Simulated(cost_of, seed), rounds)) / default)
+    assert np.mean(ours) < np.mean(drawn)
+    assert max(ours) < 1.0, "none is worse than the default"
+
+
+def test_unlucky_processes_do_not_mislead_it() -> None:
+    """One in twenty takes three times as long."""
+    space = space_of()
+    best = min(map(separable, every_case(space)))
+    ends = [
+        separable(played(space, Simulated(separable, seed, unlucky=True))[0].lead)
+        for seed in SEEDS[:10]
+    ]
+    assert sum(end <= WITHIN * best for end in ends) >= 9
 
 
 def test_where_no_option_does_anything_it_claims_no_gain() -> None:

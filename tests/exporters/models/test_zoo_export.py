@@ -38,7 +38,7 @@ def test_each_family_is_walked() -> None:
     }  # fmt: skip
 
 
-DEEP = ("densenet", "inception", "mobilenetv2", "resnet18_v2")
+DEEP = ("densenet", "inception", "mobilenetv2", "resnet18_v1", "resnet18_v2")
 """Families that take longest, up to half a minute each; the others stand for them."""
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
-from torch._inductor.utils import clear_caches
 
 from exporters.agreement import TOLERANCE
 from exporters.codec import to_json
@@ -79,6 +78,8 @@ class TestTorchCpu(RuntimeContract):
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """One compiler cache for the module, so that each graph is compiled once."""
     cache = tmp_path_factory.mktemp("compiled")
+    from torch._inductor.utils import clear_caches  # an import of two seconds
+
     clear_caches()  # what earlier tests of this process have compiled
     return Settings(threads=1, options={"mode": "compile"}, cache_dir=str(cache))
 

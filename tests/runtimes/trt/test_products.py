@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from exporters.diagnostics.catalogue import diagnostic
 from runtimes.cuda.options import stated
 from runtimes.session.precision import refuse_wider
 from runtimes.trt.graph_operators import graph_operators
@@ -91,7 +92,8 @@ def test_layers_of_two_precisions_are_said() -> None:
     layers = [Layer("a", "CaskConvolution", reads=("fp16",)), Layer("b", "gemm", reads=("fp32",))]
     precision, (warning,) = claimed(layers, dict)
     assert precision == "fp16+fp32"
-    assert "gemm 'b' in fp32" in warning
+    expected = {"precision": "fp16", "wider": 1, "nodes": ("gemm 'b' in fp32",)}
+    assert warning == diagnostic("mixed_precision", **expected)
     assert "'a'" not in warning
 
 

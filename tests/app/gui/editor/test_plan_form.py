@@ -24,6 +24,7 @@ TYPED = {
     "precise": ("p50=1%, p99=0.1", {"p50": 0.01, "p99": 0.1}),
     "baseline": ("cnn_tiny", "cnn_tiny"),
     "band": ("3.5%", 0.035),
+    "judge": ("p50, throughput", ("p50", "throughput")),
     "deadline_us": ("2ms", 2000.0),
     "cold_start": ("20", 20),
     "page_cache": ("dropped", "dropped"),
@@ -165,4 +166,4 @@ def test_tab_leads_through_the_fields_of_the_whole_sweep_as_they_are_seen(
         QTest.keyClick(editor.focusWidget(), Qt.Key.Key_Tab)
         QApplication.processEvents()
         seen.append(editor.focusWidget())
-    assert seen == [fields[key] for key in ("precise", "baseline", "band", "aa")]
+    assert seen == [fields[key] for key in ("precise", "baseline", "band", "judge")]

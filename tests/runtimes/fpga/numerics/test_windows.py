@@ -136,7 +136,7 @@ def test_a_window_larger_than_its_input_is_left_to_the_cpu(
     size: int, kernel: int, is_taken: bool
 ) -> None:
     """With ceil_mode ONNX's inference gives one output of a window that does not fit."""
-    attributes = {"auto_pad": "VALID", "ceil_mode": 1, "kernel_shape": [kernel], "strides": [1]}
-    node = helper.make_node("LpPool", ["x"], ["y"], **attributes)
+    attributes: dict[str, Any] = {"auto_pad": "VALID", "ceil_mode": 1, "strides": [1]}
+    node = helper.make_node("LpPool", ["x"], ["y"], kernel_shape=[kernel], **attributes)
     session = card_session(model([node], {"x": (1, 1, size)}, {"y": None}, opset=22))
     assert taken(session) == ["LpPool"] * is_taken

@@ -1,0 +1,118 @@
+"""Verdicts of the mean and of the throughput: their direction, and which figures are judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.cases.case import Case
+from app.cases.errors import PlanError
+from app.cases.judged import JUDGED
+from app.console.gate import OK, SLOWER, code
+from app.plan.plan import parse_plan
+from app.results.baseline import against_baseline
+from app.results.compare import compare_runs, side_of
+from app.results.folder import RunFolder
+from app.results.lines import Exported
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.run import Run
+from app.results.verdicts import Comparison
+from app.stats.verdict import NO_RUN_VARIATION
+from tests.app.results.filled import MODEL
+from tests.app.results.runs import ENVIRONMENT, manifest_of, record
+
+BASE, OTHER = (Case("net", name, axes={"batch": 1}) for name in ("ort-cpu", "torch-cpu"))
+ROUNDS = 8
+
+
+def run_of(
+    path: Path, medians: float = 1.0, tail: float = 1.0, judge: tuple[str, ...] = JUDGED
+) -> Run:
+    """Both cases in turn, the other with these factors on all runs, and on the slowest in 200."""
+    manifest = manifest_of((BASE, OTHER), ROUNDS)
+    asked = {"baseline": BASE.runtime, "judge": list(judge)}
+    manifest = replace(manifest, plan={**manifest.plan, **asked})
+    rng = np.random.default_rng(7)
+    with RunFolder.create(path, manifest) as folder:
+        folder.begin(ENVIRONMENT)
+        folder.record(Exported(BASE.model, BASE.precision, replace(MODEL, axes={"batch": 1})))
+        for number in range(ROUNDS):
+            level = 100.0 * np.exp(0.2 * rng.standard_normal())
+            for case, factor, slow in ((BASE, 1.0, 1.0), (OTHER, medians, tail)):
+                latencies = factor * level * (1.0 + 0.02 * rng.random(1000))
+                latencies[::200] *= 10.0 * slow
+                record(folder, case, number, latencies.tolist(), concurrency=1)
+    return read_run(path)
+
+
+def compared(run: Run) -> Comparison:
+    found = against_baseline(run.manifest.asked, Rows().measured(run), "run")
+    assert found is not None
+    return found
+
+
+def words(found: Comparison) -> dict[str, str]:
+    (case,) = found.cases
+    return {name: sides.verdict.word for name, sides in case.percentiles.items()}
+
+
+def test_less_throughput_is_slower_and_has_a_ratio_below_one(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", medians=1.3, judge=("mean", "throughput"))
+    found = compared(run)
+    assert words(found) == {"mean": "slower", "throughput": "slower"}
+    (case,) = found.cases
+    mean, throughput = case.percentiles["mean"], case.percentiles["throughput"]
+    assert (mean.unit, throughput.unit) == ("us", "per_s")
+    assert throughput.ratio == pytest.approx(1.0 / 1.3, rel=0.02)
+    assert throughput.verdict.interval is not None
+    assert throughput.verdict.interval.low < throughput.ratio < throughput.verdict.interval.high < 1
+    assert throughput.first == pytest.approx(1e6 / mean.first, rel=1e-6)
+    assert (code(found, True), code(found, False)) == (SLOWER, OK)
+    row = Rows().of(run)[1]
+    assert row["baseline_throughput_verdict"] == row["baseline_mean_verdict"] == "slower"
+    assert row["baseline_throughput_ratio"] == pytest.approx(1.0 / 1.3, rel=0.02)
+    assert row["baseline_p50_verdict"] is None
+
+
+def test_more_throughput_is_faster_and_passes(tmp_path: Path) -> None:
+    found = compared(run_of(tmp_path / "run", medians=0.7, judge=("throughput",)))
+    assert words(found) == {"throughput": "faster"}
+    assert code(found, True) == OK
+
+
+def test_a_slower_tail_alone_is_found_in_the_mean_and_not_in_the_median(tmp_path: Path) -> None:
+    found = compared(run_of(tmp_path / "run", tail=6.0, judge=("p50", "mean")))
+    assert words(found) == {"p50": "same", "mean": "slower"}
+
+
+def test_two_runs_are_judged_by_what_was_asked_for(tmp_path: Path) -> None:
+    sides = [
+        side_of(run_of(tmp_path / name, factor, judge=judge))
+        for name, factor, judge in (("a", 1.0, JUDGED), ("b", 1.5, ("throughput",)))
+    ]
+    of_plan = compare_runs(*sides)
+    asked = compare_runs(*sides, judge=("mean", "p50"))
+    slower = next(case for case in of_plan.cases if case.percentiles["throughput"].ratio < 0.8)
+    assert set(slower.percentiles) == {"throughput"}
+    verdict = slower.percentiles["throughput"].verdict
+    assert (verdict.word, verdict.reason) == ("undecided", NO_RUN_VARIATION)
+    assert {name for case in asked.cases for name in case.percentiles} == {"mean", "p50"}
+
+
+@pytest.mark.parametrize("names", [["p42"], ["latency"], ["p50", "p50"], [], ["p99", ""]])
+def test_what_is_no_figure_of_the_rows_is_refused(names: list[str]) -> None:
+    with pytest.raises(PlanError) as refused:
+        parse_plan({"sweeps": [{"models": ["mlp"]}], "judge": names}, "the plan")
+    assert "judge" in refused.value.cause and refused.value.remedy
+
+
+def test_a_chosen_percentile_can_be_judged_as_it_is_written() -> None:
+    plan = parse_plan(
+        {"sweeps": [{"models": ["mlp"]}], "percentiles": [99.99], "judge": ["p99.99", "p999"]},
+        "the plan",
+    )
+    assert plan.judge == ("p9999", "p999")

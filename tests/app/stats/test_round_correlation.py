@@ -1,0 +1,98 @@
+"""Correlation between rounds: estimated, rarely seen in independent rounds, and it widens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from app.stats.between import interval_between
+from app.stats.round_correlation import RoundCorrelation, round_correlation
+from tests.simulated.machines import fractional_noise
+
+TRIES = 400
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+INDEPENDENT: dict[str, Draw] = {
+    "normal": lambda rng, rounds: rng.standard_normal(rounds),
+    "skewed": lambda rng, rounds: rng.exponential(size=rounds),
+    "heavy tails": lambda rng, rounds: rng.standard_t(3, rounds),
+}
+
+
+def wandering(rng: np.random.Generator, rounds: int) -> np.ndarray:
+    return fractional_noise(rng, rounds, 0.75)
+
+
+def drawn(draw: Draw, rounds: int, tries: int = TRIES) -> list[np.ndarray]:
+    rng = np.random.default_rng(3)
+    return [np.exp(0.03 * draw(rng, rounds)) for _ in range(tries)]
+
+
+@pytest.mark.parametrize("rounds", [5, 8, 16])
+@pytest.mark.parametrize("kind", INDEPENDENT)
+def test_independent_rounds_rarely_correlate(kind: str, rounds: int) -> None:
+    found = [round_correlation(figures) for figures in drawn(INDEPENDENT[kind], rounds)]
+    assert abs(np.mean([one.lag1 for one in found if one.lag1 is not None])) < 0.05
+    assert np.mean([one.is_significant for one in found]) <= 0.025 + 0.02
+    assert np.mean([one.inflation for one in found]) < 1.2
+
+
+def test_a_correlation_of_neighbours_is_estimated() -> None:
+    """H = 0.75 has a correlation of 2^0.5 - 1 = 0.41 at lag 1."""
+    found = [round_correlation(figures).lag1 for figures in drawn(wandering, 400, 40)]
+    assert np.mean([lag1 for lag1 in found if lag1 is not None]) == pytest.approx(0.41, abs=0.05)
+
+
+def test_the_variance_under_independence_is_that_of_all_orders() -> None:
+    rng = np.random.default_rng(5)
+    figures = np.exp(rng.exponential(size=7))
+    own = np.log(figures) - np.log(figures).mean()
+    orders = [rng.permutation(own) for _ in range(20_000)]
+    lags = np.array([one[1:] @ one[:-1] / (own @ own) for one in orders])
+    limit = 2.05 * lags.std()
+    for place, lag in enumerate(lags[:300]):
+        is_significant = round_correlation(np.exp(orders[place])).is_significant
+        if abs(lag + 1 / 7 - limit) > 0.01:
+            assert is_significant == (lag + 1 / 7 > limit)
+
+
+def test_intervals_of_wandering_rounds_hold_more_often_with_the_inflation() -> None:
+    held = np.zeros(2)
+    for figures in drawn(wandering, 16):
+        for which, inflation in enumerate((1.0, round_correlation(figures).inflation)):
+            interval = interval_between(figures, inflation=inflation)
+            assert interval is not None
+            held[which] += interval.low <= 1.0 <= interval.high
+    assert held[1] - held[0] >= 0.05 * TRIES
+
+
+def test_rounds_are_put_in_the_order_of_their_starts() -> None:
+    figures = [100.0, 101.0, 103.0, 104.0, 107.0, 108.0]
+    starts = [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]
+    order = [3, 0, 5, 1, 4, 2]
+    expected = round_correlation(figures, starts)
+    shuffled = round_correlation([figures[k] for k in order], [starts[k] for k in order])
+    assert shuffled == expected and expected.inflation > 1.0
+    assert expected.span_s == 50.0 and expected.is_close
+
+
+def test_rounds_far_apart_correlate_less_than_neighbours() -> None:
+    """The same figures, the second half an hour later: the halves are nearly independent."""
+    figures = [100.0, 101.0, 102.0, 103.0, 99.0, 100.0, 101.0, 102.0]
+    near = round_correlation(figures, [10.0 * k for k in range(8)])
+    apart = round_correlation(figures, [10.0 * k + 3600.0 * (k >= 4) for k in range(8)])
+    assert 1.0 < apart.inflation < near.inflation
+    assert near.span_s == 70.0 and not near.is_close
+
+
+@pytest.mark.parametrize(
+    ("figures", "starts"),
+    [([1.0, 2.0, 3.0, 4.0], ()), ([5.0] * 8, ()), ([0.0, 1.0, 2.0, 3.0, 4.0], ())],
+    ids=["few rounds", "equal rounds", "a latency of 0"],
+)
+def test_what_shows_no_correlation_widens_nothing(
+    figures: list[float], starts: tuple[float, ...]
+) -> None:
+    assert round_correlation(figures, starts) == RoundCorrelation(len(figures))

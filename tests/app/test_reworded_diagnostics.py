@@ -1,0 +1,142 @@
+"""Nothing depends on how diagnostics are worded: with other sentences all else stays the same."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+from string import Formatter
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from app.__main__ import main
+from app.cases.case import Case
+from app.cases.open_loop import OpenLoop
+from app.cases.scenario import Scenario
+from app.console.junit import as_junit
+from app.console.said import said
+from app.console.verdicts import as_json
+from app.gui.tables.query import Term
+from app.results.causes import causes
+from app.results.compare import compare_runs, side_of
+from app.results.diagnostic_columns import (
+    CODES,
+    DIAGNOSTICS,
+    WARNINGS,
+    codes_in,
+    diagnostics_of,
+    warning_groups,
+)
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import Rows
+from exporters.diagnostics import catalogue
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.entry import Entry
+from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
+
+FEW = replace(CASE, threads=2)
+BUSY = replace(CASE, threads=3)
+LOADED = Case("add.onnx", "fake", scenario=Scenario.parse("rate:1000/s"))
+OVERLOADED = OpenLoop("a" * 64, due=2000, left=1500, seconds=2.0, utilisation=4.0)
+SEEDS = (1, 2, 3)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Rows with warnings of rounds, of statistics and of load, and one that lacks a round."""
+    path = tmp_path / "run"
+    with RunFolder.create(path, manifest_of((CASE, FEW, BUSY, LOADED), 4)) as folder:
+        folder.begin(ENVIRONMENT)
+        for number in range(4):
+            level = 100.0 * (1 + number / 10)
+            record(folder, CASE, number, [level] * 600)
+            oversubscribed = diagnostic("cpu_oversubscribed", load_1min=5.0 + number, cores=2)
+            record(folder, BUSY, number, [level] * 600, warnings=(oversubscribed,))
+            record(folder, LOADED, number, [level] * 600, open_loop=OVERLOADED)
+        record(folder, FEW, 0, [100.0] * 3)
+    return path
+
+
+def reworded(entry: Entry, draw: random.Random) -> Entry:
+    """The entry in words drawn at random, with the punctuation that sentences were split at."""
+
+    def words(template: str) -> str:
+        fields = [f"{{{name}}}" for _, name, _, _ in Formatter().parse(template) if name]
+        drawn = ["".join(draw.choices("abcxyz;: .", k=draw.randint(1, 9))) for _ in range(7)]
+        draw.shuffle(together := [*fields, *drawn, "; ", ": ", " 9 to 12 "])
+        return "".join(together) if template else ""
+
+    return replace(
+        entry,
+        title=words(entry.title),
+        message=words(entry.message),
+        action=words(entry.action),
+    )
+
+
+def observed(path: Path) -> dict[str, Any]:
+    """All that programs read of a run: rows, groups, filters, exports, comparison and gate."""
+    loaded = read_run(path)
+    measured = Rows().measured(loaded)
+    rows = [one.row for one in measured]
+    texts = (WARNINGS, "reason", "ci_absent")
+    comparison = compare_runs(side_of(loaded), side_of(loaded))
+    assert main(["--export", "csv,json,markdown", str(path)]) == 0
+    exported = json.loads((path / "results.json").read_text("utf-8"))["rows"]
+    term = Term(CODES, ":", "rounds_differ")
+    junit = ElementTree.fromstring(as_junit(comparison, fail_on_slower=True))
+    return {
+        "rows": [{k: v for k, v in row.items() if k not in texts} for row in rows],
+        "diagnostics": [diagnostics_of(row) for row in rows],
+        "groups": [(one.code, one.case_ids) for one in warning_groups(rows)],
+        "causes": [(one.status, one.codes, one.case_ids) for one in causes(rows)],
+        "marks": said(measured).marks,
+        "filter": [term.fits(row[CODES]) for row in rows],
+        "json": [[(d["code"], d["parameters"]) for d in row[DIAGNOSTICS]] for row in exported],
+        "verify": main(["--verify", str(path)]),
+        "gate": as_json(comparison, fail_on_slower=True)["gate"]["exit_code"],
+        "junit": [one.attrib for one in junit.iter("property")],
+    }
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_other_words_change_nothing_but_words(
+    run: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    before = observed(run)
+    texts = [row[WARNINGS] for row in Rows().of(read_run(run))]
+    draw = random.Random(seed)
+    entries = {code: reworded(entry, draw) for code, entry in catalogue.CATALOGUE.items()}
+    monkeypatch.setattr(catalogue, "CATALOGUE", entries)
+    assert observed(run) == before
+    assert [row[WARNINGS] for row in Rows().of(read_run(run))] != texts, "they were reworded"
+
+
+def test_the_run_has_what_depends_on_codes(run: Path) -> None:
+    """So that the test above compares something."""
+    seen = observed(run)
+    found = {code for row in seen["rows"] for code in codes_in(row[CODES])}
+    assert found >= {
+        "rounds_differ", "cpu_oversubscribed", "overloaded", "rounds_missing", "few_runs",
+    }  # fmt: skip
+    assert ("not valid", ("overloaded",)) in [(s, c) for s, c, _ in seen["causes"]]
+    assert True in seen["filter"] and False in seen["filter"]
+    assert seen["junit"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_run_goes_on_whatever_its_warnings_are_called(
+    run: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    draw = random.Random(seed)
+    entries = {code: reworded(entry, draw) for code, entry in catalogue.CATALOGUE.items()}
+    monkeypatch.setattr(catalogue, "CATALOGUE", entries)
+    with RunFolder.reopen(run) as folder:
+        for number in range(1, 4):
+            record(folder, FEW, number, [100.0] * 3)
+    rows = {str(row["case_id"]): row for row in Rows().of(read_run(run))}
+    assert "rounds_missing" not in codes_in(rows[FEW.case_id][CODES])
