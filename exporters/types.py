@@ -51,23 +51,6 @@ class GraphlapError(Exception):
         self.option = option
 
 
-class InvalidValue(ValueError):
-    """A value that cannot be understood: what is wrong with it, and what to give instead.
-
-    `key` is what the value is of, where the cause names it.
-    """
-
-    def __init__(self, cause: str, remedy: str = "", key: str = "") -> None:
-        super().__init__(f"{cause}; {remedy}" if remedy else cause)
-        self.cause = cause
-        self.remedy = remedy
-        self.key = key
-
-    def of(self, key: str) -> InvalidValue:
-        """The same, with what the value is of in front."""
-        return InvalidValue(f"{key} {self.cause}", self.remedy, key)
-
-
 class ExportError(GraphlapError):
     """A definition or a file that cannot become a checked graph."""
 

@@ -9,7 +9,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from exporters.types import InvalidValue, Precision
+from exporters.invalid_value import InvalidValue
+from exporters.types import Precision
 from runtimes.faults import Unsupported
 
 OptionValue = bool | int | float | str

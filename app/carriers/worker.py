@@ -17,7 +17,7 @@ from app.cases.errors import PlanError
 from app.cases.flag_parser import FlagParser
 from app.machine.cores import listed
 from exporters import own
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 
 def parser() -> argparse.ArgumentParser:

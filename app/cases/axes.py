@@ -17,7 +17,8 @@ from app.cases.column import Row
 from app.cases.condition import Condition
 from app.cases.errors import suggestion
 from app.cases.scenario import Scenario
-from exporters.types import PRECISIONS, InvalidValue
+from exporters.invalid_value import InvalidValue
+from exporters.types import PRECISIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Self
 
 from app.cases.digits import divided, plain
 from app.cases.microseconds import TIME, microseconds
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 MOST, LONGEST_WAIT_US = 1024, 10e6
 """No server collects more, and nobody waits so long to be asked."""

@@ -8,8 +8,8 @@ from typing import Any, Literal, Self
 
 from app.cases.duration import duration_text, parse_duration
 from app.cases.shapes import Shapes
+from exporters.invalid_value import InvalidValue
 from exporters.size import parse_size, size_text
-from exporters.types import InvalidValue
 
 ConditionKind = Literal["none", "cold", "sustained", "with", "shapes"]
 

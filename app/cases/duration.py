@@ -6,7 +6,7 @@ import math
 import re
 
 from app.cases.digits import NUMBER, plain, scaled
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 _TIME = re.compile(rf"(?P<number>{NUMBER})\s*(?P<unit>ms|s|min|m|h)?")
 _SECONDS = {"ms": 1e-3, "s": 1.0, None: 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}

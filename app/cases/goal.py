@@ -7,7 +7,7 @@ from typing import Self
 
 from app.cases.percentiles import refusal, share, written
 from app.cases.target import Target
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 THROUGHPUT = "throughput"
 _EXAMPLES = "write it like p99, mean, throughput or throughput@p99=10ms"

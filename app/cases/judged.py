@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.cases.percentiles import DEFAULT, name_of
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 MEAN, THROUGHPUT = "mean", "throughput"
 JUDGED = ("p50", "p99")

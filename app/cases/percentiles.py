@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 DEFAULT: tuple[float, ...] = (50, 90, 95, 99, 99.9)
 """Those that every row tells."""

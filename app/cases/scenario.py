@@ -8,7 +8,7 @@ from typing import Literal, Self, get_args
 
 from app.cases.digits import plain
 from app.cases.microseconds import TIME, microseconds, time_text
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 ScenarioKind = Literal[
     "closed_loop", "paced", "rate", "poisson", "burst", "multistream", "offline", "ahead"

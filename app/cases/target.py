@@ -9,7 +9,7 @@ from typing import Self
 from app.cases.digits import NUMBER
 from app.cases.microseconds import TIME, microseconds, time_text
 from app.cases.percentiles import refusal, share, written
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 LEAST_ROUNDS, MOST_ROUNDS = 3, 8
 """Fewer rounds at a rate have no interval; so many it has at most, unless a plan says."""

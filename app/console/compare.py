@@ -22,7 +22,7 @@ from app.present.terminal import as_text
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.past_variation import history_below, history_beside
 from app.results.verify import read_whole
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 
 def compare(

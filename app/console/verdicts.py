@@ -38,7 +38,7 @@ _TONES: dict[str, Tone] = {"slower": "bad", "faster": "good"}
 _SOURCES = {
     "history": "from earlier runs of this machine",
     "anchor": "from the anchor that both runs measured",
-    "stated": "a stated value, since there is no history and no anchor",
+    "stated": "stated for want of a history or an anchor",
 }
 
 
@@ -130,6 +130,7 @@ def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
             for one in found.not_compared
         ],
         "damaged": list(found.damaged),
+        "anchor": dict(found.anchor),
         "only_first": list(found.only_first),
         "only_second": list(found.only_second),
         "environment": [
@@ -290,6 +291,9 @@ def run_variation_notes(found: Comparison) -> Iterator[str]:
             low, high = f"{min(shares):.2g}", f"{max(shares):.2g}"
             each = low if low == high else f"{low} to {high}"
             yield f"run-to-run variation ({source}): standard deviation {each} %, {meaning}"
+    if found.anchor:
+        moved = ", ".join(f"{shown(name)} {ratio:.3f}" for name, ratio in found.anchor.items())
+        yield f"the anchor, second over first: {moved}; it is not judged"
     if any(v.reason == NO_RUN_VARIATION for v in verdicts):
         yield (
             f"{NO_RUN_VARIATION}: the run-to-run variation of a tail is not stated. Keep at least "

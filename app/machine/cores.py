@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 _PART = re.compile(r"\s*([0-9]{1,4})\s*(?:-\s*([0-9]{1,4})\s*)?")
 """Linux holds at most 8192 cores."""

@@ -12,11 +12,6 @@ ANCHOR_MODEL = "mlp"
 """Of the catalogue: small, no file of the user's, and runs on every runtime."""
 
 
-def anchor_grid(runtime: str) -> dict[str, tuple[str, ...]]:
-    """What a grid of the anchor alone says."""
-    return {"models": (ANCHOR_MODEL,), "runtimes": (runtime,)}
-
-
 def is_anchor(case: Case, runtime: str) -> bool:
     """Whether this is the anchor of a plan that has it on this runtime."""
     if not runtime or case.model != ANCHOR_MODEL or case.runtime != runtime:

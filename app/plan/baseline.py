@@ -13,8 +13,8 @@ from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
 from app.machine.available import runtime
 from app.plan.plan import Plan
+from exporters.invalid_value import InvalidValue
 from exporters.twins import is_null
-from exporters.types import InvalidValue
 from runtimes import registry
 from runtimes.environment import environment_of
 from runtimes.registry import parse_spec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from app.cases.microseconds import NUMBER, UNIT, microseconds
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 LONGEST_DEADLINE_US = 24 * 3600e6
 

@@ -25,7 +25,7 @@ from app.machine.available import (
     runtime,
     runtime_of,
 )
-from app.plan.anchor import anchor_grid
+from app.plan.anchor import ANCHOR_MODEL
 from app.plan.batcher import batched
 from app.plan.checking import refuse_beside_check
 from app.plan.cluster import refuse_beside_cluster
@@ -94,7 +94,7 @@ def _anchor(
     """The case that every pass measures beside the plan's own, if it asks for one."""
     if not plan.anchor:
         return
-    grid = Sweep.model_validate(anchor_grid(plan.anchor))
+    grid = Sweep(models=(ANCHOR_MODEL,), runtimes=(plan.anchor,))
     with Outlines() as outlines:
         models = [one for name in grid.models for one in subjects(name, NOTHING, outlines)]
     yield from _of_sweep(plan, grid, models, NOTHING, environments, elsewhere)

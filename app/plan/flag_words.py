@@ -10,8 +10,8 @@ from typing import TypeVar
 from app.cases.axes import whole
 from app.cases.digits import scaled
 from app.cases.errors import PlanError, suggestion
+from exporters.invalid_value import InvalidValue
 from exporters.size import parse_size
-from exporters.types import InvalidValue
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
 from app.plan.plan import Plan
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 LEAST_GAPS = 3
 """Two gaps are a comparison and no curve."""

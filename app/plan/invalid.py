@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ValidationError
 
 from app.cases.errors import suggestion
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 _LONGEST = 80
 """So many characters of a value are shown."""

@@ -9,7 +9,7 @@ from itertools import product
 from app.cases.errors import PlanError, suggestion
 from app.machine.available import options_of, runtime
 from app.plan.plan import Sweep
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 from runtimes import registry
 from runtimes.options import OptionValue
 from runtimes.packaged import Unusable

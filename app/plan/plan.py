@@ -39,8 +39,9 @@ from app.plan.invalid import in_words
 from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
 from app.stats.precise import MOST_ROUNDS, Precise
+from exporters.invalid_value import InvalidValue
 from exporters.size import parse_size
-from exporters.types import InvalidValue, Precision
+from exporters.types import Precision
 from runtimes.options import OptionValue
 
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]

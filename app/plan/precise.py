@@ -7,7 +7,7 @@ from typing import Any
 
 from app.cases.percentiles import DEFAULT, written
 from app.stats.precise import FIRST_LOOK
-from exporters.types import InvalidValue
+from exporters.invalid_value import InvalidValue
 
 
 def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.cases.percentiles import DEFAULT, name_of
 from app.cases.verdict import BAND
+from app.plan.anchor import ANCHOR_MODEL, is_anchor
 from app.results.differences import differences
 from app.results.history import History
 from app.results.hosts import environments, paired_by
@@ -36,7 +37,8 @@ _WITH_FIGURES = ("ok", "partial", "imported")
 class RunSide:
     """One of the two runs: its name, its cases, the environments of the hosts that measured, by
     their names, and of its plan the percentiles and the band within which a change is none.
-    `anchor` is the runtime of the case that only shows how the machine was, empty without one."""
+    `anchor` is the runtime of the case that only shows how the machine was, empty without one; it
+    is judged too if `judges_anchor`, where the plan measures the same case for itself."""
 
     name: str
     cases: tuple[Measured, ...]
@@ -46,6 +48,7 @@ class RunSide:
     judge: tuple[str, ...] = COMPARED
     run_id: str = ""
     anchor: str = ""
+    judges_anchor: bool = False
 
 
 def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
@@ -62,6 +65,7 @@ def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
         plan.judge,
         manifest.run_id,
         plan.anchor,
+        any(ANCHOR_MODEL in sweep.models for sweep in plan.sweeps),
     )
 
 
@@ -83,7 +87,7 @@ def compare_runs(
     left_out: list[NotCompared] = []
     for key, one in before.items():
         other = after.get(key)
-        if other is None:
+        if other is None or _is_anchor_alone(first, second, one):
             continue
         pair = Pair(names[key], one, other)
         reason, why = _hindrance(pair, first.name)
@@ -92,9 +96,10 @@ def compare_runs(
             left_out.append(NotCompared(other.case.identity_id, names[key], reason, why, lost))
         else:
             pairs.append(pair)
-    variations = run_variations(first, second, history)
     names_of_both = judge or figures_of(first, second)
+    variations = run_variations(first, second, history, names_of_both)
     cases = judged(pairs, band, False, names_of_both, variations)
+    anchor = variations.anchor_ratios(names_of_both)
     return Comparison(
         first.name,
         second.name,
@@ -105,6 +110,14 @@ def compare_runs(
         tuple(names[key] for key in before if key not in after),
         tuple(names[key] for key in after if key not in before),
         (*_of_hosts(first.environments, second.environments), *_of_cases(pairs)),
+        anchor=anchor,
+    )
+
+
+def _is_anchor_alone(first: RunSide, second: RunSide, one: Measured) -> bool:
+    """Whether neither plan measures this case for itself: it shows the machine and is no result."""
+    return not (first.judges_anchor or second.judges_anchor) and (
+        is_anchor(one.case, first.anchor) and is_anchor(one.case, second.anchor)
     )
 
 

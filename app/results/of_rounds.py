@@ -23,7 +23,8 @@ _OF_ROUNDS = (
 """Facts that are figures of each round and not of the compiled graph."""
 FACTS = (
     *_OF_ROUNDS,
-    *("fidelity", "cycles", "io_us", "weight_tiles_used", "weight_tiles_total"),
+    *("fidelity", "fidelity_reason", "card_release"),
+    *("cycles", "io_us", "weight_tiles_used", "weight_tiles_total"),
     *("sync", "host_memory", "device_memory_by", "polluted_mb"),
     *("checked_as", "engine_size_mb", "stopped_at", "ops_elsewhere"),
 )

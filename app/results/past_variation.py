@@ -7,9 +7,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.cases.column import number_of
 from app.cases.errors import ResultsError
+from app.cases.judged import THROUGHPUT
 from app.plan.anchor import is_anchor
-from app.results.history import History, Trend, history_of
+from app.results.history import PERCENTILES, History, Trend, history_of, is_well
+from app.results.hosts import identity_of
 from app.results.measured import Measured
 from app.results.past_runs import past_runs, runs_beside
 from app.results.run_variation import Key, RunVariations
@@ -19,10 +22,13 @@ if TYPE_CHECKING:
     from app.results.compare import RunSide
 
 
-def run_variations(first: RunSide, second: RunSide, history: History | None) -> RunVariations:
+def run_variations(
+    first: RunSide, second: RunSide, history: History | None, names: Collection[str] = PERCENTILES
+) -> RunVariations:
     """Of two runs and the other runs of a history: these two say nothing of their own difference.
 
-    Of two runs that are not of the same processor nothing is known from the past.
+    Of two runs that are not of the same processor nothing is known from the past. `names` are the
+    figures that are compared.
     """
     cpus = {
         host: str(environment.get("cpu") or "")
@@ -30,7 +36,10 @@ def run_variations(first: RunSide, second: RunSide, history: History | None) -> 
         if first.environments.get(host, {}).get("cpu") == environment.get("cpu")
     }
     compared = {first.run_id, second.run_id}
-    past = {} if history is None else _past(history, compared)
+    past = {}
+    if history is not None:
+        others_of_rows = [name for name in names if name not in PERCENTILES]
+        past = _past(history, compared) | _past_of_rows(history, compared, others_of_rows)
     others = 0 if history is None else sum(run.run_id not in compared for run in history.runs)
     return RunVariations(past, cpus, anchors(first, second), others)
 
@@ -61,6 +70,26 @@ def _past(history: History, compared: Collection[str]) -> dict[Key, RunVariation
             key = (trend.case_id, trend.percentile, trend.clock, trend.host, trend.cpu)
             found[key] = variation
     return found
+
+
+def _past_of_rows(
+    history: History, compared: Collection[str], names: Collection[str]
+) -> dict[Key, RunVariation]:
+    """The same of figures that a history does not follow, such as the mean, with whatever changes
+    there were in them."""
+    logs: dict[Key, list[float]] = {}
+    for run in history.runs:
+        for case, row in run.cases if run.run_id not in compared else ():
+            host = str(row["host"] or "")
+            cpu = str(run.environment_of(host).get("cpu") or "")
+            for name in names:
+                column = "throughput_per_s" if name == THROUGHPUT else f"latency_{name}_us"
+                value = number_of(row.get(column)) if is_well(row) else None
+                if value:
+                    key = (identity_of(case), name, str(row["clock"] or ""), host, cpu)
+                    logs.setdefault(key, []).append(math.log(value))
+    known = {key: from_history(own) for key, own in logs.items()}
+    return {key: variation for key, variation in known.items() if variation is not None}
 
 
 def _without_levels(trend: Trend) -> tuple[dict[str, float], int]:

@@ -7,7 +7,7 @@ p50 has a stated variation, and of a tail nothing is known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.cases.percentiles import percentile_of
@@ -43,6 +43,16 @@ class RunVariations:
             if known is not None:
                 return known
         return STATED if is_middle(name) else None
+
+    def anchor_ratios(self, names: Sequence[str]) -> dict[str, float]:
+        """By percentile the anchor's second figure over its first: how the machine moved."""
+        if self.anchor is None:
+            return {}
+        first, second = self.anchor
+        figures = {name: (first.value(name), second.value(name)) for name in names}
+        return {
+            name: after / before for name, (before, after) in figures.items() if before and after
+        }
 
     def _from_anchor(self, first: Measured, second: Measured, name: str) -> RunVariation | None:
         """Where the anchor was measured on the machine and by the clock of both cases."""

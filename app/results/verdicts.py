@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from app.cases.judged import HIGHER_IS_BETTER
@@ -86,7 +86,7 @@ NO_RUNS, NOT_VALID = "no_runs", "not_valid"
 """Reasons: a row that is `ok` without runs, and one whose measurement broke its protocol."""
 TOO_SHORT = "too few runs in a round"
 """Why there is no interval although there are rounds enough."""
-NOT_KNOWN_APART = "measured apart, and how far runs of this machine differ is not known"
+NOT_KNOWN_APART = "measured apart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,8 @@ class Comparison:
     `in_turn` says that both sides were measured in one run, round by round. `only_first` and
     `only_second` are the cases that the other side did not plan. Of two runs `environment` is what
     the two hosts do not share: name, first, second, and `damaged` has a sentence for each thing
-    that could not be read of either.
+    that could not be read of either. `anchor` is the ratio of each percentile of the anchor, the
+    case that shows how the machine moved and is not judged.
     """
 
     first: str
@@ -109,6 +110,7 @@ class Comparison:
     only_second: tuple[str, ...] = ()
     environment: tuple[tuple[str, str, str], ...] = ()
     damaged: tuple[str, ...] = ()
+    anchor: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def verdicts(self) -> list[Verdict]:

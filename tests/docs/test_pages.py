@@ -50,13 +50,14 @@ def test_every_key_of_a_plan_is_documented(heading: str, model: type[Plan] | typ
 def test_the_lengths_are_those_of_the_profiles() -> None:
     told = section(PLAN_FILE, "How long to measure")
     assert list(told) == list(named_lengths())
-    for name, (rounds, each, until, killed) in told.items():
+    for name, (rounds, each, until, killed, spread) in told.items():
         lengths = named_lengths()[name]
         limits = lengths.limits
         assert rounds == f"{lengths.rounds}"
         assert each == f"{limits.min_s:g} to {limits.max_s:g} s"
         assert until == f"{limits.min_samples} samples"
         assert killed == f"{lengths.time_limit_s:g} s"
+        assert spread == f"{lengths.spread_s:g} s"
 
 
 def test_the_rule_of_thumb_for_rounds_is_what_a_row_would_say() -> None:

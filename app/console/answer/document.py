@@ -18,6 +18,7 @@ from app.console.rates import rate_tables
 from app.console.row_columns import SHOWN, shown_percentiles, varied_and_common
 from app.console.row_table import row_table
 from app.console.said import FASTEST, SURE, Said, said
+from app.console.spread_advice import spread_advice
 from app.plan.program import typed_path
 from app.present.document import Block, Command, Heading, Note, Paragraph, Points
 from app.results.folder import RESULTS
@@ -51,6 +52,8 @@ def run_document(
         yield from _in_short(ended, width, sort)
     for sentence in ended.hosts_left_out:
         yield Paragraph(sentence)
+    if advice := spread_advice(ended.run, ended.measured):
+        yield Paragraph(advice)
     yield from next_commands(ended, verbose)
     yield Command(typed_path(ended.run.path / RESULTS, ended.here), "all rows")
 

@@ -89,6 +89,7 @@ FIGURES = (
     PlanText("band", "--band", "band", "2%", _share),
     PlanText("judge", "--judge", "judged figures", "p50, p99", _joined),
     PlanText("aa", "--aa", "comparisons with itself", "20 … (none)", _number),
+    PlanText("anchor", "--anchor", "anchor", "ort-cpu … (none)", _plain),
     PlanText("cold_start", "--cold-start", "cold starts", "20 … (none)", _number),
     PlanText("page_cache", "--page-cache", "page cache", "warm", _plain),
     PlanText("slo", "--slo", "latency target", "p99=5ms … (none)", _plain),
@@ -98,6 +99,7 @@ FIGURES = (
 )
 LIMITS = (
     PlanText("budget_s", "--budget", "budget", "10m … (none)", _seconds),
+    PlanText("spread_s", "--spread", "spread", "10m … (the profile's)", _seconds),
     PlanText("time_limit_s", "--time-limit", "time limit", "90s … (the profile's)", _seconds),
     PlanText(
         "device_memory_limit",

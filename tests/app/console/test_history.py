@@ -17,9 +17,10 @@ import pytest
 from app.__main__ import main
 from app.cases.column import number_of
 from app.cases.status import Status
-from app.results.folder import RESULTS, RunFolder
+from app.results.folder import RunFolder
 from app.results.history import read_history
 from app.results.hosts import identity_of
+from app.results.manifest import FULL_TABLE
 from tests.app.console.telling import told
 from tests.app.results.pasts import night_at, nights_at
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
@@ -105,7 +106,7 @@ def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
     (runs / "page").mkdir()
     (runs / "page" / "manifest.json").write_text('{"short_name": "a web page"}')
     (nights[1] / "manifest.json").write_text("{")
-    (nights[2] / RESULTS).unlink()
+    (nights[2] / FULL_TABLE).unlink()
     journal = next((nights[2] / "journal").iterdir())
     journal.write_bytes(b"no line of ours\n" + journal.read_bytes())
     shutil.copytree(nights[3], runs / "z-copy")
@@ -164,7 +165,7 @@ def test_a_newest_run_that_is_damaged_does_not_pass_and_what_is_slower_weighs_mo
     nights = nights_at(runs, [1.0] * 10 + [2.0] * 6)
     assert gated(capsys, runs)[0] == 3
     for night in nights[10:]:
-        (night / RESULTS).unlink()
+        (night / FULL_TABLE).unlink()
         damage_line(night, 3)
     code, reasons = gated(capsys, runs)
     assert (code, reasons) == (1, [("damaged", "")] * 6)
@@ -195,7 +196,7 @@ def test_of_older_runs_damage_is_told_and_passes(
 ) -> None:
     runs = tmp_path / "runs"
     nights = nights_at(runs, [1.0] * 12)
-    (nights[4] / RESULTS).unlink()
+    (nights[4] / FULL_TABLE).unlink()
     damage_line(nights[4], 3)
     assert gated(capsys, runs) == (0, [])
 

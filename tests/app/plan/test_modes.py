@@ -22,6 +22,7 @@ def flags_of(mode: str, flag: str) -> str:
 PAIRS = [(first, second) for place, first in enumerate(MODES) for second in MODES[place + 1 :]]
 TOGETHER = {
     ("cache_info", "cache_clear"),
+    ("compare", "history"),
     ("imports", "headless"),
     ("merge", "headless"),
     ("study", "resume"),
@@ -47,7 +48,8 @@ def test_two_modes_are_refused_unless_they_are_one_command(first: Mode, second: 
     "command",
     [
         f"--compare a a {MEASURE}",
-        "--compare a a --history hist --fail-on slower",
+        "--compare a a --history hist --plot h.svg",
+        "--report a --history hist",
         f"--merge a b {MEASURE}",
         "--resume a --check",
         "--study vollo --check",

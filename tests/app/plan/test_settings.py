@@ -76,6 +76,7 @@ OF_PLAN: Values = {
     "rounds": st.integers(1, 10_000),
     "time_limit_s": SECONDS,
     "budget_s": SECONDS,
+    "spread_s": SECONDS,
     "accuracy": TEXT,
     "profile_ops": FLAG,
     "largest_batch": FLAG,
@@ -108,6 +109,7 @@ OF_PLAN: Values = {
         st.sampled_from(["p50", "p99.9", "mean", "throughput"]), min_size=1, unique=True
     ),
     "aa": st.integers(1, 10_000),
+    "anchor": NAMES,
     "null": FLAG,
     "cold_start": st.integers(1, 10_000),
     "page_cache": st.just("dropped"),

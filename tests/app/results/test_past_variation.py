@@ -12,13 +12,16 @@ import pytest
 
 from app.__main__ import main
 from app.cases.case import Case
-from app.plan.anchor import ANCHOR_MODEL
-from app.plan.plan import Plan, Sweep
+from app.cases.errors import PlanError
+from app.plan.anchor import ANCHOR_MODEL, is_anchor
+from app.plan.expand import expand
+from app.plan.plan import Plan, Sweep, parse_plan
 from app.results.folder import RunFolder
 from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
 from tests.app.console.telling import told
 from tests.app.results.pasts import night_at
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
+from tests.app.sweep.sweeps import write_add_graph
 
 ANCHOR = Case(model=ANCHOR_MODEL, runtime="fake")
 
@@ -48,6 +51,21 @@ def test_runs_beside_the_two_say_by_how_much_runs_differ(
         "p99": "slower",
     }
     assert {one["run_variation_from"] for one in found.values()} == {"history"}
+
+
+def test_the_mean_and_the_throughput_have_a_history_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights = [night_at(tmp_path / "runs" / f"{n}", n) for n in range(7)]
+    nights.append(night_at(tmp_path / "runs" / "new", 7, 1.1))
+    judge = ("--judge", "mean,throughput")
+    code, found = compared(tmp_path, capsys, nights[6], nights[7], *judge)
+    assert code == 3
+    assert {one["run_variation_from"] for one in found.values()} == {"history"}
+    alone = [night_at(tmp_path / str(n) / "run", n, 1.0 + n / 10) for n in range(2)]
+    code, found = compared(tmp_path, capsys, alone[0], alone[1], *judge)
+    assert code == 0
+    assert {one["reason"] for one in found.values()} == {NO_RUN_VARIATION}
 
 
 def test_the_compared_runs_are_no_part_of_their_own_history(
@@ -104,7 +122,7 @@ def test_a_change_of_the_code_in_the_past_is_no_variation_of_the_machine(
 
 def anchored(path: Path, factor: float, anchor: float, runtime: str = "fake") -> Path:
     """Six quiet rounds of CASE, and of the anchor, times these factors."""
-    plan = Plan(sweeps=(Sweep(models=("mlp",)),), anchor=runtime)
+    plan = Plan(sweeps=(Sweep(models=("add.onnx",)),), anchor=runtime)
     rng = np.random.default_rng(round(1000 * factor))
     manifest = replace(manifest_of((CASE, ANCHOR), plan=plan), environment=ENVIRONMENT)
     with RunFolder.create(path, manifest) as folder:
@@ -129,6 +147,32 @@ def test_an_anchor_decides_a_tail_and_shows_a_machine_that_moved(
     code, found = compared(tmp_path, capsys, first, moved)
     assert code == 0
     assert {one["reason"] for one in found.values()} == {RUN_VARIATION}
+
+
+def test_the_anchor_is_reported_and_not_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = anchored(tmp_path / "a" / "run", 1.0, 1.0)
+    second = anchored(tmp_path / "b" / "run", 1.0, 1.5)
+    answer = tmp_path / "answer.json"
+    arguments = ("--compare", first, second, "--fail-on", "slower", "--json", answer)
+    assert told(capsys, *arguments)[0] == 0
+    found = json.loads(answer.read_text())
+    assert [one["case_id"] for one in found["cases"]] == [CASE.identity_id]
+    assert found["anchor"]["p50"] == pytest.approx(1.5, rel=0.02)
+    assert found["only_first"] == found["only_second"] == []
+
+
+def test_a_plan_with_an_anchor_measures_it_once_in_every_pass(tmp_path: Path) -> None:
+    graph = str(write_add_graph(tmp_path / "add.onnx"))
+    grid = {"models": [graph], "runtimes": ["fake"], "threads": [1, 2]}
+    with_anchor = expand(parse_plan({"sweeps": [grid], "anchor": "fake"}, "the plan"))
+    assert [is_anchor(case, "fake") for case in with_anchor] == [False, False, True]
+    own = {**grid, "models": [graph, ANCHOR_MODEL]}
+    both = expand(parse_plan({"sweeps": [own], "anchor": "fake"}, "the plan"))
+    assert len(both) == 4, "a case that the plan has already is not measured twice"
+    with pytest.raises(PlanError, match="no-such-runtime"):
+        expand(parse_plan({"sweeps": [grid], "anchor": "no-such-runtime"}, "the plan"))
 
 
 def test_an_anchor_of_one_run_alone_is_none(

@@ -18,7 +18,7 @@ from app.cases.column import Row
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, Sweep
 from app.results.folder import RESULTS, RunFolder
-from app.results.manifest import MANIFEST, manifest_text, read_manifest
+from app.results.manifest import FULL_TABLE, MANIFEST, manifest_text, read_manifest
 from app.results.reader import read_run
 from app.sweep import refreshing
 from app.sweep.begin import begin
@@ -132,10 +132,14 @@ def test_results_are_renewed_a_little_at_a_time(
             refresher.go_on(read())
             assert len(taken) == count
             assert not refresher.told and not (tmp_path / "run" / RESULTS).exists()
-        refresher.go_on(read())
+        for _ in range(11):
+            assert not refresher.told and not (tmp_path / "run" / RESULTS).exists()
+            refresher.go_on(read())
+    assert len(taken) == 10
     assert refresher.told == {"a": begun}
-    lines = (tmp_path / "run" / RESULTS).read_text().splitlines()
-    assert lines == ["case_id,status", "a,ok", *(f"{n},cancelled" for n in range(9))]
+    for name in (RESULTS, FULL_TABLE):
+        lines = (tmp_path / "run" / name).read_text().splitlines()
+        assert lines == ["case_id,status", "a,ok", *(f"{n},cancelled" for n in range(9))]
 
 
 def test_what_is_counted_is_what_a_sum_would_be() -> None:

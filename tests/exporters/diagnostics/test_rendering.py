@@ -97,5 +97,5 @@ def test_groups_are_by_code_and_name_each_case_once() -> None:
 
 def test_the_worst_severity_of_a_group_counts() -> None:
     kinds = [Diagnostic("x", severity) for severity in ("info", "error", "warning")]
-    (group,) = grouped([("1", kinds)])  # type: ignore[list-item]
+    (group,) = grouped([("1", kinds)])
     assert group.severity == "error"
