@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.carriers import agent as agent_module
 from app.carriers.agent import MOST_JOBS, Agent
 from app.carriers.contract import FILE, CarrierError, Ended, HostFile, HostJob
 from app.carriers.scrubbed import scrubbed
@@ -145,35 +144,6 @@ def test_a_worker_that_holds_too_much_is_ended_there(model: ExportedModel, tmp_p
     agent.run(HostJob(asked.id, "round", asked.line, asked.files, "", 200 << 20), heard)
     assert isinstance(heard.end, Ended)
     assert heard.end.too_large
-
-
-@pytest.mark.parametrize("named", [True, False])
-def test_a_worker_beyond_its_limit_is_ended_although_nobody_asks(
-    named: bool, model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The sweep that asked for it may be gone, or hang; a job without a limit has the agent's."""
-    if not named:
-        monkeypatch.setattr(agent_module, "LONGEST_JOB_S", 0.5)
-    endless = tmp_path / "endless.py"
-    endless.write_text("import signal, time\nsignal.signal(15, signal.SIG_IGN)\ntime.sleep(600)\n")
-    agent = Agent(root=tmp_path / "worker", commands={"round": (sys.executable, str(endless))})
-    asked, heard = job(model, tmp_path), Heard()
-    bring(agent, asked)
-    agent.run(replace(asked, limit_s=0.5 if named else 0.0), heard)
-    assert isinstance(heard.end, Ended)
-    assert heard.end.too_late
-    assert heard.end.killed
-
-
-def test_a_worker_within_its_limit_is_left_alone(
-    agent: Agent, model: ExportedModel, tmp_path: Path
-) -> None:
-    asked, heard = job(model, tmp_path), Heard()
-    bring(agent, asked)
-    agent.run(replace(asked, limit_s=120.0), heard)
-    assert isinstance(heard.end, Ended)
-    assert not heard.end.too_late
-    assert result_of(heard).status == "ok"
 
 
 def test_files_of_another_content_or_of_no_files_name_are_refused(
