@@ -18,6 +18,9 @@ from app.cases.disk import unwritable
 from app.cases.errors import PlanError
 from app.cases.imported import is_imported
 from app.cases.status import STATUSES
+from app.console.answer.document import page_answer
+from app.console.answer.ended import ended_run
+from app.console.comparing import Comparing
 from app.console.damage import with_damage
 from app.console.hosts_together import HEADING as TOGETHER
 from app.console.hosts_together import together_sentences
@@ -109,6 +112,7 @@ def _run(found: Whole, measured: Sequence[Measured], number: int, called: str) -
     yield f'<section class="run" id="run-{number}">\n<h1>{safe(heading)}</h1>\n'
     yield f'<p class="quiet">{safe(_what_ran(measured))}; {safe(manifest.created_at_utc)}, '
     yield f"run {safe(manifest.run_id)}, Graphlap {safe(manifest.graphlap_version)}</p>\n"
+    yield from as_html(page_answer(ended_run(run, measured, Comparing().of(run, measured))))
     told = said(measured, manifest.asked.band)
     yield from as_html(searched(run))
     if manifest.asked.goal is not None:

@@ -1,10 +1,15 @@
-"""`python -m tests.golden --write`: write the expected texts as the program shows them now."""
+"""`python -m tests.golden --write`: write the expected texts as the program shows them now, and the
+sample of one of them in the documentation."""
 
 from __future__ import annotations
 
 import sys
 
+from tests.checkout import ROOT
 from tests.golden.screens import EXPECTED, stored, texts
+
+SAMPLE = "plain/terminal-80.txt"
+SAMPLE_WORDS = "all outputs right"
 
 
 def main(arguments: list[str]) -> int:
@@ -22,7 +27,17 @@ def main(arguments: list[str]) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
             print(f"wrote {name}")
+    write_sample(after[SAMPLE])
     return 0
+
+
+def write_sample(text: str) -> None:
+    """Show in the documentation what is printed now."""
+    page = ROOT / "docs" / "a-run.md"
+    written = page.read_text("utf-8")
+    (shown,) = (part for part in written.split("```\n") if SAMPLE_WORDS in part)
+    lines = text.splitlines(keepends=True)[: shown.count("\n")]
+    page.write_text(written.replace(shown, "".join(lines)), "utf-8")
 
 
 if __name__ == "__main__":

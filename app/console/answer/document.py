@@ -28,6 +28,8 @@ MOST_FINDINGS = 3
 _OF_LEADERS = ("best", "not_told_apart")
 """Findings that the sentences about leaders contain."""
 _SPACE = Paragraph("")
+_PAGE_WIDTH = 160
+"""Columns of text beside which a page has no room."""
 
 
 def run_document(
@@ -56,6 +58,20 @@ def run_document(
         yield Paragraph(advice)
     yield from next_commands(ended, verbose)
     yield Command(typed_path(ended.run.path / RESULTS, ended.here), "all rows")
+
+
+def page_answer(ended: EndedRun) -> Iterator[Block]:
+    """The head of a page: what was measured, how far to trust it, medians and their leaders."""
+    yield Paragraph(measured_line(ended))
+    if trust := trust_line(ended):
+        yield Paragraph(trust)
+    matrix = matrix_of(ended)
+    if ended.has_answer or ended.plan.check or ended.is_imported:
+        return
+    if matrix.measured or matrix.simulated:
+        yield replace(matrix_table(matrix, _PAGE_WIDTH), caption=legend(matrix, ended.plan.band))
+        yield from _shared_settings(ended)
+    yield Points(tuple(leader_sentences(ended, labels_of_cases(matrix))))
 
 
 def findings(ended: EndedRun) -> tuple[str, ...]:
