@@ -74,7 +74,7 @@ class OpenedRun:
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The rows of `results.csv`, one for each case, with the columns' own types."""
+        """The rows of `results.full.csv`, one for each case, with the columns' own types."""
         return run_frame(self.run, [one.row for one in self.measured])
 
     def samples(self, case_id: str = "", warmup: bool = False) -> pd.DataFrame:

@@ -59,7 +59,9 @@ def _found(run: Run) -> Iterator[str]:
         yield from answer.sentences
     if rates is not None:
         for name, searched in rates.searches:
-            yield sentence(name, searched, rates.target, rates.command)
+            yield sentence(name, searched, rates.target)
+        if not all(searched.over for _, searched in rates.searches):
+            yield f"to continue: {rates.command}"
 
 
 def export_markdown(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:

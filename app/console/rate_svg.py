@@ -29,7 +29,7 @@ _LINE, _TARGET, _KNEE, _BETWEEN = "#1f5f99", "#b3261e", "#1b7f3b", "#f4dcda"
 def as_svg(found: RatesFound) -> bytes:
     """An SVG document of the searches with their subjects; hovering over a point names it."""
     panels = [
-        _panel(sentence(subject, searched, found.target, found.command), searched, found.target)
+        _panel(sentence(subject, searched, found.target), searched, found.target)
         for subject, searched in found.searches
     ]
     return document(panels, _PANEL).encode()

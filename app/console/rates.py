@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from app.cases.target import Target
 from app.console.rate_svg import SVG, as_svg
-from app.present.document import Block, Cell, Heading, Points, names, table
+from app.present.document import Block, Cell, Command, Heading, Points, names, table
 from app.results import text
 from app.results.folder import RunFolder
 from app.results.rate_answer import kept, rate, sentence
@@ -31,8 +31,10 @@ def rate_tables(found: RatesFound) -> Iterator[Block]:
         bend = knee_hz(searched)
         for point in searched.measured:
             rows.append((subject, *_cells(point, target, bend)))
-        sentences.append(sentence(subject, searched, target, found.command))
+        sentences.append(sentence(subject, searched, target))
     yield Points(tuple(sentences))
+    if not all(searched.over for _, searched in found.searches):
+        yield Command(found.command, "continue the search")
     yield Heading(f"rates at {kept(target)}", 3)
     yield table(names(*headings), rows)
 

@@ -14,9 +14,10 @@ from app.results.history import History
 from app.results.hosts import environments, paired_by
 from app.results.labels import labels
 from app.results.measured import COMPARED, Measured
-from app.results.past_variation import run_variations
+from app.results.past_variation import past_variations
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.run_variation import RunVariations
 from app.results.verdicts import (
     Comparison,
     NotCompared,
@@ -97,7 +98,7 @@ def compare_runs(
         else:
             pairs.append(pair)
     names_of_both = judge or figures_of(first, second)
-    variations = run_variations(first, second, history, names_of_both)
+    variations = _variations(first, second, history, names_of_both)
     cases = judged(pairs, band, False, names_of_both, variations)
     anchor = variations.anchor_ratios(names_of_both)
     return Comparison(
@@ -112,6 +113,33 @@ def compare_runs(
         (*_of_hosts(first.environments, second.environments), *_of_cases(pairs)),
         anchor=anchor,
     )
+
+
+def _variations(
+    first: RunSide, second: RunSide, history: History | None, names: Sequence[str]
+) -> RunVariations:
+    """What is known of how far these two runs differ; hosts count that have the same processor in
+    both."""
+    cpus = {
+        host: str(environment.get("cpu") or "")
+        for host, environment in second.environments.items()
+        if first.environments.get(host, {}).get("cpu") == environment.get("cpu")
+    }
+    past = {} if history is None else past_variations(history, {first.run_id, second.run_id}, names)
+    return RunVariations(past, cpus, _anchors(first, second))
+
+
+def _anchors(first: RunSide, second: RunSide) -> tuple[Measured, Measured] | None:
+    """The anchor of both runs, if it is the same case and well in both."""
+    one, other = _anchor_of(first), _anchor_of(second)
+    if one is None or other is None or one.case.identity_id != other.case.identity_id:
+        return None
+    return one, other
+
+
+def _anchor_of(side: RunSide) -> Measured | None:
+    wanted = (one for one in side.cases if one.is_well and is_anchor(one.case, side.anchor))
+    return next(wanted, None)
 
 
 def _is_anchor_alone(first: RunSide, second: RunSide, one: Measured) -> bool:

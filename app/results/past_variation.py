@@ -5,43 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from app.cases.column import number_of
 from app.cases.errors import ResultsError
 from app.cases.judged import THROUGHPUT
-from app.plan.anchor import is_anchor
 from app.results.history import PERCENTILES, History, Trend, history_of, is_well
 from app.results.hosts import identity_of
-from app.results.measured import Measured
 from app.results.past_runs import past_runs, runs_beside
-from app.results.run_variation import Key, RunVariations
+from app.results.run_variation import Key
 from app.stats.run_variation import RunVariation, from_history
 
-if TYPE_CHECKING:
-    from app.results.compare import RunSide
 
-
-def run_variations(
-    first: RunSide, second: RunSide, history: History | None, names: Collection[str] = PERCENTILES
-) -> RunVariations:
-    """Of two runs and the other runs of a history: these two say nothing of their own difference.
-
-    Of two runs that are not of the same processor nothing is known from the past. `names` are the
-    figures that are compared.
-    """
-    cpus = {
-        host: str(environment.get("cpu") or "")
-        for host, environment in second.environments.items()
-        if first.environments.get(host, {}).get("cpu") == environment.get("cpu")
-    }
-    compared = {first.run_id, second.run_id}
-    past = {}
-    if history is not None:
-        others_of_rows = [name for name in names if name not in PERCENTILES]
-        past = _past(history, compared) | _past_of_rows(history, compared, others_of_rows)
-    others = 0 if history is None else sum(run.run_id not in compared for run in history.runs)
-    return RunVariations(past, cpus, anchors(first, second), others)
+def past_variations(
+    history: History, compared: Collection[str], names: Collection[str] = PERCENTILES
+) -> dict[Key, RunVariation]:
+    """By case and figure how far the runs of a history differ, those that are `compared` left out:
+    two runs say nothing of their own difference. `names` are the figures that are asked for."""
+    of_rows = [name for name in names if name not in PERCENTILES]
+    return _past(history, compared) | _past_of_rows(history, compared, of_rows)
 
 
 def history_beside(folders: Collection[Path]) -> History | None:
@@ -103,16 +84,3 @@ def _without_levels(trend: Trend) -> tuple[dict[str, float], int]:
             level += math.log(change.ratio)
         logs[point.run.run_id] = math.log(point.value_us) - level
     return logs, len(changes) + 1
-
-
-def anchors(first: RunSide, second: RunSide) -> tuple[Measured, Measured] | None:
-    """The anchor of both runs, if it is the same case and well in both."""
-    one, other = _anchor_of(first), _anchor_of(second)
-    if one is None or other is None or one.case.identity_id != other.case.identity_id:
-        return None
-    return one, other
-
-
-def _anchor_of(side: RunSide) -> Measured | None:
-    wanted = (one for one in side.cases if one.is_well and is_anchor(one.case, side.anchor))
-    return next(wanted, None)

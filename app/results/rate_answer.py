@@ -51,14 +51,14 @@ def rate(rate_hz: float) -> str:
     return f"{rate_hz:,.0f}/s" if rate_hz >= 1000 else f"{text.significant(rate_hz)}/s"
 
 
-def sentence(subject: str, searched: Searched, target: Target, command: str = "") -> str:
+def sentence(subject: str, searched: Searched, target: Target) -> str:
     """`ort-cpu with 2 sessions holds 1,160/s at p99 <= 5.00 ms (limit: 1,160/s to 1,200/s)`.
 
-    Or why there is no such rate. `command` continues a search that is not over.
+    Or why there is no such rate.
     """
     found, at = searched.bracket, f"at {kept(target)}"
     if not searched.over:
-        missing = f"{subject} was not searched to the end: {command or '--resume the run'}"
+        missing = f"{subject} was not searched to the end: --resume the run"
         return f"{missing}; {_so_far(searched, target)}"
     if found.low_hz is None:
         return f"{subject} holds no rate {at}: {_why_none(searched, target)}"

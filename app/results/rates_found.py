@@ -34,15 +34,15 @@ class RatesFound:
 @dataclass(frozen=True, slots=True)
 class RateAnswer:
     """One search's target and answer: `latency` is `p99` or `mean`, `low_hz` the rate that is
-    promised, `high_hz` the lowest that is shown to break it, None where there is none. `over` says
-    whether the answer is final."""
+    promised, `high_hz` the lowest that is shown to break it, None where there is none. `command`
+    continues a search whose answer is not final."""
 
     latency: str
     limit_us: float
     sentence: str = ""
     low_hz: float | None = None
     high_hz: float | None = None
-    over: bool = True
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,7 @@ def read_answers(path: Path) -> Mapping[str, RateAnswer]:
 
 def _answer(name: str, searched: Searched, found: RatesFound) -> RateAnswer:
     target, ends = found.target, searched.bracket
-    answer = sentence(name, searched, target, found.command)
+    answer = sentence(name, searched, target)
     high_hz = None if ends.not_offered else ends.high_hz
-    return RateAnswer(target.name, target.limit_us, answer, ends.low_hz, high_hz, searched.over)
+    command = "" if searched.over else found.command
+    return RateAnswer(target.name, target.limit_us, answer, ends.low_hz, high_hz, command)

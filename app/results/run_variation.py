@@ -25,13 +25,12 @@ class RunVariations:
     """By case and percentile what two runs of one machine differ by.
 
     `past` is from its history and `cpus` are the processors of the hosts that both runs share;
-    `anchor` is the same unchanged case in both runs. `runs` is how many earlier runs were read.
+    `anchor` is the same unchanged case in both runs.
     """
 
     past: Mapping[Key, RunVariation] = field(default_factory=dict)
     cpus: Mapping[str, str] = field(default_factory=dict)
     anchor: tuple[Measured, Measured] | None = None
-    runs: int = 0
 
     def of(self, first: Measured, second: Measured, name: str) -> RunVariation | None:
         """None where it is not known, as of a tail without a history and without an anchor."""

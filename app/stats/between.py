@@ -8,6 +8,7 @@ the interval comes from how the rounds' own figures spread.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -35,8 +36,17 @@ def typical(per_round: np.ndarray) -> float:
     if per_round.min() <= 0.0:
         return 0.0
     logarithms = np.log(per_round)
-    first, second = np.triu_indices(len(logarithms))
-    return math.exp(float(np.median(0.5 * (logarithms[first] + logarithms[second]))))
+    first, second = _pairs(len(logarithms))
+    ascending = np.sort(0.5 * (logarithms[first] + logarithms[second]))
+    below, above = ascending[(len(ascending) - 1) // 2], ascending[len(ascending) // 2]
+    return math.exp(float(below + above) / 2.0)
+
+
+@lru_cache(maxsize=64)
+def _pairs(rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    """The places of all pairs of rounds; making them takes longer than all else of a figure."""
+    first, second = np.triu_indices(rounds)
+    return first, second
 
 
 def unseen_share(rounds: int) -> float:

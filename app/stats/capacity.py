@@ -12,7 +12,7 @@ from typing import Literal
 
 from app.cases.scenario import LEAST_RATE_HZ, MOST_RATE_HZ
 from app.cases.target import LEAST_ROUNDS, Target
-from app.stats.judging import FIRST_LOOK, Judgement
+from app.stats.judging import FIRST_LOOK, Judgement, Seen, late_share
 from app.stats.rate_fit import Estimate, Observation, estimate
 
 Verdict = Judgement | Literal["not_offered", "failed"]
@@ -37,6 +37,9 @@ SPREAD, SPREAD_OF_MEAN = 0.7, 0.2
 """Rates are measured on both sides of the limit where the share of late requests, or the mean, is
 expected to be so many e-folds from what is allowed: further out a round says less of the limit,
 nearer less of the slope."""
+CLIFF = 20.0
+"""At the lowest rate that misses the target so many times as many requests are late as are allowed:
+between it and the next lower rate the curve is no straight line."""
 DIGITS = 4
 """A rate has so many, which people can read and type."""
 CURVE = (0.25, 0.5, 0.75)
@@ -93,13 +96,29 @@ class Rounds:
         found, cap_hz = self.estimate(), self.offered_below_hz
         low = high = None
         if found is not None and len(self.observations) >= LEAST_ROUNDS:
-            highest_hz = max(one.rate_hz for one in self.observations)
             if found.low_hz is not None and found.low_hz >= LEAST_SHARE * self.capacity_hz:
-                low = rounded(min(found.low_hz, highest_hz), math.floor)
+                low = rounded(min(found.low_hz, self._highest_shown_hz()), math.floor)
             high = found.high_hz and rounded(found.high_hz, math.ceil)
         if high is None or high > cap_hz:
             return Bracket(low, cap_hz if math.isfinite(cap_hz) else None, math.isfinite(cap_hz))
         return Bracket(low, high)
+
+    def _highest_shown_hz(self) -> float:
+        """The highest rate measured; below a cliff, which is steeper than any curve of a queue, the
+        last rate before it."""
+        rounds: dict[float, list[Seen]] = {}
+        for one in self.observations:
+            rounds.setdefault(one.rate_hz, []).append(one.seen)
+        highest_hz = max(rounds)
+        if self.target.percentile is None:
+            return highest_hz
+        shares = {rate_hz: late_share(own) for rate_hz, own in rounds.items()}
+        missed_hz = min(
+            (hz for hz, late in shares.items() if late > self.target.allowed), default=0
+        )
+        below_hz = max((hz for hz in shares if hz < missed_hz), default=highest_hz)
+        cliff = missed_hz and shares[missed_hz] > CLIFF * self.target.allowed
+        return below_hz if cliff else highest_hz
 
 
 def next_rate(rounds: Rounds, most: int) -> float | None:

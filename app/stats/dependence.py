@@ -64,7 +64,9 @@ def _cluster_share(beyond: np.ndarray) -> float:
     clusters = min(len(places), int(extremal_index(beyond) * len(places)) + 1)
     gaps = places[1:] - places[:-1]
     widest = np.sort(np.argsort(gaps, kind="stable")[len(gaps) - (clusters - 1) :])
-    sizes = np.diff(widest + 1, prepend=0, append=len(places))
+    edges = np.empty(len(widest) + 2, np.int64)
+    edges[0], edges[1:-1], edges[-1] = 0, widest + 1, len(places)
+    sizes = edges[1:] - edges[:-1]
     return len(places) / int(sizes @ sizes)
 
 
@@ -89,6 +91,7 @@ def _dispersion(beyond: Sequence[np.ndarray], blocks: int) -> float:
     for one in beyond:
         length = len(one) // blocks
         counts = one[: length * blocks].reshape(blocks, length).sum(axis=1)
-        squares += float(np.square(counts - counts.mean()).sum())
-        expected += (blocks - 1) * float(counts.mean())
+        mean = int(counts.sum()) / blocks
+        squares += float(np.square(counts - mean).sum())
+        expected += (blocks - 1) * mean
     return squares / expected if expected else 1.0

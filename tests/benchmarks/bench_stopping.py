@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from statistics import median
 
-from tests.simulated.stopping import STREAMS, stopped
+from tests.simulated.stopping import DISTURBED, STREAMS, stopped
 
 TRIES = 1000
 
@@ -15,7 +15,7 @@ def main() -> None:
     """A Markdown table; each stream is asked for three intervals."""
     sys.stdout.write("| stream | percentile | asked | rounds: median, most | narrow | held |\n")
     sys.stdout.write("| --- | --- | --- | --- | --- | --- |\n")
-    for one in STREAMS:
+    for one in (*STREAMS, *DISTURBED):
         for factor in (0.5, 1.0, 2.0):
             asked = replace(one, share=one.share * factor)
             told = stopped(asked, TRIES)

@@ -65,7 +65,8 @@ def differing(spread: float) -> Services:
 @dataclass(frozen=True, slots=True)
 class Server:
     """`limit` is the target for the p99 in mean services. `slowing` is by which share services
-    take longer after 60 rounds, `requests` how many a round has, 0 for as many as a sweep has."""
+    take longer after 60 rounds, `requests` how many a round has, 0 for as many as a sweep has.
+    `exact_hz` is the limit where a formula gives it."""
 
     name: str
     services: Services
@@ -74,6 +75,7 @@ class Server:
     slowing: float = 0.0
     requests: int = 0
     percentile: float | None = 99.0
+    exact_hz: float = 0.0
 
     @property
     def target(self) -> Target:
@@ -122,6 +124,8 @@ class Server:
 
     def true_hz(self, rounds: int = 60, requests: int = 60_000) -> float:
         """The rate at which the share of late requests is what the target allows."""
+        if self.exact_hz:
+            return self.exact_hz
         limits = Limits(min_s=0.0, max_s=math.inf, min_samples=requests)
 
         def late(rate_hz: float) -> float:
@@ -136,7 +140,7 @@ class Server:
 
 
 SERVERS = (
-    Server("M/M/1", exponential, 12.0),
+    Server("M/M/1", exponential, 12.0, exact_hz=1000.0 - 1000.0 * math.log(100.0) / 12.0),
     Server("M/D/1", constant, 8.0),
     Server("M/LN.2/1", lognormal, 8.0),
     Server("M/LN.2/1 slows by 10 %", lognormal, 8.0, slowing=0.1),

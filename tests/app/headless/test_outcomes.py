@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.app.headless.batch import FAKE, rows, run
+from tests.app.sweep.sweeps import write_add_graph
 
 
 def test_a_sweep_leaves_rows_a_table_and_no_process(work: Path) -> None:
@@ -39,6 +40,15 @@ def test_files_that_are_no_models_are_rows_with_their_reason(work: Path) -> None
         assert found[name]["status"] == "export_failed"
         assert name in found[name]["reason"]
         assert found[name]["latency_p50_us"] == ""
+
+
+def test_sizes_that_nobody_set_are_assumed_and_measured(work: Path) -> None:
+    write_add_graph(work / "open.onnx", ("N", "height"))
+    assert (
+        run("--headless", "--models", "open.onnx", *FAKE, "--rounds", "1", "--out", "run")[0] == 0
+    )
+    (row,) = rows(work / "run")
+    assert (row["status"], row["axes"]) == ("ok", "N=1 height=224")
 
 
 def test_what_is_only_unsupported_fails_under_strict_alone(work: Path) -> None:

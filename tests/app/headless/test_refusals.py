@@ -10,7 +10,6 @@ import pytest
 from app.__main__ import main
 from exporters.cache import default_limit_bytes
 from tests.app.headless.batch import FAKE, rows, run
-from tests.app.sweep.sweeps import write_add_graph
 
 
 @pytest.mark.parametrize(
@@ -65,8 +64,6 @@ from tests.app.sweep.sweeps import write_add_graph
         (["--suite", "starter", "--plan", "p.toml"], "two plans"),
         (["--plan", "absent.toml"], "absent.toml"),
         (["--plan", "empty.toml"], "sweeps"),
-        (["--models", "open.onnx"], "'N' and 'height'"),
-        (["--models", "open.onnx", "--batch", "1"], "--axis height=1,2,4"),
         (["--models", "mlp", "--out", "taken"], "is not empty"),
         (["--models", "mlp", "--out", "add.onnx"], "is a file"),
         (["--models", "mlp", "--out", "/proc/run"], "not writable"),
@@ -78,7 +75,6 @@ from tests.app.sweep.sweeps import write_add_graph
 def test_bad_input_is_one_sentence_and_nothing_is_written(
     work: Path, capsys: pytest.CaptureFixture[str], arguments: Sequence[str], sentence: str
 ) -> None:
-    write_add_graph(work / "open.onnx", ("N", "height"))
     (work / "empty.toml").touch()
     (work / "deep.toml").write_text(f"a = {'[' * 5000}{']' * 5000}")
     for name in ("taken", "future"):

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.cases.cold_start import SCOUT
+from app.cases.accuracy import AccuracyResult
+from app.cases.cold_start import SCOUT, ColdStart
 from app.results.ledger import Ledger
+from app.results.lines import Operators
 from app.results.reader import read_run
 from app.results.run import Run
 from tests.app.headless.batch import rows, run
@@ -64,9 +66,12 @@ def fail_follow_ups(folder: Path, *, transient: bool) -> None:
 
 
 def reasons(run: Run) -> list[str]:
-    told = [*run.operators.values(), *run.accuracies.values()]
+    return [one.reason for one in follow_ups(run)]
+
+
+def follow_ups(run: Run) -> list[Operators | AccuracyResult | ColdStart]:
     cold = [one for known in run.cold_starts.values() for one in known.values()]
-    return [one.reason for one in (*told, *cold)]
+    return [*run.operators.values(), *run.accuracies.values(), *cold]
 
 
 def test_what_circumstances_made_fail_is_tried_again(measured: Path) -> None:
@@ -100,10 +105,8 @@ def test_a_failure_never_replaces_an_answer(measured: Path) -> None:
     """Journals of several writers are read in any order."""
     known = read_run(measured)
     ledger = Ledger(measured, known.manifest)
-    (operators,) = known.operators.values()
-    (accuracy,) = known.accuracies.values()
-    (cold,) = known.cold_starts.values()
-    for line in (operators, accuracy, *cold.values()):
+    assert len(follow_ups(known)) == 2 + COLD_STARTS
+    for line in follow_ups(known):
         ledger.take("here", line)
         ledger.take("here", replace(line, reason="it was killed", transient=True))
     assert not any(reasons(ledger.run))

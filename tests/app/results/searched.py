@@ -67,16 +67,24 @@ def _measure_next(folder: RunFolder, search: RateSearch, script: Script) -> bool
     point = search.of(read_run(folder.path)).following
     if point is None:
         return False
-    rate_hz, case, number = point.rate_hz, point.case, point.number
+    record_round(folder, search, point.rate_hz, point.number, script)
+    return True
+
+
+def record_round(
+    folder: RunFolder, search: RateSearch, rate_hz: float | None, number: int, script: Script
+) -> None:
+    """One round at this rate, or of the closed loop."""
+    case = search.base if rate_hz is None else search.case_at(rate_hz)
     if rate_hz is None:
         folder.record(_round(folder, case, number, _closed(script), script))
-        return True
+        return
     if not number:
         folder.record(Tried(case))
     if rate_hz >= script.fails_at_hz:
         failed = RoundResult(case.case_id, number, "run_failed", "the engine said no: ask it why")
         folder.record(failed)
-        return True
+        return
     arrivals = arrivals_ns(case.scenario, REQUESTS / rate_hz, seed=number)
     service = np.full(len(arrivals), script.service_ns)
     samples = served(arrivals, service, script.lanes)
@@ -95,7 +103,6 @@ def _measure_next(folder: RunFolder, search: RateSearch, script: Script) -> bool
     if rate_hz >= script.most_hz:
         samples = _begun_late(samples, GENERATOR_LATE_NS)
     folder.record(_round(folder, case, number, samples, script, open_loop=open_loop))
-    return True
 
 
 def _begun_late(samples: Samples, late_ns: int) -> Samples:

@@ -90,12 +90,10 @@ def test_a_slower_tail_alone_is_found_in_the_mean_and_not_in_the_median(tmp_path
 
 
 def test_two_runs_are_judged_by_what_was_asked_for(tmp_path: Path) -> None:
-    sides = [
-        side_of(run_of(tmp_path / name, factor, judge=judge))
-        for name, factor, judge in (("a", 1.0, JUDGED), ("b", 1.5, ("throughput",)))
-    ]
-    of_plan = compare_runs(*sides)
-    asked = compare_runs(*sides, judge=("mean", "p50"))
+    first = side_of(run_of(tmp_path / "a"))
+    second = side_of(run_of(tmp_path / "b", 1.5, judge=("throughput",)))
+    of_plan = compare_runs(first, second)
+    asked = compare_runs(first, second, judge=("mean", "p50"))
     slower = next(case for case in of_plan.cases if case.percentiles["throughput"].ratio < 0.8)
     assert set(slower.percentiles) == {"throughput"}
     verdict = slower.percentiles["throughput"].verdict

@@ -16,7 +16,7 @@ from app.cases.target import LEAST_ROUNDS, Target
 from app.console.rate_svg import SVG
 from app.console.rates import rate_tables, write_rates
 from app.plan.plan import Sweep
-from app.present.document import Points, Table
+from app.present.document import Command, Points, Table
 from app.results.follow.reader import RunReader
 from app.results.rate_answer import rate, sentence, subjects
 from app.results.rate_curve import RATES
@@ -25,7 +25,16 @@ from app.results.rates_found import ANSWERS, rates_found, read_answers
 from app.results.reader import read_run
 from app.stats.capacity import CURVE
 from app.stats.judging import FIRST_LOOK
-from tests.app.results.searched import ONE, TWO, Script, new_search, play, searched
+from tests.app.results.runs import ENVIRONMENT
+from tests.app.results.searched import (
+    ONE,
+    TWO,
+    Script,
+    new_search,
+    play,
+    record_round,
+    searched,
+)
 
 TARGET = Target(99.0, 5000.0)
 SLO = str(TARGET)
@@ -193,7 +202,9 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     assert {row["subject"] for row in rows} == {"fake", "fake with 2 sessions"}
     knees = [row for row in rows if row["knee"] == "true"]
     assert len(knees) == 2
-    assert all(0.25 * TRUE_HZ < float(row["rate_hz"]) < TRUE_HZ for row in knees)
+    for row, searching in zip(knees, (one, two), strict=True):
+        highest_hz = searching.points[-1].rate_hz or 0.0
+        assert 0.25 * TRUE_HZ < float(row["rate_hz"]) < highest_hz, "something lies beyond it"
     unloaded = [row for row in rows if not row["rate_hz"]]
     assert [float(row["value_us"]) for row in unloaded] == pytest.approx([1000.0, 1000.0])
     picture = ElementTree.fromstring((tmp_path / "run" / SVG).read_text("utf-8"))
@@ -229,6 +240,37 @@ def test_another_plan_has_no_search(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", "") as folder:
         assert rates_found(read_run(folder.path)) is None
         assert searched(folder) == []
+
+
+def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Path) -> None:
+    with new_search(tmp_path / "run", SLO) as folder:
+        (searching,) = play(folder, Script(), most_rounds=14)
+        found = rates_found(read_run(folder.path))
+        assert found is not None
+        write_rates(folder, found)
+    assert not searching.over
+    (answer,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
+    assert answer.command == f"graphlap --resume {tmp_path / 'run'}"
+    assert (answer.low_hz, answer.high_hz) == (
+        searching.bracket.low_hz,
+        searching.bracket.high_hz,
+    )
+    assert [one.line for one in rate_tables(found) if isinstance(one, Command)] == [answer.command]
+
+
+def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:
+    """Such as those of an earlier release: what a rate showed does not depend on who asked."""
+    with new_search(tmp_path / "run", SLO) as folder:
+        folder.begin(ENVIRONMENT)
+        (search,) = rate_searches(read_run(folder.path))
+        for number in range(FIRST_LOOK):
+            record_round(folder, search, None, number, Script())
+        for rate_hz in (400.0, 500.0, 600.0, 700.0):
+            for number in range(FIRST_LOOK):
+                record_round(folder, search, rate_hz, number, Script())
+    (found,) = searched(folder)
+    assert [point.rate_hz for point in found.points] == [400.0, 500.0, 600.0, 700.0]
+    assert 400.0 <= (found.bracket.low_hz or 0.0) < TRUE_HZ < (found.bracket.high_hz or 0.0) <= 700
 
 
 def test_a_search_that_is_not_over_says_what_it_knows(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +18,15 @@ from app.results.doubts import doubts
 from app.results.series import Series
 from exporters.diagnostics import rendering
 from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from tests.app.gui.synthetic import failed, series
 from tests.app.gui.tables.shown import keys_shown
 
 BUSY = diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2)
+
+
+def _warned(diagnostics: Sequence[Diagnostic]) -> dict[str, Any]:
+    return {**diagnostic_columns(diagnostics)}
 
 
 def _case(key: str, model: str = "cnn_tiny", runtime: str = "ort-cpu", **row: object) -> Series:
@@ -131,8 +137,8 @@ def test_each_doubt_of_a_run_finds_the_rows_that_it_counts(table: ResultsTable) 
     cause = diagnostic("outliers_from_steal", outliers=1, all=2)
     table.set_series(
         [
-            _case("a", **diagnostic_columns([BUSY, spread[0], cause])),
-            _case("b", **diagnostic_columns([spread[1], diagnostic("outliers", share=0.1)])),
+            _case("a", **_warned([BUSY, spread[0], cause])),
+            _case("b", **_warned([spread[1], diagnostic("outliers", share=0.1)])),
             _case("c", valid=False),
             _case("d", warnings=None),
             failed("fpga:v80", "m", "wrong_output", "off by 0.5"),
@@ -156,8 +162,8 @@ def test_a_code_is_found_whole_and_not_within_a_longer_one(table: ResultsTable) 
     cause = diagnostic("outliers_from_steal", outliers=1, all=2)
     table.set_series(
         [
-            _case("a", **diagnostic_columns([cause])),
-            _case("b", **diagnostic_columns([BUSY, diagnostic("outliers", share=0.1)])),
+            _case("a", **_warned([cause])),
+            _case("b", **_warned([BUSY, diagnostic("outliers", share=0.1)])),
             _case("c"),
         ]
     )
@@ -174,7 +180,7 @@ def test_nothing_is_said_of_what_a_run_may_still_come_to() -> None:
 
 
 def test_doubted_rows_are_marked_and_say_why(table: ResultsTable) -> None:
-    table.set_series([_case("a", **diagnostic_columns([BUSY])), _case("b")])
+    table.set_series([_case("a", **_warned([BUSY])), _case("b")])
     status = next(k for k, c in enumerate(table.model.columns) if c.key == "status")
     cells = [table.filter.index(row, status) for row in (0, 1)]
     assert [cell.data() for cell in cells] == ["ok !", "ok"]

@@ -1,0 +1,49 @@
+"""Errors of values carry cause, action and option apart, whatever the value holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.cases.errors import PlanError
+from app.cases.scenario import Scenario
+from app.plan.flag_words import number_of, parsed, size_of
+from app.plan.option_sets import refuse_unknown_options
+from app.plan.plan import Sweep, parse_plan
+
+TORN = "a; b: c"
+"""A value with the marks at which causes were once cut."""
+
+
+def test_a_flag_names_itself_as_the_option() -> None:
+    with pytest.raises(PlanError) as raised:
+        size_of(TORN, "--memory-limit")
+    error = raised.value
+    assert error.option == "--memory-limit"
+    assert TORN in error.cause and TORN not in error.remedy
+    assert error.remedy
+
+
+@pytest.mark.parametrize("flag", ["--rounds", "--threads"])
+def test_a_cause_with_a_semicolon_is_whole(flag: str) -> None:
+    with pytest.raises(PlanError) as raised:
+        number_of(TORN, flag, 1)
+    assert (raised.value.option, TORN in raised.value.cause) == (flag, True)
+    with pytest.raises(PlanError) as raised:
+        parsed(Scenario.parse, TORN, "--scenario")
+    assert TORN in raised.value.cause and raised.value.remedy
+
+
+def test_an_option_of_a_runtime_is_named() -> None:
+    sweep = Sweep(models=("mlp",), options={"fake.latency_us": (TORN,)})
+    with pytest.raises(PlanError) as raised:
+        refuse_unknown_options(sweep, ["fake"])
+    assert raised.value.option == "fake.latency_us"
+    assert TORN in raised.value.cause and raised.value.remedy
+
+
+def test_a_plan_names_the_key_once() -> None:
+    plan = {"sweeps": [{"models": ["mlp"], "scenarios": [TORN]}]}
+    with pytest.raises(PlanError) as raised:
+        parse_plan(plan, "the plan p.toml")
+    assert raised.value.cause.count("scenario") == 1
+    assert TORN in raised.value.cause and raised.value.remedy
