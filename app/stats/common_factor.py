@@ -62,8 +62,8 @@ def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
 def _weights(rest: np.ndarray) -> np.ndarray:
     """One over the variance of each series from run to run, which no step of its level moves."""
     steps = np.abs(np.diff(rest, axis=1))
-    deviations = np.array([np.median(row[~np.isnan(row)]) if len(row) else 0.0 for row in steps])
-    deviations = np.nan_to_num(deviations)
+    known = [row[~np.isnan(row)] for row in steps]
+    deviations = np.array([np.median(row) if len(row) else 0.0 for row in known])
     positive = deviations[deviations > 0.0]
     if not len(positive):
         return np.ones(len(rest))

@@ -93,7 +93,7 @@ def test_the_table_has_a_word_for_each_and_a_line_for_each_reason(checked: Check
     assert heading.split() == ["model", *RUNTIMES.split(",")[:-1]], "no column of what is not here"
     told = next(line for line in lines if line.startswith("vendor.onnx"))
     assert told.split()[1:] == ["unsupported"] * 4
-    assert [line for line in lines if line.startswith("unavailable 3 cases")]
+    assert [line for line in lines if line.startswith("unavailable: 3 cases")]
     compiling = sum(row["status"] == "compiles" for row in rows(checked.folder))
     assert f"15 cases: {compiling} compiles, 2 partial, 3 unavailable" in checked.out
 

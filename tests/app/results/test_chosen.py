@@ -113,4 +113,4 @@ def test_two_runs_are_compared_by_what_both_chose(
     output = tmp_path / "compared.json"
     assert main(["--compare", str(path), str(other), "--json", str(output)]) == 0
     (case,) = json.loads(output.read_text())["cases"]
-    assert list(case["percentiles"]) == ["p99.99"]
+    assert list(case["percentiles"]) == ["p9999"]

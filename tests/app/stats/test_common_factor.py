@@ -73,3 +73,11 @@ def test_boots_are_no_changes_of_cases_and_a_slowdown_is_still_found(series: int
     alarms, found = _alarm_and_found(np.random.default_rng(5), series, 40, change=0.05)
     assert alarms <= 0.1
     assert found >= 0.95 - 0.035, "of 40 tries, within a standard error of 95 %"
+
+
+def test_series_that_no_two_neighbouring_runs_have_are_no_error() -> None:
+    """One case each in the first run, another in the second, as where models were exchanged."""
+    logs = np.log(np.full((4, 2), 100.0))
+    logs[0, 1] = logs[1, 0] = np.nan
+    factor = common_factor(logs)
+    assert factor is None or np.isfinite(factor).all()
