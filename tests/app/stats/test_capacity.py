@@ -88,9 +88,11 @@ def observed(rate_hz: float, late: int, requests: int = 2000) -> Observation:
     return Observation(rate_hz, Seen(requests, float(requests), late, 4000.0))
 
 
-def played(late_at: Callable[[float], int], most: int = 40, **kept: float) -> Rounds:
+def played(
+    late_at: Callable[[float], int], most: int = 40, offered_below_hz: float = math.inf
+) -> Rounds:
     """A search of rounds in which so many of 2,000 requests are late at a rate."""
-    rounds = Rounds(TARGET, 1000.0, (), **kept)
+    rounds = Rounds(TARGET, 1000.0, (), offered_below_hz)
     while (rate_hz := next_rate(rounds, most)) is not None:
         observations = (*rounds.observations, observed(rate_hz, late_at(rate_hz)))
         rounds = replace(rounds, observations=observations, spent=len(observations))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from string import Formatter
 
 import pytest
 
-from exporters.diagnostics import rendering
+from exporters.diagnostics import catalogue, rendering
 from exporters.diagnostics.catalogue import CATALOGUE, TABLES, diagnostic
 from exporters.diagnostics.diagnostic import SEVERITIES, Diagnostic
 from exporters.diagnostics.entry import Entry
@@ -58,3 +59,19 @@ def test_parameters_are_checked_where_a_diagnostic_is_raised() -> None:
 
 def _fields(template: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+
+
+def test_every_code_is_raised_somewhere() -> None:
+    root = Path(catalogue.__file__).parents[2]
+    files = [
+        path
+        for room in ("app", "exporters", "runtimes")
+        for path in (root / room).rglob("*.py")
+        if not path.name.endswith("_entries.py")
+    ]
+    text = "\n".join(path.read_text("utf-8") for path in files if path.name != LEGACY)
+    assert [code for code in CATALOGUE if f'"{code}"' not in text] == ["legacy_message"]
+
+
+LEGACY = "legacy_messages.py"
+"""It names codes for sentences of earlier versions, and raises none but its own."""

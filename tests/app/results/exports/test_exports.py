@@ -57,7 +57,8 @@ def made(run: Run, name: str) -> list[Path]:
 
 
 def test_csv_has_every_iteration_with_its_times_and_its_latency(run: Run) -> None:
-    results, samples = made(run, "csv")
+    full, results, samples = made(run, "csv")
+    assert (results.name, full.name) == ("results.csv", "results.full.csv")
     with results.open(newline="", encoding="utf-8") as file:
         assert [row["status"] for row in csv.DictReader(file)] == ["ok", "crashed", "ok"]
     with samples.open(newline="", encoding="utf-8") as file:
