@@ -23,7 +23,7 @@ def test_a_search_that_was_stopped_goes_on_where_it_was(work: Path) -> None:
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=LONGEST_S)
     assert process.returncode == 130
-    assert "was not searched to the end: --resume the run" in out
+    assert "was not searched to the end: graphlap --resume run" in " ".join(out.split())
     kept = samples_of(work / "run")
     code, out, log = run("--resume", "run")
     assert code == 0, log

@@ -67,7 +67,7 @@ def test_names_that_are_no_text_are_measured_told_and_resumed(work: Path) -> Non
     (work / "add.onnx").rename(work / os.fsdecode(b"[red]bad\xff\r\x1b[31m.onnx"))
     code, out, errors = in_a_shell("", *MEASURED, "--rounds", "2")
     assert code == 0, errors
-    assert r"[red]bad\xff\r\x1b[31m.onnx" in out
+    assert r"[red]bad\xff\r\x1b[31m" in out
     assert "\x1b" not in out + errors
     for samples in (work / "run" / "samples").iterdir():
         samples.unlink()
