@@ -100,7 +100,7 @@ def main() -> None:
         hosts = carrier.doctor()
         connection = carrier._hosts[hosts[0].name]._connection
         assert connection is not None
-        cluster = Cluster(carrier, hosts, said={hosts[0].name: ()})
+        cluster = Cluster(carrier, hosts, warnings={hosts[0].name: ()})
         here, there = Side(), Side(cluster, psutil.Process(connection._process.pid))
         here.measure(), there.measure()  # exports, files, page cache
         here, there = Side(), Side(cluster, there.agent)

@@ -53,7 +53,7 @@ def main() -> None:
 def _compare(carrier: DaskCarrier, worker: psutil.Process) -> None:
     """The same round of one case here and by the worker, in pairs."""
     pairs = PAIRS or 40
-    hosts = Hosts(carrier, carrier.doctor(), said={"alpha": ()})
+    hosts = Hosts(carrier, carrier.doctor(), warnings={"alpha": ()})
     for side in (Side(), Side(hosts, worker)):
         side.measure()  # exports, files, page cache
     here, there = Side(), Side(hosts, worker)

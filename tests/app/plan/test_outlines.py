@@ -78,8 +78,8 @@ def test_only_sizes_that_nobody_gave_are_assumed(tmp_path: Path) -> None:
     path = str(write_add_graph(tmp_path / "a.onnx", ("batch", "tokens", 8)))
     values = {"models": [path], "runtimes": ["fake"], "axes": {"tokens": [5]}}
     assert sizes_assumed(parse_plan({"sweeps": [values]}, "the plan")) == {path: {"batch": 1}}
-    values["batch_size"] = [2]
-    assert sizes_assumed(parse_plan({"sweeps": [values]}, "the plan")) == {}
+    both = {"sweeps": [{**values, "batch_size": [2]}]}
+    assert sizes_assumed(parse_plan(both, "the plan")) == {}
 
 
 def test_a_part_that_one_of_many_files_lacks_costs_its_row(tmp_path: Path) -> None:

@@ -37,9 +37,11 @@ def test_another_version_is_refused_with_both_named() -> None:
     now = time.time_ns()
     assert list(_clock(a_host(utc_ns=now), now - 10**9, now)) == []
     (ahead,) = _clock(a_host(utc_ns=now + 3600 * 10**9), now, now)
-    assert ahead.startswith("the clock of board is 3,600 s ahead of that of the machine")
+    assert (ahead.code, ahead.subject) == ("host_clock_off", "board")
+    assert ahead.parameters["offset_s"] == pytest.approx(3600.0, abs=1.0)
     (other,) = _python(a_host(python="3.14.2"))
-    assert other.startswith("board has Python 3.14 and the machine that began the run 3.")
+    assert (other.code, other.subject) == ("host_python_differs", "board")
+    assert "3.14" in other.parameters.values()
 
 
 def test_what_no_host_has_is_told_at_once_with_what_each_lacks() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.pyt.ways import WAYS, Way, nearest, told
 from exporters.types import ExportError
 
@@ -10,12 +11,9 @@ FAULTS = {way: ExportError(f"{way.exporter} {'fixed' if way.fixed else 'open'}")
 
 def test_each_thing_that_was_done_is_told_with_its_own_cause() -> None:
     assert told(Way("new", False), {}) == ()
-    (baked,) = told(Way("new", True), FAULTS)
-    assert baked.endswith("one for each case: new open")
-    assert told(Way("old", True), FAULTS) == (
-        baked,
-        "exported by torch's old exporter, since the new one fails: new fixed",
-    )
+    fixed = diagnostic("sizes_fixed", error="new open")
+    assert told(Way("new", True), FAULTS) == (fixed,)
+    assert told(Way("old", True), FAULTS) == (fixed, diagnostic("old_exporter", error="new fixed"))
 
 
 def test_a_module_that_no_way_takes_is_told_what_fails_at_one_size() -> None:

@@ -142,8 +142,8 @@ def held_out_errors(
     for group in dict.fromkeys(group_of(p.row) for p in predicted):
         rest = [p for p in predicted if group_of(p.row) != group]
         constants = dict(zip(CONSTANTS, fit(rest), strict=True))
-        used = np.array([uses(p.row) for p in rest], float).any(axis=0)
-        known = {name for name, is_used in zip(CONSTANTS, used, strict=True) if is_used}
+        used = np.array([uses(p.row) for p in rest], float).sum(axis=0).tolist()
+        known = {name for name, uses_of in zip(CONSTANTS, used, strict=True) if uses_of}
         for p in predicted:
             if group_of(p.row) == group:
                 us = _nearest_us(p.row, constants, known) + p.cycles_us

@@ -58,8 +58,8 @@ def test_sessions_on_the_same_cores_are_told_which_runtime_leaves_them_free(grap
     settings = Settings(threads=1, device="CPU", options={"sessions": 2})
     with compile_sessions(OpenVino(), graphs.dense, {"batch": 1}, settings) as session:
         (said,) = session.execution.warnings
-    pinned = {"sessions": 2, "threads": 1, "cores": usable_cores()}
-    assert said == diagnostic("threads_pinned_together", **pinned)
+    cores = usable_cores()
+    assert said == diagnostic("threads_pinned_together", sessions=2, threads=1, cores=cores)
 
 
 def test_a_device_that_is_not_here_is_named_with_those_that_are(graphs: Graphs) -> None:

@@ -92,8 +92,8 @@ def test_layers_of_two_precisions_are_said() -> None:
     layers = [Layer("a", "CaskConvolution", reads=("fp16",)), Layer("b", "gemm", reads=("fp32",))]
     precision, (warning,) = claimed(layers, dict)
     assert precision == "fp16+fp32"
-    expected = {"precision": "fp16", "wider": 1, "nodes": ("gemm 'b' in fp32",)}
-    assert warning == diagnostic("mixed_precision", **expected)
+    nodes = ("gemm 'b' in fp32",)
+    assert warning == diagnostic("mixed_precision", precision="fp16", wider=1, nodes=nodes)
 
 
 def test_an_engine_without_products_is_told_by_all_that_it_computes() -> None:
