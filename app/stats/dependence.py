@@ -28,8 +28,13 @@ def independent_runs(beyond: Sequence[np.ndarray]) -> list[float]:
     from the sizes of the clusters within the round, and from the numbers in blocks of all rounds,
     which sees what is slow for so long that it falls into several clusters.
     """
-    overdispersion = _overdispersion(beyond)
-    return [len(one) * min(_cluster_share(one), 1.0 / overdispersion) for one in beyond]
+    places = [one.nonzero()[0] for one in beyond]
+    lengths = [len(one) for one in beyond]
+    overdispersion = _overdispersion(places, lengths)
+    return [
+        length * min(_cluster_share(own), 1.0 / overdispersion)
+        for own, length in zip(places, lengths, strict=True)
+    ]
 
 
 def extremal_index(beyond: np.ndarray) -> float:
@@ -39,7 +44,11 @@ def extremal_index(beyond: np.ndarray) -> float:
     gaps between neighbouring exceedances of one round. Exceedances that all follow each other are
     one cluster. 1 below two exceedances: nothing then speaks against it.
     """
-    places = beyond.nonzero()[0]
+    return _index_of(beyond.nonzero()[0])
+
+
+def _index_of(places: np.ndarray) -> float:
+    """The extremal index of exceedances at these places."""
     if len(places) < 2:
         return 1.0
     gaps = places[1:] - places[:-1]
@@ -51,17 +60,16 @@ def extremal_index(beyond: np.ndarray) -> float:
     return min(1.0, 2.0 * fewer**2 / (count * (squares - 3 * total + 2 * count)))
 
 
-def _cluster_share(beyond: np.ndarray) -> float:
-    """The sum of the clusters' sizes over the sum of their squares.
+def _cluster_share(places: np.ndarray) -> float:
+    """The sum of the clusters' sizes over the sum of their squares, of exceedances at `places`.
 
     Clusters that come independently make the number of exceedances vary by the sum of the squares
     of their sizes, independent runs by the sum of the sizes. The extremal index says how many
     clusters there are; the widest gaps separate them (Ferro & Segers, section 4).
     """
-    places = beyond.nonzero()[0]
     if len(places) < 2:
         return 1.0
-    clusters = min(len(places), int(extremal_index(beyond) * len(places)) + 1)
+    clusters = min(len(places), int(_index_of(places) * len(places)) + 1)
     gaps = places[1:] - places[:-1]
     widest = np.sort(np.argsort(gaps, kind="stable")[len(gaps) - (clusters - 1) :])
     edges = np.empty(len(widest) + 2, np.int64)
@@ -70,28 +78,33 @@ def _cluster_share(beyond: np.ndarray) -> float:
     return len(places) / int(sizes @ sizes)
 
 
-def _overdispersion(beyond: Sequence[np.ndarray]) -> float:
+def _overdispersion(places: Sequence[np.ndarray], lengths: Sequence[int]) -> float:
     """The variance of the numbers of exceedances in a round's blocks over their mean, at least 1.
 
     Independent runs give 1 for a rare event (a Poisson distribution). All rounds together, since
     one has too few exceedances for a variance; the largest of several lengths of blocks, since a
     spell that is longer than a block makes whole blocks slow.
     """
-    largest = max(1.0, *(_dispersion(beyond, blocks) for blocks in _SCALES))
+    largest = max(1.0, *(_dispersion(places, lengths, blocks) for blocks in _SCALES))
     for blocks in _LONG_SCALES:
-        dispersion, freedom = _dispersion(beyond, blocks), len(beyond) * (blocks - 1)
+        dispersion, freedom = _dispersion(places, lengths, blocks), len(places) * (blocks - 1)
         if dispersion * freedom > chi_square_quantile(freedom, 0.95):
             largest = max(largest, dispersion)
     return largest
 
 
-def _dispersion(beyond: Sequence[np.ndarray], blocks: int) -> float:
-    """The same for one number of blocks in a round, 1 where there are no exceedances."""
+def _dispersion(places: Sequence[np.ndarray], lengths: Sequence[int], blocks: int) -> float:
+    """The same for one number of blocks in a round, 1 where there are no exceedances.
+
+    The runs after the last whole block are left out.
+    """
     squares = expected = 0.0
-    for one in beyond:
-        length = len(one) // blocks
-        counts = one[: length * blocks].reshape(blocks, length).sum(axis=1)
-        mean = int(counts.sum()) / blocks
-        squares += float(np.square(counts - mean).sum())
-        expected += (blocks - 1) * mean
+    for own, runs in zip(places, lengths, strict=True):
+        length = runs // blocks
+        if not length:
+            continue
+        counts = np.bincount(own[: own.searchsorted(length * blocks)] // length, minlength=blocks)
+        total = int(counts.sum())
+        squares += int(counts @ counts) - total * total / blocks
+        expected += (blocks - 1) * total / blocks
     return squares / expected if expected else 1.0
