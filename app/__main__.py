@@ -140,7 +140,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         report, code = verified(flags.verify)
         return _print(report) or code
     if flags.show:
-        from app.console.stored import show
+        from app.console.stored.show import show
         from app.console.width import width_of
 
         report, code = show(flags.show, width_of(sys.stdout), flags.sort, flags.verbose)
@@ -151,12 +151,12 @@ def _dispatch(arguments: Sequence[str]) -> int:
         report, code = write_report(flags.report, flags.output or "report.html")
         return _print(report) or code
     if flags.imports:
-        from app.console.importing import import_files
+        from app.console.stored.importing import import_files
         from app.console.width import width_of
 
         return _print(import_files(flags, width_of(sys.stdout)))
     if flags.merge:
-        from app.console.merging import merge_runs
+        from app.console.stored.merging import merge_runs
         from app.console.width import width_of
 
         report, code = merge_runs(flags, width_of(sys.stdout))

@@ -87,7 +87,7 @@ def test_own_inputs_set_the_axes(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_graph_is_planned_with_its_own_axes(tmp_path: Path) -> None:
-    shape: tuple[str | int, ...] = ("rows", 4)
+    shape: tuple[str | int, ...] = (4, "rows")
     graph = helper.make_graph(
         [
             helper.make_node("Relu", ["x"], ["a"], name="first"),

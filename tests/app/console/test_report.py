@@ -16,7 +16,7 @@ from app.cases.scenario import Scenario
 from app.console.answer.document import run_document
 from app.console.answer.ended import ended_run
 from app.console.row_columns import sort_column
-from app.console.stored import shown as shown_run
+from app.console.stored.show import shown as shown_run
 from app.present.terminal import as_lines
 from app.results.folder import RunFolder
 from app.results.measured import Measured

@@ -84,7 +84,7 @@ def test_environments_are_compared_round_by_round(swept: Swept) -> None:
     there = swept.rows["ort-cpu@there"]
     assert there["baseline"] == swept.rows["ort-cpu"]["case_id"]
     assert there["baseline_p50_verdict"] in ("faster", "slower", "same", "undecided")
-    assert "add · ort-cpu@there: p50" in swept.out
+    assert "ort-cpu@there" in swept.out
 
 
 def test_operators_and_cold_starts_are_of_the_environment_too(swept: Swept) -> None:

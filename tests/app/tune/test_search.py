@@ -28,7 +28,7 @@ SEEDS = range(1000, 1020)
 WITHIN = 1.05
 
 
-@pytest.mark.parametrize("cost_of", [separable, entangled])
+@pytest.mark.parametrize("cost_of", [separable, pytest.param(entangled, marks=pytest.mark.rare)])
 def test_it_comes_within_five_percent_of_the_best_there_is(
     cost_of: Callable[[Case], float],
 ) -> None:
@@ -52,7 +52,7 @@ def test_it_comes_within_five_percent_of_the_best_there_is(
     assert rounds / len(SEEDS) < 600
 
 
-@pytest.mark.parametrize("objective", [small_effects, rugged])
+@pytest.mark.parametrize("objective", [small_effects, pytest.param(rugged, marks=pytest.mark.rare)])
 def test_effects_too_small_for_a_pair_of_rounds_add_up(
     objective: Callable[[int], Callable[[Case], float]],
 ) -> None:
@@ -83,6 +83,7 @@ def test_unlucky_processes_do_not_mislead_it() -> None:
     assert sum(end <= WITHIN * best for end in ends) >= 9
 
 
+@pytest.mark.rare
 def test_where_no_option_does_anything_it_claims_no_gain() -> None:
     """At most 5 % of such searches may be wrong: three of twenty would be so in 8 % of tries."""
     wrong = 0

@@ -251,7 +251,7 @@ def test_an_open_axis_without_a_size_is_asked_for_before_the_start(
 
     model = onnx.load(tiny_model(tmp_path / "open.onnx"))
     for value in (*model.graph.input, *model.graph.output):
-        value.type.tensor_type.shape.dim[0].dim_param = "rows"
+        value.type.tensor_type.shape.dim[1].dim_param = "rows"
     onnx.save(model, tmp_path / "open.onnx")
     _drop(editor.grid_form.models.tree, tmp_path / "open.onnx")
     qtbot.waitUntil(lambda: "'rows'" in editor.footer.verdict.text())

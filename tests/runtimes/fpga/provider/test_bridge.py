@@ -209,7 +209,7 @@ def test_a_subgraph_may_read_what_the_card_made() -> None:
         ({"tiles": "many"}, "tiles=many is not usable"),
         ({"clock": "inf"}, "clock=inf is not usable"),
         ({"card": "v81"}, "no card 'v81'.*'v80'"),
-        ({"release": "sdk62"}, "no release 'sdk62'.*'sdk26'"),
+        ({"release": "sdk62"}, "no release 'sdk62'.*'sdk2"),
     ],
 )
 def test_a_bad_option_stops_the_session(texts: dict[str, str], words: str) -> None:

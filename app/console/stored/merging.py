@@ -11,7 +11,7 @@ from app.console.exporting import export, formats_of
 from app.console.hosts_together import write_together
 from app.console.rates import write_rates
 from app.console.row_columns import sort_column
-from app.console.stored import shown
+from app.console.stored.show import shown
 from app.plan.plan import Plan
 from app.results.folder import RunFolder
 from app.results.hosts_together import hosts_together

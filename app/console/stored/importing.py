@@ -8,7 +8,7 @@ from pathlib import Path
 from app.cases.errors import PlanError
 from app.console.exporting import export, formats_of
 from app.console.row_columns import sort_column
-from app.console.stored import shown
+from app.console.stored.show import shown
 from app.results.imports.as_run import cases_of, plan_of, write_run
 from app.results.imports.formats import read_foreign
 from app.results.rows import Rows
