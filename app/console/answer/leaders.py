@@ -85,7 +85,7 @@ def _counts(contests: Sequence[Fastest]) -> str:
 
 
 def _never_leading(contests: Sequence[Fastest], measured: Sequence[Measured]) -> Iterator[str]:
-    """`behind everywhere: torch-cpu (2.0 to 6.6 times the p50 of the leader)`."""
+    """`behind the leader everywhere: torch-cpu (2.0 to 6.6 times the p50)`."""
     by_id = {one.case.case_id: one for one in measured}
     leaders = {one.first for one in contests}
     times: dict[str, list[float]] = {}
@@ -97,8 +97,8 @@ def _never_leading(contests: Sequence[Fastest], measured: Sequence[Measured]) ->
             if least and value and contender(other.row) not in leaders:
                 times.setdefault(contender(other.row), []).append(value / least)
     if times:
-        named = [f"{name} ({_times(ratios)})" for name, ratios in times.items()]
-        yield f"behind everywhere: {', '.join(named)} times the p50 of the leader"
+        named = [f"{name} ({_times(ratios)} times the p50)" for name, ratios in times.items()]
+        yield f"behind the leader everywhere: {', '.join(named)}"
 
 
 def _times(ratios: Sequence[float]) -> str:
