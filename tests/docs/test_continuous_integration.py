@@ -118,13 +118,20 @@ def disturbed() -> Iterator[None]:
             other.wait()
 
 
+def undecided_beside_others(job: Path) -> bool:
+    """Whether the job passes and its case is undecided while others work on the machine."""
+    with disturbed():
+        code = measure(job, 3)
+    counts = json.loads((job / "verdicts.json").read_text("utf-8"))["counts"]
+    return code == 0 and counts["undecided"] == 1
+
+
 @pytest.mark.alone
 def test_a_noisy_machine_is_undecided_and_passes_with_a_warning(job: Path) -> None:
     write_graph(job / "new" / "net.onnx", 2)
-    with disturbed():
-        assert measure(job, 3) == 0
-    counts = json.loads((job / "verdicts.json").read_text("utf-8"))["counts"]
-    assert counts["undecided"] == 1
+    if not undecided_beside_others(job):  # as above: of two in a row, one in 1,600 is decided
+        shutil.rmtree(job / "run")
+        assert undecided_beside_others(job)
     warned = run(step("warn"), job)
     assert warned.returncode == 0, warned.stderr
     assert warned.stdout.startswith("::warning title=latency::1 undecided: more rounds")
