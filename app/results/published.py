@@ -15,7 +15,8 @@ from exporters import own
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One published figure of one model. `conditions` says how it was measured, as far as told.
+    """One published figure of one model. `conditions` says how it was measured, as far as told;
+    `pacing` is `spaced` where requests were.
 
     `runtime` is the runtime of ours that simulates the same device, empty if none does.
     Latencies in microseconds, at batch 1.
@@ -26,6 +27,7 @@ class Published:
     device: str
     conditions: str
     runtime: str = ""
+    pacing: str = ""
     mean_us: float | None = None
     p99_us: float | None = None
     throughput_per_s: float | None = None
@@ -125,6 +127,7 @@ def _vollo() -> Iterator[Published]:
                 device=row.card,
                 conditions=f"{row.pacing}, {row.release} (inferred)",
                 runtime=f"fpga:{row.card.lower()}",
+                pacing=row.pacing,
                 mean_us=row.mean_us,
                 p99_us=row.p99_us,
             )

@@ -27,8 +27,8 @@ _OF_THE_ENGINE = frozenset({"precision", "clock", "boundary", "concurrency", "ho
 """What a row has only once it was measured, or what a simulated card has otherwise."""
 _SHARED = tuple(name for name in LIKE if name not in _OF_THE_ENGINE)
 _WORDS = {"cancelled": "not run"}
-_PACING = {"closed_loop": "contiguous", "paced": "spaced"}
-"""Which published figures are of which scenario."""
+_PACING = {"paced": "spaced"}
+"""Which published figures are of which scenario; others are of no pacing."""
 _PUBLISHED = "published"
 _ENOUGH_RUNTIMES = 3
 """So many columns of runtimes are never left out."""
@@ -212,12 +212,7 @@ def _published(line: Line, lines: Sequence[Line]) -> list[Published]:
     pacing = _PACING.get(str(row["scenario"]), "")
     if len(scenarios) == 1:
         return figures
-    return [f for f in figures if _pacing_of(f) in (pacing, "" if pacing == "contiguous" else None)]
-
-
-def _pacing_of(figure: Published) -> str:
-    first = figure.conditions.partition(",")[0]
-    return first if first in _PACING.values() else ""
+    return [figure for figure in figures if figure.pacing == pacing]
 
 
 def _marks(contests: Sequence[Fastest], only_simulated: bool) -> dict[str, str]:
