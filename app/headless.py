@@ -12,7 +12,7 @@ from typing import TextIO
 
 from app.cases.column import Row
 from app.cases.column_choice import parse_columns
-from app.cases.disk import unwritable
+from app.cases.disk import current_folder, unwritable
 from app.cases.errors import PlanError, ResultsError
 from app.cases.status import FAILED, STRICT, Status
 from app.console.answer.document import run_document
@@ -88,7 +88,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     Raises PlanError or ResultsError before anything is written.
     """
     steered = take_steered()
-    here = _current_folder()
+    here = current_folder()  # that of the shell
     flags = _with_absolute_paths(flags)
     formats = formats_of(flags.export)
     manifest = _of_a_run(flags)
@@ -249,14 +249,6 @@ def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
     while not run.finished:
         display.show(run.step(STEP_S))
         steering.heed()
-
-
-def _current_folder() -> Path | None:
-    """That of the shell; None if it has been removed."""
-    try:
-        return Path.cwd()
-    except OSError:
-        return None
 
 
 def _of_a_run(flags: argparse.Namespace) -> Manifest | None:

@@ -24,6 +24,14 @@ _REMEDIES = {
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
+def current_folder() -> Path | None:
+    """That of the process; None if it has been removed."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
 def unwritable(path: Path | str, error: OSError, then: str = "", more: str = "") -> DiskError:
     """The sentence on a path that can't be written; `then` ends its remedy.
 

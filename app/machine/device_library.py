@@ -7,11 +7,10 @@ import subprocess
 from collections.abc import Mapping
 
 from app.machine.available import runtime
+from app.machine.environments import run_to_end
 from exporters import own
 from runtimes import registry
 from runtimes.environment import environment_of
-
-TIME_LIMIT_S = 60.0
 
 
 def device_library(spec: str, environments: Mapping[str, str]) -> str:
@@ -26,14 +25,7 @@ def device_library(spec: str, environments: Mapping[str, str]) -> str:
     python = environments[environment] if environment else ""
     command = own.command("runtimes.device_library", named.name, named.device, python=python)
     try:
-        done = subprocess.run(
-            command,
-            env=own.child_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TIME_LIMIT_S,
-            check=False,
-        )
+        done = run_to_end(command)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return "" if done.returncode else os.fsdecode(done.stdout)

@@ -107,17 +107,23 @@ def _version(name: str, python: str) -> str:
     return version
 
 
+def run_to_end(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    """A program of an environment that answers and ends; OSError if it can't be started,
+    TimeoutExpired after `TIME_LIMIT_S`."""
+    return subprocess.run(
+        command,
+        env=own.child_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=TIME_LIMIT_S,
+        check=False,
+    )
+
+
 def _answer(name: str, python: str, command: Sequence[str]) -> tuple[str, str]:
     """What a program writes to its standard output and to its standard error."""
     try:
-        done = subprocess.run(
-            command,
-            env=own.child_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TIME_LIMIT_S,
-            check=False,
-        )
+        done = run_to_end(command)
     except OSError as error:
         inside = Path(python, "bin", "python")
         raise PlanError(

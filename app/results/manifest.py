@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from app.cases.case import Case
+from app.cases.disk import current_folder
 from app.cases.errors import FileError, PlanError, ResultsError
 from app.cases.round import Limits
 from app.machine.environment import graphlap_version
@@ -148,20 +149,12 @@ def new_manifest(
         files=files,
         repeats=repeats,
         fingerprints=fingerprints,
-        started_in=_current_folder(),
+        started_in=str(current_folder() or ""),
         spread_s=spread_s,
         arrivals_seed=arrivals_seed,
         assumed_sizes=assumed_sizes or {},
         full_table=FULL_TABLE,
     )
-
-
-def _current_folder() -> str:
-    """ "" where it has been removed."""
-    try:
-        return str(Path.cwd())
-    except OSError:
-        return ""
 
 
 def manifest_text(manifest: Manifest) -> str:
