@@ -241,7 +241,7 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     bad |= _NOT_COME_TO
     failed = any(row["status"] in bad for row in rows)
     # A check that came to something says how far.
-    nothing = not search and all(row["iterations"] is row["checked_as"] is None for row in rows)
+    nothing = not search and all(row["iterations"] is row["check_level"] is None for row in rows)
     return FAILURE if failed or nothing else OK
 
 

@@ -8,7 +8,7 @@ from app.results import text
 from app.results.measured import Measured
 from app.studies.found import Found, figure
 
-RATE, MEMORY = "throughput_per_s", "rss_peak_mb"
+RATE, MEMORY = "throughput_per_s", "rss_peak_mib"
 _BATCH = "batch"
 Points = tuple[tuple[float, float, str], ...]
 
