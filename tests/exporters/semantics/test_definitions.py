@@ -364,7 +364,11 @@ def test_an_antialiased_resize_is_that_of_torch(mode: str) -> None:
 @pytest.mark.parametrize(("policy", "size"), [("not_smaller", [7, 19]), ("not_larger", [2, 4])])
 def test_proportions_are_kept_by_one_scale_for_all_axes(policy: str, size: list[int]) -> None:
     x = _normal(1, 1, 3, 8)
-    options = {"mode": "linear", "coordinate_transformation_mode": "asymmetric", "axes": [2, 3]}
+    options: dict[str, Any] = {
+        "mode": "linear",
+        "coordinate_transformation_mode": "asymmetric",
+        "axes": [2, 3],
+    }
     (got,) = run(
         "Resize", [x, None, None, np.array([7, 4])], 18, keep_aspect_ratio_policy=policy, **options
     )
