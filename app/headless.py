@@ -22,11 +22,12 @@ from app.console.check_page import check_page
 from app.console.comparing import Comparing, comparing_of
 from app.console.error_file import write_error_file
 from app.console.exporting import export, formats_of
-from app.console.gap_svg import gaps_svg
+from app.console.gap_figure import gap_figures
 from app.console.gate import SLOWER
 from app.console.hosts_together import write_together
 from app.console.ladder import ladder_code, write_ladder
 from app.console.lasting import Lasting
+from app.console.output_files import write_output
 from app.console.progress import Display, display_for
 from app.console.rates import write_rates
 from app.console.row_columns import sort_column
@@ -47,6 +48,7 @@ from app.plan.options import plan_from_options
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan, parse_plan
 from app.plan.settings.arguments import given_settings
+from app.present.svg import svg_document
 from app.present.terminal import write_document
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
@@ -224,7 +226,7 @@ def measure(
         if compared is not None:
             write(compared.files)
         if plot and (found := idleness(rows)):
-            write({plot: gaps_svg(found)})
+            write_output(Path(plot), svg_document(gap_figures(found)))
         elif plot:
             log.write(f"graphlap: {plot} is not written: fewer than three pauses were measured\n")
             log.flush()
@@ -241,7 +243,7 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     bad |= _NOT_COME_TO
     failed = any(row["status"] in bad for row in rows)
     # A check that came to something says how far.
-    nothing = not search and all(row["iterations"] is row["checked_as"] is None for row in rows)
+    nothing = not search and all(row["iterations"] is row["check_level"] is None for row in rows)
     return FAILURE if failed or nothing else OK
 
 
