@@ -49,7 +49,12 @@ class Layout:
 
 def text_digest(text: bytes) -> str:
     """By which a text is told apart from any other, also where somebody means it to be the same."""
-    return hashlib.blake2b(text, digest_size=16).hexdigest()
+    return new_digest(text).hexdigest()
+
+
+def new_digest(text: bytes = b"") -> hashlib.blake2b:
+    """The same of a text that is still being added to."""
+    return hashlib.blake2b(text, digest_size=16)
 
 
 LINE = Layout(b",", b"}")

@@ -16,8 +16,9 @@ from app.cases.case import Case
 from app.cases.cold_start import SCOUT, ColdStart
 from app.cases.round import RoundResult
 from app.cases.status import FAILED
-from app.results.checksum import text_digest
-from app.results.lines import Exported, Line, Operators, Tried, Voided, Writer
+from app.results.checksum import new_digest, text_digest
+from app.results.journal import line_text
+from app.results.lines import Exported, Line, Operators, Tried, Voided, Writer, written
 from app.results.manifest import Manifest
 from app.results.run import Run
 from app.results.stored_statistics import StatisticsStore
@@ -43,6 +44,7 @@ class Ledger:
     _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
     _wrote: dict[str, dict[int, Writer]] = field(default_factory=dict)
     _digests: dict[str, dict[int, str]] = field(default_factory=dict)
+    _others: dict[str, Any] = field(default_factory=dict)
     _voided: dict[tuple[str, int], int] = field(default_factory=dict)
     _void_cases: dict[str, int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
@@ -64,6 +66,10 @@ class Ledger:
         circumstances made fail, or is void, which is done again. Writers of several
         hosts are read in any order, so that of the attempts at a case the last one stands.
         """
+        if not isinstance(line, RoundResult):
+            self._others.setdefault(source.removesuffix(".jsonl"), new_digest()).update(
+                text or line_text(written(line))
+            )
         match line:
             case Writer():
                 self._writers[source] = line
@@ -175,5 +181,6 @@ class Ledger:
             environments=self.environments,
             void=self._void_cases,
             digests=self._digests,
+            others={source: digest.hexdigest() for source, digest in self._others.items()},
             store=self.store,
         )

@@ -8,7 +8,6 @@ digest of their text, the program by a digest of its source files, which no one 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zlib
 from collections.abc import Sequence
@@ -24,6 +23,7 @@ from app.cases.round import RoundResult
 from app.machine.environment import graphlap_version
 from app.plan.plan import Plan
 from app.results.batching import batcher_columns
+from app.results.checksum import new_digest, text_digest
 from app.results.families import SampleColumns
 from app.results.folder import TELEMETRY, telemetry_name
 from app.results.imported import as_told
@@ -44,10 +44,10 @@ from exporters.regular import read_file
 from runtimes.execution import Samples
 
 _PROGRAM = (
-    *("app/cases", "app/results", "app/stats"),
-    *("exporters/codec.py", "exporters/diagnostics", "runtimes/execution.py"),
+    *("app/cases", "app/machine", "app/plan", "app/results", "app/stats", "app/tune"),
+    *("exporters", "runtimes"),
 )
-"""What statistics are computed and stored by, from the folder that our packages lie in."""
+"""What rows are computed and stored by, from the folder that our packages lie in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,30 +78,17 @@ class Statistics:
 
     def of(self, run: Run, case: Case, rounds: Sequence[RoundResult]) -> RowStatistics:
         """Of these timed rounds of a case."""
-        asked = self.plan(run, case)
-        contents = run.contents.get(case.case_id, {})
-        known = [contents[result.round] for result in rounds if result.round in contents]
-        key = ""
-        if run.store is not None and rounds and len(known) == len(rounds):
-            key = self.key(run, case, rounds, known)
-            stored = run.store.get(case.case_id, key)
-            if stored is not None:
-                with suppress(CodecError):  # one that is of no use is replaced
-                    return from_json(RowStatistics, stored)
+        asked, key = self.plan(run, case), sound_key(run, case, rounds)
+        stored = run.store.get(case.case_id, key) if run.store is not None and key else None
+        if stored is not None:
+            with suppress(CodecError):  # one that is of no use is replaced
+                return from_json(RowStatistics, stored)
         read = [run.samples_and_content(result) for result in rounds]
         computed = _computed(run, case, asked, rounds, [samples for samples, _ in read])
-        if run.store is not None and key and known == [content for _, content in read]:
-            run.store.put(case.case_id, key, computed)
+        # Only of what was looked at, not of what somebody has changed since.
+        if key and key == self.key(run, case, rounds, [content for _, content in read]):
+            keep(run, case, rounds, computed)
         return computed
-
-    def keep(
-        self, run: Run, case: Case, rounds: Sequence[RoundResult], computed: RowStatistics
-    ) -> None:
-        """Have them stored for rounds of which the samples were found to be sound."""
-        contents = run.contents.get(case.case_id, {})
-        known = [contents[result.round] for result in rounds if result.round in contents]
-        if run.store is not None and rounds and len(known) == len(rounds):
-            run.store.put(case.case_id, self.key(run, case, rounds, known), computed)
 
     def key(
         self, run: Run, case: Case, rounds: Sequence[RoundResult], contents: Sequence[Content]
@@ -111,7 +98,7 @@ class Statistics:
         asked = self.plan(run, case)
         confidence = CONFIDENCE if asked.stopping is None else asked.stopping.confidence
         told = (
-            _program(),
+            program(),
             run.manifest.schema_version,
             sorted(asked.quantiles.items()),
             confidence,
@@ -121,18 +108,33 @@ class Statistics:
             contents,
             _readings(run, rounds),
         )
-        return hashlib.blake2b(json.dumps(told).encode(), digest_size=16).hexdigest()
+        return text_digest(json.dumps(told).encode())
+
+
+def keep(run: Run, case: Case, rounds: Sequence[RoundResult], computed: RowStatistics) -> None:
+    """Have statistics stored, if the samples of these timed rounds were found to be sound."""
+    key = sound_key(run, case, rounds)
+    if run.store is not None and key:
+        run.store.put(case.case_id, key, computed)
+
+
+def sound_key(run: Run, case: Case, timed: Sequence[RoundResult]) -> str:
+    """The key of the statistics of just these rounds; "" where samples were not looked at."""
+    known = run.sound.get(case.case_id)
+    numbers = tuple(result.round for result in timed)
+    return known.key if known is not None and numbers and known.rounds == numbers else ""
 
 
 @cache
-def _program() -> str:
+def program() -> str:
+    """By what rows are computed: the versions and source files of what takes part."""
     versions = f"{graphlap_version()} {np.__version__} "
     return versions + program_digest(Path(__file__).parents[2], _PROGRAM)
 
 
 def program_digest(root: Path, places: Sequence[str]) -> str:
     """A digest of the names and texts of these source files, and of those in these folders."""
-    digest = hashlib.blake2b(digest_size=16)
+    digest = new_digest()
     for place in (root / name for name in places):
         for path in sorted(place.rglob("*.py")) if place.is_dir() else (place,):
             digest.update(path.relative_to(root).as_posix().encode())

@@ -19,10 +19,11 @@ from app.results.clock import mean_clock_mhz
 from app.results.families import CaseData, fill_row
 from app.results.measured import Measured, timed_rounds
 from app.results.null import null_columns
-from app.results.row_statistics import RowStatistics, Statistics
+from app.results.row_statistics import RowStatistics, Statistics, keep
 from app.results.run import Run
 from app.results.scaling import is_multiplied, scaling_columns
 from app.results.stopping import rounds_wanted
+from app.results.stored_rows import StoredRows
 from app.stats.summary import Summary
 
 
@@ -43,8 +44,8 @@ class Rows:
 
     def measured(self, run: Run) -> list[Measured]:
         """The same with what the rows are made of."""
-        asked = run.manifest.asked
-        found = [self._measured(run, case) for case in run.cases]
+        asked, stored = run.manifest.asked, StoredRows.of(run)
+        found = [self._measured(run, case, stored) for case in run.cases]
         for told in (
             baseline_columns(asked, found),
             null_columns(asked, found),
@@ -58,11 +59,13 @@ class Rows:
 
     def store(self, run: Run) -> None:
         """Store the statistics that are known of a run whose samples were found to be sound."""
+        stored = StoredRows.of(run)
         for case in run.cases:
             timed = [result for result in run.rounds_of(case) if result.samples]
             count, known = self._known.get(case.case_id, (0, None))
             if known is not None and count == len(timed):
-                self._statistics.keep(run, case, timed, known)
+                keep(run, case, timed, known)
+                self._made(run, case, stored)
         if run.store is not None:
             run.store.save()
 
@@ -75,10 +78,11 @@ class Rows:
         if asked.baseline or asked.null or any(is_multiplied(case) for case in run.cases):
             yield from self.of(run)
         else:
-            yield from (self._made(run, case)[0] for case in run.cases)
+            stored = StoredRows.of(run)
+            yield from (self._made(run, case, stored)[0] for case in run.cases)
 
-    def _measured(self, run: Run, case: Case) -> Measured:
-        row, summed = self._made(run, case)
+    def _measured(self, run: Run, case: Case, stored: StoredRows) -> Measured:
+        row, summed = self._made(run, case, stored)
         if summed is None or len(run.graphs_of(case)) > 1:
             return Measured(case, row, None)
         numbers, rates = timed_rounds(run, case), summed.rates
@@ -96,17 +100,21 @@ class Rows:
         """The statistics that the case's row is made of; None where nothing was timed."""
         return self._statistics_of(run, case, run.rounds_of(case)).summary
 
-    def _made(self, run: Run, case: Case) -> tuple[Row, RowStatistics | None]:
+    def _made(self, run: Run, case: Case, stored: StoredRows) -> tuple[Row, RowStatistics | None]:
         """The case's row and what it is made of; None where it came to no round."""
         rounds, asked = run.rounds_of(case), self._statistics.plan(run, case)
         if not rounds:
             return _blank(run, case, asked), None
         summed = self._statistics_of(run, case, rounds)
+        names = row_names(asked)
+        known = stored.get(case, names)
+        if known is not None:
+            return known, summed
         summary = summed.summary
         rule, planned = asked.stopping, run.planned(case).rounds
         if rule is not None:
             planned = rounds_wanted(rule, rounds, summary)
-        row: Row = dict.fromkeys(row_names(asked))
+        row: Row = dict.fromkeys(names)
         data = CaseData(
             run,
             case,
@@ -119,6 +127,7 @@ class Rows:
             summed.columns,
         )
         fill_row(data, row)
+        stored.put(case, row)
         return row, summed
 
     def _statistics_of(self, run: Run, case: Case, rounds: Sequence[RoundResult]) -> RowStatistics:

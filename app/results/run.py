@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -17,7 +17,7 @@ from app.cases.cold_start import subject_of as cold_subject_of
 from app.cases.errors import FileError
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.results.checksum import text_digest
-from app.results.journal import journal_text
+from app.results.journal import line_text
 from app.results.lines import Operators, Writer, written
 from app.results.manifest import Manifest, MergedRun
 from app.results.stored_statistics import StatisticsStore
@@ -28,6 +28,14 @@ from runtimes.execution import Clock, Samples
 SAMPLES = "samples"
 Content = tuple[int, int]
 """How many bytes a file of samples has, and their CRC-32."""
+
+
+class Sound(NamedTuple):
+    """The numbers of rounds whose samples are sound, in their order, and the key of all that
+    statistics of them are computed from."""
+
+    rounds: tuple[int, ...]
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +49,9 @@ class Run:
     process. `tried` are the cases that a search added to those of the plan. `damaged` are rounds
     that are left out, by the id of their case and by number, with what is wrong with their samples.
     `void` has, by the case, the last attempt of which rounds count no more. `digests` are those of
-    the journal lines of rounds that were read, `contents` what the samples' files were found to
-    hold, both by case and number; `store` has statistics that were computed before.
+    the journal lines of rounds that were read, by case and number; `others` those of all other
+    lines, by their journal. `sound` are the timed rounds of each case whose samples were looked at,
+    and `store` has rows and statistics that were computed before.
     """
 
     path: Path
@@ -59,7 +68,8 @@ class Run:
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     void: Mapping[str, int] = field(default_factory=dict)
     digests: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    contents: Mapping[str, Mapping[int, Content]] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict)
+    sound: Mapping[str, Sound] = field(default_factory=dict)
     store: StatisticsStore | None = None
 
     @property
@@ -159,7 +169,7 @@ class Run:
         known = self.digests.get(result.case_id, {}).get(result.round)
         if known is not None:
             return known
-        return text_digest(journal_text([written(result)]).removesuffix(b"\n"))
+        return text_digest(line_text(written(result)))
 
 
 def standing(run: Run) -> dict[str, dict[int, RoundResult]]:

@@ -5,7 +5,7 @@ A line is on disk after its samples, so what differs was changed since: cut, ove
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from zlib import crc32
@@ -16,7 +16,7 @@ from app.cases.case import Case
 from app.cases.errors import FileError
 from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult, latency_ns
 from app.results.row_statistics import Statistics
-from app.results.run import SAMPLES, Content, Run, content_of, read_samples, records_of
+from app.results.run import SAMPLES, Content, Run, Sound, content_of, read_samples, records_of
 
 _TIMES = ("started_ns", "finished_ns")
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
@@ -67,66 +67,67 @@ def _extent_ns(times: np.ndarray) -> int:
 
 
 def sound(run: Run) -> Run:
-    """The run without its damaged rounds, which it names with what is wrong; `contents` are of the
-    others.
+    """The run without its damaged rounds, which it names with what is wrong.
 
     Samples of which statistics are stored were sound when these were computed, and are looked at no
     closer than to find that they are the same.
     """
     cases = {case.case_id: case for case in run.cases}
     statistics = Statistics()
-    contents: dict[str, dict[int, Content]] = {}
+    whole: dict[str, Sound] = {}
     damaged: dict[str, dict[int, str]] = {}
     for case_id, rounds in run.rounds.items():
         case = cases.get(case_id)
-        if case is not None and (same := _unchanged(run, case, rounds, statistics)):
-            contents[case_id] = same
+        timed = [rounds[number] for number in sorted(rounds) if rounds[number].samples]
+        if case is not None and (same := _unchanged(run, case, timed, statistics)):
+            whole[case_id] = same
             continue
-        own, wrong = _looked_at(run.path, rounds)
-        contents[case_id] = own
+        contents, wrong = _looked_at(run.path, timed)
         if wrong:
             damaged[case_id] = wrong
+        if case is not None and contents:
+            left = [result for result in timed if result.round in contents]
+            key = statistics.key(run, case, left, list(contents.values()))
+            whole[case_id] = Sound(tuple(contents), key)
     if not damaged:
-        return replace(run, contents=contents)
-    whole = {
+        return replace(run, sound=whole)
+    rounds_left = {
         case_id: {n: r for n, r in rounds.items() if n not in damaged.get(case_id, {})}
         for case_id, rounds in run.rounds.items()
     }
-    return replace(run, rounds=whole, contents=contents, damaged=damaged)
+    return replace(run, rounds=rounds_left, sound=whole, damaged=damaged)
 
 
 def _unchanged(
-    run: Run, case: Case, rounds: Mapping[int, RoundResult], statistics: Statistics
-) -> dict[int, Content]:
-    """What the files of these rounds hold if statistics of just that are stored; else {}."""
+    run: Run, case: Case, timed: Sequence[RoundResult], statistics: Statistics
+) -> Sound | None:
+    """These rounds, if statistics of just what their files hold are stored."""
     if run.store is None or not run.store.knows(case.case_id):
-        return {}
-    timed = [rounds[number] for number in sorted(rounds) if rounds[number].samples]
+        return None
     try:
-        found = [content_of(read_samples(run.path / SAMPLES / one.samples)) for one in timed]
+        contents = [content_of(read_samples(run.path / SAMPLES / one.samples)) for one in timed]
     except FileError:
-        return {}
-    if not run.store.has(case.case_id, statistics.key(run, case, timed, found)):
-        return {}
-    return {result.round: content for result, content in zip(timed, found, strict=True)}
+        return None
+    key = statistics.key(run, case, timed, contents)
+    if not run.store.has(case.case_id, key):
+        return None
+    return Sound(tuple(result.round for result in timed), key)
 
 
 def _looked_at(
-    run: Path, rounds: Mapping[int, RoundResult]
+    run: Path, timed: Sequence[RoundResult]
 ) -> tuple[dict[int, Content], dict[int, str]]:
     """By the number of the round what its file holds, or what is wrong with it."""
     contents: dict[int, Content] = {}
     damaged: dict[int, str] = {}
-    for number, result in rounds.items():
-        if not result.samples:
-            continue
+    for result in timed:
         try:
             data = read_samples(run / SAMPLES / result.samples)
         except FileError as error:
-            damaged[number] = error.fault
+            damaged[result.round] = error.fault
             continue
         if what := _damage_in(data, result):
-            damaged[number] = what
+            damaged[result.round] = what
         else:
-            contents[number] = content_of(data)
+            contents[result.round] = content_of(data)
     return contents, damaged

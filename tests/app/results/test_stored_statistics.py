@@ -17,12 +17,12 @@ import pytest
 from app.cases.column import Row
 from app.cases.round import RECORD
 from app.plan.plan import Plan
-from app.results import row_statistics, stored_statistics
+from app.results import row_statistics, rows, stored_statistics
 from app.results.folder import RunFolder
 from app.results.journal import FOLDER
+from app.results.lines import Voided
 from app.results.manifest import MANIFEST
 from app.results.reader import read_run
-from app.results.row_statistics import Statistics
 from app.results.rows import Rows
 from app.results.stored_statistics import STATISTICS, StatisticsStore
 from app.results.verify import read_whole, verify
@@ -50,6 +50,20 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return compute(run, case, *rest)
 
     monkeypatch.setattr(row_statistics, "_computed", noted)
+    yield cases
+
+
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The cases whose rows are filled and not taken from the store."""
+    cases: list[str] = []
+    fill = rows.fill_row
+
+    def noted(data: Any, row: Row) -> None:
+        cases.append(data.case.case_id)
+        fill(data, row)
+
+    monkeypatch.setattr(rows, "fill_row", noted)
     yield cases
 
 
@@ -167,7 +181,7 @@ def test_another_program_computes_anew(
     folder: Path, computed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows_of(folder)
-    monkeypatch.setattr(row_statistics, "_program", lambda: "another")
+    monkeypatch.setattr(row_statistics, "program", lambda: "another")
     rows_of(folder)
     assert computed == [CASE.case_id] * 2
 
@@ -184,6 +198,35 @@ def test_the_program_is_known_by_the_files_of_its_method(tmp_path: Path) -> None
         )
     assert len(set(digests)) == 2
     assert row_statistics.program_digest(tmp_path, ("app/results/rows.py",)) not in digests
+
+
+def test_a_changed_plan_is_noticed_in_rows_and_needs_no_sample(
+    folder: Path, computed: list[str], filled: list[str]
+) -> None:
+    assert rows_of(folder)[0]["suite"] is None
+    filled.clear()
+    rows_of(folder)
+    assert CASE.case_id not in filled
+    manifest = folder / MANIFEST
+    values = json.loads(manifest.read_bytes())
+    manifest.write_text(json.dumps({**values, "seed": 77}))
+    reseal_manifest(manifest)
+    assert rows_of(folder)[0]["seed"] == 77
+    assert CASE.case_id in filled
+    assert computed == [CASE.case_id]
+
+
+def test_lines_of_no_round_are_noticed_in_rows(folder: Path, computed: list[str]) -> None:
+    with RunFolder.reopen(folder) as run:
+        rows_of(folder)
+        run.begin({"host": "elsewhere"})
+        record(run, CASE, 3, status="crashed", reason="it ended with signal 11")
+    failed = rows_of(folder)[0]
+    assert failed["status"] == "crashed"
+    with RunFolder.reopen(folder) as run:
+        run.record(Voided(CASE.case_id, 3, "measured again"))
+    assert rows_of(folder)[0]["status"] == "ok"
+    assert computed == [CASE.case_id]
 
 
 def test_a_new_round_counts(folder: Path) -> None:
@@ -207,9 +250,10 @@ def test_a_damaged_store_is_ignored_and_written_anew(
     elif damage == "not_json":
         path.write_bytes(b"\0" * 1000)
     elif damage == "other_values":
-        values = json.loads(text)
-        values["statistics"] = {"summary": {"iterations": "many"}}
-        path.write_text(json.dumps(values, separators=(",", ":")) + "\n")
+        entries = [json.loads(line) for line in text.splitlines()]
+        for entry in entries:
+            entry["values"] = {"summary": {"iterations": "many"}, "status": {}}
+        path.write_text("".join(f"{json.dumps(one, separators=(',', ':'))}\n" for one in entries))
         reseal_journal(path)
     elif damage == "huge":
         os.truncate(path, stored_statistics.LARGEST_BYTES + 1)
@@ -326,13 +370,10 @@ def test_verify_uses_the_store_and_changes_nothing(folder: Path, computed: list[
 
 def test_statistics_are_stored_only_of_samples_that_were_found_to_be_sound(folder: Path) -> None:
     whole = read_whole(folder).run
-    unchecked = replace(whole, contents={})
+    unchecked = replace(whole, sound={})
     Rows().of(unchecked)
     assert not (folder / STATISTICS).exists()
-    rows = Rows(stores=False)
-    rows.of(unchecked)
-    rows.store(whole)
-    key = Statistics().key(
-        whole, CASE, whole.rounds_of(CASE), list(whole.contents[CASE.case_id].values())
-    )
-    assert StatisticsStore(folder).has(CASE.case_id, key)
+    kept = Rows(stores=False)
+    kept.of(unchecked)
+    kept.store(whole)
+    assert StatisticsStore(folder).has(CASE.case_id, whole.sound[CASE.case_id].key)
