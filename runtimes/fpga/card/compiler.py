@@ -31,8 +31,12 @@ def compile_graph(graph: Graph, card: Card, release: str = "") -> Compiled:
     Raises CardError for an unknown release, Unsupported for a node that can't be lowered,
     a type without a path and a graph that needs more tiles than the card has.
     """
+    return compile_lowered(lower(graph), card, release)
+
+
+def compile_lowered(lowered: Lowered, card: Card, release: str = "") -> Compiled:
+    """`compile_graph` for a graph that is lowered already, to try it on many cards."""
     chosen = card.release(release)
-    lowered = lower(graph)
     placement = place(lowered, card, chosen)
     program = assemble(lowered, card, chosen)
     scheduler = Scheduler(program, works_ahead=chosen.works_ahead)

@@ -121,6 +121,11 @@ def latency_us(compiled: Compiled, idle_us: float = math.inf) -> float:
     return io_us(compiled) + cycles / compiled.card.clock_mhz
 
 
+def p99_us(compiled: Compiled, idle_us: float = math.inf) -> float:
+    """The 99th percentile of such requests."""
+    return latency_us(compiled, idle_us) + jitter_us(compiled) * _P99_ABOVE_MEAN
+
+
 def idle_cycles(compiled: Compiled, idle_us: float) -> int:
     """Whole cycles in a pause between requests, at most those that can be worked ahead.
 
