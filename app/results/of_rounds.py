@@ -25,6 +25,7 @@ FACTS = (
     *_OF_ROUNDS,
     *("fidelity", "fidelity_reason", "card_release"),
     *("cycles", "io_us", "weight_tiles_used", "weight_tiles_total"),
+    *("activation_bytes", "spilled_bytes"),
     *("sync", "host_memory", "device_memory_by", "polluted_mb"),
     *("checked_as", "engine_size_mb", "stopped_at", "ops_elsewhere"),
 )

@@ -134,7 +134,9 @@ def search(
 
 def _at_clock(compiled: Compiled | None, card: Card) -> Compiled | None:
     """The same program at another clock; None where the program is another one."""
-    if compiled is None or replace(compiled.card, clock_mhz=card.clock_mhz) != card:
+    if compiled is None or compiled.memory.spilled_bytes:
+        return None
+    if replace(compiled.card, clock_mhz=card.clock_mhz) != card:
         return None
     return replace(compiled, card=card)
 

@@ -60,6 +60,8 @@ def _why_extrapolated(compiled: Compiled, idle_us: float) -> str:
         return f"no table was published for the card {card.name}"
     if lowered.extrapolated:
         return lowered.extrapolated
+    if compiled.memory.spilled_bytes:
+        return "activations lie outside the chip"
     if max(lowered.input_bytes, lowered.output_bytes) > CALIBRATED_BYTES:
         return f"more than {CALIBRATED_BYTES} bytes over the link"
     tables = [table for table in release.published if set(table.operators) == set(lowered.layers)]
