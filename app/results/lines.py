@@ -222,9 +222,9 @@ def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
     values = dict(data)
     if isinstance(facts := data.get("facts"), dict):
         values["facts"] = with_current_names(facts)
-    match data.get("imported"):
-        case {"figures": dict() as figures} as imported:
-            values["imported"] = {**imported, "figures": with_current_names(figures)}
+    imported = data.get("imported")
+    if isinstance(imported, dict) and isinstance(figures := imported.get("figures"), dict):
+        values["imported"] = {**imported, "figures": with_current_names(figures)}
     return values
 
 
