@@ -222,9 +222,9 @@ def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
     values = dict(data)
     if isinstance(facts := data.get("facts"), dict):
         values["facts"] = with_current_names(facts)
-    imported = data.get("imported")
-    if isinstance(imported, dict) and isinstance(figures := imported.get("figures"), dict):
-        values["imported"] = {**imported, "figures": with_current_names(figures)}
+    match data.get("imported"):
+        case {"figures": dict() as figures, **others}:
+            values["imported"] = {**others, "figures": with_current_names(figures)}
     return values
 
 
