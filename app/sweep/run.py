@@ -78,7 +78,7 @@ class SweepRun:
             if not cluster:
                 refuse_lost_engines(self.run)
             self.kept_table = keep_fuller(self.run)
-        self._rows = Rows()
+        self._rows = Rows(stores=False)
         asked = folder.manifest.asked
         self._kind = CheckWork.kind if asked.check else RoundWork.kind
         own = any(not environment_of(case.runtime) for case in folder.manifest.cases)
@@ -206,6 +206,7 @@ class SweepRun:
         """
         self._engine.close()
         write_tables(self.folder, self.rows() if rows is None else rows, self._columns)
+        self._rows.store(sound(self.run))
         complete = self.finished and not self.stopped
         state: State = "finished" if complete else "stopped"
         self.live = replace(self.live, state=state, eta_s=None, exit_code=exit_code)
