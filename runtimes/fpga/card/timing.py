@@ -14,7 +14,7 @@ import numpy as np
 
 from runtimes.execution import AfterCompletion, Arrivals, Samples
 from runtimes.fpga.card.compiler import Compiled
-from runtimes.fpga.cards import Card, PublishedTable, is_published
+from runtimes.fpga.cards import Card, PublishedTable, changed_figures, is_published
 from runtimes.fpga.cards.link import Transfer, link_table
 from runtimes.fpga.lower.steps import Lowered
 
@@ -49,10 +49,19 @@ def fidelity(compiled: Compiled, idle_us: float = math.inf) -> Fidelity:
 
 def _why_extrapolated(compiled: Compiled, idle_us: float) -> str:
     card, release, lowered = compiled.card, compiled.release, compiled.lowered
+    changed = [
+        f"{name} {ours:g} instead of {public:g}"
+        for name, (ours, public) in changed_figures(card).items()
+        if isinstance(ours, int | float)
+    ]
+    if changed:
+        return f"no table was published for {card.name} with {', '.join(changed)}"
     if not is_published(card):
         return f"no table was published for the card {card.name}"
     if lowered.extrapolated:
         return lowered.extrapolated
+    if compiled.memory.spilled_bytes:
+        return "activations lie outside the chip"
     if max(lowered.input_bytes, lowered.output_bytes) > CALIBRATED_BYTES:
         return f"more than {CALIBRATED_BYTES} bytes over the link"
     tables = [table for table in release.published if set(table.operators) == set(lowered.layers)]
@@ -112,6 +121,11 @@ def latency_us(compiled: Compiled, idle_us: float = math.inf) -> float:
     """The mean latency of a request that arrives `idle_us` after the last was finished."""
     cycles = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us)).cycles
     return io_us(compiled) + cycles / compiled.card.clock_mhz
+
+
+def p99_us(compiled: Compiled, idle_us: float = math.inf) -> float:
+    """The 99th percentile of such requests."""
+    return latency_us(compiled, idle_us) + jitter_us(compiled) * _P99_ABOVE_MEAN
 
 
 def idle_cycles(compiled: Compiled, idle_us: float) -> int:
