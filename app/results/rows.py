@@ -14,18 +14,16 @@ from app.cases.column import Blank, Row
 from app.cases.columns import NAMES
 from app.cases.round import RoundResult
 from app.plan.plan import Plan
-from app.results.baseline import baseline_columns
 from app.results.batching import batcher_columns
 from app.results.clock import mean_clock_mhz
-from app.results.families import CaseData, SampleColumns, fill_row
+from app.results.families import COMPARING, CaseData, SampleColumns, fill_row
 from app.results.imported import as_told
 from app.results.interference import interference_columns, outlier_counts, outlier_warnings
 from app.results.late import late_columns
 from app.results.measured import Measured, timed_rounds
-from app.results.null import null_columns
 from app.results.round_times import round_starts_s
 from app.results.run import Run
-from app.results.scaling import is_multiplied, scaling_columns
+from app.results.scaling import is_multiplied
 from app.results.shapes import shape_columns
 from app.results.stopping import rounds_wanted
 from app.results.sustained import sustained_columns
@@ -64,13 +62,10 @@ class Rows:
         """The same with what the rows are made of."""
         asked = run.manifest.asked
         found = [self._measured(run, case) for case in run.cases]
-        for told in (
-            baseline_columns(asked, found),
-            null_columns(asked, found),
-            scaling_columns(found),
-        ):
-            for one in found:
-                one.row.update(told.get(one.case.case_id, {}))
+        for family in COMPARING:
+            columns = family.fill(asked, found)
+            for measured in found:
+                measured.row.update(columns.get(measured.case.case_id, {}))
         return found
 
     def each(self, run: Run) -> Iterator[Row]:
