@@ -210,7 +210,7 @@ _CASE = (
         "fidelity_reason",
         "Fidelity: reason",
         "Why no published table vouches for the figures.",
-        group="verdict",
+        group="other",
         family="facts",
     ),
     text(
