@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import onnxruntime as ort
 
-from runtimes.execution import AfterCompletion, Arrivals, Execution, OpTime, Samples
+from runtimes.execution import Arrivals, Execution, OpTime, Queries, Samples, Scheduled
 from runtimes.faults import RunFault
 from runtimes.fpga.card.compiler import Compiled
-from runtimes.fpga.card.timing import fidelity, idle_cycles, io_us, simulate
+from runtimes.fpga.card.timing import fidelity, idle_cycles, simulate
+from runtimes.fpga.card.transfers import io_us
 from runtimes.fpga.operators import op_times
 from runtimes.ort.lane import OrtLane
 from runtimes.ort.session import OrtSession
@@ -42,9 +43,10 @@ class FpgaSession(OrtSession):
                 "part of the graph runs elsewhere, so the card has no latency for it",
                 "use a graph that the card takes whole",
             )
-        if isinstance(arrivals, AfterCompletion):
-            self._idle_us = arrivals.gap_ns / 1e3
-            facts = _facts(self._compiled, self._idle_us)
+        if not isinstance(arrivals, Scheduled):
+            overlapping = isinstance(arrivals, Queries)
+            self._idle_us = 0.0 if isinstance(arrivals, Queries) else arrivals.gap_ns / 1e3
+            facts = _facts(self._compiled, self._idle_us, overlapping=overlapping)
             self.execution = replace(self.execution, facts=facts)
         return simulate(self._compiled, arrivals, rng)
 
@@ -55,10 +57,12 @@ class FpgaSession(OrtSession):
         return op_times(self._compiled, self._idle_us)
 
 
-def _facts(compiled: Compiled, idle_us: float) -> dict[str, float | int | str]:
+def _facts(
+    compiled: Compiled, idle_us: float, *, overlapping: bool = False
+) -> dict[str, float | int | str]:
     """The row's columns for requests that arrive `idle_us` after the last was finished."""
     schedule = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us))
-    trust = fidelity(compiled, idle_us)
+    trust = fidelity(compiled, idle_us, overlapping=overlapping)
     return {
         "cycles": schedule.cycles,
         "io_us": round(io_us(compiled), 6),
