@@ -18,7 +18,8 @@ from runtimes.ort.session import OrtSession
 
 
 class FpgaSession(OrtSession):
-    """`compiled` is None where the card could not take the whole graph.
+    """`compiled` is None where the card could not take the whole graph; `cards` equal ones share
+    the requests.
 
     `execution.facts` hold the figures of back-to-back requests until `simulate` was called,
     and from then on those of its arrivals; so do the times of the operators.
@@ -30,12 +31,14 @@ class FpgaSession(OrtSession):
         lane: OrtLane,
         execution: Execution,
         compiled: Compiled | None,
+        cards: int = 1,
     ) -> None:
         super().__init__(engine, (lane,), execution)
         self._compiled = None if execution.elsewhere else compiled
+        self._cards = cards
         self._idle_us = 0.0
         if self._compiled is not None:
-            self.execution = replace(self.execution, facts=_facts(self._compiled, 0.0))
+            self.execution = replace(self.execution, facts=_facts(self._compiled, 0.0, cards))
 
     def simulate(self, arrivals: Arrivals, rng: np.random.Generator) -> Samples:
         if self._compiled is None:
@@ -46,9 +49,9 @@ class FpgaSession(OrtSession):
         if not isinstance(arrivals, Scheduled):
             overlapping = isinstance(arrivals, Queries)
             self._idle_us = 0.0 if isinstance(arrivals, Queries) else arrivals.gap_ns / 1e3
-            facts = _facts(self._compiled, self._idle_us, overlapping=overlapping)
+            facts = _facts(self._compiled, self._idle_us, self._cards, overlapping=overlapping)
             self.execution = replace(self.execution, facts=facts)
-        return simulate(self._compiled, arrivals, rng)
+        return simulate(self._compiled, arrivals, rng, self._cards)
 
     def operator_times(self, runs: int) -> tuple[OpTime, ...]:
         """From the schedule, whatever `runs` is: each request takes the same cycles."""
@@ -58,11 +61,11 @@ class FpgaSession(OrtSession):
 
 
 def _facts(
-    compiled: Compiled, idle_us: float, *, overlapping: bool = False
+    compiled: Compiled, idle_us: float, cards: int, *, overlapping: bool = False
 ) -> dict[str, float | int | str]:
     """The row's columns for requests that arrive `idle_us` after the last was finished."""
     schedule = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us))
-    trust = fidelity(compiled, idle_us, overlapping=overlapping)
+    trust = fidelity(compiled, idle_us, overlapping=overlapping or cards > 1)
     return {
         "cycles": schedule.cycles,
         "io_us": round(io_us(compiled), 6),

@@ -110,9 +110,12 @@ def idle_cycles(compiled: Compiled, idle_us: float) -> int:
     return min(max(0, int(cycles)), enough)
 
 
-def simulate(compiled: Compiled, arrivals: Arrivals, rng: np.random.Generator) -> Samples:
+def simulate(
+    compiled: Compiled, arrivals: Arrivals, rng: np.random.Generator, cards: int = 1
+) -> Samples:
     """Timings of a stream of requests. Those of a query overlap, all others are taken one at a
-    time and wait for the one before.
+    time by each of some equal cards and wait until one is free. What it costs the host to deal
+    requests over cards is not known and not counted.
 
     Jitter is drawn from `rng`: an exponential shifted to mean zero, so that it moves the
     percentiles and not the mean. The first scheduled request finds the card long idle.
@@ -131,13 +134,18 @@ def simulate(compiled: Compiled, arrivals: Arrivals, rng: np.random.Generator) -
         started = finished - spent
         return Samples(started, started, finished, "simulated")
     if isinstance(arrivals, Queries):
-        return _queries(compiled, arrivals, jitter_ns)
-    return _scheduled(compiled, np.asarray(arrivals.times_ns, np.int64), jitter_ns)
+        return _queries(compiled, arrivals, jitter_ns, cards)
+    return _scheduled(compiled, np.asarray(arrivals.times_ns, np.int64), jitter_ns, cards)
 
 
-def _queries(compiled: Compiled, queries: Queries, jitter_ns: np.ndarray) -> Samples:
-    """Requests that are submitted together: a query begins when all of the last are answered."""
-    started_ns, finished_ns = overlapped(stages(compiled), queries.requests)
+def _queries(compiled: Compiled, queries: Queries, jitter_ns: np.ndarray, cards: int) -> Samples:
+    """Requests that are submitted together, dealt over the cards in turn: a query begins when all
+    of the last are answered."""
+    started_ns, finished_ns = np.empty((2, queries.requests), np.int64)
+    for first in range(min(cards, queries.requests)):
+        mine = slice(first, None, cards)
+        count = len(started_ns[mine])
+        started_ns[mine], finished_ns[mine] = overlapped(stages(compiled), count)
     finished = finished_ns + jitter_ns.reshape(queries.count, queries.requests)
     finished = np.maximum.accumulate(finished, axis=1)  # answers come in order
     ends = np.cumsum(finished.max(axis=1, initial=0))
@@ -166,17 +174,20 @@ def overlapped(parts: Stages, requests: int) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.round(times * 1e3).astype(np.int64) for times in (started, finished))
 
 
-def _scheduled(compiled: Compiled, times_ns: np.ndarray, jitter_ns: np.ndarray) -> Samples:
+def _scheduled(
+    compiled: Compiled, times_ns: np.ndarray, jitter_ns: np.ndarray, cards: int
+) -> Samples:
     known: dict[int, int] = {}
     started, finished = np.empty_like(times_ns), np.empty_like(times_ns)
-    free_at: int | None = None
+    free_at: list[int | None] = [None] * cards  # None: idle since long ago
     for position, arrival in enumerate(times_ns.tolist()):
-        begin = arrival if free_at is None else max(arrival, free_at)
-        idle_us = math.inf if free_at is None else (begin - free_at) / 1e3
+        card = min(range(cards), key=lambda number: free_at[number] or -math.inf)
+        ready = free_at[card]
+        begin = arrival if ready is None else max(arrival, ready)
+        idle_us = math.inf if ready is None else (begin - ready) / 1e3
         idle = idle_cycles(compiled, idle_us)
         if idle not in known:
             known[idle] = round(latency_us(compiled, idle_us) * 1e3)
         started[position] = begin
-        free_at = begin + known[idle] + int(jitter_ns[position])
-        finished[position] = free_at
+        free_at[card] = finished[position] = begin + known[idle] + int(jitter_ns[position])
     return Samples(times_ns, started, finished, "simulated")
