@@ -69,9 +69,9 @@ class Fpga(Runtime):
     def refuse_device(self, device: str, release: str) -> None:
         if set(device.split("+")) <= {*cards.card_keys()} and "+" in device:
             raise NotAvailable(
-                f"{self.name}:{device} is several simulated cards of different kinds",
-                f"name each by itself, as {self.name}:{device.partition('+')[0]}; for equal ones "
-                f"use --option {self.name}.cards=2",
+                f"{self.name}:{device} is several simulated cards",
+                f"name each by itself, as {self.name}:{device.partition('+')[0]}; for "
+                f"several equal cards use --option {self.name}.cards=2",
             )
         cards.load_card(device or cards.DEFAULT_CARD).release(release)
 
