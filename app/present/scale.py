@@ -69,17 +69,14 @@ def linear_ticks(least: float, most: float, count: int) -> list[float]:
 
 
 def scale_of(axis: Axis, span: tuple[float, float], begin: float, end: float) -> Scale:
-    """The scale of an axis that shows `span`, with room for marks at its ends; none beyond an end
-    that the axis itself names."""
+    """The scale of an axis that shows `span`, with room for marks at its ends but below 0."""
     low, high = span
     if axis.scale == "log":
         least, most = low / _ROOM, high * _ROOM
     else:
         room = _LINEAR_ROOM * (high - low) or abs(high) * 0.1 or 0.5
         least, most = low - room, high + room
-    least = low if axis.least == low else least
-    most = high if axis.most == high and high > least else most
-    return Scale(least, most, begin, end, axis.scale == "log")
+    return Scale(low if low == 0 else least, most, begin, end, axis.scale == "log")
 
 
 def tick_text(axis: Axis, value: float) -> str:

@@ -103,8 +103,8 @@ def _figure(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
         yield element("rect", {**box, "fill": look.bad, "fill-opacity": "0.12"})
     yield from _x_axis(figure, frame, look)
     yield from _names(figure, frame, look) if figure.is_by_name else _y_axis(figure, frame, look)
-    for number, line in enumerate(figure.references):
-        yield from _reference(line, number, frame, look)
+    for line in figure.references:
+        yield from _reference(line, frame, look)
     for series in figure.series:
         yield _series(figure, series, frame, look)
     yield from _legend(figure, frame, look)
@@ -124,7 +124,7 @@ def _x_axis(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
 
 def _y_axis(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
     if figure.y.title:
-        yield _text(10, frame.top - 8, figure.y.title, look.ink)
+        yield _text(10, frame.y_title_at, figure.y.title, look.ink)
     ticks = figure.y.ticks or [
         (tick, tick_text(figure.y, tick)) for tick in frame.y.ticks(frame.most_y_ticks)
     ]
@@ -150,7 +150,7 @@ def _names(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
             yield _text(frame.left - 8, down, line, look.ink, "end")
 
 
-def _reference(line: ReferenceLine, number: int, frame: Frame, look: Look) -> Iterator[str]:
+def _reference(line: ReferenceLine, frame: Frame, look: Look) -> Iterator[str]:
     color = look.tone(line.tone)
     if line.axis == "y":
         at = frame.place(line.value)
@@ -159,9 +159,8 @@ def _reference(line: ReferenceLine, number: int, frame: Frame, look: Look) -> It
         return
     at = frame.x(line.value)
     yield _line(at, frame.top, at, frame.bottom, color, "4 3")
-    fits = at + 4 + text_width(line.label) <= frame.right
-    place, anchor = (at + 4, "start") if fits else (at - 4, "end")
-    yield _text(place, frame.top + LINE * (1 + number % 3), line.label, color, anchor)
+    fits = at + text_width(line.label) <= frame.right
+    yield _text(at, frame.top - 6, line.label, color, "start" if fits else "end")
 
 
 def _series(figure: Figure, series: Series, frame: Frame, look: Look) -> str:

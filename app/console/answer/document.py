@@ -61,10 +61,8 @@ def run_document(
 
 
 def page_answer(ended: EndedRun) -> Iterator[Block]:
-    """The head of a page: what was measured, how far to trust it, medians and their leaders."""
+    """The answer on a page: what was measured, medians and their leaders."""
     yield Paragraph(measured_line(ended))
-    if trust := trust_line(ended):
-        yield Paragraph(trust)
     matrix = matrix_of(ended)
     if ended.has_answer or ended.plan.check or ended.is_imported:
         return
