@@ -103,8 +103,8 @@ def _figure(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
         yield element("rect", {**box, "fill": look.bad, "fill-opacity": "0.12"})
     yield from _x_axis(figure, frame, look)
     yield from _names(figure, frame, look) if figure.is_by_name else _y_axis(figure, frame, look)
-    for line in figure.references:
-        yield from _reference(line, frame, look)
+    for reference in figure.references:
+        yield from _reference(reference, frame, look)
     for series in figure.series:
         yield _series(figure, series, frame, look)
     yield from _legend(figure, frame, look)
@@ -141,7 +141,7 @@ def _names(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
             top = frame.top + frame.row_height * place
             yield _line(frame.left, top, frame.right, top, look.line)
             for number, line in enumerate(lines):
-                yield _text(frame.left, top + LINE * (number + 1), line, look.ink)
+                yield _text(frame.left, top + LINE * (number + 1), line, look.ink, halo=look.back)
             continue
         at = frame.place(place)
         yield _line(frame.left, at, frame.right, at, look.line)
@@ -288,13 +288,22 @@ def _line(
 
 
 def _text(
-    x: float, y: float, text: str, color: str, anchor: str = "start", weight: str = ""
+    x: float,
+    y: float,
+    text: str,
+    color: str,
+    anchor: str = "start",
+    weight: str = "",
+    halo: str = "",
 ) -> str:
+    """A `halo` keeps what is behind the text off it."""
     attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "fill": color, "stroke": "none"}
     if anchor != "start":
         attributes["text-anchor"] = anchor
     if weight:
         attributes["font-weight"] = weight
+    if halo:
+        attributes |= {"stroke": halo, "stroke-width": "4", "paint-order": "stroke"}
     return element("text", attributes, safe_text(text))
 
 

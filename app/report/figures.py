@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series, Symbol, Unit
 from app.report.shown import Shown
 from app.results import text
@@ -16,8 +18,12 @@ from app.results import text
 MOST_SERIES = 24
 """Lines in one figure that an eye can follow."""
 _APART = " · "
+_BINS = 120
+"""Of a whole axis: finer ones would be narrower than a few pixels."""
 _NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 _PERCENTILES: tuple[tuple[str, Symbol], ...] = (("p50", "circle"), ("p99", "diamond"))
+_DODGE = 0.7
+"""Marks of several series in one lane share this much of it, so that none hides another."""
 HOLLOW = "Hollow: simulated, or not valid."
 
 
@@ -102,22 +108,37 @@ def _rarity(share: float) -> float:
 
 
 def histogram(cases: Sequence[Shown]) -> Figure:
-    """How many of all runs took how long, up to the p99.5 of each case."""
-    series = []
-    for one in cases[:MOST_SERIES]:
-        edges, shares = one.histogram()
-        heights = [100.0 * share for share in (*shares, 0.0)][: len(edges)]
-        marks = tuple(
-            Mark(float(edge), height) for edge, height in zip(edges, heights, strict=True)
-        )
-        series.append(Series(one.name, marks, "steps", one.color, one.dash, cases=(one.case_id,)))
+    """How many of all runs took how long, up to the p99.5 of each case: the same bins for all,
+    equally wide on the axis."""
+    drawn = cases[:MOST_SERIES]
+    spans = [span for one in drawn if (span := one.fastest_and_slow_us)]
+    low = min((fastest for fastest, _ in spans), default=1.0)
+    high = max((slow for _, slow in spans), default=1.0)
+    edges = np.geomspace(low, max(high, low * 1.001), _BINS + 1)
+    series = tuple(
+        Series(one.name, _steps(one, edges), "steps", one.color, one.dash, cases=(one.case_id,))
+        for one in drawn
+        if one.fastest_and_slow_us
+    )
     return Figure(
         "Histogram",
         Axis("latency, up to p99.5", "us", "log"),
         Axis("share of runs in a bin", "percent", least=0.0),
-        tuple(series),
+        series,
         note=limit_note(cases),
     )
+
+
+def _steps(one: Shown, edges: np.ndarray) -> tuple[Mark, ...]:
+    """From the first bin with runs to the end of the last."""
+    shares = one.shares(edges)
+    filled = np.flatnonzero(shares)
+    if not len(filled):
+        return ()
+    first, last = int(filled[0]), int(filled[-1])
+    heights = [0.0, *(100.0 * share for share in shares[first : last + 1]), 0.0]
+    places = [edges[first], *edges[first : last + 2]]
+    return tuple(Mark(float(x), float(y)) for x, y in zip(places, heights, strict=True))
 
 
 def throughput(cases: Sequence[Shown]) -> Figure | None:
@@ -208,20 +229,25 @@ def ratios(cases: Sequence[Shown]) -> Figure | None:
         if place not in fastest or _p50(one) < _p50(fastest[place]):
             fastest[place] = one
     labels = {str(one.row["model"]): one.label.partition(_APART)[0] for one in known}
-    series = tuple(
-        Series(
-            column,
-            tuple(
-                _ratio_mark(one, models.index(model), _p50(one) / best[_comparable(one)])
-                for (of, model), one in fastest.items()
-                if of == column
-            ),
-            color=number,
-            symbol="diamond" if "simulated" in column else "circle",
-            cases=tuple(one.case_id for (of, _), one in fastest.items() if of == column),
+    series = []
+    for number, column in enumerate(columns):
+        chosen = {model: one for (of, model), one in fastest.items() if of == column}
+        color = next(iter(chosen.values())).color
+        aside = _DODGE * (number - (len(columns) - 1) / 2) / len(columns)
+        marks = tuple(
+            _ratio_mark(one, models.index(model) + aside, _p50(one) / best[_comparable(one)])
+            for model, one in chosen.items()
         )
-        for number, column in enumerate(columns)
-    )
+        again = any(other.color == color for other in series)
+        series.append(
+            Series(
+                column,
+                marks,
+                color=color,
+                symbol="diamond" if again else "circle",
+                cases=tuple(one.case_id for one in chosen.values()),
+            )
+        )
     return Figure(
         "Slowdown against the fastest runtime of each model",
         Axis(
@@ -231,13 +257,13 @@ def ratios(cases: Sequence[Shown]) -> Figure | None:
             least=1.0,
         ),
         Axis(names=tuple(labels[model] for model in models)),
-        series,
+        tuple(series),
         (ReferenceLine("x", 1.0),),
         note="Simulated cards are compared with simulated cards only.",
     )
 
 
-def _ratio_mark(one: Shown, place: int, ratio: float) -> Mark:
+def _ratio_mark(one: Shown, place: float, ratio: float) -> Mark:
     return Mark(ratio, place, f"{one.name}: {ratio:.2f} times the best", is_hollow=one.is_hollow)
 
 

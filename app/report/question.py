@@ -22,21 +22,24 @@ def title(ended: EndedRun, hosts: Mapping[str, Mapping[str, Any]]) -> str:
 def question(ended: EndedRun) -> str:
     """What the plan asks."""
     plan, named, runtimes = ended.plan, models(ended.own), _runtimes(ended.own)
+    is_one = len({one.row["model"] for one in ended.own}) == 1
     if plan.check:
-        return f"Do {named} compile on {runtimes}?"
+        return f"{'Does' if is_one else 'Do'} {named} compile on {runtimes}?"
     if ended.is_imported:
         return f"What did other programs measure for {named}?"
     if ended.rates is not None:
-        return f"How many requests per second does {runtimes} serve at {kept(ended.rates.target)}?"
+        target = kept(ended.rates.target)
+        return f"How many requests per second can be served at {target} ({named} on {runtimes})?"
     if ended.tunes is not None:
-        return f"Which runtime and options give the best {ended.tunes.goal.name} of {named}?"
+        return f"Which runtime and options give the best {ended.tunes.goal.name} for {named}?"
     if plan.largest_batch:
         return f"How large a batch of {named} runs on {runtimes}?"
+    verb = "is" if is_one else "are"
     if plan.baseline:
-        return f"Is {named} faster or slower than the baseline {plan.baseline}?"
+        return f"{verb.capitalize()} {named} faster or slower than the baseline {plan.baseline}?"
     if len({one.case.runtime for one in ended.own}) > 1:
         return f"Which of {runtimes} runs {named} fastest?"
-    return f"How fast is {named} on {runtimes}?"
+    return f"How fast {verb} {named} on {runtimes}?"
 
 
 def models(measured: Sequence[Measured]) -> str:

@@ -75,16 +75,17 @@ def _confidence(ended: EndedRun, listed: Said) -> Iterator[Block]:
 
 
 def _findings(ended: EndedRun, listed: Said) -> Iterator[Block]:
-    if not listed.noticed:
-        return
-    yield Heading("Findings")
-    yield Points(findings(ended))
-    yield Details("Every finding", (Points(listed.noticed),), 3)
+    brief = findings(ended)
+    if brief:
+        yield Heading("Findings")
+        yield Points(brief)
+    if listed.noticed:
+        yield Details("Every finding", (Points(listed.noticed),), 3)
 
 
 def _problems(ended: EndedRun, damaged: Sequence[str]) -> Iterator[Block]:
     """Why cases have no figures, and what of the run is damaged."""
-    notes = [Note("damaged", one, "bad", "damaged") for one in damaged]
+    notes: list[Block] = [Note("damaged", one, "bad", "damaged") for one in damaged]
     if not ended.plan.check:
         notes += cause_notes(ended)  # a check's answer has them
     if notes:

@@ -16,9 +16,8 @@ from app.results.run import Run
 
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999)
 _SHARES = (*SHARES, 0.99999, 0.999999)
-_BINS = 50
 _LEAST_US = 1e-3
-"""A clock's step: no bin of a logarithmic axis begins at 0."""
+"""A clock's step: a logarithmic axis has no 0."""
 
 
 @dataclass(slots=True)
@@ -83,17 +82,20 @@ class Shown:
         ranks = [max(0, int(np.ceil(share * count)) - 1) for share in supported]
         return [(s, float(sorted_us[rank])) for s, rank in zip(supported, ranks, strict=True)]
 
-    def histogram(self) -> tuple[np.ndarray, np.ndarray]:
-        """Edges [n + 1] in us of bins equally wide on a log axis, and the share of all runs in
-        each bin [n], up to the p99.5."""
+    @property
+    def fastest_and_slow_us(self) -> tuple[float, float] | None:
+        """The fastest run and the p99.5; None without samples."""
         sorted_us = self.latency_us
         if not len(sorted_us):
-            return np.empty(0), np.empty(0)
-        low, high = sorted_us[0], sorted_us[max(0, int(np.ceil(0.995 * len(sorted_us))) - 1)]
-        low = max(float(low), _LEAST_US)
-        edges = np.geomspace(low, max(float(high), low * 1.001), _BINS + 1)
-        counts, edges = np.histogram(sorted_us, edges)
-        return edges, counts / len(sorted_us)
+            return None
+        slow = sorted_us[max(0, int(np.ceil(0.995 * len(sorted_us))) - 1)]
+        return max(float(sorted_us[0]), _LEAST_US), max(float(slow), _LEAST_US)
+
+    def shares(self, edges_us: np.ndarray) -> np.ndarray:
+        """The share of all runs between each two edges."""
+        sorted_us = self.latency_us
+        counts, _ = np.histogram(sorted_us, edges_us)
+        return counts / max(1, len(sorted_us))
 
     @property
     def without_batch(self) -> Case:
