@@ -82,10 +82,7 @@ def _table(table: Table, label: str) -> Iterator[str]:
     yield f"<table{kind}>"
     if table.caption:
         yield element("caption", {}, safe_text(table.caption))
-    heads = (
-        element("th", {"scope": "col"} | _kind(c), safe_text(c.title) or "&nbsp;")
-        for c in table.columns
-    )
+    heads = (element("th", {"scope": "col"} | _kind(c), safe_text(c.title)) for c in table.columns)
     yield f"<thead><tr>{''.join(heads)}</tr></thead>\n<tbody>\n"
     ids = table.row_ids or ("",) * len(table.rows)
     for row, case_id in zip(table.rows, ids, strict=True):

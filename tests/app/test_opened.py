@@ -74,10 +74,8 @@ def test_a_figure_has_the_medians_of_the_rows(path: Path) -> None:
 def test_a_figure_is_a_picture_in_a_notebook_and_a_file(path: Path, tmp_path: Path) -> None:
     figure = open_run(path).latency()
     root = ElementTree.fromstring(figure._repr_svg_())
-    marks = [
-        one for one in root.iter() if one.find("{http://www.w3.org/2000/svg}title") is not None
-    ]
-    assert len(marks) == len(figure.figure.marks)
+    titles = list(root.iter("{http://www.w3.org/2000/svg}title"))
+    assert len(titles) == len(figure.figure.marks)
     saved = figure.save(tmp_path / "latency.svg")
     assert saved.read_text("utf-8") == figure._repr_svg_()
 
