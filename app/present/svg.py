@@ -27,12 +27,12 @@ class Look:
     quiet: str
     line: str
     back: str
-    good: str
-    bad: str
+    ok: str
+    error: str
     colors: tuple[str, ...]
 
     def tone(self, tone: str) -> str:
-        return {"good": self.good, "bad": self.bad}.get(tone, self.quiet)
+        return {"ok": self.ok, "error": self.error}.get(tone, self.quiet)
 
     def color(self, series: Series) -> str:
         return self.colors[series.color % len(self.colors)]
@@ -50,7 +50,7 @@ FILE_LOOK = Look(
     ("#0072b2", "#c25200", "#00795a", "#a8508a", "#8a6a00", "#3d7fb5", "#5f5f5f"),
 )
 PAGE_LOOK = Look(
-    *(f"var(--{name})" for name in ("ink", "quiet", "line", "back", "good", "bad")),
+    *(f"var(--{name})" for name in ("ink", "quiet", "line", "back", "ok", "error")),
     tuple(f"var(--c{number})" for number in range(len(FILE_LOOK.colors))),
 )
 
@@ -100,7 +100,7 @@ def _figure(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
     for region in figure.regions:
         left, right = frame.x(region.low), frame.x(region.high)
         box = _box(left, frame.top, right - left, frame.bottom - frame.top)
-        yield element("rect", {**box, "fill": look.bad, "fill-opacity": "0.12"})
+        yield element("rect", {**box, "fill": look.error, "fill-opacity": "0.12"})
     yield from _x_axis(figure, frame, look)
     yield from _names(figure, frame, look) if figure.is_by_name else _y_axis(figure, frame, look)
     for reference in figure.references:

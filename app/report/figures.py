@@ -163,7 +163,7 @@ def load(cases: Sequence[Shown]) -> Figure | None:
     return _lines(
         "Latency over request rate",
         groups,
-        (Axis("requests per second", "per_s", "log"), "rate_hz"),
+        (Axis("requests per second", "per_s", "log"), "offered_rate_hz"),
         (Axis("latency, p99", "us", "log"), "latency_p99_us"),
     )
 

@@ -9,7 +9,7 @@ from app.results.measured import Measured
 from app.studies.found import Found, figure
 from app.studies.pictures import Points
 
-RATE, MEMORY = "throughput_per_s", "rss_peak_mb"
+RATE, MEMORY = "throughput_per_s", "rss_peak_mib"
 _BATCH = "batch"
 
 

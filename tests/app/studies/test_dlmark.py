@@ -130,7 +130,7 @@ def test_the_largest_batch_says_what_ended_the_search_and_that_one_is_not_over(
                 )
                 folder.record(Tried(case))
                 record(folder, case, 0, [50.0] * 9 if status == "ok" else [], status)
-    assert read_manifest(path).asked.memory_limit == "8GiB"
+    assert read_manifest(path).asked.memory_limit == "4GiB"
     *_, table = tables(told("largest", path))
     over, going, absent = (row_of(table, name) for name in (*ends, "vgg19"))
     assert (over["largest batch"], over["what ended it"]) == ("3", "out of memory at 4")
