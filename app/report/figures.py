@@ -14,6 +14,7 @@ import numpy as np
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series, Symbol, Unit
 from app.report.shown import Shown
 from app.results import text
+from exporters.twins import is_null
 
 MOST_SERIES = 24
 """Lines in one figure that an eye can follow."""
@@ -215,7 +216,8 @@ def ratios(cases: Sequence[Shown]) -> Figure | None:
     """How many times the best median of its model each runtime takes, among those on one clock and
     of one precision; None where fewer than two models or two runtimes can be compared."""
     best: dict[tuple[object, ...], float] = {}
-    known = [one for one in cases if one.is_well and _p50(one)]
+    own = (one for one in cases if not is_null(one.measured.case.model))
+    known = [one for one in own if one.is_well and _p50(one)]
     for one in known:
         key = _comparable(one)
         best[key] = min(best.get(key, _p50(one)), _p50(one))
