@@ -14,7 +14,7 @@ from app.cases.column import Row
 from app.cases.column_choice import parse_columns
 from app.cases.disk import current_folder, unwritable
 from app.cases.errors import PlanError, ResultsError
-from app.cases.status import FAILED, STRICT, Status
+from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.console.answer.document import run_document
 from app.console.answer.ended import EndedRun
 from app.console.assumed import assumed_line
@@ -36,14 +36,13 @@ from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.machine.steered import take_steered
-from app.plan.cluster import refuse_beside_cluster
 from app.plan.command_line import (
-    refuse_unprinted,
     refuse_with_check,
     refuse_with_resume,
     refuse_with_run_as_plan,
 )
 from app.plan.environments import environments_of
+from app.plan.exclusions import reject_exclusions, reject_without_effect
 from app.plan.gaps import refuse_without_gaps
 from app.plan.options import plan_from_options
 from app.plan.placing import refuse_misplaced
@@ -81,7 +80,6 @@ Then = Callable[[Run, Sequence[Measured]], int]
 _OWN_FILES = ("resume", "plan", "baseline_run", "json", "junit", "plot")
 """The options that name a file or a folder, of a run that is resumed or repeated."""
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
-_NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
 
 def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
@@ -98,7 +96,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     plan = _asked(flags, manifest)
     if plan.check:
         refuse_with_check(flags)
-    refuse_unprinted(flags, bool(plan.tune))
+    reject_without_effect(plan, given_settings(flags, "command"))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     columns = parse_columns(flags.columns, plan.percentiles) if flags.columns is not None else ()
     comparing = comparing_of(flags, plan)
@@ -241,7 +239,7 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     To a search for the largest batch, too little memory is an answer and no failure.
     """
     bad = (FAILED | STRICT if strict else FAILED) - (_TOO_LARGE if search else frozenset())
-    bad |= _NOT_COME_TO
+    bad |= INCOMPLETE
     failed = any(row["status"] in bad for row in rows)
     # A check that came to something says how far.
     nothing = not search and all(row["iterations"] is row["check_level"] is None for row in rows)
@@ -296,7 +294,7 @@ def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
     if flags.resume is None:
         return manifest.asked
     resumed = manifest.asked.model_copy(update=given_settings(flags, "plan"))
-    refuse_beside_cluster(resumed)
+    reject_exclusions(resumed)
     return resumed
 
 

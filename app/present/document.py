@@ -12,7 +12,7 @@ from typing import Literal
 from app.cases.column import Value
 from app.present.figure import Figure
 
-Tone = Literal["", "good", "doubtful", "bad", "quiet"]
+Tone = Literal["", "ok", "warning", "error", "quiet"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Note:
 
     label: str
     text: str
-    tone: Tone = "doubtful"
+    tone: Tone = "warning"
     code: str = ""
 
 

@@ -85,7 +85,7 @@ def _findings(ended: EndedRun, listed: Said) -> Iterator[Block]:
 
 def _problems(ended: EndedRun, damaged: Sequence[str]) -> Iterator[Block]:
     """Why cases have no figures, and what of the run is damaged."""
-    notes: list[Block] = [Note("damaged", one, "bad", "damaged") for one in damaged]
+    notes: list[Block] = [Note("damaged", one, "error", "damaged") for one in damaged]
     if not ended.plan.check:
         notes += cause_notes(ended)  # a check's answer has them
     if notes:

@@ -69,7 +69,7 @@ def page_answer(ended: EndedRun) -> Iterator[Block]:
     if matrix.measured or matrix.simulated:
         table = matrix_table(matrix, _PAGE_WIDTH)
         cells = (cell for row in table.rows for cell in row[1:])
-        warned = "amber: with warnings" * any(tone_of(cell) == "doubtful" for cell in cells)
+        warned = "amber: with warnings" * any(tone_of(cell) == "warning" for cell in cells)
         marks = legend(matrix, ended.plan.band)
         yield replace(table, caption="  ".join(filter(None, (marks, warned))))
         yield from _shared_settings(ended)

@@ -172,7 +172,7 @@ def test_a_check_is_a_table_of_words(tmp_path: Path) -> None:
     assert main(["--report", str(tmp_path / "run"), "-o", str(page)]) == 0
     text = page.read_text("utf-8")
     table = text[text.index("<table>") :].partition("</table>")[0]
-    assert re.search(r'<td class="good"[^>]*>compiles</td><td class="doubtful"[^>]*>unsup', table)
+    assert re.search(r'<td class="ok"[^>]*>compiles</td><td class="warning"[^>]*>unsup', table)
     assert "fpga:v80" not in table, "what is not on the machine is only a reason"
     assert "Does net compile on" in text
 

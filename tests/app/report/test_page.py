@@ -57,7 +57,7 @@ def test_its_words_say_what_ran_what_failed_and_what_not_to_trust(page: Path) ->
     text = page.read_text("utf-8")
     assert "8 of 9 cases measured" in text
     assert "Which of ort-cpu and openvino-cpu runs" in text
-    assert '<span class="bad">crashed</span>' in text
+    assert '<span class="error">crashed</span>' in text
     assert "--headless --plan" in text, "and how to repeat it"
 
 
