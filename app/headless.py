@@ -82,9 +82,12 @@ _OWN_FILES = ("resume", "plan", "baseline_run", "json", "junit", "plot")
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 
 
-def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
+def run_headless(
+    flags: argparse.Namespace, then: Then | None = None, begun_s: float | None = None
+) -> int:
     """Measure what the flags ask for; returns the exit code. `then` tells of the run in place of
-    our own answer, and its code holds where all else is well.
+    our own answer, and its code holds where all else is well. The program started at `begun_s`
+    (monotonic seconds), now by default.
 
     Raises PlanError or ResultsError before anything is written.
     """
@@ -109,7 +112,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     ):
         return measure(
             folder,
-            make_run=partial(SweepRun, cluster=cluster, columns=columns),
+            make_run=partial(SweepRun, cluster=cluster, columns=columns, begun_s=begun_s),
             strict=flags.strict,
             formats=formats,
             columns=columns,

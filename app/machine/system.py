@@ -5,7 +5,9 @@ Run folders and the cache are locked by `fcntl`, and children are ended by POSIX
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from pathlib import Path
 
 from app.cases.errors import PlanError
@@ -21,6 +23,20 @@ def refuse_other_systems() -> None:
             f"Graphlap runs on Linux and macOS, and this system is {sys.platform!r}",
             "on Windows, install WSL (wsl --install) and run it in there",
         )
+
+
+def process_begun_s() -> float:
+    """When this process was started, on the scale of `time.monotonic`; now where that is unknown.
+
+    /proc has it in ticks since the machine booted.
+    """
+    try:
+        ticks = int(_PROC.read_text().rpartition(")")[2].split()[19])
+        since_boot_s = ticks / os.sysconf("SC_CLK_TCK")
+        age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot_s
+    except (OSError, ValueError, IndexError, AttributeError):
+        return time.monotonic()
+    return time.monotonic() - max(0.0, age_s)
 
 
 def refuse_without_proc() -> None:
