@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 
@@ -13,7 +12,7 @@ from app.cases.errors import DiskError, PlanError
 from app.cases.verdict import BAND
 from app.console.error_file import write_error_file
 from app.console.lasting import Lasting
-from app.machine.system import process_begun_s, refuse_other_systems
+from app.machine.system import refuse_other_systems
 from app.plan.command_line import parse
 from app.plan.settings.arguments import given_settings
 from app.plan.settings.forms import parsed
@@ -25,10 +24,9 @@ from exporters.types import GraphlapError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; every error of ours is one sentence and an exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    begun_s = process_begun_s() if arguments is None else time.monotonic()
     _open_what_is_closed()
     try:
-        return _dispatch(given, begun_s)
+        return _dispatch(given)
     except GraphlapError as error:
         if "--debug" in given:
             raise
@@ -80,7 +78,7 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
 
 
-def _dispatch(arguments: Sequence[str], begun_s: float) -> int:
+def _dispatch(arguments: Sequence[str]) -> int:
     if arguments and arguments[0] == "worker":
         from app.carriers.worker import main as worker
 
@@ -196,7 +194,7 @@ def _dispatch(arguments: Sequence[str], begun_s: float) -> int:
     if flags.headless or flags.check or flags.resume:
         from app.headless import run_headless
 
-        return run_headless(flags, begun_s=begun_s)
+        return run_headless(flags)
     return _window(arguments)
 
 

@@ -36,6 +36,7 @@ from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.machine.steered import take_steered
+from app.machine.system import program_begun_s
 from app.plan.command_line import (
     refuse_with_check,
     refuse_with_resume,
@@ -82,12 +83,9 @@ _OWN_FILES = ("resume", "plan", "baseline_run", "json", "junit", "plot")
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 
 
-def run_headless(
-    flags: argparse.Namespace, then: Then | None = None, begun_s: float | None = None
-) -> int:
+def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     """Measure what the flags ask for; returns the exit code. `then` tells of the run in place of
-    our own answer, and its code holds where all else is well. The program started at `begun_s`
-    (monotonic seconds), now by default.
+    our own answer, and its code holds where all else is well.
 
     Raises PlanError or ResultsError before anything is written.
     """
@@ -112,7 +110,7 @@ def run_headless(
     ):
         return measure(
             folder,
-            make_run=partial(SweepRun, cluster=cluster, columns=columns, begun_s=begun_s),
+            make_run=partial(SweepRun, cluster=cluster, columns=columns, begun_s=program_begun_s()),
             strict=flags.strict,
             formats=formats,
             columns=columns,

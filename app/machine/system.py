@@ -11,9 +11,12 @@ import time
 from pathlib import Path
 
 from app.cases.errors import PlanError
+from exporters.own import module_name
 
 _SYSTEMS = ("linux", "darwin")
 _PROC = Path("/proc/self/stat")
+_PROGRAMS = (module_name("app.__main__"), "graphlap.__main__", "graphlap")
+"""What this program is to Python when it is started as a module or as a command."""
 
 
 def refuse_other_systems() -> None:
@@ -25,11 +28,16 @@ def refuse_other_systems() -> None:
         )
 
 
-def process_begun_s() -> float:
-    """When this process was started, on the scale of `time.monotonic`; now where that is unknown.
+def program_begun_s() -> float:
+    """When this program was started, on the scale of `time.monotonic`; now where that is not known,
+    or where another program has called us.
 
     /proc has it in ticks since the machine booted.
     """
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    started_as = spec.name if spec is not None else Path(sys.argv[0]).name
+    if started_as not in _PROGRAMS:
+        return time.monotonic()
     try:
         ticks = int(_PROC.read_text().rpartition(")")[2].split()[19])
         since_boot_s = ticks / os.sysconf("SC_CLK_TCK")
