@@ -42,6 +42,7 @@ from app.plan.command_line import (
     refuse_with_resume,
     refuse_with_run_as_plan,
 )
+from app.plan.config_text import config_text
 from app.plan.environments import environments_of
 from app.plan.exclusions import reject_exclusions, reject_without_effect
 from app.plan.gaps import refuse_without_gaps
@@ -89,6 +90,9 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
 
     Raises PlanError or ResultsError before anything is written.
     """
+    if flags.show_config:
+        sys.stdout.write(config_text(flags))
+        return OK
     steered = take_steered()
     here = current_folder()  # that of the shell
     flags = _with_absolute_paths(flags)
