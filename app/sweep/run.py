@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -40,6 +41,7 @@ from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
+from app.sweep.time_spent import TimeSpending
 from app.sweep.unchanged import refuse_changed, refuse_lost_engines, refuse_unknown_cases
 from app.sweep.work.base import Work
 from app.sweep.work.checking import MOST_CHECKS, CheckWork
@@ -64,7 +66,9 @@ class SweepRun:
         place: ThisMachine | None = None,
         cluster: Cluster | None = None,
         columns: Sequence[str] = (),
+        begun_s: float | None = None,
     ) -> None:
+        self._time = TimeSpending(time.monotonic() if begun_s is None else begun_s)
         self.folder = folder
         self._columns = columns
         self.stopped = False
@@ -82,6 +86,7 @@ class SweepRun:
         asked = folder.manifest.asked
         self._kind = CheckWork.kind if asked.check else RoundWork.kind
         own = any(not environment_of(case.runtime) for case in folder.manifest.cases)
+        self._hosted = cluster is not None
         self._prepares = own and not asked.check and not cluster
         self._ledger.take(folder.writer(), folder.begin(environment))
         self.voided = tuple(self._void_damaged())
@@ -108,6 +113,7 @@ class SweepRun:
         )
         self._count()
         self._write_live(always=True)
+        self._time.pass_to(())
 
     @property
     def finished(self) -> bool:
@@ -159,6 +165,7 @@ class SweepRun:
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
         events = self._engine.poll(timeout_s)
+        self._time.pass_to(self._engine.in_flight)
         lines: dict[str, list[Line]] = {}
         try:
             for event in events:
@@ -205,6 +212,9 @@ class SweepRun:
         `rows` are the run's where somebody has them.
         """
         self._engine.close()
+        self._time.pass_to(())
+        if not self._hosted:  # several hosts are at work at once
+            self._record((self._time.line,), "")
         write_tables(self.folder, self.rows() if rows is None else rows, self._columns)
         self._rows.store(sound(self.run))
         complete = self.finished and not self.stopped
