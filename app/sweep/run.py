@@ -25,7 +25,7 @@ from app.results.live import Live, LiveFile, State
 from app.results.measured import Measured
 from app.results.reader import JournalReader
 from app.results.rows import Rows, row_names
-from app.results.run import Run
+from app.results.run import Run, Sound
 from app.results.soundness import sound
 from app.results.stopping import looked_at
 from app.results.tables import write_tables
@@ -78,6 +78,7 @@ class SweepRun:
                 refuse_lost_engines(self.run)
             self.kept_table = keep_fuller(self.run)
         self._rows = Rows(stores=False)
+        self._sound: Mapping[str, Sound] = {}
         asked = folder.manifest.asked
         self._kind = CheckWork.kind if asked.check else RoundWork.kind
         own = any(not environment_of(case.runtime) for case in folder.manifest.cases)
@@ -115,7 +116,7 @@ class SweepRun:
     @property
     def run(self) -> Run:
         """What is recorded so far, as a reader of the folder would see it."""
-        return self._ledger.run
+        return replace(self._ledger.run, sound=self._sound)
 
     @property
     def cases(self) -> Mapping[str, Case]:
@@ -219,7 +220,9 @@ class SweepRun:
 
     def _void_damaged(self) -> Iterator[Voided]:
         """What an earlier writer measured and somebody has damaged since is measured again."""
-        for case_id, damaged in sound(self.run).damaged.items():
+        looked_at = sound(self.run)
+        self._sound = looked_at.sound
+        for case_id, damaged in looked_at.damaged.items():
             for number, what in damaged.items():
                 line = Voided(case_id, number, what)
                 self.folder.record(line)
