@@ -68,6 +68,7 @@ class SweepRun:
         self._columns = columns
         self.stopped = False
         self.kept_table = ""
+        self._sound: Mapping[str, Sound] = {}
         reader = JournalReader(folder.path, folder.manifest)
         self._ledger = reader.whole()
         self._lines_before = reader.journal_lines
@@ -78,7 +79,6 @@ class SweepRun:
                 refuse_lost_engines(self.run)
             self.kept_table = keep_fuller(self.run)
         self._rows = Rows(stores=False)
-        self._sound: Mapping[str, Sound] = {}
         asked = folder.manifest.asked
         self._kind = CheckWork.kind if asked.check else RoundWork.kind
         own = any(not environment_of(case.runtime) for case in folder.manifest.cases)
