@@ -31,10 +31,10 @@ Content = tuple[int, int]
 
 
 class Sound(NamedTuple):
-    """The numbers of rounds whose samples are sound, in their order, and the key of all that
-    statistics of them are computed from."""
+    """The digests of the lines of rounds whose samples are sound, in their order, and the key of
+    all that statistics of them are computed from."""
 
-    rounds: tuple[int, ...]
+    lines: tuple[str, ...]
     key: str
 
 

@@ -26,7 +26,7 @@ from app.results.live import Live, LiveFile, State
 from app.results.measured import Measured
 from app.results.reader import JournalReader
 from app.results.rows import Rows, row_names
-from app.results.run import Run
+from app.results.run import Run, Sound
 from app.results.soundness import sound
 from app.results.stopping import looked_at
 from app.results.tables import write_tables
@@ -73,6 +73,7 @@ class SweepRun:
         self._columns = columns
         self.stopped = False
         self.kept_table = ""
+        self._sound: Mapping[str, Sound] = {}
         reader = JournalReader(folder.path, folder.manifest)
         self._ledger = reader.whole()
         self._lines_before = reader.journal_lines
@@ -122,7 +123,7 @@ class SweepRun:
     @property
     def run(self) -> Run:
         """What is recorded so far, as a reader of the folder would see it."""
-        return self._ledger.run
+        return replace(self._ledger.run, sound=self._sound)
 
     @property
     def cases(self) -> Mapping[str, Case]:
@@ -234,7 +235,9 @@ class SweepRun:
 
     def _void_damaged(self) -> Iterator[Voided]:
         """What an earlier writer measured and somebody has damaged since is measured again."""
-        for case_id, damaged in sound(self.run).damaged.items():
+        looked_at = sound(self.run)
+        self._sound = looked_at.sound
+        for case_id, damaged in looked_at.damaged.items():
             for number, what in damaged.items():
                 line = Voided(case_id, number, what)
                 self.folder.record(line)
