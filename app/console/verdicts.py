@@ -54,7 +54,8 @@ class Wanted:
 
 def wanted_of(flags: argparse.Namespace) -> Wanted:
     """What the flags say of it."""
-    return Wanted(flags.fail_on == "slower", flags.markdown, flags.json or "", flags.junit or "")
+    markdown = flags.format == "markdown"
+    return Wanted(flags.fail_on == "slower", markdown, flags.json or "", flags.junit or "")
 
 
 def files(found: Comparison, wanted: Wanted) -> dict[str, str]:

@@ -120,11 +120,6 @@ def refuse_unprinted(flags: argparse.Namespace, is_tuned: bool) -> None:
             "--baseline-run has no effect: a search over options prints its steps",
             "Leave --baseline-run out, and use --compare on the two runs",
         )
-    if flags.markdown and flags.sort is not None:
-        raise PlanError(
-            "--sort has no effect: --markdown prints the comparison and no rows",
-            "Leave out --sort or --markdown",
-        )
 
 
 def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:

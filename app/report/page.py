@@ -21,7 +21,7 @@ from app.cases.status import STATUSES
 from app.console.answer.document import page_answer
 from app.console.answer.ended import ended_run
 from app.console.comparing import Comparing
-from app.console.damage import with_damage
+from app.console.damage import damage
 from app.console.hosts_together import HEADING as TOGETHER
 from app.console.hosts_together import together_sentences
 from app.console.output_files import PAGE, refuse_output, write_output
@@ -57,16 +57,15 @@ _POLICY = (
 """By which a browser itself keeps the page from asking anybody for anything."""
 
 
-def write_report(folders: Sequence[str], output: str) -> tuple[str, int]:
-    """Write the page of what is whole of these runs; what to print and the exit code, 1 where
-    something is damaged.
+def write_report(folders: Sequence[str], output: str) -> tuple[str, ...]:
+    """Write the page of what is whole of these runs; a sentence for each thing that is damaged.
 
     PlanError without the plotting library, ResultsError for a folder that is no run, DiskError if
     the page can't be written.
     """
     if find_spec("plotly") is None:
         raise PlanError(
-            "--report needs plotly, which is not installed", "pip install 'graphlap[report]'"
+            "a report needs plotly, which is not installed", "pip install 'graphlap[report]'"
         )
     path = Path(output)
     refuse_output("-o", path, PAGE)
@@ -77,7 +76,7 @@ def write_report(folders: Sequence[str], output: str) -> tuple[str, int]:
     except OSError as error:
         raise unwritable(path, error, ", or name another file") from error
     write_output(path, content.encode("utf-8", "backslashreplace"))
-    return with_damage(f"wrote {path}\n", runs)
+    return damage(runs)
 
 
 def page(runs: Sequence[Whole]) -> Iterator[str]:
