@@ -82,7 +82,7 @@ STATUSES: dict[Status, StatusFact] = {
         tone="doubtful",
     ),
     "cancelled": StatusFact(
-        "not come to: the run ended before, or its export was cut short from outside; --resume it",
+        "not come to: the run ended before, or its export was cut short from outside; resume it",
         tried_again=True,
         tone="doubtful",
     ),

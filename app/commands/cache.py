@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from app.commands.output import add_format, format_of, print_document
+from app.commands.output import add_format, print_document
 from app.console.cache import limit_cache
 
 
@@ -17,7 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="info",
         help="info (default): what it holds; clear: empty it, but for what a running plan needs",
     )
-    parser.add_argument("--limit", metavar="SIZE", help="what it may hold (16GiB)")
+    parser.add_argument(
+        "--limit", "--cache-limit", dest="limit", metavar="SIZE", help="what it may hold (16GiB)"
+    )
     add_format(parser)
 
 
@@ -25,7 +27,6 @@ def run(options: argparse.Namespace) -> int:
     """Print what the cache holds, after emptying it if that was asked for."""
     from app.console.cache import cache_table, cache_text, clear_cache
 
-    format_of(options)
     if options.limit is not None:
         limit_cache(options.limit, "--limit")
     freed = clear_cache() if options.action == "clear" else None

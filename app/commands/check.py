@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from app.commands.measuring import add_models, add_outputs, measure, with_models
-from app.commands.settings import add_settings
+from app.commands.measuring import add_models, add_run_options, measure, with_models
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to compile and for which runtimes."""
     add_models(parser)
-    add_settings(parser, "check", brief=True, apart=("check",))
-    add_outputs(parser, "check")
+    add_run_options(parser, "check", apart=("check",))
 
 
 def run(options: argparse.Namespace) -> int:

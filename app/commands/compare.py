@@ -5,22 +5,21 @@ from __future__ import annotations
 import argparse
 
 from app.cases.verdict import BAND
-from app.commands.output import add_format, format_of, print_document
-from app.commands.verdict_options import add_verdict_files, add_verdicts, refuse_verdict_options
-from app.plan.flag_words import share_of, words_of
+from app.commands.output import add_format, print_document
+from app.commands.settings import add_settings
+from app.console.output_files import refuse_outputs
+from app.plan.settings.arguments import given_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The runs, and what counts as a change."""
     parser.add_argument("runs", nargs=2, metavar="RUN", help="the run before, and the run after")
-    add_verdicts(parser)
-    parser.add_argument("--judge", metavar="LIST", help="figures to judge (p50,p99)")
+    add_settings(parser, "compare")
     parser.add_argument(
         "--history",
         metavar="DIR",
         help="runs that show how far runs of this machine differ (those beside the two)",
     )
-    add_verdict_files(parser, ("json", "junit"))
     add_format(parser)
 
 
@@ -30,16 +29,16 @@ def run(options: argparse.Namespace) -> int:
     from app.console.compare import compare
     from app.console.gate import code
 
-    format_of(options)
-    refuse_verdict_options(options)
-    fails = options.fail_on == "slower"
-    band = BAND if options.band is None else share_of(options.band, "--band")
-    judge = words_of(options.judge, "--judge")
-    found = compare(*options.runs, band=band, past=options.history, judge=judge)
-    wanted = verdicts.Wanted(
-        fail_on_slower=fails, json_path=options.json or "", junit_path=options.junit or ""
+    refuse_outputs(options)
+    fails = verdicts.gate_of(options)
+    given = given_settings(options, "plan")
+    found = compare(
+        *options.runs,
+        band=given.get("band", BAND),
+        past=options.history,
+        judge=given.get("judge", ()),
     )
-    verdicts.write(verdicts.files(found, wanted))
+    verdicts.write(verdicts.files(found, verdicts.wanted_of(options)))
     writers = {
         "json": lambda: verdicts.json_text(verdicts.as_json(found, fails)),
         "markdown": lambda: verdicts.as_markdown(found, fails),

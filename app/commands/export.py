@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from app.commands.output import print_text
+from app.commands.settings import add_settings
 from app.console.damage import DAMAGED
 
 
@@ -20,9 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="csv, json, markdown, parquet, hdr, trace",
     )
-    parser.add_argument(
-        "--columns", metavar="NAME,…", help="columns of results.csv: all, names or groups"
-    )
+    add_settings(parser, "export")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from app.commands.output import format_of, print_document
-from app.commands.stored import add_stored_outputs
+from app.commands.output import add_format, add_verbose, print_document
+from app.commands.settings import add_settings
 from app.console.width import width_of
 
 
@@ -19,12 +19,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="results of benchmark_app, onnxruntime_perf_test, trtexec, Polygraphy, LoadGen or "
         "pyperf",
     )
-    add_stored_outputs(parser)
+    add_settings(parser, "import")
+    parser.add_argument("-o", dest="out", help=argparse.SUPPRESS)
+    add_format(parser)
+    add_verbose(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write and print the run."""
     from app.console.stored.importing import import_files
 
-    format_of(options)
     return print_document(import_files(options, width_of(sys.stdout)), options)

@@ -46,6 +46,7 @@ _MODES = (
     _Mode("--headless", ("run",)),
 )
 """In this order one is found; a flag after it may be an option of that command."""
+MODE_FLAGS = tuple(mode.flag for mode in _MODES)
 _DROPPED = {
     "import": ("--headless",),
     "merge": ("--headless",),
@@ -80,11 +81,13 @@ def current(given: Sequence[str]) -> tuple[str, ...]:
     first = given[0]
     if first.startswith("-"):
         return ("open", *given)
-    if Path(first).is_dir():
+    if Path(first).is_dir() and not _has_models(Path(first)):
         return ("open" if _has_window() or len(given) > 1 else "show", *given)
     if _is_model(first):
         return ("run", *given)
-    raise PlanError(f"{first}: neither a command nor a file", suggestion(first, BY_NAME))
+    raise PlanError(
+        f"{first}: neither a command nor a file", suggestion(first, BY_NAME, "See graphlap help")
+    )
 
 
 def note(given: Sequence[str], words: Sequence[str]) -> str:
@@ -163,6 +166,13 @@ def _is_model(word: str) -> bool:
 
     names = (*catalogue.names(), *suite_names())
     return all(part in names for part in word.split(","))
+
+
+def _has_models(folder: Path) -> bool:
+    """Whether a folder has models and is no run, in which exported ones may lie."""
+    from app.results.manifest import MANIFEST
+
+    return any(folder.glob("*.onnx")) and not (folder / MANIFEST).exists()
 
 
 def _has_window() -> bool:

@@ -69,15 +69,15 @@ def _dispatch(given: Sequence[str]) -> int:
         from app.commands import help as pages
 
         return pages.print_short(sys.stderr)
-    sentence = note(given, (name, *words))
-    if sentence:
-        report(sentence)
     refuse_other_systems()
     command = BY_NAME[name]
     if command.takes_words:
         code: int = module_of(command).run(words)
         return code
     options = parse(command, words)
+    sentence = note(given, (name, *words))
+    if sentence and not options.quiet:
+        report(sentence)
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
     code = module_of(command).run(options)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 
 from app.cases.errors import PlanError
 from app.commands.output import add_format, add_verbose
-from app.commands.settings import completed
+from app.commands.settings import add_settings, completed
 from app.console.cache import limit_cache
+from app.console.output_files import refuse_outputs
 from app.plan.plan_files import suite_names
+from app.plan.settings.table import accepted_by
 from app.results.manifest import MANIFEST
 from exporters.models import catalogue
 
@@ -25,40 +28,25 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_outputs(parser: argparse.ArgumentParser, command: str) -> None:
-    """What is written and printed, and what the exit code depends on."""
-    group = parser.add_argument_group("results")
-    if command != "resume":
-        group.add_argument("--out", metavar="DIR", help="new run folder (graphlap-results/…)")
-    if command not in ("check", "study"):
-        _add_verdicts(group)
-    if command != "check":
-        group.add_argument(
-            "--export",
-            metavar="FORMAT,…",
-            help="also write csv, json, markdown, parquet, hdr, trace",
-        )
-    group.add_argument(
-        "--columns", metavar="NAME,…", help="columns of results.csv: all, names or groups"
-    )
-    group.add_argument(
-        "--strict", action="store_true", help="unavailable, unsupported, partial rows fail too"
-    )
-    group.add_argument("--cache-limit", metavar="SIZE", help=argparse.SUPPRESS)
-    group.add_argument("--headless", action="store_true", help=argparse.SUPPRESS)
-    if command != "study":
-        add_format(parser)
-        add_verbose(parser)
+_NAMED = ("models", "suite", "plan")
+"""Settings that are arguments of a command; as options they stay readable."""
 
 
-def _add_verdicts(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--against", dest="baseline_run", metavar="RUN", help="compare with a run")
-    group.add_argument("--baseline-run", dest="baseline_run", help=argparse.SUPPRESS)
-    group.add_argument("--fail-on", metavar="slower", help="exit 3 if a case is slower")
-    group.add_argument("--sort", metavar="COLUMN", help="order of the rows: p99, model, …")
-    group.add_argument("--json", metavar="FILE", help="write the verdicts as JSON")
-    group.add_argument("--junit", metavar="FILE", help="write the verdicts as JUnit XML")
-    group.add_argument("--plot", metavar="FILE", help="of --gaps: draw the curve as SVG")
+def add_run_options(
+    parser: argparse.ArgumentParser,
+    command: str,
+    *,
+    brief: bool = True,
+    apart: Collection[str] = (),
+) -> None:
+    """The settings of a command that measures, but for those that it has `apart`, and output."""
+    accepted = {setting.key for setting in accepted_by(command)}
+    add_settings(parser, command, brief, {*_NAMED, *apart})
+    for key in accepted & set(_NAMED):
+        parser.add_argument(f"--{key}", help=argparse.SUPPRESS)
+    parser.add_argument("--headless", action="store_true", help=argparse.SUPPRESS)
+    add_format(parser)
+    add_verbose(parser)
 
 
 def with_models(options: argparse.Namespace) -> argparse.Namespace:
@@ -89,6 +77,7 @@ def measure(options: argparse.Namespace) -> int:
     """Measure what the options say; returns the exit code."""
     from app.headless import run_headless
 
+    refuse_outputs(options)
     if options.cache_limit is not None:
         limit_cache(options.cache_limit, "--cache-limit")
     return run_headless(completed(options))

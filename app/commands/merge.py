@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from app.commands.output import format_of, print_document
-from app.commands.stored import add_stored_outputs
+from app.commands.output import add_format, add_verbose, print_document
+from app.commands.settings import add_settings
 from app.console.width import width_of
 
 
@@ -15,13 +15,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="+", metavar="[NAME=]RUN", help="run folders; NAME is what the host is called"
     )
-    add_stored_outputs(parser)
+    add_settings(parser, "merge")
+    parser.add_argument("-o", dest="out", help=argparse.SUPPRESS)
+    add_format(parser)
+    add_verbose(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Write and print the run; 1 if something damaged was left out."""
     from app.console.stored.merging import merge_runs
 
-    format_of(options)
     made = merge_runs(options, width_of(sys.stdout))
     return print_document(made.blocks, options, lines=made.damage) or made.code

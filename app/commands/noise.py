@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from app.commands.measuring import add_models, add_outputs, measure, with_models
-from app.commands.settings import add_settings
+from app.commands.measuring import add_models, add_run_options, measure, with_models
 
 _COMPARISONS = "20"
 
@@ -22,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=_COMPARISONS,
         help=f"comparisons of each case with itself ({_COMPARISONS})",
     )
-    add_settings(parser, "noise", brief=True, apart=("aa",))
-    add_outputs(parser, "noise")
+    add_run_options(parser, "noise", apart=("aa",))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 from app.cases.errors import PlanError
 from app.commands.output import print_text
 from app.commands.settings import add_settings, completed
+from app.plan.settings.table import accepted_by
 
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 _PACKAGES = ("PySide6", "pyqtgraph")
@@ -26,12 +27,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="add the window to the desktop's applications",
     )
-    add_settings(parser, "run", brief=True)
+    add_settings(parser, "open", brief=True)
 
 
 def run(options: argparse.Namespace) -> int:
     """Open it and return its exit code; PlanError where there can be none."""
     if options.install_desktop:
+        flags = [row.flag for row in accepted_by("open") if getattr(options, row.dest)]
+        if options.paths or flags:
+            word = (*options.paths, *flags)[0]
+            raise PlanError(f"{word}: --install-desktop opens nothing", f"Leave {word} out")
         from app.gui.desktop_entry import install_desktop
 
         return print_text("".join(f"wrote {path}\n" for path in install_desktop()))
@@ -48,9 +53,9 @@ def run(options: argparse.Namespace) -> int:
         )
     plan = None
     if options.suite or options.plan or options.models:
-        from app.plan.flags import plan_from_flags
+        from app.plan.options import plan_from_options
 
-        plan = plan_from_flags(completed(options))
+        plan = plan_from_options(completed(options))
     from app.gui.main import main as open_window
 
     return open_window([Path(path) for path in options.paths], plan)

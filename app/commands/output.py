@@ -9,20 +9,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from app.cases.errors import PlanError, suggestion
 from app.console.lasting import Lasting
 from app.console.width import width_of
+from app.plan.settings.setting import OUTPUT
 from app.present.document import Block, Points
 from app.present.formats import FORMATS, TABLE, formatted
 from app.present.terminal import write_document
 from app.results.plain import one_line, printable
 
-OUTPUT = "output"
-"""The title of the options that say how results are printed."""
 Writers = Mapping[str, Callable[[], str]]
 """The text of a format, where a command has one of its own, with keys that stay."""
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
     """`-f`, and `--markdown` for command lines that were written before it."""
-    group = parser.add_argument_group(OUTPUT)
+    group = output_group(parser)
     group.add_argument(
         "-f",
         "--format",
@@ -39,10 +38,15 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def output_group(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """The group of options that say how results are printed."""
+    groups = (one for one in parser._action_groups if one.title == OUTPUT)
+    return next(groups, None) or parser.add_argument_group(OUTPUT)
+
+
 def add_verbose(parser: argparse.ArgumentParser) -> None:
     """`-v`, of a command that prints a run."""
-    group = next(one for one in parser._action_groups if one.title == OUTPUT)
-    group.add_argument(
+    output_group(parser).add_argument(
         "-v", "--verbose", action="store_true", help="print every row, warning and interval"
     )
 

@@ -67,7 +67,7 @@ Runtimes, for --runtimes: name[:device][@release or environment]
   fpga:v80@sdk26       a simulated card and its release
   ort-cpu@spring       an environment: --python spring=/envs/spring/bin/python
   available            every runtime that can be used here
-  all                  every runtime, those that can't be used as rows without figures
+  all                  every runtime: one that can't be used is `unavailable`
 Models that are named without --runtimes are measured by the engines that are
 installed and open them; the simulated card is measured when it is named.
 

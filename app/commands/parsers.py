@@ -14,7 +14,8 @@ from types import ModuleType
 
 from app.cases.errors import PlanError
 from app.cases.flag_parser import FlagParser
-from app.commands.output import OUTPUT
+from app.commands.legacy import MODE_FLAGS
+from app.commands.output import format_of, output_group
 from app.commands.table import COMMANDS, Command
 from exporters import own
 
@@ -78,6 +79,8 @@ def parse(command: Command, words: Sequence[str]) -> argparse.Namespace:
     options, rest = parser.parse_known_intermixed_args(words)
     if rest:
         raise _unknown(command, parser, rest[0])
+    if "format" in options:
+        format_of(options)
     for action in parser._actions:
         value = getattr(options, action.dest, None)
         values = value if isinstance(value, list) and not action.option_strings else [value]
@@ -95,8 +98,7 @@ def _usage(action: argparse.Action) -> str:
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    groups = (one for one in parser._action_groups if one.title == OUTPUT)
-    group = next(groups, None) or parser.add_argument_group(OUTPUT)
+    group = output_group(parser)
     if "verbose" not in {action.dest for action in parser._actions}:
         group.add_argument(
             "-v", "--verbose", action="store_true", help="print more, where there is more"
@@ -111,6 +113,10 @@ def _unknown(command: Command, parser: argparse.ArgumentParser, word: str) -> Pl
     if not word.startswith("-"):
         return PlanError(f"{word}: {name} takes no such argument", help_line)
     option = word.partition("=")[0]
+    if option in MODE_FLAGS:
+        return PlanError(
+            f"{option}: not an option of {name}, but a command", "Give one command after the other"
+        )
     near = get_close_matches(option, _visible(parser), n=1, cutoff=0.75)
     owners = _owners(option)
     if near and not owners:
@@ -133,4 +139,4 @@ def _visible(parser: argparse.ArgumentParser) -> list[str]:
 def _owners(option: str) -> list[str]:
     """The commands that take an option."""
     parsers = {c.name: parser_of(c) for c in COMMANDS if not c.takes_words}
-    return [name for name, one in parsers.items() if option in one._option_string_actions]
+    return [name for name, one in parsers.items() if option in _visible(one)]

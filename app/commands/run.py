@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from app.commands.measuring import add_models, add_outputs, measure, with_models
-from app.commands.settings import add_settings
+from app.commands.measuring import add_models, add_run_options, measure, with_models
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to measure, how, and where to; the help has the settings that are used most."""
     add_models(parser)
-    add_settings(parser, "run", brief=True)
-    add_outputs(parser, "run")
+    add_run_options(parser, "run")
 
 
 def run(options: argparse.Namespace) -> int:

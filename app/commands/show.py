@@ -6,13 +6,14 @@ import argparse
 import sys
 
 from app.commands.output import add_format, add_verbose, print_document
+from app.commands.settings import add_settings
 from app.console.width import width_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The run folder, and how much of it."""
     parser.add_argument("folder", metavar="RUN", help="the run folder")
-    parser.add_argument("--sort", metavar="COLUMN", help="order of the rows: p99, model, …")
+    add_settings(parser, "show")
     add_format(parser)
     add_verbose(parser)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from app.commands.measuring import add_models, add_outputs, measure, with_models
-from app.commands.settings import add_settings
+from app.commands.measuring import add_models, add_run_options, measure, with_models
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,8 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="the percentile and its limit, such as p99=5ms",
     )
-    add_settings(parser, "slo", brief=True, apart=("slo",))
-    add_outputs(parser, "slo")
+    add_run_options(parser, "slo", apart=("slo",))
 
 
 def run(options: argparse.Namespace) -> int:

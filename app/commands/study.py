@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from app.commands.measuring import add_outputs
 from app.commands.settings import add_settings, completed
 from app.console.cache import limit_cache
 
@@ -15,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="RUN", help="write the page of a stored run")
     parser.add_argument("--resume", metavar="RUN", help="measure what this run still lacks")
     add_settings(parser, "study")
-    add_outputs(parser, "study")
+    parser.add_argument("--headless", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(options: argparse.Namespace) -> int:

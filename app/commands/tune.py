@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from app.commands.measuring import add_models, add_outputs, measure, with_models
-from app.commands.settings import add_settings
+from app.commands.measuring import add_models, add_run_options, measure, with_models
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-error", metavar="X", help="allowed output error, such as 2%%: precisions too"
     )
-    add_settings(parser, "tune", brief=True, apart=("tune", "max_error"))
-    add_outputs(parser, "tune")
+    add_run_options(
+        parser,
+        "tune",
+        apart=(
+            "tune",
+            "max_error",
+        ),
+    )
 
 
 def run(options: argparse.Namespace) -> int:

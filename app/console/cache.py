@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from app.machine import engines
-from app.plan.flag_words import size_of
+from app.plan.settings.forms import parsed
+from app.plan.settings.values import size_in_bytes
 from app.present.document import Cell, Column, Table, names, table
 from exporters import cache
 
@@ -46,7 +47,7 @@ def cache_table(freed: int | None) -> Table:
 
 def limit_cache(size: str, option: str) -> None:
     """Set what the cache may hold, here and in child processes; PlanError if it is no size."""
-    os.environ[cache.LIMIT_VARIABLE] = str(size_of(size, option))
+    os.environ[cache.LIMIT_VARIABLE] = str(parsed(size_in_bytes, size, option))
 
 
 def clear_cache() -> int:

@@ -208,7 +208,7 @@ _PARTS = (
     ("torch", "the catalogue, modules of your own", "pip install 'graphlap[torch]'"),
     ("onnxscript", "the catalogue, modules of your own", "pip install 'graphlap[torch]'"),
     ("pandas", "dataframes in Python", "pip install 'graphlap[data]'"),
-    ("pyarrow", "--export parquet", "pip install 'graphlap[data]'"),
+    ("pyarrow", "export -f parquet", "pip install 'graphlap[data]'"),
     ("scikit-learn", "the data of the digits models", "pip install 'graphlap[accuracy]'"),
     ("safetensors", "--weights", "pip install 'graphlap[accuracy]'"),
     ("pillow", "--accuracy with images", "pip install 'graphlap[accuracy]'"),

@@ -1,4 +1,4 @@
-"""`--export`: a run in the formats of other programs, as it ends or from a folder."""
+"""`graphlap export`, and `--export` of a run as it ends: the formats of other programs."""
 
 from __future__ import annotations
 

@@ -77,5 +77,5 @@ def _ending(run: Run, search: Search) -> tuple[str, str, str]:
     tried = search.tried(statuses)
     fits = str(largest_fit(tried) or text.NOT_MEASURED)
     ended = search.next_case(statuses) is None
-    by = stopped_by(tried) if ended else "not searched to the end: --resume the run"
+    by = stopped_by(tried) if ended else "not searched to the end: resume the run"
     return fits, by, ", ".join(map(str, tried))

@@ -49,7 +49,7 @@ class Shown:
         """The same as blocks, with the whole table."""
         before = (*_changes(self.found), *_machine_changes(self.found))
         return (
-            Paragraph(_counts(self.found)),
+            Paragraph(" ".join(_counts(self.found))),
             Points(tuple(line.strip() for line in before if line)),
             replace(_listed(self.found), most_rows=0),
             Points((*_remarks(self.found), *as_lines(self.reasons))),

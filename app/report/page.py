@@ -1,4 +1,4 @@
-"""`--report RUN… -o FILE`: one HTML page that needs no network, for whoever has no Graphlap.
+"""`graphlap report RUN… -o FILE`: one HTML page that needs no network, for whoever has no Graphlap.
 
 Words first, then the rows, then figures, then where and how it was measured. All text of a user's
 is escaped; the page holds the plotting library (plotly.js, MIT licence) and asks nobody for more.

@@ -67,7 +67,7 @@ def _versions(packages: Any) -> str:
 def _commands(run: Run) -> Iterator[str]:
     """By its folder, and for who has none by flags alone, where these say all of it."""
     folder = str(run.path.absolute())
-    yield _command(shell_line([*own.PROGRAM.split(), "--headless", "--plan", folder]))
+    yield _command(shell_line([*own.PROGRAM.split(), "run", folder]))
     flags = flags_line(run.manifest.asked) if _of_catalogue(run.manifest.asked) else None
     if flags is not None:
         yield f"<p>Without the run folder:</p>\n{_command(flags)}"

@@ -160,7 +160,7 @@ def read_records(path: Path) -> np.ndarray:
         raise FileError(
             path,
             f"can't be read ({error.strerror})",
-            "put it back, or --resume the run to measure it again",
+            "put it back, or resume the run to measure it again",
         ) from None
     records: np.ndarray = np.frombuffer(data, RECORD, len(data) // RECORD.itemsize)
     return records

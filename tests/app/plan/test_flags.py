@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.axes import AXES
 from app.cases.errors import PlanError
-from app.plan.command_line import parse, refuse_with_resume
-from app.plan.flag_words import size_of
-from app.plan.flags import plan_from_flags
+from app.plan.command_line import parse
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_suite
+from app.plan.settings.forms import parsed
+from app.plan.settings.values import size_in_bytes
 
 GIB = 1 << 30
 
 
 def told(*arguments: str) -> Plan:
-    return plan_from_flags(parse(arguments))
+    return plan_from_options(parse(arguments))
 
 
 def refusal(*arguments: str) -> PlanError:
@@ -99,10 +99,10 @@ def test_a_plan_file_is_laid_under_the_flags(tmp_path: Path) -> None:
 
 
 def test_sizes_are_powers_of_two_and_anything_else_is_refused_with_its_flag() -> None:
-    assert size_of("8GiB", "--memory-limit") == 8 * GIB
-    assert size_of("512MiB", "--cache-limit") == GIB // 2
+    assert size_in_bytes("8GiB") == 8 * GIB
+    assert size_in_bytes("512MiB") == GIB // 2
     with pytest.raises(PlanError, match="--cache-limit '8'") as caught:
-        size_of("8", "--cache-limit")
+        parsed(size_in_bytes, "8", "--cache-limit")
     assert caught.value.remedy
 
 
@@ -111,9 +111,6 @@ def test_sizes_are_powers_of_two_and_anything_else_is_refused_with_its_flag() ->
     [
         (["--suite", "starter", "--plan", "p.toml"], "two plans"),
         (["--mod", "mlp"], "--mod is not known"),
-        (["--headless", "runs/nets", "--models", "mlp"], "runs/nets would be opened in the window"),
-        (["--models", "mlp", "--export", "csv"], "--export belongs to --import"),
-        (["--verify"], "expected one argument"),
         (["--models", "mlp", "--option", "fake.fail"], "write it as --option runtime.name=value"),
         (["--models", "mlp", "--scenario", "paced:5"], "paced:5"),
         (["--models", "mlp", "--tolerance", "-1"], "--tolerance -1 is no number"),
@@ -127,34 +124,3 @@ def test_what_cannot_be_understood_is_refused_with_a_remedy(
     error = refusal(*arguments)
     assert sentence in str(error)
     assert error.remedy
-
-
-PLAN_FLAGS = (
-    "--suite starter --models mlp --runtimes fake --batch 2 --axis a=1 --option fake.fail=none "
-    "--wait sleep --accuracy d --profile-ops --largest-batch --weights w --inputs x "
-    "--calibration c --from-node a --to-node b --profile quick --rounds 3 --time-limit 9 "
-    "--memory-limit 1GiB --seed 3 --out d --custom-ops o.so --unchecked --tolerance 1 "
-    "--baseline fake --band 2% --judge mean --aa 2 --percentiles 50 --precise p50=1% "
-    "--slo p99=5ms"
-)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        *(f"--{flag}".split() for flag in PLAN_FLAGS.removeprefix("--").split(" --")),
-        *([axis.flag, "1"] for axis in AXES),
-    ],
-    ids=lambda words: words[0],
-)
-def test_nothing_about_the_plan_is_said_again_to_a_run_that_goes_on(words: list[str]) -> None:
-    with pytest.raises(PlanError, match=f"{words[0]} says what the run in --resume has settled"):
-        refuse_with_resume(parse(["--resume", "run", *words]))
-
-
-def test_how_to_show_and_to_judge_a_run_may_be_said_when_it_goes_on() -> None:
-    free = (
-        "--headless --resume run --strict --export parquet --debug --cache-limit 1GiB "
-        "--fail-on slower --markdown --json verdicts.json --junit j.xml --baseline-run stored"
-    )
-    refuse_with_resume(parse(free.split()))

@@ -24,7 +24,7 @@ from app.cases.column import Row
 from app.cases.round import RECORD
 from app.machine.environment import describe_host
 from app.plan.command_line import parse
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.results.diagnostic_columns import diagnostics_of
 from app.results.folder import RunFolder
 from app.results.follow.reader import RunReader
@@ -74,7 +74,7 @@ def a_run(tmp_path: Path, *flags: str, cluster: Cluster | None = None) -> Iterat
     if not graph.exists():
         write_add_graph(graph)
     words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
-    plan = plan_from_flags(parse([*words, "--cluster", "local:1", *flags]))
+    plan = plan_from_options(parse([*words, "--cluster", "local:1", *flags]))
     with closing(begin(plan, tmp_path / "run", cluster)) as folder:
         yield folder
 
