@@ -22,11 +22,12 @@ from app.console.check_page import check_page
 from app.console.comparing import Comparing, comparing_of
 from app.console.error_file import write_error_file
 from app.console.exporting import export, formats_of
-from app.console.gap_svg import gaps_svg
+from app.console.gap_figure import gap_figures
 from app.console.gate import SLOWER
 from app.console.hosts_together import write_together
 from app.console.ladder import ladder_code, write_ladder
 from app.console.lasting import Lasting
+from app.console.output_files import write_output
 from app.console.progress import Display, display_for
 from app.console.rates import write_rates
 from app.console.row_columns import sort_column
@@ -35,20 +36,20 @@ from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.machine.steered import take_steered
-from app.plan.cluster import refuse_beside_cluster
 from app.plan.command_line import (
-    refuse_unprinted,
     refuse_with_check,
     refuse_with_run_as_plan,
 )
 from app.plan.default_runtimes import with_default_runtimes
 from app.plan.environments import environments_of
+from app.plan.exclusions import reject_exclusions, reject_without_effect
 from app.plan.gaps import refuse_without_gaps
 from app.plan.options import plan_from_options
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan, parse_plan
 from app.plan.settings.arguments import given_settings
 from app.present.formats import write_formatted
+from app.present.svg import svg_document
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
 from app.results.hosts_together import hosts_together
@@ -96,7 +97,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     plan = _asked(flags, manifest)
     if plan.check:
         refuse_with_check(flags)
-    refuse_unprinted(flags, bool(plan.tune))
+    reject_without_effect(plan, given_settings(flags, "command"))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     columns = parse_columns(flags.columns, plan.percentiles) if flags.columns is not None else ()
     comparing = comparing_of(flags, plan)
@@ -228,7 +229,7 @@ def measure(
         if compared is not None:
             write(compared.files)
         if plot and (found := idleness(rows)):
-            write({plot: gaps_svg(found)})
+            write_output(Path(plot), svg_document(gap_figures(found)))
         elif plot:
             errors.write(f"graphlap: {plot} is not written: too few pauses were measured\n")
             errors.flush()
@@ -245,7 +246,7 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     bad |= _NOT_COME_TO
     failed = any(row["status"] in bad for row in rows)
     # A check that came to something says how far.
-    nothing = not search and all(row["iterations"] is row["checked_as"] is None for row in rows)
+    nothing = not search and all(row["iterations"] is row["check_level"] is None for row in rows)
     return FAILURE if failed or nothing else OK
 
 
@@ -297,7 +298,7 @@ def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
     if flags.resume is None:
         return manifest.asked
     resumed = manifest.asked.model_copy(update=given_settings(flags, "plan"))
-    refuse_beside_cluster(resumed)
+    reject_exclusions(resumed)
     return resumed
 
 

@@ -44,9 +44,9 @@ def _scenario_columns(case: Case) -> Row:
     return {
         "scenario": scenario.kind,
         "gap_us": scenario.gap_us if scenario.kind == "paced" else None,
-        "rate_hz": scenario.arrivals_hz or None,
-        "at_once": scenario.count or None,
-        "period_us": scenario.period_us or None,
+        "offered_rate_hz": scenario.arrivals_hz or None,
+        "burst_size": scenario.count or None,
+        "burst_period_us": scenario.period_us or None,
         "wait_policy": case.wait_policy if scenario.waits else None,
     }
 
@@ -54,7 +54,7 @@ def _scenario_columns(case: Case) -> Row:
 def scenario_of(row: Row) -> Scenario:
     """The scenario that the columns of a row stand for."""
     gap_us, rate_hz, count, period_us = (
-        row[name] or 0 for name in ("gap_us", "rate_hz", "at_once", "period_us")
+        row[name] or 0 for name in ("gap_us", "offered_rate_hz", "burst_size", "burst_period_us")
     )
     return Scenario(row["scenario"], gap_us, rate_hz, count, period_us)  # type: ignore[arg-type]
 
@@ -65,7 +65,7 @@ AXES: tuple[Axis, ...] = (
         "precisions",
         lambda precision: precision,
         lambda case: case.precision,
-        lambda case: {"precision_asked": case.precision},
+        lambda case: {"precision_requested": case.precision},
         "precision",
     ),
     Axis(

@@ -75,12 +75,12 @@ def _dispatch(given: Sequence[str]) -> int:
         code: int = module_of(command).run(words)
         return code
     options = parse(command, words)
-    sentence = note(given, (name, *words))
-    if sentence and not options.quiet:
-        report(sentence)
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
     code = module_of(command).run(options)
+    sentence = note(given, (name, *words))
+    if sentence and not options.quiet:
+        report(sentence)
     return code
 
 

@@ -53,22 +53,6 @@ def refuse_with_check(flags: argparse.Namespace) -> None:
         )
 
 
-def refuse_unprinted(flags: argparse.Namespace, is_tuned: bool) -> None:
-    """What belongs to the table of rows, where another answer is printed in its place; PlanError.
-
-    `is_tuned` says that the run searches options and prints a ladder.
-    """
-    if is_tuned and flags.sort is not None:
-        raise PlanError(
-            "--sort has no effect: a search over options prints its steps", "Leave --sort out"
-        )
-    if is_tuned and flags.baseline_run is not None:
-        raise PlanError(
-            "--against has no effect: a search over options prints its steps",
-            "Leave --against out, and use graphlap compare on the two runs",
-        )
-
-
 def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:
     """A run that is repeated has settled its plan; only where to is new."""
     rows = [row for row in SETTINGS if row.key == "plan"]

@@ -104,7 +104,7 @@ def _ids(plan: Plan) -> list[str]:
 def test_the_command_line_measures_the_same_cases(plan: Plan, tmp_path: Path) -> None:
     line = command_line(plan, tmp_path).removeprefix(f"{own.PROGRAM} ")
     words = shlex.split(line)
-    assert words[0] == "--headless"
+    assert words[0] == "run"
     told = plan_from_options(parse(words))
     assert _ids(told) == _ids(plan)
     assert (told.lengths, told.seed) == (plan.lengths, plan.seed)
