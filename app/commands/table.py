@@ -175,6 +175,13 @@ COMMANDS = (
         ("graphlap cache info", "graphlap cache clear", "graphlap cache info --limit 8GiB"),
     ),
     Command(
+        "card",
+        "machine",
+        "search the smallest simulated card that meets a latency target",
+        "commands.card",
+        ("graphlap card search net.onnx --p99 2us",),
+    ),
+    Command(
         "worker",
         "machine",
         "serve as a host of a cluster",

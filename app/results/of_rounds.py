@@ -25,6 +25,7 @@ FACTS = (
     *_OF_ROUNDS,
     *("fidelity", "fidelity_reason", "card_release"),
     *("cycles", "io_us", "weight_tiles_used", "weight_tiles_total"),
+    *("activation_bytes", "spilled_bytes"),
     *("sync", "host_memory", "device_memory_source", "evicted_mb"),
     *("check_level", "engine_size_mib", "refused_node", "fallback_ops"),
 )
