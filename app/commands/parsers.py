@@ -84,7 +84,7 @@ def parse(command: Command, words: Sequence[str]) -> argparse.Namespace:
     for action in parser._actions:
         value = getattr(options, action.dest, None)
         values = value if isinstance(value, list) and not action.option_strings else [value]
-        if "" in values:
+        if "" in values and action.default != "":
             name = action.option_strings[-1] if action.option_strings else str(action.metavar)
             raise PlanError(f"{name}: the value is empty", f"See graphlap {command.name} --help")
     return options
