@@ -23,6 +23,6 @@ def run(options: argparse.Namespace) -> int:
     from app.console.stored.show import show
 
     width = width_of(sys.stdout)
-    found = show(options.folder, width, options.sort, options.verbose)
+    found = show(options.folder, width, options.sort, options.verbose, options.time)
     lost = print_document(found.blocks, options, lines=found.damage)
     return lost or found.code

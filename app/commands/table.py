@@ -177,9 +177,10 @@ COMMANDS = (
     Command(
         "card",
         "machine",
-        "search the smallest simulated card that meets a latency target",
+        "what models would need of a simulated card: search, share",
         "commands.card",
         ("graphlap card search net.onnx --p99 2us",),
+        takes_words=True,
     ),
     Command(
         "worker",

@@ -17,9 +17,10 @@ from app.cases.imported import is_imported
 from app.cases.judged import figures_judged
 from app.console.damage import damage
 from app.results.compare import RunSide, compare_runs, side_of
+from app.results.history import History
 from app.results.past_variation import history_below, history_beside
 from app.results.verdicts import Comparison
-from app.results.verify import read_whole
+from app.results.verify import Whole, read_whole
 from exporters.invalid_value import InvalidValue
 
 
@@ -29,13 +30,13 @@ def compare(
     """The verdicts on two run folders; ResultsError for a folder that is none.
 
     `past` is a folder of earlier runs of the machine; without one, those beside the two are read.
-    `judge` are the figures to judge, as `--judge` names them; PlanError for one that neither run
+    `judge` are the figures to judge, as `--metrics` names them; PlanError for one that neither run
     has, and for two runs without a common case.
     """
     paths = [Path(first), Path(second)]
     whole = [read_whole(path) for path in paths]
     one, other = (side_of(each.run) for each in whole)
-    history = history_beside(paths) if past is None else history_below(Path(past))
+    history = _beside(paths, whole, (one, other)) if past is None else history_below(Path(past))
     compared = compare_runs(one, other, band, history, _figures(judge, other))
     found = replace(compared, damaged=damage(whole))
     if not found.cases and not any(each.lost for each in found.not_compared):
@@ -46,6 +47,16 @@ def compare(
             "compare runs of the same models, runtimes and settings",
         )
     return found
+
+
+def _beside(
+    paths: Sequence[Path], whole: Sequence[Whole], sides: Sequence[RunSide]
+) -> History | None:
+    """A run of which something is damaged is read as a past run is, if it can be."""
+    read = zip(whole, sides, strict=True)
+    return history_beside(
+        paths, [(each.run, side.cases) for each, side in read if not each.left_out]
+    )
 
 
 def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:

@@ -116,3 +116,15 @@ def test_a_former_line_makes_the_same_plan(line: dict[str, Any]) -> None:
     options = completed(parse(BY_NAME[command], words))
     options.check = command == "check"
     assert plan_from_options(options) == parse_plan(line["plan"], "the former parser")
+
+
+@pytest.mark.parametrize(
+    "line", [line for line in LINES if line.get("shipped")], ids=lambda line: line["line"]
+)
+def test_a_former_line_lays_the_same_over_a_plan_that_ships(line: dict[str, Any]) -> None:
+    """Such a plan may have changed since: the former options are laid over the present one."""
+    command, *words = current(shlex.split(line["line"]))
+    options = completed(parse(BY_NAME[command], words))
+    options.check = command == "check"
+    former = argparse.Namespace(**{**vars(completed(argparse.Namespace())), **line["options"]})
+    assert plan_from_options(options) == plan_from_options(former)
