@@ -62,7 +62,7 @@ def rates_found(run: Run) -> RatesFound | None:
     return RatesFound(
         target,
         tuple((names[search.subject.case_id], search.of(run)) for search in searches),
-        shell_line(["graphlap", "--resume", str(run.path)]),
+        shell_line(["graphlap", "resume", str(run.path)]),
     )
 
 

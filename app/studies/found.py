@@ -87,7 +87,7 @@ def refuse_others(run: Run, study: Plan, of_hosts: bool = False) -> None:
     own = [case for case in run.cases if is_part(case, study)]
     if not own:
         raise ResultsError(
-            f"{run.path} has no case of {study.name}", "name a run that --study of this name made"
+            f"{run.path} has no case of {study.name}", "name a run that this study made"
         )
     hosts = sorted({run.host_of(case) for case in own})
     if len(hosts) > 1 and not of_hosts:

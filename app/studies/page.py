@@ -63,7 +63,7 @@ def write_page(study: Study, found: Found) -> Iterator[str]:
 
 def command_line(name: str, whole: Plan, asked: Plan) -> str:
     """What measures the study as it was asked for here: with the same part of it, as long."""
-    words = ["graphlap", "--study", name]
+    words = ["graphlap", "study", name]
     models = list(dict.fromkeys(model for sweep in asked.sweeps for model in sweep.models))
     if set(models) != {model for sweep in whole.sweeps for model in sweep.models}:
         words += ["--models", ",".join(models)]

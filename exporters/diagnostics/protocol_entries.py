@@ -14,7 +14,7 @@ from exporters.diagnostics.units import (
     Count,
 )
 
-_RESUME = "Resume the run (--resume)."
+_RESUME = "Resume the run (graphlap resume)."
 
 ROUNDS: Entries = {
     "few_rounds": Entry(

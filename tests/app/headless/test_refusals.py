@@ -59,7 +59,7 @@ from tests.app.headless.batch import FAKE, rows, run
         (["--resume", "future", "--profile-ops"], "--op-times"),
         (["--models", "mlp", "--bach", "1"], "did you mean '--batch'?"),
         (["--models"], "expected one argument"),
-        (["--models", ""], "empty part"),
+        (["--models", ""], "the value is empty"),
         ([], "nothing to measure"),
         (["--suite", "starter", "--plan", "p.toml"], "two plans"),
         (["--plan", "absent.toml"], "absent.toml"),
