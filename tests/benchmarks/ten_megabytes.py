@@ -95,7 +95,7 @@ def _attention(graph: _Graph, tensor: str) -> str:
     width, head = MODEL_WIDTH, MODEL_WIDTH // HEADS
     split = graph.constant(np.array([0, 0, HEADS, head], np.int64))
     together = graph.constant(np.array([0, 0, width], np.int64))
-    scale = graph.constant(np.float32(head**-0.5).reshape(()))
+    scale = graph.constant(np.array(head**-0.5, np.float32))
 
     def heads(order: list[int]) -> str:
         parts = graph.add("Reshape", graph.linear(tensor, width, width), split)
