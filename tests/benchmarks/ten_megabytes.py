@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -24,7 +25,7 @@ class _Graph:
     weights: list[TensorProto] = field(default_factory=list)
     generator: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
-    def add(self, operator: str, *inputs: str, **attributes: object) -> str:
+    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """A node; returns the name of its output."""
         output = f"t{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
