@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from app.cases.column import Row
 from app.cases.column_choice import parse_columns
 from app.cases.disk import current_folder, unwritable
 from app.cases.errors import PlanError, ResultsError
-from app.cases.status import FAILED, STRICT, Status
+from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.console.answer.document import run_document
 from app.console.answer.ended import EndedRun
 from app.console.assumed import assumed_line
@@ -22,11 +22,12 @@ from app.console.check_page import check_page
 from app.console.comparing import Comparing, comparing_of
 from app.console.error_file import write_error_file
 from app.console.exporting import export, formats_of
-from app.console.gap_svg import gaps_svg
+from app.console.gap_figure import gap_figures
 from app.console.gate import SLOWER
 from app.console.hosts_together import write_together
 from app.console.ladder import ladder_code, write_ladder
 from app.console.lasting import Lasting
+from app.console.output_files import write_output
 from app.console.progress import Display, display_for
 from app.console.rates import write_rates
 from app.console.row_columns import sort_column
@@ -35,18 +36,21 @@ from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.machine.steered import take_steered
-from app.plan.cluster import refuse_beside_cluster
+from app.machine.system import program_begun_s
 from app.plan.command_line import (
-    refuse_unprinted,
     refuse_with_check,
     refuse_with_resume,
     refuse_with_run_as_plan,
 )
+from app.plan.config_text import config_text
 from app.plan.environments import environments_of
-from app.plan.flags import budget_of, elsewhere, plan_from_flags
+from app.plan.exclusions import reject_exclusions, reject_without_effect
 from app.plan.gaps import refuse_without_gaps
+from app.plan.options import plan_from_options
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan, parse_plan
+from app.plan.settings.arguments import given_settings
+from app.present.svg import svg_document
 from app.present.terminal import write_document
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
@@ -78,7 +82,6 @@ Then = Callable[[Run, Sequence[Measured]], int]
 _OWN_FILES = ("resume", "plan", "baseline_run", "json", "junit", "plot")
 """The options that name a file or a folder, of a run that is resumed or repeated."""
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
-_NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
 
 def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
@@ -87,6 +90,9 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
 
     Raises PlanError or ResultsError before anything is written.
     """
+    if flags.show_config:
+        sys.stdout.write(config_text(flags))
+        return OK
     steered = take_steered()
     here = current_folder()  # that of the shell
     flags = _with_absolute_paths(flags)
@@ -95,7 +101,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     plan = _asked(flags, manifest)
     if plan.check:
         refuse_with_check(flags)
-    refuse_unprinted(flags, bool(plan.tune))
+    reject_without_effect(plan, given_settings(flags, "command"))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     columns = parse_columns(flags.columns, plan.percentiles) if flags.columns is not None else ()
     comparing = comparing_of(flags, plan)
@@ -108,7 +114,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     ):
         return measure(
             folder,
-            make_run=partial(SweepRun, cluster=cluster, columns=columns),
+            make_run=partial(SweepRun, cluster=cluster, columns=columns, begun_s=program_begun_s()),
             strict=flags.strict,
             formats=formats,
             columns=columns,
@@ -224,7 +230,7 @@ def measure(
         if compared is not None:
             write(compared.files)
         if plot and (found := idleness(rows)):
-            write({plot: gaps_svg(found)})
+            write_output(Path(plot), svg_document(gap_figures(found)))
         elif plot:
             log.write(f"graphlap: {plot} is not written: fewer than three pauses were measured\n")
             log.flush()
@@ -238,10 +244,10 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     To a search for the largest batch, too little memory is an answer and no failure.
     """
     bad = (FAILED | STRICT if strict else FAILED) - (_TOO_LARGE if search else frozenset())
-    bad |= _NOT_COME_TO
+    bad |= INCOMPLETE
     failed = any(row["status"] in bad for row in rows)
     # A check that came to something says how far.
-    nothing = not search and all(row["iterations"] is row["checked_as"] is None for row in rows)
+    nothing = not search and all(row["iterations"] is row["check_level"] is None for row in rows)
     return FAILURE if failed or nothing else OK
 
 
@@ -255,21 +261,21 @@ def _of_a_run(flags: argparse.Namespace) -> Manifest | None:
     """The manifest of the run that the flags have resumed or repeated; None for a new plan."""
     if flags.resume is not None:
         refuse_with_resume(flags)
-        return _with_budget(measurable(Path(flags.resume)), flags.budget)
+        return _with_budget(measurable(Path(flags.resume)), given_settings(flags, "plan"))
     if _is_repeated(flags):
         refuse_with_run_as_plan(flags)
         return measurable(Path(flags.plan))
     return None
 
 
-def _with_budget(manifest: Manifest, budget: str | None) -> Manifest:
+def _with_budget(manifest: Manifest, given: Mapping[str, Any]) -> Manifest:
     """The manifest with a budget of its own for the rounds that are missing; PlanError for a check,
     which takes none."""
-    if budget is None:
+    if "budget_s" not in given:
         return manifest
     if manifest.asked.check:
         raise PlanError("--budget is for rounds, and a check measures none", "Leave --budget out")
-    plan = {**manifest.plan, "budget_s": budget_of(budget)}
+    plan = {**manifest.plan, "budget_s": given["budget_s"]}
     parse_plan(plan, "the command line")
     return replace(manifest, plan=plan)
 
@@ -289,11 +295,11 @@ def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
     """The plan of the flags, or that of the run which they name; one that is resumed may go on
     elsewhere than it began."""
     if manifest is None:
-        return plan_from_flags(flags)
+        return plan_from_options(flags)
     if flags.resume is None:
         return manifest.asked
-    resumed = manifest.asked.model_copy(update=elsewhere(flags))
-    refuse_beside_cluster(resumed)
+    resumed = manifest.asked.model_copy(update=given_settings(flags, "plan"))
+    reject_exclusions(resumed)
     return resumed
 
 

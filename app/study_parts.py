@@ -17,7 +17,7 @@ from app.console.lasting import Lasting
 from app.headless import INTERRUPTED, Then, run_headless
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.studies import load_study
 from app.results.manifest import MANIFEST
@@ -102,7 +102,7 @@ def _plans(whole: Whole, flags: argparse.Namespace) -> dict[str, Plan]:
         own = [model for model in asked if model in models[part.name]]
         if own or not asked:
             said = {**vars(flags), "study": part.name, "models": ",".join(own) or None}
-            plans[part.name] = plan_from_flags(argparse.Namespace(**said))
+            plans[part.name] = plan_from_options(argparse.Namespace(**said))
     shares = dict(zip((part.name for part in whole.parts), whole.shares, strict=True))
     total = sum(shares[name] for name in plans)
     return {name: _with_share(plan, shares[name] / total) for name, plan in plans.items()}

@@ -11,16 +11,17 @@ BATCHER = (
         "The dynamic batcher before the model: the most requests that are sent together, and how "
         "long the oldest waits for others.",
         group="settings",
+        family="identity",
     ),
     number(
-        "batch_mean",
+        "batch_size_mean",
         "Mean batch",
         "",
         "How many requests a batch held, on average.",
         group="throughput",
     ),
     number(
-        "batch_filled",
+        "batch_fill_fraction",
         "Filled",
         "",
         "The share of the places of the batches run that held a request; the others were padding.",

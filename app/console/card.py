@@ -16,7 +16,8 @@ from typing import NoReturn
 
 from app.cases.errors import PlanError
 from app.cases.microseconds import TIME, microseconds
-from app.plan.flag_words import number_of, pair_of
+from app.plan.settings.forms import Pairs
+from app.plan.settings.values import whole
 from app.present.document import Block, Column, Paragraph, Table, names
 from app.present.terminal import as_text
 from exporters import own
@@ -45,8 +46,8 @@ def card_command(arguments: Sequence[str], width: int) -> tuple[str, int]:
 
 
 def _search(chosen: argparse.Namespace, width: int) -> tuple[str, int]:
-    axes = dict(_axis(text) for text in chosen.axis)
-    states = dict(pair_of(text, "--state", "OUT=IN") for text in chosen.state)
+    axes = Pairs("batch=1", whole(1)).read(chosen.axis, "--axis")
+    states = Pairs("OUT=IN").read(chosen.state, "--state")
     target_us = _target_us(chosen.p99)
     cards = [load_card(key) for key in chosen.cards.split(",")]
     lowered = lowered_model(chosen.model, axes, states)
@@ -63,13 +64,12 @@ def _search(chosen: argparse.Namespace, width: int) -> tuple[str, int]:
 
 
 def _share(chosen: argparse.Namespace, width: int) -> tuple[str, int]:
-    pairs = [
-        pair_of(text, "MODEL=CORES", "MODEL=CORES", name_has_equals=True) for text in chosen.models
-    ]
+    shares = Pairs("2", whole(1), name_has_equals=True)
     card = load_card(chosen.card)
     models = [
-        (name, lowered_model(name, {}, {}), number_of(cores, f"{name}=", 1))
-        for name, cores in pairs
+        (name, lowered_model(name, {}, {}), cores)
+        for text in chosen.models
+        for name, cores in shares.read([text], "MODEL=CORES").items()
     ]
     idle_us = 0.0 if chosen.back_to_back else math.inf
     tenants = share(models, card, chosen.release, idle_us)
@@ -263,10 +263,3 @@ def _target_us(text: str) -> float:
     if not 0.0 < target_us < math.inf:
         raise PlanError(f"--p99: expected a time above 0 (got {text!r})", "write it like 2us")
     return target_us
-
-
-def _axis(text: str) -> tuple[str, int]:
-    name, size = pair_of(text, "--axis", "NAME=SIZE")
-    if not size.isdecimal() or int(size) < 1:
-        raise PlanError(f"--axis: expected NAME=SIZE (got {text!r})", "write it like batch=1")
-    return name, int(size)

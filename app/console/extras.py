@@ -16,16 +16,17 @@ from app.console.shape_table import shape_tables
 from app.console.sustained_table import sustained_tables
 from app.present.document import Block, Heading, names, table
 from app.results import text
-from app.results.ended import worst
 from app.results.gap_curves import idleness
 from app.results.hosts_together import HostsTogether
 from app.results.labels import model_labels
 from app.results.run import Run
 from app.results.searches import (
     Search,
+    Try,
     largest_fit,
-    searches,
+    searches_of,
     stopped_by,
+    tries_of,
 )
 
 
@@ -54,28 +55,23 @@ def largest_tables(run: Run) -> Iterator[Block]:
     limit = run.manifest.asked.memory_limit
     device = run.manifest.asked.device_memory_limit
     of_device = f", of a GPU's: {device}" if device else ""
-    found = list(searches(run.manifest.cases))
+    found, tries = searches_of(run), tries_of(run)
     labels = model_labels(search.base.model for search in found)
     yield Heading("largest batch", 3)
     yield table(
         names("model", "runtime", "largest batch", "stopped by", "tried"),
         [
-            (labels[search.base.model], search.base.runtime, *_ending(run, search))
+            (labels[search.base.model], search.base.runtime, *_ending(search, tries))
             for search in found
         ],
         caption=f"limit of a measuring process, of the host's memory: {limit}{of_device}",
     )
 
 
-def _ending(run: Run, search: Search) -> tuple[str, str, str]:
+def _ending(search: Search, tries: Sequence[Try]) -> tuple[str, str, str]:
     """Why the next one failed is told with the causes, at the end."""
-    statuses = {
-        case_id: decisive.status
-        for case_id, rounds in run.rounds.items()
-        if (decisive := worst(rounds.values())) is not None and decisive.status != "cancelled"
-    }
-    tried = search.tried(statuses)
+    tried = search.tried(tries)
     fits = str(largest_fit(tried) or text.NOT_MEASURED)
-    ended = search.next_case(statuses) is None
+    ended = search.next_case(tries) is None
     by = stopped_by(tried) if ended else "not searched to the end: --resume the run"
     return fits, by, ", ".join(map(str, tried))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from app.cases.chosen_columns import column as column_of
 from app.cases.column import Row, Value
-from app.cases.status import STATUSES, Tone
-from app.console.row_columns import SHOWN, all_columns, in_order, varied_and_common
+from app.cases.status import TONES, Tone
+from app.console.row_columns import SHOWN, TableColumn, all_columns, in_order, varied_and_common
 from app.present.document import Cell, Column, Table
 from app.results.folder import RESULTS
 from app.results.published import published_for
@@ -35,14 +36,17 @@ def row_table(
         columns = [column for column in columns if column.heading != "batch"]
         common += [f"batch {size}" for size in sizes if size is not None]
     cells: list[tuple[Cell, ...]] = []
+    ids: list[str] = []
     for group in [in_order(rows, sort)] if sort else _models(rows).values():
         for row in group:
-            told = [Cell(c.cell(row), row[c.figure] if c.figure else None) for c in columns]
+            told = [_cell(column, row) for column in columns]
             told[-1] = Cell(columns[-1].cell(row), tone=_tone(row, marks))
             cells.append(tuple(told))
+            ids.append(str(row["case_id"]))
         for model in _models(group):
             for figure in figures[model]:
                 cells.append(tuple(Cell(c.published(figure), tone="quiet") for c in columns))
+                ids.append("")
     return Table(
         tuple(
             Column(column.heading, is_name=not column.figure, priority=column.spare)
@@ -51,7 +55,15 @@ def row_table(
         tuple(cells),
         f"every measured row: {', '.join(common)}" if common and _is_measured(rows) else "",
         elsewhere=RESULTS,
+        is_main=True,
+        row_ids=tuple(ids),
     )
+
+
+def _cell(column: TableColumn, row: Row) -> Cell:
+    known_as = column_of(column.figure) if column.figure else None
+    value = row[column.figure] if column.figure else None
+    return Cell(column.cell(row), value, unit=known_as.unit if known_as else "")
 
 
 def _is_measured(rows: Sequence[Row]) -> bool:
@@ -59,8 +71,8 @@ def _is_measured(rows: Sequence[Row]) -> bool:
 
 
 def _tone(row: Row, marks: Mapping[str, str]) -> Tone:
-    tone = next(facts.tone for name, facts in STATUSES.items() if name == row["status"])
-    return "doubtful" if tone == "good" and str(row["case_id"]) in marks else tone
+    tone = TONES[str(row["status"])]
+    return "warning" if tone == "ok" and str(row["case_id"]) in marks else tone
 
 
 def _models(rows: Sequence[Row]) -> dict[Value, list[Row]]:

@@ -34,7 +34,7 @@ _MOST_NAMED = 3
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
 _WORDS = ("faster", "slower", "same", "undecided")
 _ORDER = {"slower": 0, "faster": 1, "undecided": 2, "same": 3}
-_TONES: dict[str, Tone] = {"slower": "bad", "faster": "good"}
+_TONES: dict[str, Tone] = {"slower": "error", "faster": "ok"}
 _SOURCES = {
     "history": "from earlier runs of this machine",
     "anchor": "from the anchor that both runs measured",
@@ -94,7 +94,7 @@ def as_markdown(found: Comparison, fail_on_slower: bool = False) -> str:
 
 def _details(found: Comparison, fail_on_slower: bool) -> Iterator[Block]:
     if found.cases:
-        yield Table(_columns(found), tuple(_rows(found)))
+        yield Table(_columns(found), tuple(_rows(found)), is_main=True)
     yield Points(tuple(_remarks(found, fail_on_slower)))
 
 
@@ -173,8 +173,8 @@ def _rows(found: Comparison) -> Iterator[tuple[Cell | str, ...]]:
             yield (
                 case.label,
                 shown(name),
-                Cell(text.figure(sides.first, sides.unit), sides.first),
-                Cell(text.figure(sides.second, sides.unit), sides.second),
+                Cell(text.figure(sides.first, sides.unit), sides.first, unit=sides.unit),
+                Cell(text.figure(sides.second, sides.unit), sides.second, unit=sides.unit),
                 Cell(_ratio(sides), sides.ratio),
                 Cell(sides.verdict.word, tone=_TONES.get(sides.verdict.word, "")),
             )

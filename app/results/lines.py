@@ -16,6 +16,7 @@ from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
 from app.cases.cold_start import ColdStart
 from app.cases.operators import Peak
+from app.cases.renamed_columns import with_current_names
 from app.cases.round import RoundResult
 from app.results.checksum import LINE
 from app.results.legacy_messages import of_sentence
@@ -88,7 +89,25 @@ class Voided:
     attempt: int = 0
 
 
-Line = Writer | Exported | RoundResult | Voided | AccuracyResult | Tried | Operators | ColdStart
+@dataclass(frozen=True, slots=True)
+class TimeSpent:
+    """What a writer spent its time on: seconds by what was done and by runtime, which is empty for
+    what is of none."""
+
+    seconds: Mapping[str, Mapping[str, float]]
+
+
+Line = (
+    Writer
+    | Exported
+    | RoundResult
+    | Voided
+    | AccuracyResult
+    | Tried
+    | Operators
+    | ColdStart
+    | TimeSpent
+)
 KINDS: dict[str, type[Line]] = {
     "writer": Writer,
     "model": Exported,
@@ -98,6 +117,7 @@ KINDS: dict[str, type[Line]] = {
     "case": Tried,
     "operators": Operators,
     "cold_start": ColdStart,
+    "time": TimeSpent,
 }
 LONGEST_TEXT = 4096
 """Characters of a reason, or of a name in a diagnostic: nobody reads more."""
@@ -129,6 +149,8 @@ def read(data: Any, schema: int) -> Line | None:
     if not isinstance(data, dict):
         raise CodecError(f"it is {data!r:.40}, not an object")
     values = _with_diagnostics(_of_schema_1(data) if schema == 1 else data)
+    if schema < 4:
+        values = _of_schema_3(values)
     kind = KINDS.get(values.get("kind", ""))
     line: Line | None = None
     if kind is not None:
@@ -212,6 +234,17 @@ def _of_sentences(data: dict[str, Any]) -> dict[str, Any]:
 
 def _as_object(warning: Any) -> Any:
     return to_json(of_sentence(warning)) if isinstance(warning, str) else warning
+
+
+def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
+    """With today's names of columns for a round's facts and for another program's figures."""
+    values = dict(data)
+    if isinstance(facts := data.get("facts"), dict):
+        values["facts"] = with_current_names(facts)
+    match data.get("imported"):
+        case {"figures": dict() as figures, **others}:
+            values["imported"] = {**others, "figures": with_current_names(figures)}
+    return values
 
 
 def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:

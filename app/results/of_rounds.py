@@ -7,30 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from app.cases.column import Row
+from app.cases.columns import columns_of
 from app.cases.round import RoundResult
 from app.results.cells import joined
 from app.results.references import reference_columns
 
-_OF_ROUNDS = (
-    "h2d_p50_us",
-    "device_p50_us",
-    "d2h_p50_us",
-    "pollution_ms",
-    "kept_share",
-    "neighbour_per_s",
-    "neighbour_at_work",
-)
-"""Facts that are figures of each round and not of the compiled graph."""
-FACTS = (
-    *_OF_ROUNDS,
-    *("fidelity", "fidelity_reason", "card_release"),
-    *("cycles", "io_us", "weight_tiles_used", "weight_tiles_total"),
-    *("activation_bytes", "spilled_bytes"),
-    *("sync", "host_memory", "device_memory_by", "polluted_mb"),
-    *("checked_as", "engine_size_mb", "stopped_at", "ops_elsewhere"),
-)
-"""The columns that a runtime or the measuring process may state as facts; all others are computed.
-"""
+FACTS = columns_of("facts")
+ROUND_FACTS = columns_of("round_facts")
+"""The columns that a runtime or the measuring process may state as facts, of the compiled graph and
+of each round; all others are computed."""
 
 
 def round_columns(rounds: Sequence[RoundResult]) -> Row:
@@ -52,27 +37,38 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
         "rounds": len(timed),
         "warmup_iterations": sum(r.warmup_iterations for r in timed) if timed else None,
         "warmup_s": sum(r.warmup_s for r in timed) if timed else None,
-        "settled": all(steady) if steady else None,
+        "steady_state": all(steady) if steady else None,
         "stop_reason": joined(result.stop_reason for result in rounds),
         "iterations": sum(r.iterations for r in timed) if timed else None,
         "duration_s": sum(r.duration_s for r in timed) if timed else None,
         "compile_ms": _median(rounds, lambda r: r.phases_ms.get("compile")),
         "first_inference_ms": _median(rounds, lambda r: r.phases_ms.get("first_inference")),
-        "harness_floor_ns": _median(rounds, lambda r: r.harness_floor_ns),
-        "rss_peak_mb": _most(rounds, lambda r: r.rss_peak_mb),
-        "device_memory_peak_mb": _most(rounds, lambda r: r.device_memory_peak_mb),
+        "harness_overhead_ns": _median(rounds, lambda r: r.harness_floor_ns),
+        "rss_peak_mib": _most(rounds, lambda r: r.rss_peak_mb),
+        "device_memory_peak_mib": _most(rounds, lambda r: r.device_memory_peak_mb),
     }
     if check is not None:
         values |= {
             **reference_columns(checks, check),
             "max_abs_error": check.max_abs_error,
             "max_rel_error": check.max_rel_error,
-            "cosine": check.cosine,
+            "cosine_similarity": check.cosine,
             "tolerance": check.tolerance,
             "output_ok": check.output_ok,
         }
-    values |= {name: value for name, value in last.facts.items() if name in FACTS}
-    return values | {name: _median(timed, partial(_fact, name)) for name in _OF_ROUNDS}
+    return values
+
+
+def fact_columns(rounds: Sequence[RoundResult]) -> Row:
+    """What the last round states of the graph and its run as a whole."""
+    return {name: value for name, value in rounds[-1].facts.items() if name in FACTS}
+
+
+def round_fact_columns(rounds: Sequence[RoundResult]) -> Row:
+    """Figures that each timed round states, by their medians; of a check, which times nothing,
+    none."""
+    timed = [result for result in rounds if result.samples]
+    return {name: _median(timed, partial(_fact, name)) for name in ROUND_FACTS}
 
 
 def _fact(name: str, result: RoundResult) -> float | None:

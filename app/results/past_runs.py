@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.columns import NAMES
 from app.cases.errors import ResultsError
 from app.machine.environment import graphlap_version
 from app.results.folder import is_being_written
@@ -24,7 +24,8 @@ from app.results.hosts import environments
 from app.results.journal import FOLDER as JOURNAL
 from app.results.manifest import MANIFEST, Manifest, read_manifest
 from app.results.reader import read_environments, read_run
-from app.results.rows import Rows
+from app.results.rows import Rows, row_names
+from app.results.run import Run
 from app.results.table import read_rows
 
 
@@ -86,9 +87,12 @@ def past_runs(folder: Path) -> tuple[list[PastRun], list[PassedOver]]:
     return sorted(found.values(), key=lambda run: run.created_at_utc), passed_over
 
 
-def runs_beside(folders: Iterable[Path]) -> list[PastRun]:
+def runs_beside(
+    folders: Iterable[Path], known: Mapping[Path, PastRun] = MappingProxyType({})
+) -> list[PastRun]:
     """The runs that lie in the same folders as these, the oldest first, each once; what can't be
-    read is left out, and so is what lies deeper."""
+    read is left out, and so is what lies deeper. `known` are some by their absolute paths, which
+    are not read again."""
     parents = dict.fromkeys(folder.absolute().parent for folder in folders)
     found: dict[str, PastRun] = {}
     for parent in parents:
@@ -96,7 +100,8 @@ def runs_beside(folders: Iterable[Path]) -> list[PastRun]:
             if not ((path / MANIFEST).is_file() and (path / JOURNAL).is_dir()):
                 continue
             with suppress(ResultsError):
-                run = _read(path)
+                is_known = path in known and not is_being_written(path)
+                run = known[path] if is_known else _read(path)
                 found.setdefault(run.run_id, run)
     for _ in _once(found):
         pass
@@ -144,11 +149,26 @@ def _read(path: Path) -> PastRun:
     if is_being_written(path):
         raise ResultsError(f"{path} is being measured", "look again when it has ended")
     rows = _whole_table(path, manifest) or _computed(path)
+    return _past_run(path, manifest, read_environments(path), rows)
+
+
+def past_run(run: Run, rows: Iterable[Row]) -> PastRun:
+    """A run that was read, with its rows."""
+    by_id = {str(row["case_id"]): row for row in rows}
+    return _past_run(run.path, run.manifest, run.environments, by_id)
+
+
+def _past_run(
+    path: Path,
+    manifest: Manifest,
+    hosts: Mapping[str, Mapping[str, Any]],
+    rows: Mapping[str, Row],
+) -> PastRun:
     return PastRun(
         path,
         manifest.run_id,
         manifest.created_at_utc,
-        environments(manifest, read_environments(path), rows.values()),
+        environments(manifest, hosts, rows.values()),
         tuple((case, rows[case.case_id]) for case in manifest.cases),
         tuple(part.run_id for part in manifest.merged),
         manifest.name,
@@ -166,7 +186,7 @@ def _whole_table(path: Path, manifest: Manifest) -> dict[str, Row]:
             return {}
         with table.open(encoding="utf-8", newline="") as file:
             header = tuple(next(csv.reader(file), ()))
-        rows = read_rows(table) if header == NAMES else {}
+        rows = read_rows(table) if header == row_names(manifest.asked) else {}
     except (OSError, UnicodeDecodeError, csv.Error):
         return {}
     return rows if all(case.case_id in rows for case in manifest.cases) else {}

@@ -61,10 +61,10 @@ def scaling_columns(measured: Sequence[Measured]) -> dict[str, Row]:
 
 
 def _columns(base: Measured, one: Measured) -> Row:
-    values: Row = {"scaling_base": base.case.case_id}
+    values: Row = {"scaling_baseline_case_id": base.case.case_id}
     why = _not_comparable(base, one)
     if why:
-        return values | {"scaling_absent": why}
+        return values | {"scaling_missing_reason": why}
     lanes, single = (number_of(side.row["concurrency"]) for side in (one, base))
     rate, single_rate = (number_of(side.row["throughput_per_s"]) for side in (one, base))
     assert lanes and single and rate and single_rate, "they are comparable"
@@ -99,7 +99,8 @@ def _not_comparable(base: Measured, one: Measured) -> str:
     """Why the two give no efficiency, '' if they give one."""
     for side, whose in ((one, "it"), (base, "it alone")):
         if not side.is_well:
-            return f"{whose} is {side.row['status']}: {side.row['reason'] or 'not measured'}"
+            status = str(side.row["status"]).replace("_", " ")
+            return f"{whose} is {status}: {side.row['reason'] or 'not measured'}"
         if not side.row["throughput_per_s"] or not side.row["concurrency"]:
             return f"{whose} has no known throughput: {_why_no_throughput(side)}"
     if base.turn != one.turn:

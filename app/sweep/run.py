@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -25,10 +26,11 @@ from app.results.live import Live, LiveFile, State
 from app.results.measured import Measured
 from app.results.reader import JournalReader
 from app.results.rows import Rows, row_names
-from app.results.run import Run
+from app.results.run import Run, Sound
 from app.results.soundness import sound
 from app.results.stopping import looked_at
 from app.results.tables import write_tables
+from app.stats.summary import Summary
 from app.sweep.cluster import Cluster, benches_of
 from app.sweep.engine import Engine
 from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
@@ -39,11 +41,13 @@ from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
+from app.sweep.time_spent import TimeSpending
 from app.sweep.unchanged import refuse_changed, refuse_lost_engines, refuse_unknown_cases
 from app.sweep.work.base import Work
 from app.sweep.work.checking import MOST_CHECKS, CheckWork
 from app.sweep.work.export import MOST_EXPORTERS
 from app.sweep.work.round import RoundWork
+from runtimes.environment import environment_of
 
 EXPORT_S = 3.0
 """A first guess of what an export takes, the import of torch shared by several."""
@@ -62,11 +66,14 @@ class SweepRun:
         place: ThisMachine | None = None,
         cluster: Cluster | None = None,
         columns: Sequence[str] = (),
+        begun_s: float | None = None,
     ) -> None:
+        self._time = TimeSpending(time.monotonic() if begun_s is None else begun_s)
         self.folder = folder
         self._columns = columns
         self.stopped = False
         self.kept_table = ""
+        self._sound: Mapping[str, Sound] = {}
         reader = JournalReader(folder.path, folder.manifest)
         self._ledger = reader.whole()
         self._lines_before = reader.journal_lines
@@ -76,24 +83,27 @@ class SweepRun:
             if not cluster:
                 refuse_lost_engines(self.run)
             self.kept_table = keep_fuller(self.run)
-        self._rows = Rows()
+        self._rows = Rows(stores=False)
         asked = folder.manifest.asked
         self._kind = CheckWork.kind if asked.check else RoundWork.kind
+        own = any(not environment_of(case.runtime) for case in folder.manifest.cases)
+        self._hosted = cluster is not None
+        self._prepares = own and not asked.check and not cluster
         self._ledger.take(folder.writer(), folder.begin(environment))
         self.voided = tuple(self._void_damaged())
-        here = place or ThisMachine(
+        self._place = place or ThisMachine(
             Telemetry.of_this_machine(),
             cores=() if cluster else asked.chosen_cores,
             environments=asked.environments,
         )
         self._hosts = {host.name: host for host in cluster.hosts} if cluster else {}
-        benches = benches_of(cluster, here.ring) if cluster else ()
+        benches = benches_of(cluster, self._place.ring) if cluster else ()
         self.warnings = tuple(chain.from_iterable(cluster.warnings.values())) if cluster else ()
         self._rounds, self._afterwards, source = sources(folder, self.run, self._rows, benches)
         self._rule = asked.stopping
         self.is_open = asked.is_search or bool(asked.precise)
         """Whether what is measured decides how many rounds there will be."""
-        self._engine = Engine(source, here)
+        self._engine = Engine(source, self._place)
         self._seconds: dict[str, Mean] = {}
         self._refresher = Refresher(folder, row_names(asked), columns)
         self._live_file = LiveFile(folder)
@@ -104,6 +114,7 @@ class SweepRun:
         )
         self._count()
         self._write_live(always=True)
+        self._time.pass_to(())
 
     @property
     def finished(self) -> bool:
@@ -112,7 +123,7 @@ class SweepRun:
     @property
     def run(self) -> Run:
         """What is recorded so far, as a reader of the folder would see it."""
-        return self._ledger.run
+        return replace(self._ledger.run, sound=self._sound)
 
     @property
     def cases(self) -> Mapping[str, Case]:
@@ -135,12 +146,16 @@ class SweepRun:
         """How many rounds the case is to have, as far as is known now."""
         return self._rounds.wanted(case)
 
+    def summary(self, case: Case) -> Summary | None:
+        """The statistics of the case's rounds so far; None where nothing was timed."""
+        return self._rows.summary(self.run, case)
+
     def look(self, case: Case) -> str:
         """What a precise case has reached, if it was looked at after its last round; else ""."""
         rule, rounds = self._rule, self.run.rounds_of(case)
         if rule is None or len(rounds) not in rule.looks:
             return ""
-        summary = self._rows.summary(self.run, case)
+        summary = self.summary(case)
         return looked_at(rule, rounds, summary) if summary is not None else ""
 
     @property
@@ -151,6 +166,7 @@ class SweepRun:
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
         events = self._engine.poll(timeout_s)
+        self._time.pass_to(self._engine.in_flight)
         lines: dict[str, list[Line]] = {}
         try:
             for event in events:
@@ -159,12 +175,23 @@ class SweepRun:
         finally:  # what has ended is kept, even if what follows says that the disk is full
             for host, told in lines.items():
                 self._record(told, host)
+        self._prepare(events)
         if any(isinstance(event, Ended | Finished) for event in events):
             self._count()
             if not self._engine.quiet_matters and not self.finished:
                 self._refresher.go_on(self._rows.each(self.run))
         self._write_live(always=self.finished)
         return events
+
+    def _prepare(self, events: Sequence[Event]) -> None:
+        """Have the next round's process start while models are exported, results are recorded and
+        tables are renewed."""
+        if not self._prepares or self.finished or self.live.state in ("paused", "stopping"):
+            return
+        if self._engine.quiet_matters or not self._rounds.all_rounds_left():
+            return
+        if any(isinstance(event, Started | Ended) for event in events):
+            self._place.prepare(RoundWork.kind)
 
     def pause(self) -> None:
         """Start nothing more until `resume`."""
@@ -186,7 +213,11 @@ class SweepRun:
         `rows` are the run's where somebody has them.
         """
         self._engine.close()
+        self._time.pass_to(())
+        if not self._hosted:  # several hosts are at work at once
+            self._record((self._time.line,), "")
         write_tables(self.folder, self.rows() if rows is None else rows, self._columns)
+        self._rows.store(sound(self.run))
         complete = self.finished and not self.stopped
         state: State = "finished" if complete else "stopped"
         self.live = replace(self.live, state=state, eta_s=None, exit_code=exit_code)
@@ -204,7 +235,9 @@ class SweepRun:
 
     def _void_damaged(self) -> Iterator[Voided]:
         """What an earlier writer measured and somebody has damaged since is measured again."""
-        for case_id, damaged in sound(self.run).damaged.items():
+        looked_at = sound(self.run)
+        self._sound = looked_at.sound
+        for case_id, damaged in looked_at.damaged.items():
             for number, what in damaged.items():
                 line = Voided(case_id, number, what)
                 self.folder.record(line)

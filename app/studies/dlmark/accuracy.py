@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 from app.cases.column import number_of
 from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
+from app.present.figure import Axis, Figure
 from app.results import text
 from app.results.measured import Measured
-from app.studies.dlmark.cells import RATE, percent, plain
+from app.studies.dlmark.cells import RATE, percent
 from app.studies.found import Found, cell
-from app.studies.pictures import Curve, Plot, drawn
+from app.studies.pictures import picture_files, series_of
 from app.studies.study import Study
 
 _PICTURE, _TOP1 = "accuracy.svg", "accuracy_top1"
@@ -58,10 +59,13 @@ def files(found: Found) -> Mapping[str, bytes]:
             told = f"{one.case.model}: {text.rate_text(rate)}, top-1 {percent(top1)}"
             name = f"{one.case.runtime} {one.case.precision}"
             groups.setdefault(name, []).append((rate, 100 * top1, told))
-    curves = tuple(Curve(name, tuple(points), joined=False) for name, points in groups.items())
-    x_title = "images a second at batch 64"
-    plot = Plot("Top-1 (%) over throughput", x_title, curves, text.count_tick, plain, linear=True)
-    return drawn({_PICTURE: (plot,)})
+    figure = Figure(
+        "Top-1 accuracy over throughput",
+        Axis("images per second at batch 64", "count", "log"),
+        Axis("top-1", "percent"),
+        series_of({name: tuple(points) for name, points in groups.items()}, "points"),
+    )
+    return picture_files({_PICTURE: (figure,)})
 
 
 def _cell(one: Measured, column: str, as_text: Callable[[float | None], str]) -> str:

@@ -7,10 +7,10 @@ from app.cases.case import Case
 from app.results import text
 from app.results.measured import Measured
 from app.studies.found import Found, figure
+from app.studies.pictures import Points
 
-RATE, MEMORY = "throughput_per_s", "rss_peak_mb"
+RATE, MEMORY = "throughput_per_s", "rss_peak_mib"
 _BATCH = "batch"
-Points = tuple[tuple[float, float, str], ...]
 
 
 def models(found: Found) -> list[str]:
@@ -58,8 +58,3 @@ def percent(share: float | None) -> str:
 def mib(value: float | None) -> str:
     """Of MiB, without the unit."""
     return text.NOT_MEASURED if value is None else f"{value:,.0f}"
-
-
-def plain(value: float) -> str:
-    """A tick of an axis that counts no more than thousands."""
-    return f"{value:g}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from app.present.document import Block, Column, Heading, Picture, Table
+from app.present.figure import Axis, Figure
 from app.results import text
 from app.studies.dlmark.cells import RATE, at, batches, models, over_batch, runtimes
 from app.studies.found import Found, cell
-from app.studies.pictures import Curve, Plot, drawn
+from app.studies.pictures import picture_files, series_of
 from app.studies.study import Study
 
 _PICTURE = "devices.svg"
@@ -33,17 +34,16 @@ def tables(found: Found) -> Iterator[Block]:
 
 def files(found: Found) -> Mapping[str, bytes]:
     """One picture with a plot for each network."""
-    plots = tuple(
-        Plot(
-            f"Images a second of {model}",
-            "batch",
-            tuple(Curve(name, over_batch(found, model, RATE, name)) for name in runtimes(found)),
-            text.count_tick,
-            text.count_tick,
+    figures = tuple(
+        Figure(
+            f"Throughput of {model} by batch size",
+            Axis("batch size", "count", "log"),
+            Axis("images per second", "count", "log"),
+            series_of({name: over_batch(found, model, RATE, name) for name in runtimes(found)}),
         )
         for model in models(found)
     )
-    return drawn({_PICTURE: plots})
+    return picture_files({_PICTURE: figures})
 
 
 STUDY = Study(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from app.present.document import Block, Column, Heading, Paragraph, Table
 from app.results import text
-from app.results.ended import worst
-from app.results.searches import Search, largest_fit, searches, stopped_by
+from app.results.searches import (
+    Search,
+    Try,
+    largest_fit,
+    searches_of,
+    stopped_by,
+    tries_of,
+)
 from app.studies.dlmark.cells import MEMORY, at, mib
 from app.studies.found import NOT_COME_TO, Found, cell
 from app.studies.study import Study
@@ -18,8 +24,9 @@ def tables(found: Found) -> Iterator[Block]:
     limit = found.run.manifest.asked.memory_limit
     yield Heading("Largest batch size")
     yield Paragraph(
-        f"A measuring process may hold {limit} of the host's memory. The batch is doubled until "
-        "one fails, and then the gap is halved until it is within a 32nd."
+        f"A measuring process may hold {limit} of the host's memory. The memory that tries held "
+        "predicts the next batch. The search ends with a batch that ran and one at most a 32nd "
+        "larger that failed."
     )
     columns = (
         Column("model", is_name=True),
@@ -28,21 +35,17 @@ def tables(found: Found) -> Iterator[Block]:
         Column("what ended it", is_name=True),
         Column("tried", is_name=True),
     )
-    rows = tuple(_row(found, search) for search in searches(found.run.manifest.cases))
+    tries = tries_of(found.run)
+    rows = tuple(_row(found, search, tries) for search in searches_of(found.run))
     yield Table(columns, rows)
 
 
-def _row(found: Found, search: Search) -> tuple[str, ...]:
-    statuses = {
-        case_id: decisive.status
-        for case_id, rounds in found.run.rounds.items()
-        if (decisive := worst(rounds.values())) is not None and decisive.status != "cancelled"
-    }
-    tried, model = search.tried(statuses), search.base.model
+def _row(found: Found, search: Search, tries: Sequence[Try]) -> tuple[str, ...]:
+    tried, model = search.tried(tries), search.base.model
     if not tried:
         return (model, NOT_COME_TO, "", "", "")
     fits = largest_fit(tried)
-    over = search.next_case(statuses) is None
+    over = search.next_case(tries) is None
     ending = stopped_by(tried) if over else f"not over, {stopped_by(tried)}"
     memory = cell(at(found, model, fits), MEMORY, mib) if fits else ""
     listed = ", ".join(map(str, tried))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
+from app.present.figure import Axis, Figure
 from app.results import text
 from app.results.published import zoo_rows
 from app.studies.dlmark.cells import (
@@ -19,10 +20,9 @@ from app.studies.dlmark.cells import (
     models,
     over_batch,
     percent,
-    plain,
 )
 from app.studies.found import Found, cell, figure
-from app.studies.pictures import Curve, Plot, drawn
+from app.studies.pictures import picture_files, series_of
 from app.studies.study import Study
 
 _OF_THE_STUDY = 64
@@ -79,13 +79,19 @@ def files(found: Found) -> Mapping[str, bytes]:
     """The pictures of what was measured."""
     there = models(found)
     shown = there[:: math.ceil(len(there) / _DRAWN)]
-    rates = tuple(Curve(model, over_batch(found, model, RATE)) for model in shown)
-    memory = tuple(Curve(model, over_batch(found, model, MEMORY)) for model in shown)
-    plots = (
-        Plot("Images a second by batch size", "batch", rates, text.count_tick, text.count_tick),
-        Plot("Memory by batch size (MiB)", "batch", memory, text.count_tick, text.count_tick),
+    figures = tuple(
+        Figure(
+            title,
+            Axis("batch size", "count", "log"),
+            Axis(y_title, "count", "log"),
+            series_of({model: over_batch(found, model, column) for model in shown}),
+        )
+        for title, y_title, column in (
+            ("Throughput by batch size", "images per second", RATE),
+            ("Memory by batch size", "MiB", MEMORY),
+        )
     )
-    return drawn({_BY_BATCH: plots, _PUBLISHED: (_published(found),)})
+    return picture_files({_BY_BATCH: figures, _PUBLISHED: (_published(found),)})
 
 
 def _by_batch(found: Found, column: str, as_text: Callable[[float | None], str]) -> Table:
@@ -106,7 +112,7 @@ def _common_batch(found: Found) -> int | None:
     return max(in_order, key=lambda batch: counts[batch], default=None)
 
 
-def _published(found: Found) -> Plot:
+def _published(found: Found) -> Figure:
     batch = _common_batch(found) or 1
     families: dict[str, list[tuple[float, float, str]]] = {}
     for row in zoo_rows():
@@ -114,10 +120,12 @@ def _published(found: Found) -> Plot:
         if rate is not None and row.top1 is not None:
             told = f"{row.model}: {text.rate_text(rate)}, published top-1 {percent(row.top1)}"
             families.setdefault(row.family, []).append((rate, 100 * row.top1, told))
-    curves = tuple(Curve(name, tuple(points), joined=False) for name, points in families.items())
-    title = "Published top-1 (%) over measured throughput"
-    x_title = f"images a second at batch {batch}"
-    return Plot(title, x_title, curves, text.count_tick, plain, linear=True)
+    return Figure(
+        "Published top-1 accuracy over measured throughput",
+        Axis(f"images per second at batch {batch}, measured", "count", "log"),
+        Axis("top-1, published", "percent"),
+        series_of({name: tuple(points) for name, points in families.items()}, "points"),
+    )
 
 
 STUDY = Study(

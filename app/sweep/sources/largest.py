@@ -1,18 +1,17 @@
-"""The source of a search: the largest batch that fits, by doubling and then bisection.
+"""The source of a search for the largest batch that fits.
 
 Each try is one round in a fresh process, recorded like any other; what comes next follows from
-the statuses of the tries alone.
+how the tries ended and from the memory that they held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.cases.status import Status
-from app.results.searches import Search, searches
+from app.results.searches import Search, Try, searches
 from app.sweep.sources.rounds import (
     Schedule,
     refused_without_model,
@@ -31,13 +30,15 @@ REFERENCE_BATCH = 4
 class LargestBatch(Searching[Search]):
     """Searches one subject after another; `schedule.cases` are the first tries.
 
-    `done` maps the id of every case already tried to its status.
+    `done` are the cases already tried.
     """
 
-    def __init__(self, schedule: Schedule, done: Mapping[str, Status]) -> None:
+    def __init__(self, schedule: Schedule, done: Iterable[Try]) -> None:
         super().__init__(schedule)
-        self._statuses = dict(done)
-        found = {search.base.case_id: search for search in searches(schedule.cases)}
+        self._tries = {one.case.case_id: one for one in done}
+        self._cases = {case.case_id: case for case in schedule.cases}
+        limit = schedule.memory_limit_bytes
+        found = {search.base.case_id: search for search in searches(schedule.cases, limit)}
         for case in schedule.cases:
             refused = refused_without_model(schedule, case)
             if case.case_id not in found:
@@ -45,9 +46,9 @@ class LargestBatch(Searching[Search]):
                 refused = "unsupported", reason
             if refused is None:
                 self._searches.append(found[case.case_id])
-            elif case.case_id not in done:
+            elif case.case_id not in self._tries:
                 self._settled.append(settled(schedule, case, 0, *refused))
-        still = [search for search in self._searches if search.next_case(done) is not None]
+        still = [search for search in self._searches if self._next_of(search) is not None]
         self._queue_exports((s.base, [s.case_at(REFERENCE_BATCH).axes]) for s in still)
 
     def wanted(self, case: Case) -> int:
@@ -55,7 +56,7 @@ class LargestBatch(Searching[Search]):
         return 1
 
     def take(self, result: RoundResult) -> None:
-        self._statuses[result.case_id] = result.status
+        self._tries[result.case_id] = Try(self._cases[result.case_id], result)
 
     def _leave_off(self) -> None:
         self._searches.popleft()
@@ -63,11 +64,15 @@ class LargestBatch(Searching[Search]):
     def _step(self) -> Work | None:
         while self._searches:
             search = self._searches[0]
-            case = search.next_case(self._statuses)
+            case = self._next_of(search)
             if case is not None:
+                self._cases[case.case_id] = case
                 return self._try(case, search.axis)
             self._searches.popleft()
         return None
+
+    def _next_of(self, search: Search) -> Case | None:
+        return search.next_case(self._tries.values())
 
     def _try(self, case: Case, axis: str) -> Work:
         """One round, its outputs checked against the stored reference, repeated."""

@@ -12,6 +12,7 @@ from app.results.folder import RunFolder
 from app.results.lines import Operators
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.searches import tries_of
 from app.stats.precise import FIRST_LOOK
 from app.sweep.sources.accuracy import WithAccuracy
 from app.sweep.sources.afterwards import AFTERWARDS_S, Afterwards
@@ -74,8 +75,8 @@ def sources(
     statuses = _known(recorded)
     operators_done = [case_id for case_id, known in recorded.operators.items() if _stands(known)]
     if plan.check:
-        done = [case_id for case_id, known in statuses.items() if known]
-        checks = Checks(schedule, done, plan.time_limit_s or CHECK_LIMIT_S)
+        checked = [case_id for case_id, known in statuses.items() if known]
+        checks = Checks(schedule, checked, plan.time_limit_s or CHECK_LIMIT_S)
         return checks, (), checks
     # What comes after the rounds is of models: a null twin has no operators and no answers.
     models = [case for case in manifest.cases if not is_null(case.model)]
@@ -83,8 +84,8 @@ def sources(
     limit_s = manifest.time_limit_s
     rounds: RoundSource
     if plan.largest_batch:
-        tried = {case_id: known[0] for case_id, known in statuses.items() if known}
-        rounds = LargestBatch(schedule, tried)
+        done = [one for one in tries_of(recorded) if not one.result.is_tried_again]
+        rounds = LargestBatch(schedule, done)
     elif plan.slo:
         rounds = HighestRate(schedule, recorded)
     elif plan.tune:

@@ -10,12 +10,12 @@ from app.cases.duration import parse_duration
 from app.cases.errors import PlanError
 from app.plan.command import command_line
 from app.plan.command_line import parse
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 
 
 def plan_of(*flags: str) -> Plan:
-    return plan_from_flags(parse(["--models", "mlp", "--runtimes", "fake", *flags]))
+    return plan_from_options(parse(["--models", "mlp", "--runtimes", "fake", *flags]))
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_a_plans_keys_are_numbers_of_seconds(key: str, value: object) -> None:
 
 def test_the_command_that_is_copied_has_them(tmp_path: Path) -> None:
     plan = plan_of("--budget", "2m", "--time-limit", "90s")
-    assert "--time-limit 90 --budget 120" in command_line(plan, tmp_path)
+    assert "--time-limit 90s --budget 120s" in command_line(plan, tmp_path)

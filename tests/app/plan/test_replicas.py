@@ -11,13 +11,13 @@ from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.tuning import spelled_out
 
 
 def plan_of(*flags: str) -> Plan:
-    return plan_from_flags(parse(["--models", "mlp", *flags]))
+    return plan_from_options(parse(["--models", "mlp", *flags]))
 
 
 def test_they_are_short_for_sessions_of_every_runtime_and_offline() -> None:
@@ -50,9 +50,6 @@ def test_the_command_line_of_such_a_plan_says_replicas(tmp_path: Path) -> None:
     [
         (("--runtimes", "fpga"), "fpga can't run several sessions at once"),
         (("--runtimes", "fake", "--option", "fake.sessions=2"), "both say how many sessions"),
-        (("--runtimes", "fake", "--slo", "p99=5ms"), "replicas and slo ask for different runs"),
-        (("--runtimes", "fake", "--tune", "throughput"), "replicas and tune ask for different"),
-        (("--runtimes", "fake", "--largest-batch"), "replicas and largest_batch ask for"),
     ],
 )
 def test_what_makes_no_sense_is_refused(flags: tuple[str, ...], sentence: str) -> None:

@@ -9,19 +9,19 @@ import pytest
 from app.__main__ import main
 from app.cases.errors import PlanError
 from app.plan.command_line import parse
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 
 BASE = ("--headless", "--models", "mlp", "--runtimes", "ort-cpu")
 WITHOUT_EFFECT = {
     "rounds": ("--largest-batch", "--rounds", "5"),
     "tolerance": ("--unchecked", "--tolerance", "0.1"),
-    "wait": ("--wait", "hybrid"),
+    "idle-policy": ("--wait", "hybrid"),
     "calibration": ("--calibration", "samples.npz"),
     "input-range": ("--inputs", "samples.npz", "--input-range", "x=0:1"),
     "device-memory-limit": ("--device-memory-limit", "1GiB"),
     "percentiles": ("--percentiles", "50,99.99", "--scenario", "ahead:2"),
-    "precise": ("--precise", "p50=5%", "--scenario", "ahead:2"),
+    "ci-width": ("--precise", "p50=5%", "--scenario", "ahead:2"),
     "deadline": ("--deadline", "1ms", "--scenario", "ahead:2,ahead:4"),
     "seed": ("--check", "--seed", "3"),
     "format": ("--format", "json"),
@@ -46,7 +46,7 @@ WITH_EFFECT = (
 
 
 def planned(*arguments: str) -> Plan:
-    return plan_from_flags(parse(arguments))
+    return plan_from_options(parse(arguments))
 
 
 @pytest.mark.parametrize("flag", WITHOUT_EFFECT)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.cases.status import Status
-from app.results.searches import MOST, largest_fit, next_batch, stopped_by
+from app.results.searches import MOST, RESOLUTION, Memory, largest_fit, next_batch, stopped_by
 
 
 def search(limit: int, first: int = 1) -> tuple[list[int], int]:
@@ -82,3 +86,69 @@ def test_the_end_names_what_came_first_beyond_what_fits(
     tried: dict[int, Status], told: str
 ) -> None:
     assert stopped_by(tried) == told
+
+
+def search_by_memory(
+    held_mib: Callable[[int], float], limit_mib: float, first: int = 1
+) -> dict[int, Status]:
+    """The tries where a batch runs if what it holds is within the limit; what fails holds nothing
+    that is known."""
+    tried: dict[int, Status] = {}
+    held: dict[int, float] = {}
+    while (batch := next_batch(tried, first, Memory(held, limit_mib))) is not None:
+        assert batch not in tried, "no batch is tried twice"
+        fits = held_mib(batch) <= limit_mib
+        tried[batch] = "ok" if fits else "out_of_memory"
+        if fits:
+            held[batch] = held_mib(batch)
+    return tried
+
+
+def is_confirmed(tried: dict[int, Status]) -> bool:
+    """The answer ran, and a batch within the resolution beyond it failed."""
+    fits = largest_fit(tried)
+    failed = [batch for batch, status in tried.items() if status != "ok" and batch > fits]
+    return bool(failed) and min(failed) - fits <= max(1, fits // RESOLUTION)
+
+
+@settings(derandomize=True, deadline=None)
+@given(base=st.floats(50, 2000), slope=st.floats(0.5, 400))
+def test_memory_that_grows_with_the_batch_predicts_the_limit(base: float, slope: float) -> None:
+    tried = search_by_memory(lambda batch: base + slope * batch, 4096)
+    limit = int((4096 - base) / slope)
+    assert is_confirmed(tried)
+    assert limit * (RESOLUTION - 1) / RESOLUTION - 1 <= largest_fit(tried) <= limit
+    growths = 1 + limit.bit_length() // 3
+    assert len(tried) <= growths + 4, "eightfold growth, the predicted batch and the next one"
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(
+    base=st.floats(10, 3000),
+    slope=st.floats(0.01, 500),
+    bend=st.floats(0.5, 2.0),
+    step=st.integers(1, 200),
+    first=st.sampled_from([1, 4, 64]),
+)
+def test_memory_that_bends_or_comes_in_steps_is_searched_to_the_end(
+    base: float, slope: float, bend: float, step: int, first: int
+) -> None:
+    """Pools grow in steps, and some engines need more than in proportion."""
+
+    def held(batch: int) -> float:
+        return base + slope * float(-(-batch // step) * step) ** bend
+
+    tried = search_by_memory(held, 4096, first)
+    if largest_fit(tried):
+        assert is_confirmed(tried) or largest_fit(tried) == MOST
+    assert len(tried) <= 45
+
+
+def test_memory_that_says_nothing_leaves_bisection() -> None:
+    """On a GPU the host's memory is the same at every batch."""
+    tried: dict[int, Status] = {}
+    held: dict[int, float] = {}
+    while (batch := next_batch(tried, 1, Memory(held, 4096))) is not None:
+        tried[batch], held[batch] = ("ok" if batch <= 1000 else "out_of_memory"), 300.0
+    assert is_confirmed(tried)
+    assert len(tried) <= 16

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.cases.status import Status
+from app.results.searches import Try
 from app.sweep.engine import Engine
 from app.sweep.sources.largest import LargestBatch
 from app.sweep.sources.rounds import Schedule
@@ -45,9 +46,9 @@ def schedule(case: Case, samples: Path, limit_mib: int = 0) -> Schedule:
 
 
 def run_search(
-    case: Case, samples: Path, limit_mib: int, done: Mapping[str, Status] | None = None
+    case: Case, samples: Path, limit_mib: int, done: Sequence[Try] = ()
 ) -> tuple[dict[int, RoundResult], LargestBatch]:
-    source = LargestBatch(schedule(case, samples, limit_mib), done or {})
+    source = LargestBatch(schedule(case, samples, limit_mib), done)
     with Engine(source) as engine:
         heard = drive(engine)
     found = {work.case.axes.get("batch", 0): result for work, result in heard.rounds()}
@@ -72,14 +73,15 @@ def test_a_real_search_ends_where_the_limit_is(tmp_path: Path, samples: Path) ->
             assert result.check.output_ok
             assert (result.rss_peak_mb or 0) <= 300
 
-    done = {result.case_id: result.status for result in found.values()}
+    done = [Try(replace(case, axes={"batch": batch}), result) for batch, result in found.items()]
     again, source = run_search(case, samples, 300, done)
     assert not again, "a resumed search that is over tries nothing"
     assert source.exports_left == 0
 
-    del done[found[largest].case_id]
-    again, _ = run_search(case, samples, 300, done)
-    assert largest in again, "a resumed search tries what it lacks"
+    without = [one for one in done if one.result is not found[largest]]
+    again, _ = run_search(case, samples, 300, without)
+    assert again, "a resumed search tries what it lacks"
+    assert largest * 31 / 32 - 1 <= max(b for b, result in again.items() if result.status == "ok")
     assert 32 not in again
 
 
