@@ -390,6 +390,8 @@ _CARD = (
     less("io_us", "I/O (µs)", "us", "Simulated time of the transfers to and from the card."),
     count("weight_tiles_used", "Tiles used", "Weight tiles of the card that the model takes."),
     count("weight_tiles_total", "Tiles", "Weight tiles that the card has."),
+    count("activation_bytes", "Activations", "Bytes that the card holds between steps at most."),
+    count("spilled_bytes", "Spilled", "Bytes of activations outside the card's chip."),
 )
 _ENDING = (
     text("status", "Status", "How the case ended; only ok is compared with other rows."),
