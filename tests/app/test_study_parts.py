@@ -91,7 +91,7 @@ def test_parts_share_a_budget_and_the_page_names_what_it_left_out(tmp_path: Path
     page = (folder / "study.md").read_text("utf-8")
     assert page.startswith("# The character-level CNN, optimised\n")
     assert "\n## One step at a time\n" in page
-    assert "\n### What is left out\n" in page
+    assert "\n### Not measured\n" in page
 
 
 def test_the_parts_of_every_whole_have_plans_and_shares() -> None:

@@ -85,7 +85,7 @@ def test_of_a_run_with_a_damaged_line_the_rest_is_told(tmp_path: Path) -> None:
     make_run(folder, "neurio", ["ort-cpu"], latency_us)
     journal = damage_line(folder, 3)
     text = as_markdown(page(study("neurio"), found_in(folder, load_study("neurio"))))
-    assert f"{journal.name} line 3 is damaged" in text.split("## What is left out")[1]
+    assert f"{journal.name} line 3 is damaged" in text.split("## Not measured")[1]
     assert "59 of 60 layers measured" in text
 
 

@@ -93,7 +93,7 @@ def test_the_mean_and_the_worst_error_are_those_of_the_rows(told: str) -> None:
 
 
 def test_what_was_not_come_to_is_named(told: str) -> None:
-    left_out = told.partition("## What is left out")[2].partition("\n## ")[0]
+    left_out = told.partition("## Not measured")[2].partition("\n## ")[0]
     assert "- no round: torch-cpu all 8" in left_out
     # Of 40 cases 4 ended, 8 lack three rounds and the other 28 two.
     assert "the budget of 15 min 00 s left out 80 of 120 rounds" in left_out
