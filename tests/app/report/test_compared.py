@@ -40,7 +40,7 @@ def side(path: Path) -> RunSide:
 def test_each_mark_is_a_ratio_with_the_interval_of_its_verdict(
     folders: tuple[Path, Path],
 ) -> None:
-    found = compare_runs(*map(side, folders))
+    found = compare_runs(side(folders[0]), side(folders[1]))
     figure = ratio_figure(found)
     assert figure is not None
     expected = [
