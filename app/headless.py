@@ -36,11 +36,13 @@ from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.machine.steered import take_steered
+from app.machine.system import program_begun_s
 from app.plan.command_line import (
     refuse_with_check,
     refuse_with_resume,
     refuse_with_run_as_plan,
 )
+from app.plan.config_text import config_text
 from app.plan.environments import environments_of
 from app.plan.exclusions import reject_exclusions, reject_without_effect
 from app.plan.gaps import refuse_without_gaps
@@ -88,6 +90,9 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
 
     Raises PlanError or ResultsError before anything is written.
     """
+    if flags.show_config:
+        sys.stdout.write(config_text(flags))
+        return OK
     steered = take_steered()
     here = current_folder()  # that of the shell
     flags = _with_absolute_paths(flags)
@@ -109,7 +114,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     ):
         return measure(
             folder,
-            make_run=partial(SweepRun, cluster=cluster, columns=columns),
+            make_run=partial(SweepRun, cluster=cluster, columns=columns, begun_s=program_begun_s()),
             strict=flags.strict,
             formats=formats,
             columns=columns,

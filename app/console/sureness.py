@@ -30,7 +30,7 @@ def sureness(rows: Sequence[Row]) -> Iterator[str]:
     had = _between([int(row["rounds"] or 0) for row in known])
     lacking = any(int(row["required_rounds_p50"] or 0) > int(row["rounds"] or 0) for row in known)
     narrow = f"{100 * NARROW:g}"
-    remedy = f"; --precise p50={narrow}% adds them" if lacking else ""
+    remedy = f"; --ci-width p50={narrow}% adds them" if lacking else ""
     yield f"±{narrow} % needs {', '.join(rounds)} ({had} were run){remedy}"
     yield f"detectable slowdown at 90 % power with {had} rounds: {', '.join(changes)}"
 

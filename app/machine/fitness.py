@@ -139,7 +139,7 @@ def judge_idle_states(root: Path) -> Judged:
     found = f"a core in {name} wakes in {slowest_us} us"
     if slowest_us < SLOW_WAKING_US:
         return Judged(what, "ok", found)
-    remedy = f"sudo cpupower idle-set -D {SLOW_WAKING_US}, or pace with --wait spin"
+    remedy = f"sudo cpupower idle-set -D {SLOW_WAKING_US}, or pace with --idle-policy spin"
     return Judged(what, "warn", found, remedy)
 
 
@@ -150,7 +150,7 @@ def judge_timer_slack(root: Path) -> Judged:
     found = f"a sleeper is woken up to {int(text) / 1e3:g} us late"
     if int(text) <= USUAL_SLACK_NS:
         return Judged(what, "ok", found)
-    return Judged(what, "warn", found, "pace with --wait spin, or leave the power saving mode")
+    return Judged(what, "warn", found, "use --idle-policy spin, or leave power saving")
 
 
 def _text(path: Path) -> str | None:

@@ -19,6 +19,7 @@ from app.console.row_columns import SHOWN, shown_percentiles, varied_and_common
 from app.console.row_table import row_table
 from app.console.said import FASTEST, SURE, Said, said
 from app.console.spread_advice import spread_advice
+from app.console.time_spent import time_line
 from app.plan.program import typed_path
 from app.present.document import Block, Command, Heading, Note, Paragraph, Points, tone_of
 from app.results.folder import RESULTS
@@ -56,6 +57,8 @@ def run_document(
         yield Paragraph(sentence)
     if advice := spread_advice(ended.run, ended.measured):
         yield Paragraph(advice)
+    if spent := time_line(ended.run):
+        yield Paragraph(spent, tone="quiet")
     yield from next_commands(ended, verbose)
     yield Command(typed_path(ended.run.path / RESULTS, ended.here), "all rows")
 

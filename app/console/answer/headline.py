@@ -57,7 +57,7 @@ def _is_timed(row: Row) -> bool:
 def _outputs(rows: Sequence[Row], checked: bool) -> list[str]:
     """What the check of outputs came to."""
     if not checked:
-        return ["outputs not checked (--unchecked)"]
+        return ["outputs not checked (--no-verify-outputs)"]
     right = sum(row["output_ok"] is True for row in rows)
     wrong = sum(row["output_ok"] is False or row["status"] == "wrong_output" for row in rows)
     timed = sum(_is_timed(row) for row in rows)

@@ -237,7 +237,7 @@ def test_it_is_said_how_many_rounds_a_sure_figure_takes_and_what_these_would_fin
     first, second = (row["required_rounds_p50"] for row in rows)
     said = " ".join(shown(path, width=80).split())
     assert f"±5 % needs {first} to {second} rounds for p50 (4 were run)" in said
-    assert "--precise p50=5%" in said
+    assert "--ci-width p50=5%" in said
     changes = [f"{100 * float(row['detectable_slowdown_p50'] or 0):.0f}" for row in rows]
     assert f"detectable slowdown at 90 % power with 4 rounds: p50 {' to '.join(changes)} %" in said
 

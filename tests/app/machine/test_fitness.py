@@ -90,7 +90,7 @@ def test_a_laptop_is_doubtful_and_each_doubt_has_its_remedy(tmp_path: Path) -> N
         ("warn", "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"),
         ("warn", "echo off | sudo tee /sys/devices/system/cpu/smt/control"),
         ("warn", "end what holds memory"),
-        ("warn", "sudo cpupower idle-set -D 50, or pace with --wait spin"),
+        ("warn", "sudo cpupower idle-set -D 50, or pace with --idle-policy spin"),
     ]
     assert "threads 0,4 are one core" in judged[2].found
     assert judged[3].found == "0.9 of 15.4 GiB free, 1.9 GiB in swap"
