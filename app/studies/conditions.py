@@ -1,4 +1,4 @@
-"""On what, when and how long a run measured: what stands above every study's tables."""
+"""On what, when and how long a run measured: a line above every study's tables, the rest below."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from app.cases.round import RoundResult
 from app.cases.surroundings import others_ran
-from app.present.document import Block, Column, Paragraph, Table
+from app.present.document import Block, Column, Heading, Paragraph, Table
 from app.results import text
 from app.studies.found import Found
 
 
 def conditions(found: Found) -> Iterator[Block]:
-    """The date and the machine, how each case was measured, and a table of the runtimes."""
-    yield Paragraph(_machine(found))
+    """How each case was measured, how busy the machine was, and a table of the runtimes."""
+    yield Heading("How it was measured")
     if found.host:
         hosts = sorted({found.run.host_of(case) for case in found.run.cases})
         yield Paragraph(
@@ -25,7 +25,8 @@ def conditions(found: Found) -> Iterator[Block]:
     yield _runtimes(found)
 
 
-def _machine(found: Found) -> str:
+def machine_line(found: Found) -> str:
+    """The date and the machine."""
     manifest, host = found.run.manifest, found.environment
     where = [str(host.get("cpu") or "an unknown processor")]
     if host.get("cores_usable"):

@@ -1,5 +1,5 @@
-"""The page of a study: the document's own tables, and around them what makes figures worth
-reading: the machine, the date, what is left out, what to doubt and how to have it again."""
+"""The page of a study: the question and the machine, the document's own tables, then how they were
+measured, what is missing, warnings, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.plan.studies import load_study
 from app.present.document import Block, Command, Heading, Paragraph, Picture, Points, within
 from app.present.markdown import as_markdown
 from app.results.atomic import write_atomically
-from app.studies.conditions import conditions
+from app.studies.conditions import conditions, machine_line
 from app.studies.found import Found
 from app.studies.missing import missing
 from app.studies.study import Study, Whole
@@ -29,11 +29,14 @@ def page(study: Study, found: Found) -> Iterator[Block]:
         if not isinstance(block, Picture) or block.file in files
     )
     return chain(
-        (Heading(study.title, 1), Paragraph(study.repeats)),
-        conditions(found),
+        (Heading(study.title, 1), Paragraph(study.repeats), Paragraph(machine_line(found))),
         there,
+        conditions(found),
         missing(found, whole),
-        (Heading("Again"), Command(command_line(study.name, whole, found.run.manifest.asked))),
+        (
+            Heading("Command that repeats it"),
+            Command(command_line(study.name, whole, found.run.manifest.asked)),
+        ),
     )
 
 

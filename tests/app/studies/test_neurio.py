@@ -40,7 +40,7 @@ def told(found: Found) -> str:
 
 
 def test_a_block_has_its_configurations_and_a_line_for_each_device(told: str) -> None:
-    _, layers, cells = tables(told)
+    layers, cells, _ = tables(told)
     assert layers[0] == ["Block", "Device", *(f"Config-{n}" for n in range(1, 5))]
     place = next(place for place, row in enumerate(layers) if row[0] == "Fully connected")
     neurons = [f"{a} neurons" for a in ("128-32", "256-64", "512-128", "1024-256")]
@@ -85,7 +85,7 @@ def test_of_a_run_with_a_damaged_line_the_rest_is_told(tmp_path: Path) -> None:
     make_run(folder, "neurio", ["ort-cpu"], latency_us)
     journal = damage_line(folder, 3)
     text = as_markdown(page(study("neurio"), found_in(folder, load_study("neurio"))))
-    assert f"{journal.name} line 3 is damaged" in text.split("## What is left out")[1]
+    assert f"{journal.name} line 3 is damaged" in text.split("## Not measured")[1]
     assert "59 of 60 layers measured" in text
 
 
