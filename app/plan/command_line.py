@@ -35,6 +35,14 @@ _OF_A_NEW_STUDY = frozenset(
     {
         "models",
         "runtimes",
+        "batch",
+        "precision",
+        "threads",
+        "null",
+        "cluster",
+        "per_host",
+        "send_code",
+        "insecure_cluster",
         "environment",
         "profile",
         "rounds",
@@ -48,7 +56,7 @@ _OF_A_NEW_STUDY = frozenset(
         "out",
     }
 )
-"""A part of it, how long, where: what is measured, and under what, the study says itself."""
+"""A part of it, how long, where, and the settings that a study may leave open."""
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:

@@ -33,7 +33,7 @@ from app.plan.flag_words import (
 from app.plan.gaps import paced_scenarios
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, load_suite
-from app.plan.studies import load_study, with_devices, with_runtimes
+from app.plan.studies import adjusted, load_study, refuse_fixed, with_devices
 from app.plan.unread import refuse_unread
 from app.tune.values import threads_of
 from exporters.types import PRECISIONS
@@ -46,8 +46,8 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
     """The plan of --suite, --plan or --study with other flags laid over it, or of flags alone.
 
     A list that a flag gives replaces the plan's in each of its grids; --models keeps of a
-    suite's or a plan's models those that it names. So it is of --study, whose lists stay, but for
-    the runtimes of a grid that names none.
+    suite's or a plan's models those that it names. Of --study the lists in `FLAGS` of
+    `app.plan.studies` are replaced unless the study fixes them.
     """
     if flags.suite and flags.plan:
         raise PlanError("--suite and --plan name two plans", "give one of them")
@@ -55,10 +55,10 @@ def plan_from_flags(flags: argparse.Namespace) -> Plan:
     models = words_of(flags.models, "--models")
     if flags.study is not None:
         data = load_study(flags.study).model_dump(exclude_unset=True)
+        refuse_fixed(flags.study, given)
         _refuse_absent(models, data["sweeps"])
         sweeps = [_kept(grid, models) for grid in data["sweeps"]]
-        asked = given.get("runtimes")
-        named = [with_runtimes(grid, asked) for grid in sweeps if grid["models"]]
+        named = [adjusted(grid, given) for grid in sweeps if grid["models"]]
         data["sweeps"] = [part for grid in named for part in with_devices(grid)]
     elif flags.suite or flags.plan:
         base = load_suite(flags.suite) if flags.suite else load_plan(Path(flags.plan))

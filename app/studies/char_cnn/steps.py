@@ -225,5 +225,5 @@ STUDY = Study(
         "second, by code that was written for it. Here runtimes are chosen, not written."
     ),
     tables=tables,
-    of_hosts=True,
+    one_host=True,
 )
