@@ -22,11 +22,12 @@ from app.console.check_page import check_page
 from app.console.comparing import Comparing, comparing_of
 from app.console.error_file import write_error_file
 from app.console.exporting import export, formats_of
-from app.console.gap_svg import gaps_svg
+from app.console.gap_figure import gap_figures
 from app.console.gate import SLOWER
 from app.console.hosts_together import write_together
 from app.console.ladder import ladder_code, write_ladder
 from app.console.lasting import Lasting
+from app.console.output_files import write_output
 from app.console.progress import Display, display_for
 from app.console.rates import write_rates
 from app.console.row_columns import sort_column
@@ -47,6 +48,7 @@ from app.plan.flags import budget_of, elsewhere, plan_from_flags
 from app.plan.gaps import refuse_without_gaps
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan, parse_plan
+from app.present.svg import svg_document
 from app.present.terminal import write_document
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
@@ -224,7 +226,7 @@ def measure(
         if compared is not None:
             write(compared.files)
         if plot and (found := idleness(rows)):
-            write({plot: gaps_svg(found)})
+            write_output(Path(plot), svg_document(gap_figures(found)))
         elif plot:
             log.write(f"graphlap: {plot} is not written: fewer than three pauses were measured\n")
             log.flush()

@@ -30,7 +30,7 @@ def check_blocks(measured: Sequence[Measured], width: int) -> Iterator[Block]:
         yield Note("note", doubt)
     for why in found.causes:
         tone = next(fact.tone for name, fact in STATUSES.items() if name == why.status)
-        yield Note(why.status.replace("_", " "), why.sentence, tone)
+        yield Note(why.status.replace("_", " "), why.sentence, tone, why.status)
     if any(one.row["status"] in WELL for one in measured):
         yield Paragraph(NO_FIGURE, "quiet")
 

@@ -15,10 +15,11 @@ from app.cases.latency_columns import INTERVALS
 from app.cases.verdict import BAND
 from app.console.gate import FAILED, OK, SLOWER, Reason, as_lines
 from app.console.gate import as_json as gate_json
+from app.console.history_figure import history_figures
 from app.console.history_files import as_csv, as_json
-from app.console.history_svg import as_svg
 from app.console.output_files import write_output
 from app.present.document import Column, Table, names
+from app.present.svg import svg_document
 from app.present.terminal import as_text as as_text_of
 from app.results import text
 from app.results.history import Change, History, MachineChange, Trend, read_history
@@ -49,9 +50,10 @@ def history(
     if fail_on_slower:
         code = SLOWER if found.called("slower") else FAILED if why else OK
     gate = gate_json(code, why) if fail_on_slower else None
-    for path, content in ((csv_path, as_csv), (plot_path, as_svg)):
-        if path:
-            write_output(Path(path), content(found))
+    if csv_path:
+        write_output(Path(csv_path), as_csv(found))
+    if plot_path:
+        write_output(Path(plot_path), svg_document(history_figures(found)))
     if json_path:
         write_output(Path(json_path), as_json(found, gate))
     return as_text(found, width, why), code

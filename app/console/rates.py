@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.cases.target import Target
-from app.console.rate_svg import SVG, as_svg
+from app.console.rate_figure import SVG, rate_figures
 from app.present.document import Block, Cell, Command, Heading, Points, names, table
+from app.present.svg import svg_document
 from app.results import text
 from app.results.folder import RunFolder
 from app.results.rate_answer import kept, rate, sentence
@@ -46,7 +47,7 @@ def write_rates(folder: RunFolder, found: RatesFound) -> None:
     ]
     if rows:
         folder.write(RATES, as_csv(rows))
-        folder.write(SVG, as_svg(found))
+        folder.write(SVG, svg_document(rate_figures(found)))
         folder.write(ANSWERS, answers_json(found))
 
 

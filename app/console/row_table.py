@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from app.cases.chosen_columns import column as column_of
 from app.cases.column import Row, Value
 from app.cases.status import STATUSES, Tone
-from app.console.row_columns import SHOWN, all_columns, in_order, varied_and_common
+from app.console.row_columns import SHOWN, TableColumn, all_columns, in_order, varied_and_common
 from app.present.document import Cell, Column, Table
 from app.results.folder import RESULTS
 from app.results.published import published_for
@@ -37,7 +38,7 @@ def row_table(
     cells: list[tuple[Cell, ...]] = []
     for group in [in_order(rows, sort)] if sort else _models(rows).values():
         for row in group:
-            told = [Cell(c.cell(row), row[c.figure] if c.figure else None) for c in columns]
+            told = [_cell(column, row) for column in columns]
             told[-1] = Cell(columns[-1].cell(row), tone=_tone(row, marks))
             cells.append(tuple(told))
         for model in _models(group):
@@ -51,7 +52,14 @@ def row_table(
         tuple(cells),
         f"every measured row: {', '.join(common)}" if common and _is_measured(rows) else "",
         elsewhere=RESULTS,
+        is_main=True,
     )
+
+
+def _cell(column: TableColumn, row: Row) -> Cell:
+    known_as = column_of(column.figure) if column.figure else None
+    value = row[column.figure] if column.figure else None
+    return Cell(column.cell(row), value, unit=known_as.unit if known_as else "")
 
 
 def _is_measured(rows: Sequence[Row]) -> bool:

@@ -94,7 +94,7 @@ def as_markdown(found: Comparison, fail_on_slower: bool = False) -> str:
 
 def _details(found: Comparison, fail_on_slower: bool) -> Iterator[Block]:
     if found.cases:
-        yield Table(_columns(found), tuple(_rows(found)))
+        yield Table(_columns(found), tuple(_rows(found)), is_main=True)
     yield Points(tuple(_remarks(found, fail_on_slower)))
 
 
@@ -173,8 +173,8 @@ def _rows(found: Comparison) -> Iterator[tuple[Cell | str, ...]]:
             yield (
                 case.label,
                 shown(name),
-                Cell(text.figure(sides.first, sides.unit), sides.first),
-                Cell(text.figure(sides.second, sides.unit), sides.second),
+                Cell(text.figure(sides.first, sides.unit), sides.first, unit=sides.unit),
+                Cell(text.figure(sides.second, sides.unit), sides.second, unit=sides.unit),
                 Cell(_ratio(sides), sides.ratio),
                 Cell(sides.verdict.word, tone=_TONES.get(sides.verdict.word, "")),
             )

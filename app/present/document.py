@@ -24,10 +24,14 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """`tone` "quiet" is an explanation that a reader may skip."""
+    """`tone` "quiet" is an explanation that a reader may skip.
+
+    `counts` are the codes of the diagnostics that the sentence counts, and in how many cases.
+    """
 
     text: str
     tone: Tone = ""
+    counts: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +43,13 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence after a label, such as a status and its reason."""
+    """A sentence after a label, such as a status and its reason; `code` is what a program knows it
+    by."""
 
     label: str
     text: str
     tone: Tone = "doubtful"
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +62,13 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell, the value that it was made of, and how it is coloured."""
+    """The text of a cell, the value that it was made of, how it is coloured, and the value's unit
+    where the column has none."""
 
     text: str
     value: Value = None
     tone: Tone = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,8 @@ class Table:
     """Each row has a cell for each column; "" is an empty one.
 
     A terminal shows the first `most_rows` of them (0: all) and says how many there are more, and
-    that they are in `elsewhere`. `caption` stands below.
+    that they are in `elsewhere`. `caption` stands below. A document has one `is_main` at most: what
+    it is written as where there is room for one table.
     """
 
     columns: tuple[Column, ...]
@@ -100,6 +109,7 @@ class Table:
     caption: str = ""
     most_rows: int = 0
     elsewhere: str = ""
+    is_main: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,10 @@ def test_accuracy_and_throughput_of_the_page_are_those_of_the_rows(
 ) -> None:
     folder, out = measured
     *_, table = tables((folder / "study.md").read_text("utf-8"))
-    told = {(row[1], row[2]): row[3:] for row in table[1:]}
+    told = {row[1]: row[2:] for row in table[1:]}
     for row in rows(folder / "accuracy"):
         assert row["status"] in ("ok", "wrong_output"), row["reason"]
-        rate, top1, _ = told[row["runtime"], row["precision_asked"]]
+        rate, top1, _ = told[f"{row['runtime']} {row['precision_asked']}"]
         assert top1 == f"{100 * float(row['accuracy_top1']):.2f} %"
         assert rate.endswith("/s")
         scale = {"k": 1e3, "M": 1e6}.get(rate[-3], 1.0)

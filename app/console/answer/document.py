@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.console.answer.commands import next_commands
 from app.console.answer.ended import EndedRun
 from app.console.answer.headline import measured_line, trust_line
-from app.console.answer.issues import cause_notes, warning_line
+from app.console.answer.issues import cause_notes, warning_paragraph
 from app.console.answer.leaders import leader_sentences
 from app.console.answer.matrix import labels_of_cases, legend, matrix_of, matrix_table
 from app.console.checks import check_blocks
@@ -110,8 +110,7 @@ def _in_short(ended: EndedRun, width: int, sort: str) -> Iterator[Block]:
         yield _SPACE
         yield Points(sentences)
     yield from cause_notes(ended)
-    if warnings := warning_line(ended):
-        yield Paragraph(warnings)
+    yield from warning_paragraph(ended)
 
 
 def _shared_settings(ended: EndedRun) -> Iterator[Block]:

@@ -21,25 +21,28 @@ def cause_notes(ended: EndedRun) -> Iterator[Block]:
     for why in found[:MOST_CAUSES]:
         label = {"cancelled": "not run"}.get(why.status, why.status.replace("_", " "))
         tone: Tone = "doubtful" if why.status in ("unavailable", "unsupported") else _BAD
-        yield Note(label, why.sentence, tone)
+        yield Note(label, why.sentence, tone, why.status)
     if len(found) > MOST_CAUSES:
         yield Paragraph(f"... and {len(found) - MOST_CAUSES:,} more in results.csv")
 
 
-def warning_line(ended: EndedRun) -> str:
-    """`warnings in 26 of 60 cases: Rounds differ (26), Outliers (12)`; "" where there are none."""
+def warning_paragraph(ended: EndedRun) -> Iterator[Paragraph]:
+    """`warnings in 26 of 60 cases: Rounds differ (26), Outliers (12)`, with their codes."""
     counts = warning_counts(ended.rows)
     if not counts:
-        return ""
+        return
     cases = sum(bool(row["warning_codes"]) for row in ended.rows)
-    told = ", ".join(f"{title} ({count:,})" for title, count in counts)
-    return f"warnings in {cases:,} of {len(ended.rows):,} cases: {told}"
+    listed = ", ".join(f"{title} ({count:,})" for _, title, count in counts)
+    yield Paragraph(
+        f"warnings in {cases:,} of {len(ended.rows):,} cases: {listed}",
+        counts=tuple((code, count) for code, _, count in counts),
+    )
 
 
-def warning_counts(rows: Iterable[Row]) -> list[tuple[str, int]]:
-    """The title of each diagnostic and how many cases have it, the most frequent first."""
+def warning_counts(rows: Iterable[Row]) -> list[tuple[str, str, int]]:
+    """The code and title of each diagnostic and how many cases have it, the most frequent first."""
     counts = [
-        (rendering.title(group.diagnostics[0]), len(group.case_ids))
+        (group.diagnostics[0].code, rendering.title(group.diagnostics[0]), len(group.case_ids))
         for group in warning_groups(rows)
     ]
-    return sorted(counts, key=lambda pair: -pair[1])
+    return sorted(counts, key=lambda entry: -entry[2])

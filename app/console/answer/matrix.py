@@ -23,6 +23,7 @@ from app.results.published import Published, published_for
 MOST_LINES = 20
 LEADS, UNDECIDED, SAME = "*", "?", "="
 _P50 = "latency_p50_us"
+_US = "us"
 _OF_THE_ENGINE = frozenset({"precision", "clock", "boundary", "concurrency", "host"})
 """What a row has only once it was measured, or what a simulated card has otherwise."""
 _SHARED = tuple(name for name in LIKE if name not in _OF_THE_ENGINE)
@@ -237,7 +238,7 @@ def _upright(matrix: Matrix) -> Table:
         (Cell(label), *_cells(matrix, line))
         for label, line in zip(matrix.labels, matrix.lines, strict=True)
     ]
-    return Table(tuple(columns), tuple(rows), most_rows=MOST_LINES, elsewhere="results.csv")
+    return _table(columns, rows)
 
 
 def _alone(matrix: Matrix) -> Table:
@@ -255,7 +256,18 @@ def _alone(matrix: Matrix) -> Table:
     ]
     if matrix.device:
         columns.append(Column(matrix.device, _PUBLISHED, priority=3, apart=True))
-    return Table(tuple(columns), tuple(rows), most_rows=MOST_LINES, elsewhere="results.csv")
+    return _table(columns, rows)
+
+
+def _table(columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> Table:
+    """The answer of the document."""
+    return Table(
+        tuple(columns),
+        tuple(rows),
+        most_rows=MOST_LINES,
+        elsewhere="results.csv",
+        is_main=True,
+    )
 
 
 def _alone_cells(one: Measured | None) -> tuple[Cell, Cell]:
@@ -263,7 +275,7 @@ def _alone_cells(one: Measured | None) -> tuple[Cell, Cell]:
     row = one.row if one is not None else {}
     low, high = (number_of(row.get(f"latency_p50_ci_{end}_us")) for end in ("low", "high"))
     p99 = number_of(row.get("latency_p99_us"))
-    return Cell(text.interval(low, high), high), Cell(text.latency(p99), p99)
+    return Cell(text.interval(low, high), high, unit=_US), Cell(text.latency(p99), p99, unit=_US)
 
 
 def labels_of_cases(matrix: Matrix) -> dict[str, str]:
@@ -281,7 +293,7 @@ def _turned(matrix: Matrix) -> Table:
     lines = [_cells(matrix, line) for line in matrix.lines]
     heads = [column.title for column in _columns(matrix)]
     rows = [(Cell(head), *(cells[at] for cells in lines)) for at, head in enumerate(heads)]
-    return Table(tuple(columns), tuple(rows), most_rows=MOST_LINES, elsewhere="results.csv")
+    return _table(columns, rows)
 
 
 def _columns(matrix: Matrix) -> Iterator[Column]:
@@ -309,7 +321,8 @@ def _cells(matrix: Matrix, line: Line) -> list[Cell]:
     cells += [_cell(matrix, line.simulated.get(name)) for name in matrix.simulated]
     if matrix.device:
         figure = line.published
-        cells.append(Cell(text.latency(figure.mean_us if figure else None), tone="quiet"))
+        mean_us = figure.mean_us if figure else None
+        cells.append(Cell(text.latency(mean_us), mean_us, "quiet", _US))
     return cells
 
 
@@ -325,10 +338,10 @@ def _cell(matrix: Matrix, one: Measured | None) -> Cell:
         return Cell(f"{_WORDS.get(status, status.replace('_', ' '))} ", tone=tone)
     told = _figure(row)
     if not one.is_well:
-        return Cell(f"({told})", value, "doubtful")
+        return Cell(f"({told})", value, "doubtful", _US)
     mark = matrix.marks.get(str(row["case_id"]), "")
     doubted: Tone = "doubtful" if row["warnings"] else ""
-    return Cell(told + (mark or " "), value, doubted or ("good" if mark == LEADS else ""))
+    return Cell(told + (mark or " "), value, doubted or ("good" if mark == LEADS else ""), _US)
 
 
 def _value(row: Row) -> Value:

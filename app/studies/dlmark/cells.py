@@ -9,9 +9,9 @@ from app.results import text
 from app.results.measured import Measured
 from app.studies.found import Found, figure
 from app.studies.lines import batch_sizes, case_at
+from app.studies.pictures import Points
 
 RATE, MEMORY = "throughput_per_s", "rss_peak_mb"
-Points = tuple[tuple[float, float, str], ...]
 
 
 def models(found: Found) -> list[str]:
@@ -37,8 +37,3 @@ def percent(share: float | None) -> str:
 def mib(value: float | None) -> str:
     """Of MiB, without the unit."""
     return text.NOT_MEASURED if value is None else f"{value:,.0f}"
-
-
-def plain(value: float) -> str:
-    """A tick of an axis that counts no more than thousands."""
-    return f"{value:g}"

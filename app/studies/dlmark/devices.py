@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from app.present.document import Block, Column, Heading, Picture, Table
+from app.present.figure import Axis, Figure
 from app.results import text
 from app.studies.dlmark.cells import RATE, models, over_batch
 from app.studies.found import Found, cell
 from app.studies.lines import batch_sizes, case_at, lines_of
-from app.studies.pictures import Curve, Plot, drawn
+from app.studies.pictures import picture_files, series_of
 from app.studies.study import Study
 
 _PICTURE = "devices.svg"
@@ -35,17 +36,16 @@ def tables(found: Found) -> Iterator[Block]:
 def files(found: Found) -> Mapping[str, bytes]:
     """One picture with a plot for each network."""
     lines = lines_of(found.measured)
-    plots = tuple(
-        Plot(
-            f"Images a second of {model}",
-            "batch",
-            tuple(Curve(name, over_batch(line, model, RATE)) for name, line in lines.items()),
-            text.count_tick,
-            text.count_tick,
+    figures = tuple(
+        Figure(
+            f"Throughput of {model} by batch size",
+            Axis("batch size", "count", "log"),
+            Axis("images per second", "count", "log"),
+            series_of({name: over_batch(line, model, RATE) for name, line in lines.items()}),
         )
         for model in models(found)
     )
-    return drawn({_PICTURE: plots})
+    return picture_files({_PICTURE: figures})
 
 
 STUDY = Study(

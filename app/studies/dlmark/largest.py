@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
+from app.present.figure import Axis, Figure
 from app.results import text
 from app.results.published import zoo_rows
 from app.results.searches import (
@@ -17,7 +18,7 @@ from app.results.searches import (
 )
 from app.studies.dlmark.cells import MEMORY, mib
 from app.studies.found import NOT_COME_TO, Found, cell
-from app.studies.pictures import Curve, Plot, drawn
+from app.studies.pictures import picture_files, series_of
 from app.studies.study import Study
 
 _PICTURE = "largest.svg"
@@ -73,10 +74,14 @@ def files(found: Found) -> Mapping[str, bytes]:
             parameters = rows[model].parameters
             told = f"{model}: batch {fits}, {text.count_tick(parameters)} parameters"
             groups.setdefault(rows[model].family, []).append((parameters, fits, told))
-    curves = tuple(Curve(name, tuple(points), joined=False) for name, points in groups.items())
-    title = "Largest batch by the number of parameters"
-    plot = Plot(title, "parameters", curves, text.count_tick, text.count_tick)
-    return drawn({_PICTURE: (plot,)})
+    families = {name: tuple(points) for name, points in groups.items()}
+    figure = Figure(
+        "Largest batch by the number of parameters",
+        Axis("parameters", "count", "log"),
+        Axis("largest batch size", "count", "log"),
+        series_of(families, "points"),
+    )
+    return picture_files({_PICTURE: (figure,)})
 
 
 STUDY = Study(

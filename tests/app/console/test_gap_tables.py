@@ -8,8 +8,9 @@ import pytest
 
 from app.cases.column import Row
 from app.cases.columns import NAMES
-from app.console.gap_svg import gaps_svg
+from app.console.gap_figure import gap_figures
 from app.console.gap_table import gap_tables
+from app.present.svg import svg_document
 from app.present.terminal import as_text
 from app.results.gap_curves import GapPoint, idleness
 
@@ -73,7 +74,7 @@ def test_the_table_has_a_line_for_each_gap_and_none_for_what_was_not_measured() 
 
 
 def test_the_picture_has_a_line_for_each_percentile_and_a_title_for_each_point() -> None:
-    picture = ElementTree.fromstring(gaps_svg(idleness(ROWS)))
+    picture = ElementTree.fromstring(svg_document(gap_figures(idleness(ROWS))))
     lines = [line.attrib["points"].split() for line in picture.iter(f"{SVG}polyline")]
     assert [len(points) for points in lines] == [3, 2, 2, 1]
     titles = [title.text for title in picture.iter(f"{SVG}title")]

@@ -13,7 +13,7 @@ import pytest
 
 from app.cases.condition import Condition
 from app.cases.target import LEAST_ROUNDS, Target
-from app.console.rate_svg import SVG
+from app.console.rate_figure import SVG
 from app.console.rates import rate_tables, write_rates
 from app.plan.plan import Sweep
 from app.present.document import Command, Points, Table

@@ -214,7 +214,7 @@ def test_warnings_are_counts_by_kind_and_no_sentence_of_them_is_shown(tmp_path: 
             record(folder, case, 0, [20.0] * 40, warnings=(busy,) if place else ())
 
     run = ended(tmp_path / "run", cases, fill, rounds=1)
-    assert warning_counts(run.rows) == [("CPU oversubscribed", 2)]
+    assert warning_counts(run.rows) == [("cpu_oversubscribed", "CPU oversubscribed", 2)]
     text = "\n".join(as_lines(run_document(run, 80), 80))
     assert "warnings in 2 of 3 cases: CPU oversubscribed (2)" in text
     assert "unreliable" not in text

@@ -1,0 +1,154 @@
+"""A document as JSON, and its main table as CSV, for other programs.
+
+`{"format": "graphlap-document", "version": 1, "blocks": [...]}`: a block is an object with its
+`type`. A table has `columns` (`key`, `title`, `unit`, `kind`) and `rows`, objects by key. A cell of
+a number is `{"value", "unit", "text"}`, where `value` is null for what has no number; a cell of a
+name is a text, or null. What is added later is a new key or a new type.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from app.cases.column import Value
+from app.cases.errors import PlanError
+from app.present.document import (
+    Block,
+    Cell,
+    Column,
+    Command,
+    Heading,
+    Note,
+    Paragraph,
+    Picture,
+    Points,
+    Table,
+    text_of,
+    tone_of,
+)
+from app.results.table import to_csv
+
+FORMAT, VERSION = "graphlap-document", 1
+
+
+def json_text(blocks: Iterable[Block]) -> str:
+    """The document; text that is no Unicode is kept as escapes of JSON."""
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "blocks": [as_object(block) for block in blocks],
+    }
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+
+
+def csv_text(blocks: Iterable[Block]) -> str:
+    """The table marked as the main one, or the first; PlanError for a document without tables.
+
+    A number is its value, without the unit that the header names.
+    """
+    tables = [block for block in blocks if isinstance(block, Table)]
+    main = next((table for table in tables if table.is_main), next(iter(tables), None))
+    if main is None:
+        raise PlanError("csv: there is no table to write", "use another format")
+    units = [_units(main, place) for place in range(len(main.columns))]
+    header = [
+        f"{key} ({unit})" if unit and not column.unit else key
+        for key, unit, column in zip(keys(main.columns), units, main.columns, strict=True)
+    ]
+    rows = [dict(zip(header, map(_plain, row), strict=True)) for row in main.rows]
+    return to_csv(rows, header).decode("utf-8")
+
+
+def keys(columns: Sequence[Column]) -> list[str]:
+    """The titles, a number after one that there is already."""
+    found: list[str] = []
+    for column in columns:
+        title, number = column.title, 1
+        while title in found:
+            number += 1
+            title = f"{column.title} {number}"
+        found.append(title)
+    return found
+
+
+def as_object(block: Block) -> dict[str, Any]:
+    """A block as an object of JSON."""
+    match block:
+        case Heading(text, level):
+            return {"type": "heading", "level": level, "text": text}
+        case Paragraph(text, tone, counts):
+            diagnostics = [{"code": code, "cases": cases} for code, cases in counts]
+            return {
+                "type": "paragraph",
+                "text": text,
+                **_tone(tone),
+                **({"diagnostics": diagnostics} if diagnostics else {}),
+            }
+        case Points(sentences):
+            return {"type": "list", "items": list(sentences)}
+        case Note(label, text, tone, code):
+            return {"type": "note", "code": code, "label": label, "text": text, **_tone(tone)}
+        case Command(line, purpose):
+            return {"type": "command", "line": line, "purpose": purpose}
+        case Picture(file, description):
+            return {"type": "picture", "file": file, "description": description}
+        case Table():
+            return _table(block)
+
+
+def _table(table: Table) -> dict[str, Any]:
+    names = keys(table.columns)
+    columns = [
+        {
+            "key": key,
+            "title": column.title,
+            "unit": _units(table, place),
+            "kind": "name" if column.is_name else "number",
+        }
+        for place, (key, column) in enumerate(zip(names, table.columns, strict=True))
+    ]
+    rows = [
+        {
+            key: _cell(column, cell)
+            for key, column, cell in zip(names, table.columns, row, strict=True)
+        }
+        for row in table.rows
+    ]
+    return {"type": "table", "caption": table.caption, "columns": columns, "rows": rows}
+
+
+def _units(table: Table, place: int) -> str:
+    """The unit of the values of a column; "" where they have several."""
+    cells = (row[place] for row in table.rows)
+    units = {cell.unit for cell in cells if isinstance(cell, Cell) and cell.value is not None}
+    return table.columns[place].unit or (units.pop() if len(units) == 1 else "")
+
+
+def _cell(column: Column, cell: Cell | str) -> Any:
+    text = text_of(cell).strip()
+    value = cell.value if isinstance(cell, Cell) else None
+    if column.is_name and value is None:
+        return text or None
+    unit = (cell.unit if isinstance(cell, Cell) else "") or column.unit
+    known = finite(value)
+    told = {"value": known, "unit": unit} if unit else {"value": known}
+    return {**told, "text": text, **_tone(tone_of(cell))}
+
+
+def _tone(tone: str) -> dict[str, str]:
+    return {"tone": tone} if tone else {}
+
+
+def _plain(cell: Cell | str) -> Value:
+    if isinstance(cell, Cell) and cell.value is not None:
+        return finite(cell.value)
+    return text_of(cell).strip()
+
+
+def finite(value: Value) -> Value:
+    """The value; None for a number that JSON has no form of."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

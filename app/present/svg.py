@@ -1,0 +1,303 @@
+"""Figures drawn as SVG: for a page, whose style sheet has the colours, and as a file of its own.
+
+Hovering over a mark shows its text. A drawing is laid out for its width in pixels: a narrow one
+has its names above their marks instead of left of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+from app.present.figure import Figure, Mark, ReferenceLine, Series
+from app.present.frame import LINE, SIZE, Frame, axis_ticks, frame_of, legend_places, text_width
+from app.present.scale import tick_text
+from app.present.xml import element, safe_text
+
+FILE_WIDTH = 800
+_DASHES = ("", "6 3", "2 3", "8 3 2 3")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Colours as SVG or a style sheet names them."""
+
+    ink: str
+    quiet: str
+    line: str
+    back: str
+    good: str
+    bad: str
+    colors: tuple[str, ...]
+
+    def tone(self, tone: str) -> str:
+        return {"good": self.good, "bad": self.bad}.get(tone, self.quiet)
+
+    def color(self, series: Series) -> str:
+        return self.colors[series.color % len(self.colors)]
+
+
+# After Okabe and Ito's palette, which stays apart for those who see fewer colours, each darkened
+# until it has a contrast of 3 on white. https://jfly.uni-koeln.de/color/
+FILE_LOOK = Look(
+    "#1b1f24",
+    "#5b6470",
+    "#d5dae0",
+    "#ffffff",
+    "#0b7a4b",
+    "#b42318",
+    ("#0072b2", "#c25200", "#00795a", "#a8508a", "#8a6a00", "#3d7fb5", "#5f5f5f"),
+)
+PAGE_LOOK = Look(
+    *(f"var(--{name})" for name in ("ink", "quiet", "line", "back", "good", "bad")),
+    tuple(f"var(--c{number})" for number in range(len(FILE_LOOK.colors))),
+)
+
+
+def svg(figure: Figure, width: int) -> str:
+    """The figure as an element of a page, whose caption is its title."""
+    frame = frame_of(figure, width, titled=False)
+    attributes = {
+        "class": "plot",
+        "viewBox": f"0 0 {width} {frame.height:.0f}",
+        "width": str(width),
+        "height": f"{frame.height:.0f}",
+        "role": "img",
+        "aria-label": figure.title,
+        "font-size": str(SIZE),
+    }
+    return element("svg", attributes, "".join(_figure(figure, frame, PAGE_LOOK)))
+
+
+def svg_document(figures: Sequence[Figure], width: int = FILE_WIDTH) -> bytes:
+    """A file with the figures one above the other, each with its title."""
+    frames = [frame_of(figure, width, titled=True) for figure in figures]
+    height = sum(frame.height for frame in frames)
+    parts = [
+        element("rect", {"width": str(width), "height": f"{height:.0f}", "fill": FILE_LOOK.back})
+    ]
+    top = 0.0
+    for figure, frame in zip(figures, frames, strict=True):
+        place = {"transform": f"translate(0 {top:.0f})"}
+        parts.append(element("g", place, "\n".join(_figure(figure, frame, FILE_LOOK))))
+        top += frame.height
+    attributes = {
+        "xmlns": "http://www.w3.org/2000/svg",
+        "width": str(width),
+        "height": f"{height:.0f}",
+        "viewBox": f"0 0 {width} {height:.0f}",
+        "font-family": "sans-serif",
+        "font-size": str(SIZE),
+    }
+    return (element("svg", attributes, "\n".join(parts)) + "\n").encode("utf-8")
+
+
+def _figure(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
+    if frame.titled:
+        for number, line in enumerate(frame.title_lines):
+            yield _text(10, LINE * (number + 1), line, look.ink, weight="bold")
+    for region in figure.regions:
+        left, right = frame.x(region.low), frame.x(region.high)
+        box = _box(left, frame.top, right - left, frame.bottom - frame.top)
+        yield element("rect", {**box, "fill": look.bad, "fill-opacity": "0.12"})
+    yield from _x_axis(figure, frame, look)
+    yield from _names(figure, frame, look) if figure.is_by_name else _y_axis(figure, frame, look)
+    for number, line in enumerate(figure.references):
+        yield from _reference(line, number, frame, look)
+    for series in figure.series:
+        yield _series(figure, series, frame, look)
+    yield from _legend(figure, frame, look)
+    for number, text in enumerate(frame.note_lines):
+        yield _text(10, frame.note_top + LINE * (number + 1), text, look.quiet)
+
+
+def _x_axis(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
+    for place, text in axis_ticks(figure.x, frame.x):
+        at = frame.x(place)
+        yield _line(at, frame.top, at, frame.bottom, look.line)
+        yield _text(at, frame.bottom + LINE, text, look.quiet, "middle")
+    middle = (frame.left + frame.right) / 2
+    for number, text in enumerate(frame.x_title_lines):
+        yield _text(middle, frame.bottom + LINE * (number + 2) + 4, text, look.ink, "middle")
+
+
+def _y_axis(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
+    if figure.y.title:
+        yield _text(10, frame.top - 8, figure.y.title, look.ink)
+    ticks = figure.y.ticks or [
+        (tick, tick_text(figure.y, tick)) for tick in frame.y.ticks(frame.most_y_ticks)
+    ]
+    for place, text in ticks:
+        at = frame.y(place)
+        yield _line(frame.left, at, frame.right, at, look.line)
+        yield _text(frame.left - 8, at + 4, text, look.quiet, "end")
+
+
+def _names(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
+    """Left of the marks, or above them; a long one in several lines."""
+    for place, lines in enumerate(frame.names):
+        if frame.is_stacked:
+            top = frame.top + frame.row_height * place
+            yield _line(frame.left, top, frame.right, top, look.line)
+            for number, line in enumerate(lines):
+                yield _text(frame.left, top + LINE * (number + 1), line, look.ink)
+            continue
+        at = frame.place(place)
+        yield _line(frame.left, at, frame.right, at, look.line)
+        for number, line in enumerate(lines):
+            down = at + 4 + LINE * (number - (len(lines) - 1) / 2)
+            yield _text(frame.left - 8, down, line, look.ink, "end")
+
+
+def _reference(line: ReferenceLine, number: int, frame: Frame, look: Look) -> Iterator[str]:
+    color = look.tone(line.tone)
+    if line.axis == "y":
+        at = frame.place(line.value)
+        yield _line(frame.left, at, frame.right, at, color, "4 3")
+        yield _text(frame.left + 4, at - 4, line.label, color)
+        return
+    at = frame.x(line.value)
+    yield _line(at, frame.top, at, frame.bottom, color, "4 3")
+    fits = at + 4 + text_width(line.label) <= frame.right
+    place, anchor = (at + 4, "start") if fits else (at - 4, "end")
+    yield _text(place, frame.top + LINE * (1 + number % 3), line.label, color, anchor)
+
+
+def _series(figure: Figure, series: Series, frame: Frame, look: Look) -> str:
+    color = look.color(series)
+    attributes = {"fill": color, "stroke": color}
+    if series.cases:
+        attributes["data-cases"] = " ".join(series.cases)
+    parts: list[str] = []
+    if series.kind in ("line", "steps"):
+        parts.append(_path(series, frame))
+    for mark in series.marks:
+        if series.kind == "bars":
+            parts.append(_bar(mark, series, frame, look))
+        elif series.kind != "steps":
+            parts += _interval(figure, mark, frame)
+            parts.append(_symbol(mark, series, frame, look))
+        if mark.label:
+            end = mark.high if mark.high is not None and figure.is_by_name else mark.x
+            place = frame.x(max(end, mark.x)) + 8
+            parts.append(_text(place, frame.place(mark.y) + 4, mark.label, look.quiet))
+    return element("g", attributes, "".join(parts))
+
+
+def _path(series: Series, frame: Frame) -> str:
+    """A line from mark to mark; steps are level until the next mark."""
+    places = [(frame.x(mark.x), frame.place(mark.y)) for mark in series.marks]
+    if series.kind == "steps":
+        corners = [((x, before), (x, y)) for (_, before), (x, y) in pairwise(places)]
+        places = [*places[:1], *chain.from_iterable(corners)]
+    attributes = {
+        "points": " ".join(f"{x:.1f},{y:.1f}" for x, y in places),
+        "fill": "none",
+        "stroke-width": "1.6",
+    }
+    if dash := _DASHES[series.dash % len(_DASHES)]:
+        attributes["stroke-dasharray"] = dash
+    told = _title(series.name) if series.kind == "steps" else ""
+    return element("polyline", attributes, told)
+
+
+def _bar(mark: Mark, series: Series, frame: Frame, look: Look) -> str:
+    tall = max(2.0, frame.lane_height * series.thickness)
+    left, right = sorted((frame.x(mark.start), frame.x(mark.x)))
+    box = _box(left, frame.place(mark.y) - tall / 2, max(right - left, 0.5), tall)
+    if mark.is_hollow:
+        box["fill"] = look.back
+    elif series.is_pale:
+        box |= {"fill-opacity": "0.35", "stroke": "none"}
+    else:
+        box["stroke"] = "none"
+    return element("rect", box, _title(mark.text))
+
+
+def _interval(figure: Figure, mark: Mark, frame: Frame) -> Iterator[str]:
+    if mark.low is None or mark.high is None:
+        return
+    if figure.is_by_name:
+        at = frame.place(mark.y)
+        left, right = frame.x(mark.low), frame.x(mark.high)
+        path = (
+            f"M{left:.1f} {at:.1f}H{right:.1f}M{left:.1f} {at - 4:.1f}v8M{right:.1f} {at - 4:.1f}v8"
+        )
+    else:
+        at = frame.x(mark.x)
+        low, high = frame.place(mark.low), frame.place(mark.high)
+        caps = f"M{at - 4:.1f} {low:.1f}h8M{at - 4:.1f} {high:.1f}h8"
+        path = f"M{at:.1f} {low:.1f}V{high:.1f}{caps}"
+    yield element("path", {"d": path, "fill": "none", "stroke-width": "1.6"})
+
+
+def _symbol(mark: Mark, series: Series, frame: Frame, look: Look) -> str:
+    hollow = {"fill": look.back} if mark.is_hollow else {}
+    return _shape(series, frame.x(mark.x), frame.place(mark.y), hollow, _title(mark.text))
+
+
+def _shape(
+    series: Series, across: float, down: float, attributes: Mapping[str, str], title: str = ""
+) -> str:
+    if series.symbol == "none":
+        return ""
+    if series.symbol == "circle":
+        place = {"cx": f"{across:.1f}", "cy": f"{down:.1f}", "r": "4"}
+        return element("circle", {**place, **attributes}, title)
+    path = f"M{across:.1f} {down - 5:.1f}l5 5 -5 5 -5 -5z"
+    return element("path", {"d": path, **attributes}, title)
+
+
+def _legend(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
+    for series, (left, line, text) in legend_places(figure, frame):
+        down = frame.legend_top + LINE * (line + 1)
+        parts = [*_sample(series, left, down, look), _text(left + 26, down, text, look.ink)]
+        cases = {"data-cases": " ".join(series.cases)} if series.cases else {}
+        yield element("g", cases, "".join([_title(series.name), *parts]))
+
+
+def _sample(series: Series, left: float, down: float, look: Look) -> Iterator[str]:
+    """What the series looks like, before its name."""
+    color = look.color(series)
+    if series.kind == "bars":
+        pale = {"fill-opacity": "0.35"} if series.is_pale else {}
+        yield element("rect", {**_box(left, down - 9, 18, 9), "fill": color, **pale})
+        return
+    if series.kind != "points":
+        dash = _DASHES[series.dash % len(_DASHES)]
+        yield _line(left, down - 4, left + 20, down - 4, color, dash, 1.6)
+    if series.kind != "steps":
+        yield _shape(series, left + 10, down - 4, {"fill": color})
+
+
+def _box(left: float, top: float, width: float, height: float) -> dict[str, str]:
+    return {
+        "x": f"{left:.1f}",
+        "y": f"{top:.1f}",
+        "width": f"{width:.1f}",
+        "height": f"{height:.1f}",
+    }
+
+
+def _line(
+    x1: float, y1: float, x2: float, y2: float, color: str, dash: str = "", width: float = 1.0
+) -> str:
+    attributes = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
+    attributes |= {"stroke": color, "stroke-width": f"{width:g}"}
+    return element("line", attributes | ({"stroke-dasharray": dash} if dash else {}))
+
+
+def _text(
+    x: float, y: float, text: str, color: str, anchor: str = "start", weight: str = ""
+) -> str:
+    attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "fill": color, "stroke": "none"}
+    if anchor != "start":
+        attributes["text-anchor"] = anchor
+    if weight:
+        attributes["font-weight"] = weight
+    return element("text", attributes, safe_text(text))
+
+
+def _title(text: str) -> str:
+    return element("title", {}, safe_text(text)) if text else ""
