@@ -14,7 +14,9 @@ from app.console.error_file import write_error_file
 from app.console.lasting import Lasting
 from app.machine.system import refuse_other_systems
 from app.plan.command_line import parse
-from app.plan.flag_words import environment_pair, share_of, size_of, words_of
+from app.plan.settings.arguments import given_settings
+from app.plan.settings.forms import parsed
+from app.plan.settings.values import size_in_bytes
 from app.results.plain import one_line, printable
 from exporters.types import GraphlapError
 
@@ -101,7 +103,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.doctor import doctor
         from app.plan.environments import users_environments
 
-        named = dict(environment_pair(text) for text in flags.environment)
+        named = given_settings(flags, "plan").get("environments", {})
         report, code = doctor(environments=users_environments() | named)
         return _print(report) or code
     if flags.compare:
@@ -109,14 +111,14 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.verdicts import wanted_of
         from app.console.width import width_of
 
-        band = BAND if flags.band is None else share_of(flags.band, "--band")
+        given = given_settings(flags, "plan")
         report, code = compare(
             *flags.compare,
-            band=band,
+            band=given.get("band", BAND),
             wanted=wanted_of(flags),
             width=width_of(sys.stdout),
             past=flags.history,
-            judge=words_of(flags.judge, "--judge"),
+            judge=given.get("judge", ()),
         )
         return _print(report) or code
     if flags.history:
@@ -125,7 +127,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
         report, code = history(
             flags.history,
-            band=share_of(flags.band, "--band") if flags.band is not None else None,
+            band=given_settings(flags, "plan").get("band"),
             any_host=flags.any_host,
             fail_on_slower=flags.fail_on == "slower",
             json_path=flags.json,
@@ -174,7 +176,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if flags.cache_limit is not None:
         from exporters.cache import LIMIT_VARIABLE
 
-        os.environ[LIMIT_VARIABLE] = str(size_of(flags.cache_limit, "--cache-limit"))
+        os.environ[LIMIT_VARIABLE] = str(parsed(size_in_bytes, flags.cache_limit, "--cache-limit"))
     if flags.cache_clear or flags.cache_info:
         from app.console.cache import cache_text
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from app.cases.column import Row
 from app.cases.column_choice import parse_columns
@@ -44,10 +44,11 @@ from app.plan.command_line import (
     refuse_with_run_as_plan,
 )
 from app.plan.environments import environments_of
-from app.plan.flags import budget_of, elsewhere, plan_from_flags
 from app.plan.gaps import refuse_without_gaps
+from app.plan.options import plan_from_options
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan, parse_plan
+from app.plan.settings.arguments import given_settings
 from app.present.svg import svg_document
 from app.present.terminal import write_document
 from app.results.folder import RESULTS, RunFolder
@@ -243,7 +244,7 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     bad |= _NOT_COME_TO
     failed = any(row["status"] in bad for row in rows)
     # A check that came to something says how far.
-    nothing = not search and all(row["iterations"] is row["checked_as"] is None for row in rows)
+    nothing = not search and all(row["iterations"] is row["check_level"] is None for row in rows)
     return FAILURE if failed or nothing else OK
 
 
@@ -257,21 +258,21 @@ def _of_a_run(flags: argparse.Namespace) -> Manifest | None:
     """The manifest of the run that the flags have resumed or repeated; None for a new plan."""
     if flags.resume is not None:
         refuse_with_resume(flags)
-        return _with_budget(measurable(Path(flags.resume)), flags.budget)
+        return _with_budget(measurable(Path(flags.resume)), given_settings(flags, "plan"))
     if _is_repeated(flags):
         refuse_with_run_as_plan(flags)
         return measurable(Path(flags.plan))
     return None
 
 
-def _with_budget(manifest: Manifest, budget: str | None) -> Manifest:
+def _with_budget(manifest: Manifest, given: Mapping[str, Any]) -> Manifest:
     """The manifest with a budget of its own for the rounds that are missing; PlanError for a check,
     which takes none."""
-    if budget is None:
+    if "budget_s" not in given:
         return manifest
     if manifest.asked.check:
         raise PlanError("--budget is for rounds, and a check measures none", "Leave --budget out")
-    plan = {**manifest.plan, "budget_s": budget_of(budget)}
+    plan = {**manifest.plan, "budget_s": given["budget_s"]}
     parse_plan(plan, "the command line")
     return replace(manifest, plan=plan)
 
@@ -291,10 +292,10 @@ def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
     """The plan of the flags, or that of the run which they name; one that is resumed may go on
     elsewhere than it began."""
     if manifest is None:
-        return plan_from_flags(flags)
+        return plan_from_options(flags)
     if flags.resume is None:
         return manifest.asked
-    resumed = manifest.asked.model_copy(update=elsewhere(flags))
+    resumed = manifest.asked.model_copy(update=given_settings(flags, "plan"))
     refuse_beside_cluster(resumed)
     return resumed
 

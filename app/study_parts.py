@@ -18,9 +18,10 @@ from app.console.lasting import Lasting
 from app.headless import INTERRUPTED, Then, run_headless
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan
-from app.plan.studies import FLAGS, load_study
+from app.plan.settings.table import by_key
+from app.plan.studies import load_study
 from app.results.manifest import MANIFEST
 from app.results.measured import Measured
 from app.results.plain import printable
@@ -106,7 +107,7 @@ def _plans(whole: Whole, flags: argparse.Namespace) -> dict[str, Plan]:
         if own or not asked:
             settings = _accepted(whole, part, flags)
             settings |= {"study": part.name, "models": ",".join(own) or None}
-            plans[part.name] = plan_from_flags(argparse.Namespace(**settings))
+            plans[part.name] = plan_from_options(argparse.Namespace(**settings))
     shares = dict(zip((part.name for part in whole.parts), whole.shares, strict=True))
     total = sum(shares[name] for name in plans)
     return {name: _with_share(plan, shares[name] / total) for name, plan in plans.items()}
@@ -117,10 +118,10 @@ def _accepted(whole: Whole, part: Study, flags: argparse.Namespace) -> dict[str,
     settings = dict(vars(flags))
     others = [load_study(other.name).fixed for other in whole.parts]
     for key, reason in load_study(part.name).fixed.items():
-        name = FLAGS[key].removeprefix("--")
-        if settings[name] is not None and not all(key in fixed for fixed in others):
-            sys.stderr.write(f"{part.name} {reason}: {FLAGS[key]} is not used there\n")
-            settings[name] = None
+        row = by_key()[key]
+        if settings.get(row.dest) is not None and not all(key in fixed for fixed in others):
+            sys.stderr.write(f"{part.name} {reason}: {row.flag} is not used there\n")
+            settings[row.dest] = None
     return settings
 
 

@@ -13,14 +13,14 @@ BATCHER = (
         group="settings",
     ),
     number(
-        "batch_mean",
+        "batch_size_mean",
         "Mean batch",
         "",
         "How many requests a batch held, on average.",
         group="throughput",
     ),
     number(
-        "batch_filled",
+        "batch_fill_fraction",
         "Filled",
         "",
         "The share of the places of the batches run that held a request; the others were padding.",

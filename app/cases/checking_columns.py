@@ -6,20 +6,20 @@ from app.cases.column import less, text
 
 CHECKING = (
     text(
-        "checked_as",
+        "check_level",
         "Checked as",
         "How far a check came: opened here, or built for a device that is not here.",
     ),
     less(
-        "engine_size_mb",
+        "engine_size_mib",
         "Engine (MiB)",
         "MiB",
         "The size of the compiled engine as a file.",
         group="other",
     ),
-    text("stopped_at", "Stopped at", "The node of the graph that the engine refused."),
+    text("refused_node", "Stopped at", "The node of the graph that the engine refused."),
     text(
-        "ops_elsewhere",
+        "fallback_ops",
         "Operators elsewhere",
         "The operators that the named engine left to another, each with how many nodes.",
     ),

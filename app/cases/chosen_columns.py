@@ -8,6 +8,7 @@ from dataclasses import replace
 from app.cases.column import Column
 from app.cases.columns import BY_NAME, NAMES
 from app.cases.percentiles import DEFAULT, name_of, percentile_of, shown, told, written
+from app.cases.renamed_columns import current_name
 
 PATTERN: tuple[str, ...] = (
     "latency_{}_us",
@@ -25,7 +26,8 @@ def chosen_names(percentiles: tuple[float, ...]) -> tuple[str, ...]:
 
 
 def column(name: str) -> Column | None:
-    """The column of this name, of every row or of a chosen percentile; None if there is none."""
+    """The column of this name or former name, of every row or of a chosen percentile, else None."""
+    name = current_name(name)
     if name in BY_NAME:
         return BY_NAME[name]
     for pattern in PATTERN:

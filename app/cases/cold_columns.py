@@ -53,5 +53,10 @@ COLD_START = (
         group="settings",
     ),
     *(column for phase, what in _PHASES.items() for column in _of_phase(phase, what)),
-    text("cold_absent", "No cold start", "Why a process gave no first answer.", group="confidence"),
+    text(
+        "cold_missing_reason",
+        "No cold start",
+        "Why a process gave no first answer.",
+        group="confidence",
+    ),
 )

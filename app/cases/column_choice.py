@@ -8,6 +8,7 @@ from app.cases.chosen_columns import chosen_names, column
 from app.cases.column import GROUPS, Group, Row
 from app.cases.columns import NAMES
 from app.cases.errors import PlanError, suggestion
+from app.cases.renamed_columns import current_name
 
 ALL = "all"
 MOST = 40
@@ -21,7 +22,7 @@ def parse_columns(text: str, percentiles: tuple[float, ...]) -> tuple[str, ...]:
 
     `percentiles` are the plan's, which may add columns.
     """
-    words = tuple(word.strip() for word in text.split(","))
+    words = tuple(current_name(word.strip()) for word in text.split(","))
     names = (*NAMES, *chosen_names(percentiles))
     for word in words:
         if word not in (ALL, *GROUPS, *names):

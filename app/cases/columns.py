@@ -78,7 +78,7 @@ _CASE = (
         "The device's own name; of several that differ all of them.",
         group="identity",
     ),
-    text("precision_asked", "Precision asked", "The precision that the plan said."),
+    text("precision_requested", "Precision asked", "The precision that the plan said."),
     text(
         "precision",
         "Precision",
@@ -101,7 +101,7 @@ _CASE = (
         group="settings",
     ),
     text(
-        "given",
+        "user_files",
         "Given",
         "The user's own weights, inputs, calibration and part of a graph.",
         group="settings",
@@ -112,7 +112,7 @@ _CASE = (
         "What each input holds: a range, normal, as in the example, given or packaged.",
     ),
     text(
-        "inputs_fed",
+        "input_sets",
         "Inputs fed",
         "One set for all runs, cache-hot, or how many in turn.",
     ),
@@ -136,14 +136,22 @@ _CASE = (
         group="settings",
     ),
     number("gap_us", "Gap (µs)", "us", "The pause asked for between two runs.", group="settings"),
-    number("rate_hz", "Rate (1/s)", "1/s", "The arrivals asked for in a second.", group="settings"),
+    number(
+        "offered_rate_hz",
+        "Rate (1/s)",
+        "1/s",
+        "The arrivals asked for in a second.",
+        group="settings",
+    ),
     count(
-        "at_once",
+        "burst_size",
         "At once",
         "How many requests arrive together, or are queued together.",
         group="settings",
     ),
-    number("period_us", "Period (µs)", "us", "The time from burst to burst.", group="settings"),
+    number(
+        "burst_period_us", "Period (µs)", "us", "The time from burst to burst.", group="settings"
+    ),
     text(
         "condition",
         "Condition",
@@ -193,10 +201,12 @@ _CASE = (
     ),
 )
 _MEASURING = (
-    text("profile", "Profile", "The lengths of the run by name: how long, and how many rounds."),
+    text("preset", "Profile", "The lengths of the run by name: how long, and how many rounds."),
     count("warmup_iterations", "Warm-up runs", "Runs before the measurement, of all rounds."),
     number("warmup_s", "Warm-up (s)", "s", "How long the rounds warmed up, together."),
-    flag("settled", "Settled", "Whether every round settled in its warm-up; empty: not known."),
+    flag(
+        "steady_state", "Settled", "Whether every round settled in its warm-up; empty: not known."
+    ),
     text("drift", "Drift", "What the level did within the rounds: flat, or how it moved."),
     text(
         "stop_reason",
@@ -211,22 +221,22 @@ _MEASURING = (
     ),
     number("duration_s", "Measured (s)", "s", "How long the rounds measured, together."),
     number(
-        "gap_had_p50_us",
+        "achieved_gap_p50_us",
         "Gap p50 (µs)",
         "us",
         "The median of the pauses between two runs.",
         group="latency",
     ),
-    number("gap_had_p99_us", "Gap p99 (µs)", "us", "99 of 100 pauses were at most so long."),
+    number("achieved_gap_p99_us", "Gap p99 (µs)", "us", "99 of 100 pauses were at most so long."),
 )
 _RESOURCES = (
     less(
-        "device_memory_peak_mb",
+        "device_memory_peak_mib",
         "Device memory (MiB)",
         "MiB",
         "The most memory that the measuring process held on the device.",
     ),
-    less("rss_peak_mb", "Memory (MiB)", "MiB", "The most memory that the process held."),
+    less("rss_peak_mib", "Memory (MiB)", "MiB", "The most memory that the process held."),
     less(
         "energy_mj_per_inference",
         "Energy (mJ)",
@@ -248,11 +258,11 @@ _RESOURCES = (
         "higher",
     ),
     number("gpu_clock_mhz", "GPU clock (MHz)", "MHz", "Median clock of the GPU."),
-    text("throttle", "Throttle", "What held the device's clock down, or none."),
+    text("throttle_reasons", "Throttle", "What held the device's clock down, or none."),
 )
 _INTERFERENCE = (
     number("load_1min", "Load", "", "The highest load of the last minute when a round began."),
-    number("steal_share", "Steal", "", "What a hypervisor took of the usable cores' time."),
+    number("steal_fraction", "Steal", "", "What a hypervisor took of the usable cores' time."),
     number(
         "involuntary_switches_per_s",
         "Switches/s",
@@ -261,11 +271,13 @@ _INTERFERENCE = (
     ),
     number("page_faults_per_s", "Faults/s", "1/s", "Its page faults, minor and major."),
     number("interrupts_per_s", "Interrupts/s", "1/s", "Interrupts of the whole machine."),
-    number("cpu_mhz_min", "Clock from (MHz)", "MHz", "The lowest clock of the core that timed."),
-    number("cpu_mhz_max", "Clock to (MHz)", "MHz", "Its highest clock."),
-    number("temperature_c", "Temperature (°C)", "C", "The processor's highest temperature."),
+    number(
+        "cpu_clock_min_mhz", "Clock from (MHz)", "MHz", "The lowest clock of the core that timed."
+    ),
+    number("cpu_clock_max_mhz", "Clock to (MHz)", "MHz", "Its highest clock."),
+    number("cpu_temperature_c", "Temperature (°C)", "C", "The processor's highest temperature."),
     count("outliers", "Outliers", "Runs more than 3 IQR above the third quartile of their round."),
-    text("outliers_by", "Outliers by", "What came between when they ran; unseen: nothing was."),
+    text("outlier_causes", "Outliers by", "What came between when they ran; unseen: nothing was."),
 )
 _OUTPUT = (
     text(
@@ -276,7 +288,7 @@ _OUTPUT = (
     ),
     text("references", "References", "All references of the model, and why it is without others."),
     text(
-        "agrees_with",
+        "agreeing_references",
         "Agrees with",
         "The references that the outputs agree with, within the tolerance.",
     ),
@@ -298,7 +310,7 @@ _OUTPUT = (
         "",
         "The largest difference from the reference output, over its largest value.",
     ),
-    number("cosine", "Cosine", "", "The cosine between the output and the reference."),
+    number("cosine_similarity", "Cosine", "", "The cosine between the output and the reference."),
     number(
         "tolerance",
         "Tolerance",

@@ -16,11 +16,15 @@ GPU = (
     number("gpu_clock_min_mhz", "GPU clock from (MHz)", "MHz", "Its lowest clock in any round."),
     number("gpu_clock_max_mhz", "GPU clock to (MHz)", "MHz", "Its highest clock in any round."),
     number("gpu_memory_clock_mhz", "GPU memory clock (MHz)", "MHz", "Median clock of its memory."),
-    count("gpu_others", "Others on the GPU", "The most other processes that had the GPU open."),
+    count(
+        "gpu_other_processes",
+        "Others on the GPU",
+        "The most other processes that had the GPU open.",
+    ),
     text("sync", "Sync", "How the host waited for the GPU: spin, block, yield or auto."),
     text("host_memory", "Host memory", "What a run copied from and to: pinned or pageable."),
     text(
-        "device_memory_by",
+        "device_memory_source",
         "Device memory by",
         "Who told the device's memory: the driver, an allocator, sizes, or free memory.",
     ),

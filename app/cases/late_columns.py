@@ -6,21 +6,26 @@ from app.cases.column import count, less, number, text
 
 LATE = (
     number("deadline_us", "Deadline (µs)", "us", "What --deadline asked for.", group="settings"),
-    count("late_runs", "Late", "How many runs of all rounds took longer."),
-    less("late_share", "Late share", "", "The share of all runs that took longer."),
+    count("deadline_misses", "Late", "How many runs of all rounds took longer."),
+    less("deadline_miss_rate", "Late share", "", "The share of all runs that took longer."),
     less(
-        "late_share_ci_low",
+        "deadline_miss_rate_ci_low",
         "Late from",
         "",
         "The lower end of its 95 % interval.",
         group="confidence",
     ),
     less(
-        "late_share_ci_high",
+        "deadline_miss_rate_ci_high",
         "Late to",
         "",
         "The upper end of its 95 % interval.",
         group="confidence",
     ),
-    text("late_absent", "Late not bounded", "Why that interval is empty.", group="confidence"),
+    text(
+        "deadline_ci_missing_reason",
+        "Late not bounded",
+        "Why that interval is empty.",
+        group="confidence",
+    ),
 )

@@ -62,7 +62,7 @@ LATENCY = (
         for group in [_PERCENTILE_GROUP[name]]
     ),
     _latency("max", "Slowest", "The slowest sample.", "latency"),
-    less("max_over_p50", "Slowest to p50", "", "The slowest sample over the median."),
+    less("max_to_p50_ratio", "Slowest to p50", "", "The slowest sample over the median."),
     *(column for name in INTERVALS for column in _bounds(name)),
     text(
         "ci_method",
@@ -72,13 +72,13 @@ LATENCY = (
     ),
     number("ci_level", "Interval level", "", "How often such intervals hold the truth."),
     text(
-        "ci_marks",
+        "ci_flags",
         "Interval marks",
         "few_rounds: fewer than eight, so modes of processes go unseen. few_runs: fewer than 1,000 "
         "in a round, so rare spells do. rounds_correlated: neighbouring rounds resemble each "
         "other. rounds_close_in_time: all rounds began within a minute.",
     ),
-    text("ci_absent", "Not claimed", "Which figures or intervals are empty, and why."),
+    text("ci_missing_reason", "Not claimed", "Which figures or intervals are empty, and why."),
     count(
         "effective_samples",
         "Independent samples",
@@ -86,7 +86,7 @@ LATENCY = (
     ),
     *(
         count(
-            f"rounds_needed_{name}",
+            f"required_rounds_{name}",
             f"Rounds for {name}",
             f"How many rounds in all give {name} an interval of ±5 %, if more spread as these do.",
         )
@@ -94,7 +94,7 @@ LATENCY = (
     ),
     *(
         number(
-            f"smallest_change_{name}",
+            f"detectable_slowdown_{name}",
             f"Finds in {name}",
             "",
             f"The smallest slowdown of {name}, as a share, that a comparison of as many rounds "
@@ -105,7 +105,7 @@ LATENCY = (
     ),
     *(
         less(
-            f"{name}_slowest_round_us",
+            f"slowest_round_{name}_us",
             f"Slowest round's {name} (µs)",
             "us",
             f"The largest {name} of a round: rare slow processes are not in the quoted figure.",
@@ -113,7 +113,7 @@ LATENCY = (
         for name in JUDGED
     ),
     number(
-        "unseen_mode_share",
+        "unseen_mode_fraction",
         "Unseen share",
         "",
         "The largest share of slow processes that so many rounds miss in one run of twenty.",
@@ -155,7 +155,7 @@ LATENCY = (
         )
         for name in BOUNDED
     ),
-    text("upper_bound_absent", "No bound", "Which upper bounds are empty, and why."),
+    text("upper_bound_missing_reason", "No bound", "Which upper bounds are empty, and why."),
     *(
         less(
             f"mlperf_{name}_us",
@@ -167,7 +167,7 @@ LATENCY = (
         for name in BOUNDED
     ),
     flag("mlperf_valid", "MLPerf valid", "Whether its rules call the samples enough for both."),
-    text("mlperf_absent", "MLPerf lacks", "Which MLPerf estimates are empty, and why."),
+    text("mlperf_missing_reason", "MLPerf lacks", "Which MLPerf estimates are empty, and why."),
     less(
         "response_p50_us",
         "Response p50 (µs)",
@@ -177,14 +177,14 @@ LATENCY = (
     ),
     less("response_p99_us", "Response p99 (µs)", "us", "p99 from the scheduled start, likewise."),
     less(
-        "start_lateness_p50_us",
+        "schedule_slip_p50_us",
         "Lateness p50 (µs)",
         "us",
         "How late runs began by the generator's own fault, at the median: after the scheduled "
         "start, in an open loop after what a lane that is never late would have made of it.",
     ),
     less(
-        "start_lateness_p99_us",
+        "schedule_slip_p99_us",
         "Lateness p99 (µs)",
         "us",
         "How late 99 of 100 of these runs began at most.",
@@ -225,14 +225,16 @@ LATENCY = (
     ),
     less("compile_ms", "Compile (ms)", "ms", "Median over the rounds of the time to compile."),
     less("first_inference_ms", "First run (ms)", "ms", "Median over the rounds of the first run."),
-    number("harness_floor_ns", "Floor (ns)", "ns", "What the timed loop tells of an empty call."),
+    number(
+        "harness_overhead_ns", "Floor (ns)", "ns", "What the timed loop tells of an empty call."
+    ),
 )
 WITH_COLUMNS = (*JUDGED, MEAN, THROUGHPUT)
 """The judged figures whose verdicts are columns; those of other percentiles are in the tables of a
 comparison."""
 BASELINE = (
     text(
-        "baseline",
+        "baseline_case_id",
         "Baseline",
         "The case_id of the row that this one is compared with.",
         group="other",
@@ -263,5 +265,5 @@ BASELINE = (
             ),
         )
     ),
-    text("baseline_why", "Undecided", "Why a verdict is undecided, by figure."),
+    text("baseline_verdict_reason", "Undecided", "Why a verdict is undecided, by figure."),
 )

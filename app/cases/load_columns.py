@@ -19,10 +19,10 @@ LOAD = (
     ),
     less("queue_p99_us", "Queue p99 (µs)", "us", "99 of 100 runs waited at most so long."),
     Column(
-        "served_hz",
+        "achieved_rate_hz",
         "number",
         "Served (1/s)",
-        "Requests answered in a second of an open loop, of all rounds; rate_hz is what was asked.",
+        "Requests answered per second of an open loop, over all rounds; compare offered_rate_hz.",
         "1/s",
         "higher",
         group="throughput",
@@ -35,19 +35,19 @@ LOAD = (
         group="throughput",
     ),
     count(
-        "left_waiting",
+        "backlog_at_end",
         "Left waiting",
         "Requests that were due and not begun when their round ended.",
         group="throughput",
     ),
     count(
-        "start_requests",
+        "ramp_up_requests",
         "Start requests",
         "Requests at the beginning of the rounds that are not counted: the queue begins empty, and "
         "they bring it into its steady state. Their samples are kept.",
     ),
     number(
-        "start_s",
+        "ramp_up_s",
         "Start (s)",
         "s",
         "How long that beginning is in the longest of the rounds.",

@@ -6,10 +6,13 @@ from app.cases.column import less, number, text
 
 NULL = (
     text(
-        "null", "Null twin", "The case_id of the twin that computes next to nothing.", group="other"
+        "overhead_case_id",
+        "Null twin",
+        "The case_id of the twin that computes next to nothing.",
+        group="other",
     ),
-    number("null_p50_us", "Null p50 (µs)", "us", "The twin's median: call, copies, boundary."),
-    number("null_p99_us", "Null p99 (µs)", "us", "The twin's 99th percentile."),
+    number("overhead_p50_us", "Null p50 (µs)", "us", "The twin's median: call, copies, boundary."),
+    number("overhead_p99_us", "Null p99 (µs)", "us", "The twin's 99th percentile."),
     less(
         "compute_p50_us",
         "Compute (µs)",
@@ -30,5 +33,5 @@ NULL = (
         "The upper end of its 95 % interval.",
         group="confidence",
     ),
-    text("compute_absent", "No compute", "Why there is no difference.", group="confidence"),
+    text("compute_missing_reason", "No compute", "Why there is no difference.", group="confidence"),
 )

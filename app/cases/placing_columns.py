@@ -9,5 +9,7 @@ PLACING = (
     text("numa_node", "NUMA node", "The nodes of memory that these cores belong to."),
     flag("memory_locked", "Memory locked", "Whether it was locked into memory while it was timed."),
     text("scheduler", "Scheduler", "How it was scheduled: other, or fifo with its priority."),
-    count("attempt", "Attempt", "How often the case was begun: more than once if a host was lost."),
+    count(
+        "attempts", "Attempt", "How often the case was begun: more than once if a host was lost."
+    ),
 )

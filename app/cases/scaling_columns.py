@@ -6,7 +6,7 @@ from app.cases.column import Column, number, text
 
 SCALING = (
     text(
-        "scaling_base",
+        "scaling_baseline_case_id",
         "Alone",
         "The case_id of the same case with one session and one stream, on its first device.",
         group="other",
@@ -47,7 +47,7 @@ SCALING = (
         group="confidence",
     ),
     text(
-        "scaling_absent",
+        "scaling_missing_reason",
         "No efficiency",
         "Why there is none, though it was measured alone too.",
         group="confidence",

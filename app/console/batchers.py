@@ -23,7 +23,7 @@ def batcher_tables(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[Block
 
     `rows` are those of `cases`.
     """
-    batched = {str(row["case_id"]): row for row in rows if row["batch_mean"] is not None}
+    batched = {str(row["case_id"]): row for row in rows if row["batch_size_mean"] is not None}
     if not batched:
         return
     called = labels([case for case in cases if case.case_id in batched])
@@ -36,6 +36,6 @@ def batcher_tables(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[Block
 
 
 def _figures(row: Row) -> Iterator[str]:
-    yield f"{row['batch_mean']:.2f}"
-    yield f"{row['batch_filled']:.0%}"
+    yield f"{row['batch_size_mean']:.2f}"
+    yield f"{row['batch_fill_fraction']:.0%}"
     yield from (text.latency(number_of(row[column])) for column in _LATENCIES.values())

@@ -48,7 +48,7 @@ def words(found: Matrix, rows: Sequence[Row]) -> list[list[str]]:
     cells = [[""] * len(found.columns) for _ in found.rows]
     for row in rows:
         down, across = found.places[str(row["case_id"])]
-        cells[down][across] = word(str(row["status"]), row["checked_as"])
+        cells[down][across] = word(str(row["status"]), row["check_level"])
     return cells
 
 

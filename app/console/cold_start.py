@@ -44,8 +44,8 @@ def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block]:
         )
     together, missing = Together(run.cases), dict[str, list[str]]()
     for row in started:
-        if row["cold_absent"]:
-            missing.setdefault(str(row["cold_absent"]), []).append(str(row["case_id"]))
+        if row["cold_missing_reason"]:
+            missing.setdefault(str(row["cold_missing_reason"]), []).append(str(row["case_id"]))
     for reason, case_ids in missing.items():
         yield Paragraph(f"no cold start of {together.text(case_ids)}: {reason}")
 

@@ -34,8 +34,8 @@ def null_tables(run: Run, rows: Sequence[Row]) -> Iterator[Block]:
         )
     together, missing = Together(models), dict[str, list[str]]()
     for row in own:
-        if row["compute_absent"]:
-            missing.setdefault(str(row["compute_absent"]), []).append(str(row["case_id"]))
+        if row["compute_missing_reason"]:
+            missing.setdefault(str(row["compute_missing_reason"]), []).append(str(row["case_id"]))
     for reason, case_ids in missing.items():
         yield Paragraph(f"no compute of {together.text(case_ids)}: {reason}")
 
@@ -50,7 +50,7 @@ def _caption(known: Sequence[Row]) -> str:
 
 def _cells(called: dict[str, str], row: Row) -> tuple[str, ...]:
     p50, null, compute = (
-        number_of(row[name]) for name in ("latency_p50_us", "null_p50_us", "compute_p50_us")
+        number_of(row[name]) for name in ("latency_p50_us", "overhead_p50_us", "compute_p50_us")
     )
     low, high = (number_of(row[f"compute_p50_ci_{end}_us"]) for end in ("low", "high"))
     share = f"{compute / p50:.0%}" if compute is not None and p50 else ""

@@ -12,6 +12,7 @@ from app.cases.column import Row, Value, number_of
 from app.cases.columns import BY_NAME
 from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import DEFAULT, name_of, shown, told
+from app.cases.renamed_columns import current_name
 from app.results import text
 from app.results.labels import model_labels, unusual_options
 from app.results.plain import printable
@@ -54,7 +55,7 @@ def sort_column(word: str, percentiles: tuple[float, ...]) -> str:
     """
     headings = {shown(name_of(p)): f"latency_{name_of(p)}_us" for p in told(percentiles)}
     headings |= _SORTED_BY
-    column = headings.get(word, word)
+    column = headings.get(word, current_name(word))
     if column in BY_NAME or column in chosen_names(percentiles):
         return column
     there = map(shown, shown_percentiles(percentiles))
@@ -146,7 +147,7 @@ def shown_as(column: str) -> Callable[[Row], str]:
         if column == "accuracy_top1" and isinstance(value, float):
             return f"{100 * value:.1f} %"
         if column == "precision" and value is None:
-            value = row["precision_asked"]  # nothing was executed
+            value = row["precision_requested"]  # nothing was executed
         return "" if value is None else printable(str(value))
 
     return shown
@@ -200,15 +201,15 @@ def _of_deadline(rows: Sequence[Row]) -> list[TableColumn]:
     return [
         _figure(
             f"> {text.latency(asked)}",
-            "late_share",
-            lambda row: text.share(number_of(row["late_share"])),
+            "deadline_miss_rate",
+            lambda row: text.share(number_of(row["deadline_miss_rate"])),
         ),
-        _figure("late 95 % interval", "late_share_ci_low", _late_interval, spare=1),
+        _figure("late 95 % interval", "deadline_miss_rate_ci_low", _late_interval, spare=1),
     ]
 
 
 def _late_interval(row: Row) -> str:
-    low, high = (number_of(row[f"late_share_ci_{end}"]) for end in ("low", "high"))
+    low, high = (number_of(row[f"deadline_miss_rate_ci_{end}"]) for end in ("low", "high"))
     return text.NOT_MEASURED if high is None else f"{text.share(low)} to {text.share(high)}"
 
 

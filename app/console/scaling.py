@@ -23,8 +23,8 @@ def scaling_tables(cases: Sequence[Case], rows: Sequence[Row], asked: Plan) -> I
     by itself."""
     if asked.tune:
         return
-    several = [row for row in rows if row["scaling_base"]]
-    bases = {str(row["scaling_base"]) for row in several}
+    several = [row for row in rows if row["scaling_baseline_case_id"]]
+    bases = {str(row["scaling_baseline_case_id"]) for row in several}
     shown = [row for row in rows if row["scaling_efficiency"] or str(row["case_id"]) in bases]
     called = labels([case for case in cases if case.case_id in {str(r["case_id"]) for r in shown}])
     if any(row["scaling_efficiency"] for row in shown):
@@ -39,8 +39,8 @@ def scaling_tables(cases: Sequence[Case], rows: Sequence[Row], asked: Plan) -> I
         return
     together, missing = Together(cases), dict[str, list[str]]()
     for row in several:
-        if row["scaling_absent"]:
-            missing.setdefault(str(row["scaling_absent"]), []).append(str(row["case_id"]))
+        if row["scaling_missing_reason"]:
+            missing.setdefault(str(row["scaling_missing_reason"]), []).append(str(row["case_id"]))
     for reason, case_ids in missing.items():
         yield Paragraph(f"no efficiency of {together.text(case_ids)}: {reason}")
 

@@ -37,7 +37,7 @@ def spread_advice(run: Run, measured: Sequence[Measured]) -> str:
 
 def _lacks_rounds(one: Measured) -> bool:
     """Whether its interval is wide although it has rounds enough for one."""
-    rounds, needed = len(one.rounds), one.row.get("rounds_needed_p50")
+    rounds, needed = len(one.rounds), one.row.get("required_rounds_p50")
     if one.row["clock"] == "simulated" or rounds < LEAST_ROUNDS or needed is None:
         return False
     return int(float(needed)) > rounds

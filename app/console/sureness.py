@@ -15,20 +15,20 @@ _HUGE = 1.0
 
 def sureness(rows: Sequence[Row]) -> Iterator[str]:
     """Nothing where no wall clock measured three rounds."""
-    known = [row for row in rows if row["clock"] != "simulated" and row["rounds_needed_p50"]]
+    known = [row for row in rows if row["clock"] != "simulated" and row["required_rounds_p50"]]
     if not known:
         return
     rounds: list[str] = []
     changes: list[str] = []
     for name in JUDGED:
-        some = [row for row in known if row[f"rounds_needed_{name}"]]
+        some = [row for row in known if row[f"required_rounds_{name}"]]
         if some:
-            needed = [int(row[f"rounds_needed_{name}"] or 0) for row in some]
+            needed = [int(row[f"required_rounds_{name}"] or 0) for row in some]
             rounds.append(f"{_between(needed)}{'' if rounds else ' rounds'} for {name}")
-            found = [float(row[f"smallest_change_{name}"] or 0.0) for row in some]
+            found = [float(row[f"detectable_slowdown_{name}"] or 0.0) for row in some]
             changes.append(f"{_shares(found)} in {name}")
     had = _between([int(row["rounds"] or 0) for row in known])
-    lacking = any(int(row["rounds_needed_p50"] or 0) > int(row["rounds"] or 0) for row in known)
+    lacking = any(int(row["required_rounds_p50"] or 0) > int(row["rounds"] or 0) for row in known)
     narrow = f"{100 * NARROW:g}"
     remedy = f": --precise p50={narrow}% adds as many as each case needs" if lacking else ""
     yield f"an interval of ±{narrow} % takes {', '.join(rounds)}; there were {had}{remedy}"

@@ -14,10 +14,10 @@ _FIGURES = ("first", "last", "ratio", "slower after", "clock (MHz)")
 
 def sustained_tables(rows: Sequence[Row]) -> Iterator[Block]:
     """One, where any case was sustained."""
-    sustained = [row for row in rows if row["sustained_compared"] is not None]
+    sustained = [row for row in rows if row["sustained_window"] is not None]
     if not sustained:
         return
-    compared = dict.fromkeys(str(row["sustained_compared"]) for row in sustained)
+    compared = dict.fromkeys(str(row["sustained_window"]) for row in sustained)
     keys = [tuple(row[name] for name in alike.LIKE) for row in sustained]
     called = alike.names(keys)
     cells: list[tuple[str, ...]] = []
@@ -31,12 +31,12 @@ def sustained_tables(rows: Sequence[Row]) -> Iterator[Block]:
 
 def _of(row: Row, name: str) -> tuple[str, str, str]:
     first, last = (number_of(row[f"{place}_{name}_us"]) for place in ("first", "last"))
-    ratio = number_of(row[f"last_to_first_{name}"])
+    ratio = number_of(row[f"sustained_{name}_ratio"])
     return text.latency(first), text.latency(last), _ratio(ratio)
 
 
 def _after(row: Row) -> str:
-    after_s = number_of(row["slower_after_s"])
+    after_s = number_of(row["sustained_slowdown_after_s"])
     return "stayed" if after_s is None else text.duration(after_s)
 
 

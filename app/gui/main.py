@@ -20,7 +20,7 @@ from app.gui.look.errors import ErrorHooks
 from app.gui.look.icon import app_icon
 from app.gui.look.preferences import Preferences
 from app.plan.command_line import parse
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 
 if TYPE_CHECKING:
     from app.gui.window import MainWindow
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     """
     flags = parse(arguments)
     named = flags.suite or flags.plan or flags.models
-    plan = plan_from_flags(flags) if named else None
+    plan = plan_from_options(flags) if named else None
     paths = _checked([Path(path) for path in flags.paths], bool(named))
     qInstallMessageHandler(_hear_qt)
     leave_last_core()

@@ -10,43 +10,16 @@ from typing import Any
 
 from app.cases.errors import PlanError
 from app.plan.plan import Plan, Sweep
+from app.plan.settings.table import accepted_by
 
-_OF_PLAN = frozenset(
-    {
-        "name",
-        "seed",
-        "check",
-        "time_limit_s",
-        "memory_limit",
-        "weights",
-        "inputs",
-        "calibration",
-        "from_nodes",
-        "to_nodes",
-        "states",
-        "custom_ops",
-        "environments",
-        "sweeps",
-    }
-)
-_OF_GRID = frozenset(
-    {
-        "models",
-        "runtimes",
-        "precisions",
-        "batch_size",
-        "sequence_length",
-        "axes",
-        "threads",
-        "options",
-    }
-)
+_COMPILED = frozenset(row.key for row in accepted_by("check")) | {"name", "sweeps"}
+"""The keys that a check reads, of the plan and of its grids."""
 
 
 def of_a_check(data: dict[str, Any]) -> dict[str, Any]:
     """Of a suite's or a plan's values those that a check takes."""
-    kept = {key: value for key, value in data.items() if key in _OF_PLAN}
-    grids = [{k: v for k, v in grid.items() if k in _OF_GRID} for grid in data["sweeps"]]
+    kept = {key: value for key, value in data.items() if key in _COMPILED}
+    grids = [{k: v for k, v in grid.items() if k in _COMPILED} for grid in data["sweeps"]]
     return {**kept, "sweeps": grids}
 
 
@@ -54,8 +27,8 @@ def refuse_beside_check(plan: Plan) -> None:
     """PlanError for a check that is told how to measure."""
     if not plan.check:
         return
-    grids = [key for sweep in plan.sweeps for key in _told(sweep) if key not in _OF_GRID]
-    for key in [*grids, *(key for key in _told(plan) if key not in _OF_PLAN)]:
+    grids = [key for sweep in plan.sweeps for key in _told(sweep) if key not in _COMPILED]
+    for key in [*grids, *(key for key in _told(plan) if key not in _COMPILED)]:
         raise PlanError(
             f"a check compiles and runs nothing, so {key} means nothing to it",
             f"leave {key} out, or check",

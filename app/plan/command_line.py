@@ -3,60 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from app.cases.errors import PlanError, suggestion
 from app.plan.modes import options_beyond, refuse_mixed, refuse_repeated
 from app.plan.parser import parser
+from app.plan.settings.setting import Setting
+from app.plan.settings.table import SETTINGS, accepted_by, names_of
 
-_OF_VERDICTS = ("fail_on", "markdown", "json", "junit")
-"""How verdicts are told, whichever comparison they are of."""
-_OF_EVERY_RUN = frozenset(
-    {
-        "headless",
-        "study",
-        "cache_limit",
-        "columns",
-        "export",
-        "plot",
-        "sort",
-        "strict",
-        "verbose",
-        "debug",
-        "baseline_run",
-        *_OF_VERDICTS,
-    }
-)
-"""What may be said of any run; all other flags are of its plan, or other commands."""
-_OF_EVERY_STUDY = frozenset(
-    {"headless", "study", "cache_limit", "columns", "export", "strict", "debug"}
-)
-_OF_A_NEW_STUDY = frozenset(
-    {
-        "models",
-        "runtimes",
-        "batch",
-        "precision",
-        "threads",
-        "null",
-        "cluster",
-        "per_host",
-        "send_code",
-        "insecure_cluster",
-        "environment",
-        "profile",
-        "rounds",
-        "budget",
-        "time_limit",
-        "memory_limit",
-        "seed",
-        "cores",
-        "lock_memory",
-        "realtime",
-        "out",
-    }
-)
-"""A part of it, how long, where, and the settings that a study may leave open."""
+_MODES = ("headless", "study", "debug")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -80,38 +35,32 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def refuse_with_resume(flags: argparse.Namespace) -> None:
     """A resumed run repeats its own plan, so of that only the budget can be given anew, and where
     it is measured; PlanError for all else."""
-    allowed = _OF_EVERY_RUN | {"resume", "budget", "cluster", "send_code", "insecure_cluster"}
-    _refuse_but(allowed, flags, "the run in --resume")
+    _refuse_but(accepted_by("resume"), flags, "the run in --resume", "resume")
 
 
 def refuse_with_study(flags: argparse.Namespace) -> None:
     """A study says what it measures, and of a run that is there all is said; PlanError for more."""
+    accepted = accepted_by("study")
     if flags.resume is not None:
-        _refuse_but(_OF_EVERY_STUDY | {"resume"}, flags, "the run in --resume")
+        resumed = [row for row in accepted_by("resume") if row in accepted]
+        of_the_run = [row for row in resumed if row.scope == "command"]
+        _refuse_but(of_the_run, flags, "the run in --resume", "resume")
     elif flags.paths:
-        _refuse_but({"study", "debug"}, flags, f"the run {flags.paths[0]}")
+        _refuse_but((), flags, f"the run {flags.paths[0]}")
     else:
-        _refuse_but(_OF_EVERY_STUDY | _OF_A_NEW_STUDY, flags, f"the study {flags.study}")
+        _refuse_but(accepted, flags, f"the study {flags.study}")
     if len(flags.paths) > 1:
         raise PlanError(f"--study pages one run, and {len(flags.paths)} are named", "name one")
 
 
 def refuse_with_check(flags: argparse.Namespace) -> None:
-    """What tells or compares figures has none to tell of a check; PlanError."""
-    for name in (
-        "baseline_run",
-        "fail_on",
-        "band",
-        "judge",
-        "json",
-        "junit",
-        "plot",
-        "sort",
-        "export",
-    ):
-        if getattr(flags, name) is not None:
-            flag = f"--{name.replace('_', '-')}"
-            raise PlanError(f"{flag} is of figures, and a check has none", f"leave {flag} out")
+    """What a check does not read, such as what figures are compared with; PlanError."""
+    others = names_of(SETTINGS) - names_of(accepted_by("check"))
+    beyond = (name for name in vars(flags) if name not in others)
+    for flag in options_beyond(frozenset(beyond), flags):
+        raise PlanError(
+            f"{flag} cannot be used with --check, which measures nothing", f"leave {flag} out"
+        )
 
 
 def refuse_unprinted(flags: argparse.Namespace, is_tuned: bool) -> None:
@@ -137,9 +86,11 @@ def refuse_unprinted(flags: argparse.Namespace, is_tuned: bool) -> None:
 
 def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:
     """A run that is repeated likewise; only where to is new."""
-    _refuse_but(_OF_EVERY_RUN | {"plan", "out"}, flags, "the run in --plan")
+    _refuse_but(accepted_by("rerun"), flags, "the run in --plan", "plan")
 
 
-def _refuse_but(allowed: Collection[str], flags: argparse.Namespace, settler: str) -> None:
-    for flag in options_beyond(allowed, flags):
+def _refuse_but(
+    accepted: Sequence[Setting], flags: argparse.Namespace, settler: str, *modes: str
+) -> None:
+    for flag in options_beyond(names_of(accepted) | {*_MODES, *modes}, flags):
         raise PlanError(f"{flag} says what {settler} has settled", "leave it out")

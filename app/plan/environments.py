@@ -74,6 +74,6 @@ def _known(own: Mapping[str, str], named: Iterable[str]) -> Mapping[str, str]:
             listed = f"known are {', '.join(known)}" if known else "none is known"
             raise PlanError(
                 f"there is no environment called {name!r} ({listed})",
-                f"add --environment {name}=PYTHON, or name it in {users_file()}",
+                f"add --python {name}=PATH, or name it in {users_file()}",
             )
     return known

@@ -15,75 +15,66 @@ from typing import Any
 
 from app.cases.errors import PlanError
 from app.plan.parser import parser
+from app.plan.settings.setting import MEASURED
+from app.plan.settings.table import accepted_by, names_of
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """`key` is the option that chooses it, `reads` are the others that it reads; None: all that
-    say what to measure and how, which its plan looks at. `paths`: the most that it takes. `settler`
-    is what has settled all else, as of runs that are there."""
+    """`key` is the option that chooses it, `reads` are the others that it reads: those of its
+    command in the table of settings, and a few of its own. `paths`: the most that it takes.
+    `settler` is what has settled all else, as of runs that are there."""
 
     key: str
     flag: str
-    reads: frozenset[str] | None
+    reads: frozenset[str]
     paths: int = 0
     settler: str = ""
+    measures: bool = False
 
 
-def _mode(key: str, *reads: str, flag: str = "", paths: int = 0, settler: str = "") -> Mode:
-    return Mode(key, flag or f"--{key.replace('_', '-')}", frozenset(reads), paths, settler)
+def _mode(key: str, command: str, *reads: str, paths: int = 0, settler: str = "") -> Mode:
+    flag = f"--{command if key == 'imports' else key.replace('_', '-')}"
+    return Mode(key, flag, names_of(accepted_by(command)) | {*reads, key, "debug"}, paths, settler)
 
 
-def _measuring(key: str, paths: int = 0) -> Mode:
-    return Mode(key, f"--{key}", None, paths)
+def _measuring(key: str, *commands: str, paths: int = 0) -> Mode:
+    """What exactly it reads is looked at once its plan is known."""
+    reads = names_of(row for command in commands for row in accepted_by(command))
+    modes = {"headless", "study", "resume", "check", "debug"}
+    return Mode(key, f"--{key}", reads | modes, paths, measures=True)
 
 
 _MANY = 10**9
-_OF_A_NEW_RUN = ("headless", "out", "export", "sort", "verbose")
-_OF_VERDICTS = ("band", "fail_on", "json")
 MODES = (
-    _mode("list", "suite", "format"),
-    _mode("doctor", "environment", "cluster"),
-    _mode("install_desktop"),
-    _mode("cache_info", "cache_clear", "cache_limit"),
-    _mode("cache_clear", "cache_info", "cache_limit"),
-    _mode("compare", *_OF_VERDICTS, "judge", "history", "markdown", "junit"),
-    _mode("history", *_OF_VERDICTS, "any_host", "csv", "plot"),
-    _mode("verify"),
-    _mode("show", "sort", "verbose"),
-    _mode("report", "output"),
-    _mode("imports", *_OF_A_NEW_RUN, flag="--import", settler="the measurement behind --import"),
-    _mode("merge", *_OF_A_NEW_RUN, settler="the runs behind --merge"),
-    _measuring("study", paths=_MANY),
-    _measuring("resume"),
-    _measuring("check"),
-    _measuring("headless"),
+    _mode("list", "models", "format"),
+    Mode("doctor", "--doctor", frozenset({"doctor", "debug", "environment", "cluster"})),
+    _mode("install_desktop", "desktop"),
+    _mode("cache_info", "cache", "cache_clear"),
+    _mode("cache_clear", "cache", "cache_info"),
+    _mode("compare", "compare", "history"),
+    _mode("history", "history"),
+    _mode("verify", "verify"),
+    _mode("show", "show"),
+    _mode("report", "report", "output"),
+    _mode("imports", "import", "headless", settler="the measurement behind --import"),
+    _mode("merge", "merge", "headless", settler="the runs behind --merge"),
+    _measuring("study", "study", *MEASURED, paths=_MANY),
+    _measuring("resume", *MEASURED),
+    _measuring("check", "check", *MEASURED),
+    _measuring("headless", *MEASURED, "check"),
 )
 """In this order one is found; an option that is a mode may be read by another."""
-_DOCTOR_OF_HOSTS = _mode("doctor", "cluster", "insecure_cluster", flag="--doctor --cluster")
-_EXPORT = _mode("export", "columns", paths=_MANY)
+_DOCTOR_OF_HOSTS = Mode(
+    "doctor",
+    "--doctor --cluster",
+    frozenset({"doctor", "debug", "cluster", "insecure_cluster"}),
+)
+_EXPORT = _mode("export", "export", paths=_MANY)
 """Of stored runs; with a mode that measures, `--export` is an option of that."""
-_WINDOW = Mode("", "the window", None, _MANY)
+_WINDOW = Mode("", "the window", names_of(accepted_by("open")) | {"debug"}, _MANY)
 _ALSO = {("study", "resume"), ("study", "headless"), ("resume", "headless"), ("check", "headless")}
 """Modes that go together: the first says what is done, the second how or of which run."""
-_OF_READING = frozenset({"format", "output", "csv", "any_host"})
-_OF_A_COMMAND = frozenset(
-    {
-        "out",
-        "columns",
-        "export",
-        "strict",
-        "sort",
-        "baseline_run",
-        "fail_on",
-        "json",
-        "markdown",
-        "junit",
-        "plot",
-        "verbose",
-    }
-)
-"""What a measuring command reads and the window does not, which only opens a plan."""
 
 
 def refuse_mixed(flags: argparse.Namespace) -> None:
@@ -102,7 +93,7 @@ def refuse_mixed(flags: argparse.Namespace) -> None:
     mode = asked[0] if asked else _EXPORT if stored else _WINDOW
     if mode.key == "doctor" and flags.cluster:
         mode = _DOCTOR_OF_HOSTS
-    for flag in options_beyond(_known_to(mode), flags):
+    for flag in options_beyond(mode.reads, flags):
         if mode.settler:
             raise PlanError(f"{flag} says what {mode.settler} has settled", "leave it out")
         owners = ", ".join(_owners(flag)) or "another command"
@@ -140,36 +131,30 @@ class _Option:
 @cache
 def _options() -> Mapping[str, _Option]:
     """By the name of its value; made once, since a parser has a hundred of them."""
-    return {
-        action.dest: _Option(action.option_strings[-1], action.default)
-        for action in parser()._actions
-        if action.option_strings
-    }
+    options: dict[str, _Option] = {}
+    for action in parser()._actions:
+        if action.option_strings:
+            options.setdefault(action.dest, _Option(action.option_strings[-1], action.default))
+    return options
 
 
 def _go_together(first: Mode, second: Mode) -> bool:
-    reads = first.reads or ()
-    return second.key in reads or (first.key, second.key) in _ALSO
-
-
-def _known_to(mode: Mode) -> frozenset[str]:
-    if mode.reads is not None:
-        return mode.reads | {mode.key, "debug"}
-    known = frozenset(_options()) - _OF_READING
-    return known - _OF_A_COMMAND if mode is _WINDOW else known
+    if first.measures:
+        return (first.key, second.key) in _ALSO
+    return second.key in first.reads
 
 
 def _owners(flag: str) -> Iterator[str]:
     (dest,) = (dest for dest, option in _options().items() if option.flag == flag)
     for mode in (*MODES, _EXPORT):
-        of_a_plan = mode.reads is None and mode.key != "headless"
-        if mode.key != dest and dest in _known_to(mode) and not of_a_plan:
+        of_a_plan = mode.measures and mode.key != "headless"
+        if mode.key != dest and dest in mode.reads and not of_a_plan:
             yield mode.flag
 
 
 def _refuse_paths(mode: Mode, paths: Collection[str]) -> None:
     first = next(iter(paths))
-    if mode.reads is None:
+    if mode.measures:
         raise PlanError(
             f"{first} would be opened in the window, and none is asked for",
             "name models with --models, a plan with --plan",

@@ -22,5 +22,5 @@ def refuse_open_loop(cases: Iterable[Case]) -> None:
             raise PlanError(
                 f"in {case.scenario} runs wait for those before them, so that a model minus its "
                 "null twin is not its compute",
-                "leave --null out, or take closed_loop or paced:GAP",
+                "leave --overhead out, or take closed_loop or paced:GAP",
             )

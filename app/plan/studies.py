@@ -20,6 +20,7 @@ from app.machine.available import available_names, clock_of, grid_runtimes, runt
 from app.plan.plan import Plan, Sweep, parse_plan
 from app.plan.plan_files import load_suite
 from app.plan.replicas import SHARED_WORK, with_sessions
+from app.plan.settings.table import accepted_by, by_key
 from exporters import own
 from exporters.twins import is_null, original_of
 from runtimes import registry
@@ -27,17 +28,13 @@ from runtimes.options import SESSIONS
 from runtimes.registry import parse_spec
 
 _FOLDER, _ENDING = "studies", ".toml"
-FLAGS: Mapping[str, str] = {
-    "runtimes": "--runtimes",
-    "batch_size": "--batch",
-    "precisions": "--precision",
-    "threads": "--threads",
-}
-"""What of a study's grids the command line may change, by the key of a grid."""
+CHANGED = tuple(row for row in accepted_by("study") if row.scope == "sweep" and row.key != "models")
+"""The settings of a study's grids that the command line may change."""
+_KEYS = frozenset(row.key for row in CHANGED)
 
 
 class StudyPlan(Plan):
-    """`fixed` are the keys of `FLAGS` that can't be changed, each with what follows "the study"."""
+    """`fixed` are the keys of `CHANGED` that can't be, each with what follows "the study"."""
 
     fixed: dict[str, str] = Field(default_factory=dict, exclude=True)
 
@@ -81,19 +78,19 @@ def refuse_fixed(name: str, asked: Collection[str]) -> None:
     """PlanError for the first of these keys of a grid that the study fixes."""
     for key, reason in load_study(name).fixed.items():
         if key in asked:
-            flag = FLAGS[key]
+            flag = by_key()[key].flag
             raise PlanError(f"{flag}: the study {name} {reason}", f"Leave {flag} out")
 
 
 def adjusted(grid: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
-    """A study's grid with what the command line asks for, by the keys of `FLAGS`.
+    """A study's grid with what the command line asks for, by the keys of `CHANGED`.
 
     A grid of simulated cards is the document's own and stays. Without runtimes of its own or asked
     for it has this machine's with a real clock. Options of runtimes that it lost go with them.
     """
     if _is_simulated(grid):
         return grid
-    changed = {**grid, **{key: value for key, value in asked.items() if key in FLAGS}}
+    changed = {**grid, **{key: value for key, value in asked.items() if key in _KEYS}}
     if not changed.get("runtimes"):
         changed["runtimes"] = [n for n in available_names() if clock_of(n) != "simulated"]
     changed["runtimes"] = list(grid_runtimes(changed["runtimes"]))
@@ -131,7 +128,7 @@ def _spelled(grid: Sweep, case: Case) -> Sweep:
 def _is_point(case: Case, grid: Sweep, fixed: Collection[str]) -> bool:
     """Keys that a study leaves open hold whatever was asked for, but in a grid of cards."""
     cards = _is_simulated({"runtimes": grid.runtimes})
-    held = FLAGS if cards else fixed
+    held = _KEYS if cards else fixed
     batches = grid.batch_size if "batch_size" in held else ()
     sizes = {"batch": batches, "sequence": grid.sequence_length, **grid.axes}
     return (

@@ -125,7 +125,7 @@ def load(cases: Sequence[Shown]) -> Figure | None:
     for one in cases:
         kind = one.measured.case.scenario.kind
         groups.setdefault(f"{kind} {one.without_load.case_id}", []).append(one)
-    figure = _lines(groups, "rate_hz", "latency_p99_us")
+    figure = _lines(groups, "offered_rate_hz", "latency_p99_us")
     if figure is not None:
         figure.update_xaxes(title="requests a second")
         figure.update_yaxes(title=f"p99 {_TIME}")

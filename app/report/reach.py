@@ -101,7 +101,7 @@ def replicas(cases: Sequence[Shown]) -> Figure | None:
     by_id = {one.case_id: one for one in cases}
     groups: dict[str, list[Shown]] = {}
     for one in cases:
-        base = by_id.get(str(one.row["scaling_base"]))
+        base = by_id.get(str(one.row["scaling_baseline_case_id"]))
         if base is not None and one.figure("speedup"):
             groups.setdefault(base.case_id, [base]).append(one)
     figure = go.Figure()

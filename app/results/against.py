@@ -11,7 +11,7 @@ from app.results.series import Series
 from app.results.settings import Setting, settings
 
 _FIRST = ("latency_p50_us", "latency_p99_us", "latency_mean_us", "throughput_per_s")
-_OF_SCENARIO = ("gap_us", "rate_hz", "at_once", "period_us")
+_OF_SCENARIO = ("gap_us", "offered_rate_hz", "burst_size", "burst_period_us")
 _UNIT = " (µs)"
 """An axis of times prints its own units."""
 _SAY_THEMSELVES = ("precision", "scenario", "condition", "batcher", "wait_policy")

@@ -14,14 +14,14 @@ LIKE = (
     "threads",
     "scenario",
     "gap_us",
-    "rate_hz",
-    "at_once",
-    "period_us",
+    "offered_rate_hz",
+    "burst_size",
+    "burst_period_us",
     "wait_policy",
     "batcher",
     "condition",
     "concurrency",
-    "given",
+    "user_files",
     "clock",
     "boundary",
     "host",
@@ -31,9 +31,9 @@ _TELLING = ("precision", "scenario", "condition", "clock")
 """Their values say of themselves what they are of."""
 _OF_SCENARIO = {
     "gap_us": "gap {:g} µs",
-    "rate_hz": "{:g}/s",
-    "at_once": "{} at once",
-    "period_us": "every {:g} µs",
+    "offered_rate_hz": "{:g}/s",
+    "burst_size": "{} at once",
+    "burst_period_us": "every {:g} µs",
 }
 
 Key = tuple[Value, ...]

@@ -92,7 +92,7 @@ def _hindrance(pair: Pair, partner: str) -> tuple[str, str]:
 
 
 def _columns(pair: Pair, compared: Compared) -> Row:
-    values: Row = {"baseline": pair.first.case.case_id}
+    values: Row = {"baseline_case_id": pair.first.case.case_id}
     why: dict[str, list[str]] = {}
     for name in WITH_COLUMNS:
         sides = compared.percentiles.get(name)
@@ -100,7 +100,9 @@ def _columns(pair: Pair, compared: Compared) -> Row:
             values |= _of_percentile(name, sides)
             if sides.verdict.why:
                 why.setdefault(sides.verdict.why, []).append(name)
-    values["baseline_why"] = joined(f"{', '.join(who)}: {told}" for told, who in why.items())
+    values["baseline_verdict_reason"] = joined(
+        f"{', '.join(who)}: {told}" for told, who in why.items()
+    )
     return values
 
 

@@ -26,8 +26,8 @@ def batcher_columns(case: Case, rounds: Sequence[Samples]) -> Row:
         return {}
     added_us = np.sort(added_ns) / 1e3
     return {
-        "batch_mean": float(held.mean()),
-        "batch_filled": float(held.sum() / places.sum()),
+        "batch_size_mean": float(held.mean()),
+        "batch_fill_fraction": float(held.sum() / places.sum()),
         "batcher_wait_p50_us": supported_quantile(added_us, 0.5),
         "batcher_wait_p99_us": supported_quantile(added_us, 0.99),
     }

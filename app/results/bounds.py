@@ -14,7 +14,7 @@ def bound_columns(case: Case, summary: Summary) -> Row:
     values: Row = {
         f"latency_{name}_upper_bound_us": bound.value for name, bound in summary.bounds.items()
     }
-    values["upper_bound_absent"] = joined(
+    values["upper_bound_missing_reason"] = joined(
         f"{INTERVALS[name]}: {bound.absent}" for name, bound in summary.bounds.items()
         if bound.absent
     )  # fmt: skip
@@ -23,7 +23,7 @@ def bound_columns(case: Case, summary: Summary) -> Row:
     told = summary.early_stopping
     values |= {f"mlperf_{name}_us": one.estimate for name, one in told.items()}
     values["mlperf_valid"] = all(one.valid for one in told.values())
-    values["mlperf_absent"] = joined(
+    values["mlperf_missing_reason"] = joined(
         f"{INTERVALS[name]}: {one.reason}" for name, one in told.items() if one.reason
     )
     return values

@@ -50,7 +50,7 @@ def cold_columns(run: Run, case: Case) -> Row:
     """What the case's cold starts tell; {} where none were asked for or come to."""
     told = run.cold_starts_of(case)
     answered = [one for one in told if not one.reason and one.phases_ms.keys() >= set(PHASES)]
-    values: Row = {"cold_absent": _absent(told)}
+    values: Row = {"cold_missing_reason": _absent(told)}
     if not answered:
         return values if told else {}
     values |= {"cold_processes": len(answered), "cold_page_cache": _page_cache(answered)}

@@ -12,6 +12,7 @@ from app.cases.chosen_columns import chosen_names, column
 from app.cases.column import GROUPS as GROUPS_FOR_PEOPLE
 from app.cases.column import Column
 from app.cases.columns import GROUPS
+from app.cases.renamed_columns import RENAMED
 from app.cases.status import STATUSES
 
 PAGE = Path(__file__).with_name("COLUMNS.md")
@@ -57,6 +58,18 @@ def page() -> str:
         fails = "yes" if fact.failed else "with `--strict`" if fact.strict else "no"
         ends = "yes" if fact.ends_case else "no"
         lines.append(f"| `{status}` | {fails} | {ends} | {fact.meaning} |")
+    lines += [
+        "",
+        "## Former names",
+        "",
+        "Results up to schema 3 have former names of some columns. They are read as if they had",
+        "the names of today; `--columns`, `--sort` and the filter of the window accept both. New",
+        "results have the names of today.",
+        "",
+        "| former name | column |",
+        "| --- | --- |",
+        *(f"| `{former}` | `{name}` |" for former, name in RENAMED.items()),
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -24,14 +24,14 @@ def gap_columns(case: Case, summary: Summary) -> Row:
     if case.scenario.kind != "paced":
         return {}
     return {
-        f"gap_had_{name}_us": None if late_us is None else case.scenario.gap_us + late_us
+        f"achieved_gap_{name}_us": None if late_us is None else case.scenario.gap_us + late_us
         for name, late_us in late.items()
     }
 
 
 def gap_warnings(case: Case, row: Row) -> list[Diagnostic]:
     """Whether the median of the pauses is longer than was asked for."""
-    asked, had = case.scenario.gap_us, row["gap_had_p50_us"]
+    asked, had = case.scenario.gap_us, row["achieved_gap_p50_us"]
     if row["clock"] == "simulated" or not isinstance(had, float):
         return []
     if had - asked <= max(GAP_OFF_US, GAP_SHARE_OFF * asked):

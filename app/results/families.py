@@ -135,7 +135,7 @@ def _inputs_fed(data: CaseData, _: Row) -> Row:
     if data.summary is None:
         return {}
     model = data.run.model_of(data.case)
-    return {"inputs_fed": inputs_fed(data.case, model, data.rounds[-1].clock)}
+    return {"input_sets": inputs_fed(data.case, model, data.rounds[-1].clock)}
 
 
 def _diagnostics(data: CaseData, row: Row) -> Row:
@@ -160,8 +160,8 @@ def _mixed_graphs(data: CaseData, row: Row) -> Row:
 
 
 _THROUGHPUT = frozenset({"throughput_per_s", "throughput_ci_low_per_s", "throughput_ci_high_per_s"})
-_OF_TIMED_ROUNDS = {"compile_ms", "first_inference_ms", "harness_floor_ns"}
-_RATIOS = frozenset({"max_over_p50", "throughput_per_s_per_kw"})
+_OF_TIMED_ROUNDS = {"compile_ms", "first_inference_ms", "harness_overhead_ns"}
+_RATIOS = frozenset({"max_to_p50_ratio", "throughput_per_s_per_kw"})
 _GPU_SETTINGS = frozenset(
     {
         *("gpu_uuid", "gpu_driver", "gpu_link", "gpu_power_limit_w", "gpu_clock_limit_mhz"),
@@ -179,9 +179,16 @@ FAMILIES = (
                 *("started_at_utc", "seed", "suite", "model", "family", "layers", "width"),
                 *("parameters", "parameters_with_buffers", "macs", "model_sha256", "opset"),
                 *("batch_size", "sequence_length", "axes", "assumed_sizes", "inputs_drawn"),
-                *("runtime", "device", "given", "options", "precision_asked", "threads"),
-                *("scenario", "gap_us", "rate_hz", "at_once", "period_us", "condition"),
-                *("wait_policy", "batcher", "profile"),
+                *("runtime", "device", "user_files", "options", "precision_requested", "threads"),
+                *(
+                    "scenario",
+                    "gap_us",
+                    "offered_rate_hz",
+                    "burst_size",
+                    "burst_period_us",
+                    "condition",
+                ),
+                *("wait_policy", "batcher", "preset"),
                 *("environment", "engine_distribution", "engine_path"),
             }
         ),
@@ -207,10 +214,10 @@ FAMILIES = (
             {
                 *("concurrency", "runtime_version", "execution_provider", "device_name"),
                 *("precision", "clock", "call_path", "boundary", "rounds"),
-                *("warmup_iterations", "warmup_s", "settled", "stop_reason", "iterations"),
-                *("duration_s", "rss_peak_mb", "device_memory_peak_mb"),
-                *("reference", "references", "agrees_with", "only_own_reference"),
-                *("reference_disagreement", "max_abs_error", "max_rel_error", "cosine"),
+                *("warmup_iterations", "warmup_s", "steady_state", "stop_reason", "iterations"),
+                *("duration_s", "rss_peak_mib", "device_memory_peak_mib"),
+                *("reference", "references", "agreeing_references", "only_own_reference"),
+                *("reference_disagreement", "max_abs_error", "max_rel_error", "cosine_similarity"),
                 *("tolerance", "output_ok", *_OF_TIMED_ROUNDS, *FACTS),
             }
         ),
@@ -220,8 +227,13 @@ FAMILIES = (
         "devices",
         frozenset(
             {
-                *("energy_mj_per_inference", "power_w", "gpu_clock_mhz", "throttle"),
-                *("gpu_clock_min_mhz", "gpu_clock_max_mhz", "gpu_memory_clock_mhz", "gpu_others"),
+                *("energy_mj_per_inference", "power_w", "gpu_clock_mhz", "throttle_reasons"),
+                *(
+                    "gpu_clock_min_mhz",
+                    "gpu_clock_max_mhz",
+                    "gpu_memory_clock_mhz",
+                    "gpu_other_processes",
+                ),
             }
         ),
         lambda data, _: data.of_samples.devices,
@@ -230,9 +242,14 @@ FAMILIES = (
         "interference",
         frozenset(
             {
-                *("load_1min", "steal_share", "involuntary_switches_per_s", "page_faults_per_s"),
-                *("interrupts_per_s", "cpu_mhz_min", "cpu_mhz_max", "temperature_c"),
-                "outliers_by",
+                *("load_1min", "steal_fraction", "involuntary_switches_per_s", "page_faults_per_s"),
+                *(
+                    "interrupts_per_s",
+                    "cpu_clock_min_mhz",
+                    "cpu_clock_max_mhz",
+                    "cpu_temperature_c",
+                ),
+                "outlier_causes",
             }
         ),
         lambda data, _: data.of_samples.interference,
@@ -255,10 +272,10 @@ FAMILIES = (
     Family("ratios", _RATIOS, lambda data, row: ratio_columns(row) if data.summary else {}),
     Family(
         "pauses",
-        frozenset({"gap_had_p50_us", "gap_had_p99_us"}),
+        frozenset({"achieved_gap_p50_us", "achieved_gap_p99_us"}),
         lambda data, _: gap_columns(data.case, data.summary) if data.summary else {},
     ),
-    Family("inputs fed", frozenset({"inputs_fed"}), _inputs_fed),
+    Family("inputs fed", frozenset({"input_sets"}), _inputs_fed),
     Family("stopping", frozenset(), _stopping, frozenset({"stop_reason", "ci_method"})),
     Family(
         "diagnostics",

@@ -42,9 +42,9 @@ def gpu_warnings(case: Case, row: Row) -> Iterator[Diagnostic]:
     low, high = row["gpu_clock_min_mhz"], row["gpu_clock_max_mhz"]
     if isinstance(low, int | float) and isinstance(high, int | float) and high > STEADY * low:
         yield diagnostic("gpu_clock_varied", low_mhz=low, high_mhz=high)
-    if row["gpu_clock_min_mhz"] is not None and row["throttle"] not in (None, "none"):
-        yield diagnostic("gpu_throttled", reasons=str(row["throttle"]))
-    others = row["gpu_others"]
+    if row["gpu_clock_min_mhz"] is not None and row["throttle_reasons"] not in (None, "none"):
+        yield diagnostic("gpu_throttled", reasons=str(row["throttle_reasons"]))
+    others = row["gpu_other_processes"]
     if isinstance(others, int) and others and case.condition.kind != "with":
         yield diagnostic("gpu_shared", processes=others)
     if row["gpu_persistence"] is False:

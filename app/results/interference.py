@@ -48,14 +48,14 @@ def interference_columns(rounds: Sequence[RoundResult], counts: Counter[str] | N
     if not told:
         return values
     return values | {
-        "steal_share": _steal_share(told),
+        "steal_fraction": _steal_share(told),
         "involuntary_switches_per_s": _rate((i.involuntary_switches, i) for i in told),
         "page_faults_per_s": _rate((_faults(i), i) for i in told),
         "interrupts_per_s": _rate((i.interrupts, i) for i in told),
-        "cpu_mhz_min": min(_known(i.cpu_mhz_min for i in told), default=None),
-        "cpu_mhz_max": max(_known(i.cpu_mhz_max for i in told), default=None),
-        "temperature_c": max(_known(i.temperature_c for i in told), default=None),
-        "outliers_by": None if not counts else _by(counts),
+        "cpu_clock_min_mhz": min(_known(i.cpu_mhz_min for i in told), default=None),
+        "cpu_clock_max_mhz": max(_known(i.cpu_mhz_max for i in told), default=None),
+        "cpu_temperature_c": max(_known(i.temperature_c for i in told), default=None),
+        "outlier_causes": None if not counts else _by(counts),
     }
 
 

@@ -24,7 +24,7 @@ def known_columns(run: Run, case: Case, rounds: Sequence[RoundResult], asked: Pl
         **_setting_columns(run, case),
         **engine_columns(case, rounds),
         "assumed_sizes": _assumed(run, case),
-        "profile": None if asked.check else asked.profile,
+        "preset": None if asked.check else asked.profile,
     }
 
 
@@ -84,7 +84,7 @@ def _setting_columns(run: Run, case: Case) -> Row:
     values: Row = {
         "runtime": case.runtime,
         "device": parse_spec(case.runtime).device or None,
-        "given": str(case.given) or None,
+        "user_files": str(case.given) or None,
         "options": _pairs(_options(run, case)),
     }
     for axis in AXES:

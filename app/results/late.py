@@ -20,11 +20,11 @@ def late_columns(deadline_us: float | None, rounds: Sequence[Samples], confidenc
     late = later_than(deadline_us, in_time, confidence)
     values: Row = {
         "deadline_us": deadline_us,
-        "late_runs": late.runs,
-        "late_share": late.share,
-        "late_absent": late.absent or None,
+        "deadline_misses": late.runs,
+        "deadline_miss_rate": late.share,
+        "deadline_ci_missing_reason": late.absent or None,
     }
     if late.interval is not None:
-        values["late_share_ci_low"] = late.interval.low
-        values["late_share_ci_high"] = late.interval.high
+        values["deadline_miss_rate_ci_low"] = late.interval.low
+        values["deadline_miss_rate_ci_high"] = late.interval.high
     return values

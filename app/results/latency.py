@@ -27,8 +27,8 @@ def latency_columns(case: Case, summary: Summary) -> Row:
         "latency_max_us": summary.max_us,
         "response_p50_us": summary.response_p50_us,
         "response_p99_us": summary.response_p99_us,
-        "start_lateness_p50_us": summary.start_lateness_p50_us,
-        "start_lateness_p99_us": summary.start_lateness_p99_us,
+        "schedule_slip_p50_us": summary.start_lateness_p50_us,
+        "schedule_slip_p99_us": summary.start_lateness_p99_us,
         "outliers": summary.outliers,
     }
     values |= {f"latency_{name}_us": figure.value for name, figure in summary.figures.items()}
@@ -51,10 +51,10 @@ def _interval_columns(summary: Summary) -> Row:
     if any(figure.interval is not None for figure in summary.figures.values()):
         values["ci_method"] = METHOD
         values["ci_level"] = CONFIDENCE
-        values["ci_marks"] = " ".join(summary.marks) or None
+        values["ci_flags"] = " ".join(summary.marks) or None
     absent: dict[str, list[str]] = {}
     for name, figure in summary.figures.items():
         if figure.absent:
             absent.setdefault(figure.absent, []).append(shown(name))
-    values["ci_absent"] = joined(f"{', '.join(who)}: {why}" for why, who in absent.items())
+    values["ci_missing_reason"] = joined(f"{', '.join(who)}: {why}" for why, who in absent.items())
     return values

@@ -16,6 +16,7 @@ from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
 from app.cases.cold_start import ColdStart
 from app.cases.operators import Peak
+from app.cases.renamed_columns import with_current_names
 from app.cases.round import RoundResult
 from app.results.checksum import LINE
 from app.results.legacy_messages import of_sentence
@@ -129,6 +130,8 @@ def read(data: Any, schema: int) -> Line | None:
     if not isinstance(data, dict):
         raise CodecError(f"it is {data!r:.40}, not an object")
     values = _with_diagnostics(_of_schema_1(data) if schema == 1 else data)
+    if schema < 4:
+        values = _of_schema_3(values)
     kind = KINDS.get(values.get("kind", ""))
     line: Line | None = None
     if kind is not None:
@@ -212,6 +215,17 @@ def _of_sentences(data: dict[str, Any]) -> dict[str, Any]:
 
 def _as_object(warning: Any) -> Any:
     return to_json(of_sentence(warning)) if isinstance(warning, str) else warning
+
+
+def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
+    """With today's names of columns for a round's facts and for another program's figures."""
+    values = dict(data)
+    if isinstance(facts := data.get("facts"), dict):
+        values["facts"] = with_current_names(facts)
+    match data.get("imported"):
+        case {"figures": dict() as figures} as imported:
+            values["imported"] = {**imported, "figures": with_current_names(figures)}
+    return values
 
 
 def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:

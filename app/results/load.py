@@ -24,11 +24,11 @@ def load_columns(rounds: Sequence[RoundResult], summary: Summary | None) -> Row:
         return {}
     named = "\n".join(one.schedule_sha256 for one in became)
     values: Row = {
-        "served_hz": _served_hz(became),
+        "achieved_rate_hz": _served_hz(became),
         "utilisation": sum(one.utilisation for one in became) / len(became),
-        "left_waiting": sum(one.left for one in became),
-        "start_requests": sum(one.start_requests for one in became),
-        "start_s": max(one.start_s for one in became),
+        "backlog_at_end": sum(one.left for one in became),
+        "ramp_up_requests": sum(one.start_requests for one in became),
+        "ramp_up_s": max(one.start_s for one in became),
         "schedule_sha256": hashlib.sha256(named.encode()).hexdigest(),
     }
     if summary is not None:
@@ -64,7 +64,7 @@ def _overload(case: Case, became: Sequence[OpenLoop]) -> Iterator[Diagnostic]:
 
 def _late(row: Row) -> Iterator[Diagnostic]:
     for name in ("p50", "p99"):
-        late, latency = row[f"start_lateness_{name}_us"], row[f"latency_{name}_us"]
+        late, latency = row[f"schedule_slip_{name}_us"], row[f"latency_{name}_us"]
         if isinstance(late, float) and isinstance(latency, float) and late > LATE_SHARE * latency:
             yield diagnostic(
                 "load_generator_late", percentile=name, late_us=late, latency_us=latency

@@ -24,14 +24,15 @@ from app.results.regular import json_of
 from exporters.codec import from_json, to_brief_json, to_json
 from exporters.regular import read_file
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """What is written. A later column is no new schema: readers pass over what they don't know.
 
 1: the first.
 2: a case's id tells only what differs from a default, operator times are called that.
 3: warnings of rounds and models are diagnostics: codes with parameters, no sentences.
+4: columns have other names (`app.cases.renamed_columns`), and so have facts of rounds.
 """
-READABLE = (1, 2, 3)
+READABLE = (1, 2, 3, 4)
 MANIFEST = "manifest.json"
 FullTable = Literal["results.csv", "results.full.csv"]
 """The file with every column: of earlier releases, and of this one."""

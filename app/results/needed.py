@@ -19,12 +19,12 @@ def needed_columns(summary: Summary) -> Row:
     for name in JUDGED:
         figure = summary.figures[name]
         if figure.interval is not None:
-            values[f"rounds_needed_{name}"] = rounds_needed(
+            values[f"required_rounds_{name}"] = rounds_needed(
                 figure.by_round,
                 confidence=summary.confidence,
                 inflation=figure.correlation.inflation if figure.correlation else 1.0,
             )
-            values[f"smallest_change_{name}"] = smallest_change_between(figure.by_round)
+            values[f"detectable_slowdown_{name}"] = smallest_change_between(figure.by_round)
     return values
 
 
@@ -37,7 +37,7 @@ def still_needed(row: Mapping[str, Any], samples: int) -> str:
     missing = samples_needed(0.99, samples)
     if missing:
         return f"{missing:,} samples"
-    rounds, needed = row.get("rounds") or 0, row.get("rounds_needed_p99")
+    rounds, needed = row.get("rounds") or 0, row.get("required_rounds_p99")
     if needed is None:
         more = LEAST_ROUNDS - rounds
         return f"{more_rounds(more)} for an interval" if more > 0 else "longer rounds"

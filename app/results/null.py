@@ -33,14 +33,14 @@ def _columns(one: Measured, twins: Mapping[str, Measured]) -> Row:
     if twin is None:
         return {}
     values: Row = {
-        "null": twin.case.case_id,
-        "null_p50_us": twin.value_us(_P50),
-        "null_p99_us": twin.value_us(_P99),
+        "overhead_case_id": twin.case.case_id,
+        "overhead_p50_us": twin.value_us(_P50),
+        "overhead_p99_us": twin.value_us(_P99),
     }
     why = _not_comparable(one, twin)
     found = None if why else _apart(one, twin)
     if found is None:
-        return values | {"compute_absent": why or "no round of both gave a median"}
+        return values | {"compute_missing_reason": why or "no round of both gave a median"}
     values["compute_p50_us"] = found.value
     if found.interval is not None:
         values["compute_p50_ci_low_us"] = found.interval.low

@@ -15,18 +15,18 @@ _OF_ROUNDS = (
     "h2d_p50_us",
     "device_p50_us",
     "d2h_p50_us",
-    "pollution_ms",
-    "kept_share",
-    "neighbour_per_s",
-    "neighbour_at_work",
+    "eviction_ms",
+    "sampled_fraction",
+    "colocated_runs_per_s",
+    "colocated_busy_fraction",
 )
 """Facts that are figures of each round and not of the compiled graph."""
 FACTS = (
     *_OF_ROUNDS,
     *("fidelity", "fidelity_reason", "card_release"),
     *("cycles", "io_us", "weight_tiles_used", "weight_tiles_total"),
-    *("sync", "host_memory", "device_memory_by", "polluted_mb"),
-    *("checked_as", "engine_size_mb", "stopped_at", "ops_elsewhere"),
+    *("sync", "host_memory", "device_memory_source", "evicted_mb"),
+    *("check_level", "engine_size_mib", "refused_node", "fallback_ops"),
 )
 """The columns that a runtime or the measuring process may state as facts; all others are computed.
 """
@@ -51,22 +51,22 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
         "rounds": len(timed),
         "warmup_iterations": sum(r.warmup_iterations for r in timed) if timed else None,
         "warmup_s": sum(r.warmup_s for r in timed) if timed else None,
-        "settled": all(steady) if steady else None,
+        "steady_state": all(steady) if steady else None,
         "stop_reason": joined(result.stop_reason for result in rounds),
         "iterations": sum(r.iterations for r in timed) if timed else None,
         "duration_s": sum(r.duration_s for r in timed) if timed else None,
         "compile_ms": _median(rounds, lambda r: r.phases_ms.get("compile")),
         "first_inference_ms": _median(rounds, lambda r: r.phases_ms.get("first_inference")),
-        "harness_floor_ns": _median(rounds, lambda r: r.harness_floor_ns),
-        "rss_peak_mb": _most(rounds, lambda r: r.rss_peak_mb),
-        "device_memory_peak_mb": _most(rounds, lambda r: r.device_memory_peak_mb),
+        "harness_overhead_ns": _median(rounds, lambda r: r.harness_floor_ns),
+        "rss_peak_mib": _most(rounds, lambda r: r.rss_peak_mb),
+        "device_memory_peak_mib": _most(rounds, lambda r: r.device_memory_peak_mb),
     }
     if check is not None:
         values |= {
             **reference_columns(checks, check),
             "max_abs_error": check.max_abs_error,
             "max_rel_error": check.max_rel_error,
-            "cosine": check.cosine,
+            "cosine_similarity": check.cosine,
             "tolerance": check.tolerance,
             "output_ok": check.output_ok,
         }

@@ -14,13 +14,13 @@ def pattern_columns(summary: Summary) -> Row:
         values |= {
             "mode_low_us": found.low,
             "mode_high_us": found.high,
-            "mode_high_share": found.high_share,
+            "mode_high_fraction": found.high_share,
         }
     if stalls is not None:
         values |= {
             "stalls": stalls.count,
             "stall_us": stalls.typical,
             "stall_period_us": stalls.period_ns / 1e3,
-            "stall_share": stalls.time_share,
+            "stall_fraction": stalls.time_share,
         }
     return values

@@ -21,6 +21,6 @@ def placing_columns(rounds: Sequence[RoundResult]) -> Row:
         "cores": joined(as_list(told.get("affinity", ())) for told in around),
         "numa_node": joined(as_list(told.get("numa_nodes", ())) for told in around),
         "memory_locked": None if not locked or None in locked else all(locked),
-        "attempt": max((result.attempt for result in rounds if result.samples), default=None),
+        "attempts": max((result.attempt for result in rounds if result.samples), default=None),
         "scheduler": joined(str(told.get("scheduler") or "") for told in around),
     }

@@ -12,6 +12,6 @@ def ratio_columns(known: Row) -> Row:
         for name in ("latency_max_us", "latency_p50_us", "throughput_per_s", "power_w")
     )
     return {
-        "max_over_p50": slowest / median if slowest and median else None,
+        "max_to_p50_ratio": slowest / median if slowest and median else None,
         "throughput_per_s_per_kw": per_s / (watts / 1e3) if per_s and watts else None,
     }

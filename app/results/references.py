@@ -27,7 +27,7 @@ def reference_columns(checks: Sequence[Check], check: Check) -> Row:
     without = [f"{name} ({why})" for name, why in check.missing.items()]
     return values | {
         "references": one_line(", without ".join([", ".join(check.references), *without])),
-        "agrees_with": ", ".join(agreeing) or None,
+        "agreeing_references": ", ".join(agreeing) or None,
         "only_own_reference": any(one.only_own for one in known),
         "reference_disagreement": joined(one_line(_sentence(one)) for one in check.disagreements),
     }

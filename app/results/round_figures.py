@@ -10,10 +10,10 @@ from app.stats.summary import Summary
 
 def round_figure_columns(summary: Summary) -> Row:
     """What the quoted figures leave out: rare slow processes, and correlation between rounds."""
-    values: Row = {"unseen_mode_share": unseen_share(summary.rounds)}
+    values: Row = {"unseen_mode_fraction": unseen_share(summary.rounds)}
     for name in JUDGED:
         figure = summary.figures[name]
-        values[f"{name}_slowest_round_us"] = figure.slowest_round
+        values[f"slowest_round_{name}_us"] = figure.slowest_round
         correlation = figure.correlation
         if correlation is not None:
             values[f"round_correlation_{name}"] = correlation.lag1

@@ -61,10 +61,10 @@ def scaling_columns(measured: Sequence[Measured]) -> dict[str, Row]:
 
 
 def _columns(base: Measured, one: Measured) -> Row:
-    values: Row = {"scaling_base": base.case.case_id}
+    values: Row = {"scaling_baseline_case_id": base.case.case_id}
     why = _not_comparable(base, one)
     if why:
-        return values | {"scaling_absent": why}
+        return values | {"scaling_missing_reason": why}
     lanes, single = (number_of(side.row["concurrency"]) for side in (one, base))
     rate, single_rate = (number_of(side.row["throughput_per_s"]) for side in (one, base))
     assert lanes and single and rate and single_rate, "they are comparable"

@@ -77,8 +77,8 @@ def shape_columns(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
     return {
         "shapes": len(found),
         "shapes_sha256": hashlib.sha256(named.encode()).hexdigest(),
-        "first_seen_runs": len(first),
-        "first_seen_p50_us": supported_quantile(first, 0.5),
-        "first_seen_p99_us": supported_quantile(first, 0.99),
-        "first_to_seen_p50": float(np.median(ratios)) if ratios else None,
+        "first_runs": len(first),
+        "first_run_p50_us": supported_quantile(first, 0.5),
+        "first_run_p99_us": supported_quantile(first, 0.99),
+        "first_run_slowdown": float(np.median(ratios)) if ratios else None,
     }

@@ -18,7 +18,9 @@ from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.execution import Samples
 
 _OF_MACHINE = tuple(
-    f"{place}_{name}" for name in ("clock_mhz", "temperature_c") for place in ("first", "last")
+    f"sustained_{place}_{name}"
+    for name in ("clock_mhz", "temperature_c")
+    for place in ("first", "last")
 )
 LASTED = 0.95
 """A round that lasted less than so much of what was asked for is warned of."""
@@ -33,13 +35,13 @@ def sustained_columns(
     found = [ends(one, case.condition.seconds) for one in samples if len(one.started_ns)]
     slower = [one.slower_after_s for one in found if one.slower_after_s is not None]
     values: Row = {
-        f"{place}_{name}_us": _median(getattr(one, f"{place}_{name}_us") for one in found)
+        f"sustained_{place}_{name}_us": _median(getattr(one, f"{place}_{name}_us") for one in found)
         for name in ("p50", "p99")
         for place in ("first", "last")
     }
-    values |= {f"last_to_first_{name}": _median(_ratios(found, name)) for name in ("p50", "p99")}
-    values["sustained_compared"] = _compared(found[0].part_s)
-    values["slower_after_s"] = _median(slower) if 2 * len(slower) > len(found) else None
+    values |= {f"sustained_{name}_ratio": _median(_ratios(found, name)) for name in ("p50", "p99")}
+    values["sustained_window"] = _compared(found[0].part_s)
+    values["sustained_slowdown_after_s"] = _median(slower) if 2 * len(slower) > len(found) else None
     parts_s = [one.part_s for one in found]
     told = [_of_machine(run, *one) for one in zip(rounds, samples, parts_s, strict=True)]
     known = {name: [one[name] for one in told if name in one] for name in _OF_MACHINE}
@@ -80,7 +82,7 @@ def _of_machine(
         "last": (ended_ns - part_s * 1e9, ended_ns),
     }
     return {
-        f"{place}_{name}": told
+        f"sustained_{place}_{name}": told
         for place, (low, high) in parts.items()
         for name in ("clock_mhz", "temperature_c")
         if (told := _mean(getattr(r, name) for r in gpu if low <= r.time_ns <= high)) is not None

@@ -12,6 +12,7 @@ from pathlib import Path
 from app.cases.chosen_columns import all_names, column
 from app.cases.column import Blank, Column, Row, Value
 from app.cases.columns import BY_NAME
+from app.cases.renamed_columns import current_name
 from app.results.plain import storable
 from exporters.regular import read_file
 
@@ -107,10 +108,10 @@ def rows_of(text: str) -> dict[str, Row]:
 
 
 def table_of(text: str, strict: bool = False) -> tuple[tuple[str, ...], list[Row]]:
-    """The names in the header of such a file, and its lines in their order; a column that is not
-    known is text. csv.Error for a `strict` reader, as where a quote is lost."""
+    """The columns of such a file by today's names, and its lines in their order; a column that is
+    not known is text. csv.Error for a `strict` reader, as where a quote is lost."""
     lines = csv.reader(io.StringIO(text, newline=""), strict=strict)
-    names = tuple(next(lines, ()))
+    names = tuple(map(current_name, next(lines, ())))
     columns = [column(name) or Column(name, "text", name, "") for name in names]
     return names, [_row(columns, line) for line in lines]
 

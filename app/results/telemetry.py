@@ -25,7 +25,7 @@ _TAKEN = ("power_w", "energy_mj_per_inference")
 _OVER_ROUNDS: dict[str, Callable[[list[float]], float]] = {
     "gpu_clock_min_mhz": min,
     "gpu_clock_max_mhz": max,
-    "gpu_others": max,
+    "gpu_other_processes": max,
 }
 LEAST_SPAN_S = 0.5
 """Energy counters move in steps of up to 0.1 s, so a shorter difference says little."""
@@ -34,16 +34,16 @@ LEAST_SPAN_S = 0.5
 def device_columns(run: Path, rounds: Sequence[RoundResult]) -> Row:
     """The columns that readings give: medians over the rounds, the most memory, all throttling."""
     found = [_of_round(run, result) for result in rounds if result.clock != "simulated"]
-    memory = [value for row in found if (value := row.get("device_memory_peak_mb")) is not None]
-    throttle = [str(value) for row in found if (value := row.get("throttle")) is not None]
+    memory = [value for row in found if (value := row.get("device_memory_peak_mib")) is not None]
+    throttle = [str(value) for row in found if (value := row.get("throttle_reasons")) is not None]
     values: Row = {
         name: statistics.median(known)
         for name in ("energy_mj_per_inference", "power_w", "gpu_clock_mhz", "gpu_memory_clock_mhz")
         if (known := [float(v) for row in found if (v := row.get(name)) is not None])
     }
     if memory:
-        values["device_memory_peak_mb"] = max(map(float, memory))
-        values["device_memory_by"] = "driver"
+        values["device_memory_peak_mib"] = max(map(float, memory))
+        values["device_memory_source"] = "driver"
     for name, of_all in _OVER_ROUNDS.items():
         extremes = [value for row in found if isinstance(value := row.get(name), int | float)]
         if extremes:
@@ -51,7 +51,7 @@ def device_columns(run: Path, rounds: Sequence[RoundResult]) -> Row:
     if throttle:
         words = dict.fromkeys(word for text in throttle for word in text.split(" "))
         held = [word for word in words if word != "none"]
-        values["throttle"] = " ".join(held) or "none"
+        values["throttle_reasons"] = " ".join(held) or "none"
     return values
 
 
@@ -92,7 +92,7 @@ def _of_round(run: Path, result: RoundResult) -> Row:
         held = reading.process_memory_mb
         if held is not None:
             memory[reading.device] = max(held, memory.get(reading.device, 0.0))
-    values: Row = {"device_memory_peak_mb": sum(memory.values())} if memory else {}
+    values: Row = {"device_memory_peak_mib": sum(memory.values())} if memory else {}
     if not readings or not result.samples:
         return values
     records = read_records(run / SAMPLES / result.samples)
@@ -112,10 +112,10 @@ def _of_round(run: Path, result: RoundResult) -> Row:
         values["gpu_memory_clock_mhz"] = statistics.median(memory_clocks)
     others = [r.other_processes for r in inside if r.other_processes is not None]
     if others:
-        values["gpu_others"] = max(others)
+        values["gpu_other_processes"] = max(others)
     if throttles:
         words = dict.fromkeys(word for words in throttles for word in words)
-        values["throttle"] = " ".join(words) or "none"
+        values["throttle_reasons"] = " ".join(words) or "none"
     finished_ns = np.sort(records["finished_ns"])
     apart = ([r for r in inside if r.device == device] for device in devices)
     return values | _summed([_energy(own, finished_ns) for own in apart])

@@ -15,8 +15,8 @@ WITH_THROUGHPUT = ("closed_loop", "multistream", "ahead", "offline")
 OF_ARRIVAL = (
     "response_p50_us",
     "response_p99_us",
-    "start_lateness_p50_us",
-    "start_lateness_p99_us",
+    "schedule_slip_p50_us",
+    "schedule_slip_p99_us",
 )
 """Empty for offline: how long its requests wait follows from how long a block was made."""
 

@@ -84,7 +84,7 @@ def _traits(case: Case, model: str) -> Traits:
         **{axis.field: _word(getattr(case, axis.field)) for axis in AXES},
         "wait": case.wait_policy,
         **{name: str(value) for name, value in case.options.items()},
-        "given": str(case.given),
+        "user_files": str(case.given),
         "on": case.host,
     }
 

@@ -27,7 +27,7 @@ _TITLES = {"layers": "Layer-based benchmarking", "cells": "Cell-based benchmarki
 _MEDIAN = "latency_p50_us"
 _MOST_TIMES = 1000
 """Of each model's times so many are listed, as its profiler does a benchmark's."""
-_OVERHEAD, _COMPUTE = "null_p50_us", "compute_p50_us"
+_OVERHEAD, _COMPUTE = "overhead_p50_us", "compute_p50_us"
 _RESHAPE, _NEAR = "reshape_", 1.5
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.machine.available import clock_of
 from app.plan.plan import Plan
-from app.plan.studies import FLAGS, load_study
+from app.plan.studies import CHANGED, load_study
 from app.present.document import Block, Command, Heading, Paragraph, Picture, Points, within
 from app.present.markdown import as_markdown
 from app.results.atomic import write_atomically
@@ -70,11 +70,14 @@ def command_line(name: str, whole: Plan, asked: Plan) -> str:
     if set(models) != {model for sweep in whole.sweeps for model in sweep.models}:
         words += ["--models", ",".join(models)]
     cards = {r for grid in whole.sweeps for r in grid.runtimes if clock_of(r) == "simulated"}
-    for key, flag in FLAGS.items():
-        changed = _values(asked, key, cards)
-        if changed != _values(whole, key, cards):
-            words += [flag, ",".join(map(str, changed))]
-    for flag, given in (("--null", asked.null and not whole.null), ("--per-host", asked.per_host)):
+    for row in CHANGED:
+        changed = _values(asked, row.key, cards)
+        if changed != _values(whole, row.key, cards):
+            words += [row.flag, ",".join(map(str, changed))]
+    for flag, given in (
+        ("--overhead", asked.null and not whole.null),
+        ("--per-host", asked.per_host),
+    ):
         words += [flag] if given else []
     if asked.cluster:
         words += ["--cluster", asked.cluster]

@@ -84,7 +84,7 @@ class Neighbour:
         result = from_json(NeighbourResult, event)
         runs, share = at_work(result.stretches, begun_ns, ended_ns)
         per_s = runs / ((ended_ns - begun_ns) * 1e-9)
-        told = {"neighbour_per_s": per_s, "neighbour_at_work": share}
+        told = {"colocated_runs_per_s": per_s, "colocated_busy_fraction": share}
         this.note(facts={**this.result.facts, **told})
         if result.reason or share < LEAST_AT_WORK:
             this.note(valid=False)

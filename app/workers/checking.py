@@ -35,7 +35,7 @@ from runtimes.session.several import check_sessions
 
 _OF_RUNS = frozenset({"cycles", "io_us"})
 """What a simulated card's compiler tells of runs: a check has no time that could be ranked."""
-STOPPED_AT = "stopped_at"
+STOPPED_AT = "refused_node"
 
 
 def main() -> None:
@@ -104,9 +104,9 @@ def _checked(job: CheckJob) -> dict[str, Any]:
 
 def _told(job: CheckJob, model: ExportedModel, found: Checked) -> dict[str, Any]:
     """What was made, and of a session that was opened what really would run."""
-    made: dict[str, Any] = {"checked_as": found.checked_as}
+    made: dict[str, Any] = {"check_level": found.checked_as}
     if found.plan_bytes is not None:
-        made["engine_size_mb"] = found.plan_bytes / 2**20
+        made["engine_size_mib"] = found.plan_bytes / 2**20
     execution = found.execution
     if execution is None:
         return {"facts": made}

@@ -27,7 +27,7 @@ def polluting(this: UnderWay, lanes: int) -> Pollution | None:
             "use one session and one stream",
         )
     pollution = Pollution.of(condition.bytes)
-    told = {"polluted_mb": condition.bytes / 1e6, "pollution_ms": pollution.pass_ns / 1e6}
+    told = {"evicted_mb": condition.bytes / 1e6, "eviction_ms": pollution.pass_ns / 1e6}
     this.note(facts={**this.result.facts, **told})
     this.warn(*_that_stay_warm(this.job))
     return pollution

@@ -30,7 +30,7 @@ def executed(execution: Execution) -> dict[str, Any]:
         "status": "partial",
         "reason": f"not all of the graph runs on {execution.provider}: {_nodes(elsewhere)}",
         "placement": tuple(asdict(node) for node in elsewhere),
-        "facts": {**execution.facts, "ops_elsewhere": _operators(elsewhere)},
+        "facts": {**execution.facts, "fallback_ops": _operators(elsewhere)},
     }
 
 

@@ -155,7 +155,7 @@ def _use(this: UnderWay, session: Session, reference: Reference) -> None:
             time_round(this, session, reference, first_ns)
     memory = session.memory()
     if memory.device_peak_bytes is not None:
-        facts = {**this.result.facts, "device_memory_by": memory.told_by}
+        facts = {**this.result.facts, "device_memory_source": memory.told_by}
         this.note(device_memory_peak_mb=memory.device_peak_bytes / 2**20, facts=facts)
 
 

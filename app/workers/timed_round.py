@@ -186,7 +186,7 @@ def _note_interference(this: UnderWay, told: Interference | None) -> None:
 def _note_sustained(this: UnderWay, watch: Watch, kept: int, left_out: int) -> None:
     """How the machine was at both ends, and how many of the runs are on disk."""
     told = watch.at_the_ends(part_s(this.job.condition.seconds))
-    told["kept_share"] = kept / max(kept + left_out, 1)
+    told["sampled_fraction"] = kept / max(kept + left_out, 1)
     this.note(facts={**this.result.facts, **told})
 
 

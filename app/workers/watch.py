@@ -125,7 +125,7 @@ class Watch:
             "last": [b for b in self._blocks if b.ended_ns > ended_ns - part_s * 1e9],
         }
         told = {
-            f"{place}_{name}": [
+            f"sustained_{place}_{name}": [
                 value for block in blocks if (value := getattr(block, of)) is not None
             ]
             for place, blocks in parts.items()

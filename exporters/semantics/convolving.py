@@ -1,16 +1,19 @@
-"""ConvTranspose: windows that are added into a larger image."""
+"""Convolutions that onnx computes otherwise: transposed, and with offsets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 from onnx.reference.op_run import OpRun
 
 Ints = Sequence[int]
+_IMAGES = 4
+"""The rank of a batch of images."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +118,68 @@ def _cut(
         starts.append(total // 2 if auto_pad == "SAME_UPPER" else total - total // 2)
         lengths.append(target)
     return starts, lengths
+
+
+class DeformConv(OpRun):
+    """A convolution whose kernel reads at places moved by offsets, of images.
+
+    onnx's reads between elements in single precision, of float64 too.
+    """
+
+    def _run(
+        self,
+        x: np.ndarray,
+        w: np.ndarray,
+        offset: np.ndarray,
+        b: np.ndarray | None = None,
+        mask: np.ndarray | None = None,
+        dilations: Sequence[int] | None = None,
+        group: int = 1,
+        kernel_shape: Sequence[int] | None = None,
+        offset_group: int = 1,
+        pads: Sequence[int] | None = None,
+        strides: Sequence[int] | None = None,
+    ) -> tuple[np.ndarray, ...]:
+        if x.ndim != _IMAGES:
+            raise NotImplementedError("it knows DeformConv of images only")
+        kernel, places = w.shape[2:], offset.shape[2:]
+        taps = prod(kernel)
+        batch, channels = x.shape[:2]
+        moves = offset.astype(np.float64).reshape(batch, offset_group, *kernel, 2, *places)
+        factors = np.ones((batch, offset_group, taps, *places)) if mask is None else mask
+        coordinates = []
+        for axis in range(2):
+            tap = np.arange(kernel[axis]) * (dilations or (1, 1))[axis] - (pads or (0, 0))[axis]
+            start = np.arange(places[axis]) * (strides or (1, 1))[axis]
+            # [kernel rows, kernel columns, rows, columns]
+            at = np.expand_dims(np.add.outer(tap, start), (1 - axis, 3 - axis))
+            coordinates.append(moves[:, :, :, :, axis] + at)
+        read = _read_between(x.astype(np.float64), coordinates, offset_group)
+        read = read.reshape(batch, offset_group, -1, taps, *places)
+        read = read * factors.reshape(batch, offset_group, 1, taps, *places)
+        columns = read.reshape(batch, group, channels // group * taps, -1)
+        rows = w.astype(np.float64).reshape(group, w.shape[0] // group, -1)
+        y = np.einsum("gok,ngkp->ngop", rows, columns).reshape(batch, w.shape[0], *places)
+        if b is not None:
+            y = y + b.reshape(-1, 1, 1)
+        return (y.astype(x.dtype),)
+
+
+def _read_between(x: np.ndarray, coordinates: Sequence[np.ndarray], groups: int) -> np.ndarray:
+    """[sample, group, channel of it, …]: x between its elements; what lies outside is 0."""
+    batch, channels, *sizes = x.shape
+    images = x.reshape(batch, groups, channels // groups, *sizes)
+    others = (1 for _ in coordinates[0].shape[2:])
+    sample, group, *_ = np.ogrid[(slice(batch), slice(groups), *map(slice, others))]
+    below = [np.floor(at).astype(int) for at in coordinates]
+    total: np.ndarray = np.zeros(())
+    for corner in product((0, 1), repeat=2):
+        near = [low + step for low, step in zip(below, corner, strict=True)]
+        weight: np.ndarray = np.ones(())
+        for at, place, size in zip(coordinates, near, sizes, strict=True):
+            inside = (place >= 0) & (place < size)
+            weight = weight * (1 - np.abs(at - place)) * inside
+        row, column = (place.clip(0, size - 1) for place, size in zip(near, sizes, strict=True))
+        values = images[sample, group, :, row, column]
+        total = total + np.moveaxis(values, -1, 2) * weight[:, :, None]
+    return total

@@ -19,7 +19,7 @@ from onnx.reference.op_run import OpRun
 
 from exporters.semantics.attending import Attention
 from exporters.semantics.control import Loop, Scan
-from exporters.semantics.convolving import ConvTranspose
+from exporters.semantics.convolving import ConvTranspose, DeformConv
 from exporters.semantics.indexing import (
     Flatten,
     GatherElements,
@@ -44,6 +44,7 @@ from exporters.semantics.normalising import (
     LRN,
     BatchNormalization,
     Hardmax,
+    InstanceNormalization,
     LayerNormalization,
     LogSoftmax,
     LpNormalization,
@@ -81,6 +82,7 @@ _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
     "BatchNormalization": (BatchNormalization, _ALWAYS),
     "Clip": (Clip, _ALWAYS),
     "ConvTranspose": (ConvTranspose, _ALWAYS),
+    "DeformConv": (DeformConv, _ALWAYS),
     "DequantizeLinear": (DequantizeLinear, 19),
     "Det": (Det, _ALWAYS),
     "Dropout": (Dropout, 12),
@@ -91,6 +93,7 @@ _MENDED: Mapping[str, tuple[type[OpRun], int]] = {
     "GlobalMaxPool": (GlobalMaxPool, _ALWAYS),
     "GridSample": (GridSample, _ALWAYS),
     "Hardmax": (Hardmax, _ALWAYS),
+    "InstanceNormalization": (InstanceNormalization, _ALWAYS),
     "LRN": (LRN, _ALWAYS),
     "LSTM": (LSTM, _ALWAYS),
     "LayerNormalization": (LayerNormalization, _ALWAYS),

@@ -92,9 +92,25 @@ class BatchNormalization(OpRun):
             )
             mean, variance = own
         channels = (-1, *(1 for _ in x.shape[2:]))
-        factor = (scale / np.sqrt(variance + epsilon)).reshape(channels)
-        y = (x - mean.reshape(channels)) * factor + bias.reshape(channels)
+        scale, bias, mean, variance = (
+            part.astype(np.float64).reshape(channels) for part in (scale, bias, mean, variance)
+        )
+        y = (x - mean) * (scale / np.sqrt(variance + epsilon)) + bias
         return (y.astype(x.dtype), *running[: len(self.onnx_node.output) - 1])
+
+
+class InstanceNormalization(OpRun):
+    """Mean 0 and variance 1 of each channel of each sample; onnx's computes in the type of x."""
+
+    def _run(
+        self, x: np.ndarray, scale: np.ndarray, bias: np.ndarray, epsilon: float = 1e-5
+    ) -> tuple[np.ndarray, ...]:
+        others = tuple(range(2, x.ndim))
+        channels = (-1, *(1 for _ in others))
+        wide = x.astype(np.float64)
+        deviation = np.sqrt(wide.var(others, keepdims=True) + epsilon)
+        y = (wide - wide.mean(others, keepdims=True)) / deviation
+        return ((y * scale.reshape(channels) + bias.reshape(channels)).astype(x.dtype),)
 
 
 class LpNormalization(OpRun):
@@ -104,8 +120,9 @@ class LpNormalization(OpRun):
     """
 
     def _run(self, x: np.ndarray, axis: int = -1, p: int = 2) -> tuple[np.ndarray, ...]:
-        norm = np.linalg.norm(x, p, axis, keepdims=True)
-        return (np.divide(x, norm, out=np.zeros_like(x), where=norm != 0),)
+        wide = x.astype(np.float64)
+        norm = np.linalg.norm(wide, p, axis, keepdims=True)
+        return (np.divide(wide, norm, out=np.zeros_like(wide), where=norm != 0).astype(x.dtype),)
 
 
 class LRN(OpRun):

@@ -7,6 +7,8 @@ from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_19
 
 _FIRST_WITH_BOOLEAN_MASK = 10
+_FIRST_BY_TYPE = 11
+"""Before this opset the default bounds of Clip were those of float32, whatever the type."""
 
 
 class Mean(OpRun):
@@ -22,7 +24,10 @@ class DequantizeLinear(DequantizeLinear_19):
 
 
 class Clip(OpRun):
-    """Between bounds, of which a missing one is the last number of the type."""
+    """Between bounds, of which a missing one is the last number of the type.
+
+    Below opset 11 it is the last number of float32, which is an infinity in float16.
+    """
 
     def _run(
         self,
@@ -30,12 +35,18 @@ class Clip(OpRun):
         min: np.ndarray | float | None = None,
         max: np.ndarray | float | None = None,
     ) -> tuple[np.ndarray, ...]:
-        limits = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
+        if x.dtype.kind != "f":
+            limits: np.finfo | np.iinfo = np.iinfo(x.dtype)
+        elif self._schema.since_version < _FIRST_BY_TYPE:
+            limits = np.finfo(np.float32)
+        else:
+            limits = np.finfo(x.dtype)
         low = limits.min if min is None else np.maximum(min, limits.min)
         high = limits.max if max is None else np.minimum(max, limits.max)
+        with np.errstate(over="ignore"):
+            lowest, highest = np.asarray(low).astype(x.dtype), np.asarray(high).astype(x.dtype)
         # The upper bound is the one that holds where the bounds are exchanged.
-        raised = np.maximum(x, np.asarray(low).astype(x.dtype))
-        return (np.minimum(raised, np.asarray(high).astype(x.dtype)),)
+        return (np.minimum(np.maximum(x, lowest), highest),)
 
 
 class Softsign(OpRun):

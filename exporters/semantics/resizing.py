@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor
+from math import ceil, floor
 
 import numpy as np
 from onnx.reference.op_run import OpRun
-from onnx.reference.ops.op_resize import Resize as _OnnxResize
 
 _FIRST_WITH_MODES = 11
 """Before this opset coordinates were asymmetric and the nearest was the one below."""
@@ -22,8 +21,8 @@ _POLICIES = {"not_larger": min, "not_smaller": max}
 """How the one ratio is chosen that keeps the proportions of the input."""
 
 
-class Resize(_OnnxResize):
-    """`antialias` is left to onnx's."""
+class Resize(OpRun):
+    """All versions from 10 on."""
 
     def _run(
         self,
@@ -49,35 +48,20 @@ class Resize(_OnnxResize):
             given = None if scales is None or not scales.size else scales
             transformation = str(coordinate_transformation_mode)
             nearest = str(nearest_mode)
-        if antialias:
-            return super()._run(
-                x,
-                roi,
-                scales,
-                sizes,
-                antialias=antialias,
-                axes=axes,
-                coordinate_transformation_mode=coordinate_transformation_mode,
-                cubic_coeff_a=cubic_coeff_a,
-                exclude_outside=exclude_outside,
-                extrapolation_value=extrapolation_value,
-                keep_aspect_ratio_policy=keep_aspect_ratio_policy or "stretch",
-                mode=mode,
-                nearest_mode=nearest_mode,
-            )
-        kernel = _Kernel(str(mode), nearest, cubic_coeff_a or -0.75, bool(exclude_outside))
+        kernel = _Kernel(
+            str(mode), nearest, cubic_coeff_a or -0.75, bool(exclude_outside), bool(antialias)
+        )
         along = list(range(x.ndim)) if axes is None else [axis % x.ndim for axis in axes]
+        lengths = _lengths([x.shape[axis] for axis in along], given, sizes)
         if given is None and keep_aspect_ratio_policy in _POLICIES:
-            assert sizes is not None, "a Resize has scales or sizes"
-            ratios = [int(n) / x.shape[axis] for axis, n in zip(along, sizes, strict=True)]
-            ratio = _POLICIES[keep_aspect_ratio_policy](ratios)
-            sizes = np.array([floor(x.shape[axis] * ratio + 0.5) for axis in along])
+            ratio = _POLICIES[keep_aspect_ratio_policy](scale for _, scale in lengths)
+            lengths = [(floor(x.shape[axis] * ratio + 0.5), ratio) for axis in along]
         if transformation == "tf_crop_and_resize":
             assert roi is not None, "a crop has a region"
             regions = np.asarray(roi, np.float64).reshape(2, -1).T
             crop = _Crop(regions, extrapolation_value or 0.0)
-            return (_resized(x, along, given, sizes, transformation, kernel, crop),)
-        return (_resized(x, along, given, sizes, transformation, kernel),)
+            return (_resized(x, along, lengths, transformation, kernel, crop),)
+        return (_resized(x, along, lengths, transformation, kernel),)
 
 
 class Upsample(OpRun):
@@ -86,9 +70,9 @@ class Upsample(OpRun):
     def _run(
         self, x: np.ndarray, scales: Sequence[float] | np.ndarray = (), mode: str | None = None
     ) -> tuple[np.ndarray, ...]:
-        kernel = _Kernel(mode or "nearest", "floor", -0.75, False)
-        given = np.asarray(scales)
-        return (_resized(x, range(x.ndim), given, None, "asymmetric", kernel),)
+        kernel = _Kernel(mode or "nearest", "floor", -0.75, False, False)
+        lengths = _lengths(x.shape, np.asarray(scales), None)
+        return (_resized(x, range(x.ndim), lengths, "asymmetric", kernel),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +83,26 @@ class _Kernel:
     nearest: str
     cubic_a: float
     exclude_outside: bool
+    antialias: bool
 
-    def matrix(self, coordinates: np.ndarray, size: int) -> np.ndarray:
-        """[outputs, size]: the weight of each input in each output."""
+    def matrix(self, coordinates: np.ndarray, size: int, scale: float) -> np.ndarray:
+        """[outputs, size]: the weight of each input in each output.
+
+        With `antialias` a kernel for fewer outputs than inputs is as many times wider.
+        """
         halves = np.round(coordinates * 2) / 2
         coordinates = np.where(np.abs(coordinates - halves) < _ROUNDING, halves, coordinates)
         below = np.floor(coordinates).astype(int)
         beyond = coordinates - below
         if self.mode == "nearest":
             places, weights = self._nearest(below, beyond), np.ones((len(below), 1))
+        elif self.antialias and scale < 1:
+            radius = ceil((1 if self.mode == "linear" else 2) / scale)
+            places = below[:, None] + np.arange(-radius, radius + 2)
+            distance = np.abs(coordinates[:, None] - places) * scale
+            linear = np.clip(1 - distance, 0, 1)
+            weights = linear if self.mode == "linear" else _cubic(distance, self.cubic_a)
+            weights = weights / weights.sum(1, keepdims=True)
         elif self.mode == "linear":
             places, weights = below[:, None] + (0, 1), np.stack([1 - beyond, beyond], 1)
         else:
@@ -149,15 +144,13 @@ class _Crop:
 def _resized(
     x: np.ndarray,
     axes: Sequence[int],
-    scales: np.ndarray | None,
-    sizes: np.ndarray | None,
+    lengths: Sequence[tuple[int, float]],
     transformation: str,
     kernel: _Kernel,
     crop: _Crop | None = None,
 ) -> np.ndarray:
     result = x.astype(np.float64)
     outside = []
-    lengths = [_length(x.shape[axis], place, scales, sizes) for place, axis in enumerate(axes)]
     if crop is None and all(
         count == x.shape[axis] for axis, (count, _) in zip(axes, lengths, strict=True)
     ):
@@ -172,7 +165,7 @@ def _resized(
             continue
         else:
             coordinates = _coordinates(transformation, count, size, scale)
-        matrix = kernel.matrix(coordinates, size)
+        matrix = kernel.matrix(coordinates, size, scale)
         result = np.moveaxis(np.tensordot(matrix, result, (1, axis)), 0, axis)
     for axis, beyond in outside:
         assert crop is not None, "a crop alone has an outside"
@@ -183,15 +176,18 @@ def _resized(
     return result.astype(x.dtype)
 
 
-def _length(
-    size: int, place: int, scales: np.ndarray | None, sizes: np.ndarray | None
-) -> tuple[int, float]:
-    """The length of an axis of the output, and its scale."""
+def _lengths(
+    shape: Sequence[int], scales: np.ndarray | None, sizes: np.ndarray | None
+) -> list[tuple[int, float]]:
+    """The length of each axis of the output, and its scale."""
     if scales is not None:
-        scale = float(scales[place])
-        return int(np.float32(scale) * np.float32(size)), scale  # as shape inference does
+        # In single precision, as shape inference does.
+        return [
+            (int(np.float32(scale) * np.float32(size)), float(scale))
+            for size, scale in zip(shape, scales, strict=True)
+        ]
     assert sizes is not None, "a Resize has scales or sizes"
-    return int(sizes[place]), int(sizes[place]) / size
+    return [(int(n), int(n) / size) for size, n in zip(shape, sizes, strict=True)]
 
 
 def _coordinates(transformation: str, count: int, size: int, scale: float) -> np.ndarray:

@@ -83,7 +83,7 @@ def test_what_is_empty_has_a_type(run: Path) -> None:
     assert set(types) == {"string", "Int64", "Float64", "boolean", "float64"} & set(types)
     assert types["valid"] == "boolean"
     assert types["reason"] == "string"
-    assert types["baseline"] == "string", "which nothing fills"
+    assert types["baseline_case_id"] == "string", "which nothing fills"
     assert types["latency_p50_us"] == "float64"
 
 

@@ -83,7 +83,7 @@ def observed(path: Path) -> dict[str, Any]:
     loaded = read_run(path)
     measured = Rows().measured(loaded)
     rows = [one.row for one in measured]
-    texts = (WARNINGS, "reason", "ci_absent")
+    texts = (WARNINGS, "reason", "ci_missing_reason")
     comparison = compare_runs(side_of(loaded), side_of(loaded))
     assert main(["--export", "csv,json,markdown", str(path)]) == 0
     exported = json.loads((path / "results.json").read_text("utf-8"))["rows"]

@@ -11,7 +11,7 @@ import pytest
 from app.cases.round import MEASURED
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.studies import load_study, study_names
 from app.results import text
 from app.results.published import neurio_blocks
@@ -172,7 +172,10 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
     ("words", "told"),
     [
         (["--study", "volo"], "there is no study called 'volo': did you mean 'vollo'?"),
-        (["--study", "vollo", "--batch", "4"], "--batch says what the study vollo has settled"),
+        (
+            ["--study", "vollo", "--batch", "4"],
+            "--batch: the study vollo compares with figures at batch 1",
+        ),
         (["--study", "vollo", "--suite", "cells"], "--suite says what the study vollo"),
         (["--study", "vollo", "--check"], "--study and --check are two commands"),
         (["--study", "vollo", "a", "b"], "--study pages one run, and 2 are named"),
@@ -196,11 +199,11 @@ def test_every_study_has_a_plan_and_a_page() -> None:
     for name in STUDIES:
         assert study(name).name == name
         assert load_study(name).name == f"study-{name.replace('/', '-')}"
-        assert expand(plan_from_flags(parse(["--study", name])))
+        assert expand(plan_from_options(parse(["--study", name])))
 
 
 def test_runtimes_that_a_study_names_stay() -> None:
-    plan = plan_from_flags(parse(["--study", "vollo", "--runtimes", "fake"]))
+    plan = plan_from_options(parse(["--study", "vollo", "--runtimes", "fake"]))
     named = [sweep.runtimes for sweep in plan.sweeps]
     assert named[0] == ("fake",)
     assert {name.partition(":")[0] for names in named[1:] for name in names} == {"fpga"}

@@ -37,7 +37,7 @@ def test_accuracy_and_throughput_of_the_page_are_those_of_the_rows(
     told = {row[1]: row[2:] for row in table[1:]}
     for row in rows(folder / "accuracy"):
         assert row["status"] in ("ok", "wrong_output"), row["reason"]
-        rate, top1, _ = told[f"{row['runtime']} {row['precision_asked']}"]
+        rate, top1, _ = told[f"{row['runtime']} {row['precision_requested']}"]
         assert top1 == f"{100 * float(row['accuracy_top1']):.2f} %"
         assert rate.endswith("/s")
         scale = {"k": 1e3, "M": 1e6}.get(rate[-3], 1.0)
@@ -110,7 +110,7 @@ def test_the_parts_of_every_whole_have_plans_and_shares() -> None:
         (["nowhere"], "nowhere has no part of the study dlmark"),
         (["--resume", "nowhere"], "nowhere has no part of the study dlmark"),
         (["--out", "taken", "--models", "alexnet"], "taken is there already"),
-        (["--batch", "4"], "--batch says what the study dlmark has settled"),
+        (["--scenario", "offline"], "--scenario says what the study dlmark has settled"),
     ],
 )
 def test_what_means_nothing_is_refused_before_anything_is_written(

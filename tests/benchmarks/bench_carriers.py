@@ -20,7 +20,7 @@ from app.carriers.opened import open_carrier
 from app.carriers.piped import PipedCarrier
 from app.machine.environment import describe_host
 from app.plan.command_line import parse
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.sweep.begin import begin
 from app.sweep.cluster import Cluster
 from app.sweep.events import Ended, Event, Started, Told
@@ -50,7 +50,7 @@ class Side:
     def measure(self) -> float:
         """One round; gives its p50 [us]."""
         with tempfile.TemporaryDirectory() as folder:
-            plan = plan_from_flags(parse(FLAGS))
+            plan = plan_from_options(parse(FLAGS))
             with (
                 closing(begin(plan, Path(folder, "run"))) as path,
                 SweepRun(path, describe_host(), cluster=self.cluster) as run,

@@ -256,7 +256,7 @@ def _checked(path: Path, cells: int) -> None:
         for place, case in enumerate(cases):
             status = _ENDS[place % len(_ENDS)]
             reason = "" if status == "compiles" else "node 'a' of the graph was not taken"
-            facts = {"checked_as": "built" if place % 3 else "opened"}
+            facts = {"check_level": "built" if place % 3 else "opened"}
             folder.record(RoundResult(case.case_id, 0, status, reason, facts=facts))
 
     _written(path, cases, 1, fill)

@@ -122,7 +122,7 @@ def test_the_device_clock_stands_beside_the_host_clock(
     assert {"h2d_p50_us", "device_p50_us", "d2h_p50_us"} <= result.facts.keys()
     assert result.device_memory_peak_mb is not None
     told = ("sizes", "spin", "pinned")
-    assert told == tuple(result.facts[n] for n in ("device_memory_by", "sync", "host_memory"))
+    assert told == tuple(result.facts[n] for n in ("device_memory_source", "sync", "host_memory"))
     assert json.dumps(to_json(result))
     beyond = measured(graphs.dense, "tensorrt", tmp_path, boundary="device")
     assert beyond.boundary == "device"

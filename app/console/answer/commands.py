@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from app.console.answer.ended import EndedRun
 from app.console.answer.leaders import rounds_to_decide
 from app.console.left_out import rounds_left_out
-from app.plan.command import flag_words
+from app.plan.command import plan_words
 from app.plan.program import graphlap_line, typed_path
 from app.present.document import Block, Command, Paragraph
 from app.results.text import duration
@@ -37,7 +37,7 @@ def _to_decide(ended: EndedRun) -> Iterator[Block]:
         return
     rounds, decided, undecided = found
     purpose = f"may decide {decided:,} of {undecided:,} undecided"
-    words = flag_words(ended.plan.model_copy(update={"rounds": rounds}))
+    words = plan_words(ended.plan.model_copy(update={"rounds": rounds}))
     if words is not None and len(" ".join(words)) <= _LONGEST:
         yield Command(graphlap_line("--headless", *words, here=ended.here), purpose)
     else:

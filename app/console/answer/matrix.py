@@ -128,7 +128,7 @@ def _line_for(one: Measured, lines: dict[Key, Line]) -> Line:
         for key, line in lines.items()
         if [value for name, value in zip(LIKE, key, strict=True) if name in _SHARED] == shared
     ]
-    precision = one.row.get("precision_asked")
+    precision = one.row.get("precision_requested")
     place = LIKE.index("precision")
     fitting.sort(key=lambda line: line.key[place] != precision)
     if fitting:

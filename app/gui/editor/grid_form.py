@@ -26,6 +26,8 @@ from app.gui.editor.runtimes import RuntimePicker
 from app.gui.editor.scenario_field import ScenarioField
 from app.plan.draft import EMPTY_GRID
 from app.plan.plan import Sweep
+from app.plan.settings.forms import Words
+from app.plan.settings.table import SWEEP_SETTINGS
 from exporters.types import PRECISIONS
 from runtimes.registry import parse_spec
 
@@ -64,12 +66,13 @@ class GridForm(QWidget):
             "options": self.options,
         }
         # An axis that asks for no field of its own is a list in text.
+        forms = {row.key: row.form for row in SWEEP_SETTINGS if isinstance(row.form, Words)}
         self._plain = {
             axis: ValuesField(
                 axis.field,
                 getattr(EMPTY_GRID, axis.key)[0],
-                axis.parse,
-                ";" if axis.repeated else ",",
+                forms[axis.key].parse,
+                forms[axis.key].separator,
             )
             for axis in AXES
             if axis.key not in self._parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from PySide6.QtCore import QStringListModel, Qt, Signal
@@ -10,41 +10,21 @@ from PySide6.QtWidgets import QCheckBox, QCompleter, QFormLayout, QVBoxLayout, Q
 
 from app.gui.editor.fold import Fold
 from app.gui.editor.form_rows import add_row
-from app.gui.editor.plan_text import FIGURES, FILES, LIMITS, PLACES, PlanTextField
+from app.gui.editor.plan_text import PlanTextField
 from app.gui.look.terms import TERMS
 from app.plan.draft import EMPTY
 from app.plan.plan import Plan
+from app.plan.settings.forms import Switch
+from app.plan.settings.setting import FOLDS, Setting
+from app.plan.settings.table import PLAN_SETTINGS
 from exporters.types import GraphlapError
 from runtimes.environment import environment_of
 from runtimes.registry import parse_spec
 
-_LABELS = {"aa": "With itself", "custom_ops": "Operators", "accuracy": "Labelled data"}
-"""Where a term is too long for a form's first column."""
-_ROWS = {row.key: row for row in (*FIGURES, *LIMITS, *PLACES, *FILES)}
-_BOXES = (
-    ("null", "Null twin of each case", "null twin"),
-    ("check", "Compile only", "compile only"),
-    ("checked", "Compare outputs", "compare outputs"),
-    ("lock_memory", "Lock memory", "lock memory"),
-    ("per_host", "Every case on every host", "every host"),
-    ("send_code", "Send own code to hosts", "send code"),
-    ("insecure_cluster", "Cluster without certificates", "no certificates"),
-    ("rotate_inputs", "Rotate inputs", "rotate inputs"),
-    ("save_inputs", "Save inputs", "save inputs"),
-)
-_FOLDS: dict[str, tuple[str, ...]] = {
-    "Figures and verdicts of the sweep": (*(row.key for row in FIGURES), "null"),
-    "Limits and checks of the sweep": (*(row.key for row in LIMITS), "check", "checked"),
-    "Where it runs": (
-        *(row.key for row in PLACES),
-        "lock_memory",
-        "per_host",
-        "send_code",
-        "insecure_cluster",
-    ),
-    "Files and parts of models": (*(row.key for row in FILES), "rotate_inputs", "save_inputs"),
+_FOLDS = {
+    title: tuple(setting for setting in PLAN_SETTINGS if setting.fold == title) for title in FOLDS
 }
-"""Titles, and the keys of the plan below each."""
+"""Titles, and the settings of the plan below each."""
 
 
 class PlanForm(QWidget):
@@ -55,15 +35,16 @@ class PlanForm(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._draft = EMPTY
-        self.fields = {row.key: PlanTextField(row) for row in _ROWS.values()}
-        self.boxes = {key: _box(text, term) for key, text, term in _BOXES}
+        rows = [row for fold in _FOLDS.values() for row in fold]
+        self.boxes = {row.key: _box(row) for row in rows if isinstance(row.form, Switch)}
+        self.fields = {row.key: PlanTextField(row) for row in rows if row.key not in self.boxes}
         self._baselines = QStringListModel(self)
         completer = QCompleter(self._baselines, self)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.activated.connect(self.fields["baseline"].textEdited)
         self.fields["baseline"].setCompleter(completer)
-        self.folds = {title: self._fold(title, *keys) for title, keys in _FOLDS.items()}
+        self.folds = {title: self._fold(title, rows) for title, rows in _FOLDS.items()}
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
@@ -75,20 +56,19 @@ class PlanForm(QWidget):
             box.clicked.connect(lambda checked, key=key: self._edit(key, checked))
         self.show_draft(self._draft)
 
-    def _fold(self, title: str, *keys: str) -> Fold:
+    def _fold(self, title: str, rows: Sequence[Setting]) -> Fold:
         content = QWidget()
         form = QFormLayout(content)
         form.setContentsMargins(8, 2, 0, 6)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        for key in keys:
-            if key in self.boxes:
-                form.addRow("", self.boxes[key])
+        for row in rows:
+            if row.key in self.boxes:
+                form.addRow("", self.boxes[row.key])
             else:
-                term = _ROWS[key].term
-                label = _LABELS.get(key, term.capitalize())
-                add_row(form, label, self.fields[key], term)
-        told = ", ".join(_ROWS[key].term for key in keys if key in _ROWS)
-        return Fold(title, f"Of all grids of the sweep: {told}.", content)
+                term = row.glossary_term if row.glossary_term in TERMS else row.help
+                add_row(form, row.label, self.fields[row.key], term)
+        listed = ", ".join(row.glossary_term for row in rows if row.key in self.fields)
+        return Fold(title, f"Of all grids of the sweep: {listed}.", content)
 
     @property
     def fault(self) -> GraphlapError | None:
@@ -103,8 +83,8 @@ class PlanForm(QWidget):
         for key, box in self.boxes.items():
             box.setChecked(getattr(draft, key))
         self._baselines.setStringList(list(dict.fromkeys(_candidates(draft))))
-        for title, keys in _FOLDS.items():
-            if any(getattr(draft, key) != getattr(EMPTY, key) for key in keys):
+        for title, rows in _FOLDS.items():
+            if any(getattr(draft, row.key) != getattr(EMPTY, row.key) for row in rows):
                 self.folds[title].open()
 
     def _typed(self, key: str, value: Any) -> None:
@@ -129,8 +109,8 @@ def _candidates(draft: Plan) -> Iterator[str]:
                 yield from (f"{option}={value}" for value in values)
 
 
-def _box(text: str, term: str) -> QCheckBox:
-    box = QCheckBox(text)
-    box.setAccessibleName(f"{term} of the sweep")
-    box.setToolTip(TERMS[term])
+def _box(row: Setting) -> QCheckBox:
+    box = QCheckBox(row.label)
+    box.setAccessibleName(f"{row.glossary_term} of the sweep")
+    box.setToolTip(TERMS.get(row.glossary_term, row.help))
     return box

@@ -13,6 +13,8 @@ from pathlib import Path
 import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
+from app.cases.renamed_columns import current_name
+
 LAYOUT_VERSION = 2
 """Raise it when docks are added or removed; one that is renamed goes into `_RENAMED`."""
 
@@ -66,7 +68,7 @@ class Preferences:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the results table that the user wants; none: the default ones."""
-        return tuple(self._texts("columns"))
+        return tuple(map(current_name, self._texts("columns")))
 
     @columns.setter
     def columns(self, names: Sequence[str]) -> None:

@@ -91,7 +91,7 @@ class ChecksView(TileGrid):
 
 def _place(series: Series, row: int, column: int) -> Place:
     facts = next((facts for name, facts in STATUSES.items() if name == series.status), None)
-    text = word(series.status, series.row.get("checked_as"))
+    text = word(series.status, series.row.get("check_level"))
     why = str(series.row.get("reason") or (facts.meaning if facts else ""))
     simulated = series.clock == "simulated"
     return Place(series.key, row, column, text, facts.tone if facts else None, why, simulated)

@@ -142,7 +142,7 @@ class LoadView(ModelGrid):
             )
 
     def table(self) -> Table:
-        header = ["model", "variant", "clock", "scenario", "gap_us", "rate_hz", "valid"]
+        header = ["model", "variant", "clock", "scenario", "gap_us", "offered_rate_hz", "valid"]
         for name in PERCENTILES:
             header += [f"latency_{name}{end}_us" for end in ("", "_ci_low", "_ci_high")]
         rows: list[list[object]] = []

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.cases.renamed_columns import RENAMED
 from app.results.diagnostic_columns import codes_in
 
 Value = str | float | None
@@ -33,7 +34,7 @@ SHORT = {
     "mean": "latency_mean_us",
     "throughput": "throughput_per_s",
     "gap": "gap_us",
-    "rate": "rate_hz",
+    "rate": "offered_rate_hz",
     "device": "device_name",
     "code": "warning_codes",
 }
@@ -92,14 +93,16 @@ def words(text: str) -> list[str]:
 
 
 def typed_for(columns: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """What may be typed for these columns, of which each is a key and a name: both, and `SHORT`.
+    """What may be typed for these columns, of which each is a key and a name: both, `SHORT`, and
+    former names of columns.
 
     Names come first: an option that is called as a column is asked for by its name.
     """
     known = {key for key, _ in columns}
+    former = {word: key for word, key in RENAMED.items() if key in known}
     by_key = {key.lower(): key for key, _ in columns}
     short = {word: key for word, key in SHORT.items() if key in known}
-    return {**by_key, **short, **{name.lower(): key for key, name in columns if name}}
+    return {**former, **by_key, **short, **{name.lower(): key for key, name in columns if name}}
 
 
 def _bare(text: str) -> str:

@@ -55,7 +55,7 @@ def _found(model: str, rounds: list[list[float]], memory: int) -> Found:
     for name, share in _SHARES.items():
         figures[f"latency_{name}_us"] = 1e6 * ascending[int(len(ascending) * share)]
     if memory:
-        figures["rss_peak_mb"] = memory / 2**20
+        figures["rss_peak_mib"] = memory / 2**20
     return Found(
         model,
         "wall of onnxruntime_perf_test",

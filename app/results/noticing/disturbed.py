@@ -21,13 +21,13 @@ def disturbance(one: Fact, per_s: float = 0.0) -> str:
     `per_s` is how often something slow came: as many switches as half of that explain it.
     """
     found = []
-    steal = one.number("steal_share") or 0.0
+    steal = one.number("steal_fraction") or 0.0
     if steal >= _STEAL:
         found.append(f"a hypervisor had the core for {text.share(steal)} of the time")
     switches = one.number("involuntary_switches_per_s") or 0.0
     if switches >= max(_SWITCHES_PER_S, _MOST * per_s):
         found.append(f"other threads took the core {text.significant(switches, 2)} times a second")
-    if not found and (cause := _main_cause(str(one.row.get("outliers_by") or ""))):
+    if not found and (cause := _main_cause(str(one.row.get("outlier_causes") or ""))):
         found.append(f"most slow runs had a cause in the machine ({cause})")
     return " and ".join(found)
 

@@ -27,7 +27,7 @@ def bimodal(found: Sequence[Fact], together: Together) -> Iterator[Notice]:
     for one in found:
         low, high = one.number("mode_low_us"), one.number("mode_high_us")
         if low and high:
-            share = text.share(one.number("mode_high_share"))
+            share = text.share(one.number("mode_high_fraction"))
             levels = f"{text.latency(low)} and {text.latency(high)}"
             what = f"bimodal, {levels}, {share} of the runs at the upper level"
             cases.append((Found(one.case_id, high / low, what), disturbance(one)))
@@ -38,7 +38,7 @@ def stalling(found: Sequence[Fact], together: Together) -> Iterator[Notice]:
     cases = []
     for one in found:
         stall, period = one.number("stall_us"), one.number("stall_period_us")
-        share = one.number("stall_share")
+        share = one.number("stall_fraction")
         if stall and period and share is not None:
             every = f"stalls of {text.latency(stall)} every {text.latency(period)}"
             what = f"{every}, {text.share(share)} of the time"

@@ -123,7 +123,9 @@ def _multiple(found: Found) -> _Here | None:
     if best is None:
         return None
     what = f"{_count(best)} devices share the inputs, {best.case.runtime}"
-    base = (one for one in found.measured if one.case.case_id == best.row["scaling_base"])
+    base = (
+        one for one in found.measured if one.case.case_id == best.row["scaling_baseline_case_id"]
+    )
     return _Here(what, next(base, None), best)
 
 

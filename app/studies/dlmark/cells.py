@@ -11,7 +11,7 @@ from app.studies.found import Found, figure
 from app.studies.lines import batch_sizes, case_at
 from app.studies.pictures import Points
 
-RATE, MEMORY = "throughput_per_s", "rss_peak_mb"
+RATE, MEMORY = "throughput_per_s", "rss_peak_mib"
 
 
 def models(found: Found) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from runtimes.execution import AfterCompletion, Arrivals, Samples
 from runtimes.fpga.card.compiler import Compiled
-from runtimes.fpga.cards import Card, PublishedTable, is_published
+from runtimes.fpga.cards import Card, PublishedTable, changed_figures, is_published
 from runtimes.fpga.cards.link import Transfer, link_table
 from runtimes.fpga.lower.steps import Lowered
 
@@ -49,6 +49,13 @@ def fidelity(compiled: Compiled, idle_us: float = math.inf) -> Fidelity:
 
 def _why_extrapolated(compiled: Compiled, idle_us: float) -> str:
     card, release, lowered = compiled.card, compiled.release, compiled.lowered
+    changed = [
+        f"{name} {ours:g} instead of {public:g}"
+        for name, (ours, public) in changed_figures(card).items()
+        if isinstance(ours, int | float)
+    ]
+    if changed:
+        return f"no table was published for {card.name} with {', '.join(changed)}"
     if not is_published(card):
         return f"no table was published for the card {card.name}"
     if lowered.extrapolated:

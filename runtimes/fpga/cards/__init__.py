@@ -18,8 +18,11 @@ from pydantic_core import ErrorDetails
 from exporters.toml_file import read_toml
 from runtimes.faults import NotAvailable
 from runtimes.fpga.cards.link import link_tables
+from runtimes.fpga.cards.part import Part
 
 DEFAULT_CARD = "v80"
+
+BF16_BYTES = 2
 
 _FOLDER = Path(__file__).parent
 _CHECKED = ConfigDict(strict=True, extra="forbid")
@@ -73,7 +76,8 @@ class Card:
 
     Depths are pipeline depths in cycles: of a matrix product, of a pass over blocks, of the
     update of a recurrent cell. `link_bytes_per_us` is the host link's rate and `jitter_us`
-    the scale of the host's exponential jitter.
+    the scale of the host's exponential jitter. `part` is the FPGA on the card, None where its file
+    does not describe it.
     """
 
     key: Text
@@ -89,11 +93,34 @@ class Card:
     jitter_us: AmountOrZero
     newest: Text
     releases: tuple[Release, ...]
+    part: Part | None = None
 
     @property
     def tiles(self) -> int:
         """Tiles of weights that the whole card holds."""
         return self.cores * self.tiles_per_core
+
+    @property
+    def multiplications(self) -> int:
+        """Products a cycle: each core multiplies one tile."""
+        return self.cores * self.block**2
+
+    @property
+    def weight_bytes(self) -> int:
+        """The memory of all tiles."""
+        return self.tiles * self.block**2 * BF16_BYTES
+
+    @property
+    def activation_bytes(self) -> int | None:
+        """Memory on the chip that weights leave, at most; None where the part is unknown."""
+        return None if self.part is None else self.part.memory_bytes - self.weight_bytes
+
+    @property
+    def excess(self) -> str:
+        """What of the design exceeds its part; "" where nothing does or the part is unknown."""
+        if self.part is None:
+            return ""
+        return self.part.excess(self.multiplications, self.weight_bytes, self.clock_mhz)
 
     def release(self, name: str = "") -> Release:
         """The release called `name`, the newest for ""; CardError names the nearest."""
@@ -126,7 +153,16 @@ def load_card(key_or_path: str) -> Card:
 
 def is_published(card: Card) -> bool:
     """Whether it is one of ours with no figure changed, so that published tables speak of it."""
-    return card.key in card_keys() and load_card(card.key) == card
+    return card.key in card_keys() and not changed_figures(card)
+
+
+def changed_figures(card: Card) -> Mapping[str, tuple[Any, Any]]:
+    """Fields of one of our cards that differ from the public design: (this, public)."""
+    if card.key not in card_keys():
+        return {}
+    public = load_card(card.key)
+    pairs = {name: (getattr(card, name), getattr(public, name)) for name in _FIGURES}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def _read(path: Path) -> Card:
@@ -154,7 +190,11 @@ def _read(path: Path) -> Card:
             )
         releases.append(release)
     data.setdefault("key", path.stem)
+    if isinstance(data.get("part"), dict):
+        data["part"] = _made(Part, data["part"], f"{path} [part]")
     card = _made(Card, {**data, "releases": tuple(releases)}, str(path))
+    if card.excess:
+        raise CardError(f"{path}: the card needs {card.excess}", "correct the design or [part]")
     card.release()
     for release in card.releases:
         if not release.link and release.io_us < card.jitter_us:
@@ -179,7 +219,9 @@ def _published(tables: Any, where: str) -> tuple[PublishedTable, ...]:
     return tuple(_made(PublishedTable, table, f"{where}.published") for table in frozen)
 
 
-_Made = TypeVar("_Made", Card, Release, PublishedTable)
+_FIGURES = tuple(Card.__dataclass_fields__)
+
+_Made = TypeVar("_Made", Card, Release, PublishedTable, Part)
 
 
 def _made(kind: type[_Made], data: Mapping[str, Any], where: str) -> _Made:

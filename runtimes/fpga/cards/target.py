@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from runtimes.faults import RuntimeFault
+from runtimes.faults import RuntimeFault, Unsupported
 from runtimes.fpga.cards import DEFAULT_CARD, Card, Release, load_card
 
 _NUMBERS: Mapping[str, str] = {
@@ -37,7 +37,8 @@ def read_target(texts: Mapping[str, str]) -> Target:
     `clock` (MHz), `cores`, `block` and `tiles` (per core) in place of its own figures.
 
     OptionError for an unknown option or a value that is no positive number, CardError for
-    an unknown card or release; both name the nearest that is known.
+    an unknown card or release; both name the nearest that is known. Unsupported for a card that
+    its part cannot hold.
     """
     for name in texts:
         if name not in _NAMES:
@@ -51,7 +52,14 @@ def read_target(texts: Mapping[str, str]) -> Target:
         for name, field in _NUMBERS.items()
         if name in texts
     }
-    return Target(replace(card, **changed), release)  # type: ignore[arg-type]
+    changed_card = replace(card, **changed)  # type: ignore[arg-type]
+    if changed_card.excess:
+        raise Unsupported(
+            f"{', '.join(f'{name}={texts[name]}' for name in _NUMBERS if name in texts)}: "
+            f"the card needs {changed_card.excess}",
+            "use fewer or smaller cores, fewer tiles or a lower clock",
+        )
+    return Target(changed_card, release)
 
 
 def provider_options(

@@ -76,7 +76,7 @@ def test_a_run_by_ssh_from_the_command_line_to_its_rows(
     code, _, errors = run(*words, *cluster, "--out", str(tmp_path / "run"))
     assert code == 0, errors
     (row,) = rows(tmp_path / "run")
-    assert (row["status"], row["host"], row["attempt"]) == ("ok", "board", "1")
+    assert (row["status"], row["host"], row["attempts"]) == ("ok", "board", "1")
     called = (tmp_path / "called").read_text()
     assert called.startswith("-T -o BatchMode=yes -o ConnectTimeout=10 pi@board ")
     assert called.endswith(f"{program} worker --stdio\n")

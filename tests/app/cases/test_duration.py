@@ -10,12 +10,12 @@ from app.cases.duration import parse_duration
 from app.cases.errors import PlanError
 from app.plan.command import command_line
 from app.plan.command_line import parse
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 
 
 def plan_of(*flags: str) -> Plan:
-    return plan_from_flags(parse(["--models", "mlp", "--runtimes", "fake", *flags]))
+    return plan_from_options(parse(["--models", "mlp", "--runtimes", "fake", *flags]))
 
 
 @pytest.mark.parametrize(

@@ -102,8 +102,8 @@ def test_a_scenario_is_told_as_it_was_asked_for(path: Path, word: str) -> None:
 def test_the_share_of_late_runs_is_a_column_where_a_deadline_was_asked_for(path: Path) -> None:
     rows = measured(path, MLP)
     assert "> 100 µs" not in shown(path)
-    late = {"deadline_us": 100.0, "late_share": 0.00013}
-    late |= {"late_share_ci_low": 0.00009, "late_share_ci_high": 0.00021}
+    late = {"deadline_us": 100.0, "deadline_miss_rate": 0.00013}
+    late |= {"deadline_miss_rate_ci_low": 0.00009, "deadline_miss_rate_ci_high": 0.00021}
     told = shown(path, rows=[replace(one, row={**one.row, **late}) for one in rows])
     assert "> 100 µs" in told and "0.013 %" in told and "0.0090 % to 0.021 %" in told
 
@@ -233,12 +233,12 @@ def test_it_is_said_how_many_rounds_a_sure_figure_takes_and_what_these_would_fin
                 record(folder, case, number, [20.0 + spread * number] * 30)
     measured = rows_of(path)
     rows = [one.row for one in measured]
-    assert all(row["rounds_needed_p50"] and row["rounds_needed_p99"] is None for row in rows)
-    first, second = (row["rounds_needed_p50"] for row in rows)
+    assert all(row["required_rounds_p50"] and row["required_rounds_p99"] is None for row in rows)
+    first, second = (row["required_rounds_p50"] for row in rows)
     said = " ".join(shown(path, width=80).split())
     assert f"an interval of ±5 % takes {first} to {second} rounds for p50; there were 4" in said
     assert "--precise p50=5% adds as many as each case needs" in said
-    changes = [f"{100 * float(row['smallest_change_p50'] or 0):.0f}" for row in rows]
+    changes = [f"{100 * float(row['detectable_slowdown_p50'] or 0):.0f}" for row in rows]
     assert f"find, in 9 of 10 tries, a slowdown of {' to '.join(changes)} % in p50" in said
 
 

@@ -36,7 +36,7 @@ def test_why_there_is_no_efficiency_is_told_who_asked_for_one(name: str, tmp_pat
         record(folder, ALONE, 0, [100.0] * 30)
         record(folder, TWO, 0, [100.0] * 30, concurrency=2)
     rows = Rows().of(read_run(tmp_path / "run"))
-    assert "the model has no batch axis" in str(rows[1]["scaling_absent"])
+    assert "the model has no batch axis" in str(rows[1]["scaling_missing_reason"])
     told = printed((ALONE, TWO), rows, plan)
     assert bool(told) == asked
     if asked:
@@ -53,7 +53,12 @@ def test_an_efficiency_of_more_than_a_factor_of_ten_has_no_interval(
         record(folder, TWO, 0, [100.0] * 30, concurrency=2)
     alone, two = Rows().of(read_run(tmp_path / "run"))
     ends = {"scaling_efficiency_ci_low": low, "scaling_efficiency_ci_high": 0.9}
-    known = {"speedup": 1.0, "scaling_efficiency": 0.5, "replicas": 2, "scaling_absent": None}
+    known = {
+        "speedup": 1.0,
+        "scaling_efficiency": 0.5,
+        "replicas": 2,
+        "scaling_missing_reason": None,
+    }
     told = printed((ALONE, TWO), (alone, {**two, **known, **ends}), plan)
     assert ("90%" in told) == is_shown
     assert (TOO_NOISY in told) != is_shown

@@ -27,7 +27,7 @@ from app.gui.views import PAGES, VIEWS
 from app.gui.window import MainWindow
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, Sweep
 from exporters import own
 from tests.app.gui.hands import asked_for_menu, do, menu_of, palette, words
@@ -147,7 +147,7 @@ def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(
         )
         do(menu, "Copy the command")
         line = QGuiApplication.clipboard().text().removeprefix(own.PROGRAM)
-        plan = plan_from_flags(parse(shlex.split(line)))
+        plan = plan_from_options(parse(shlex.split(line)))
         assert [one.case_id for one in expand(plan)] == [case.case_id]
         assert plan.rounds == PLAN.rounds and not plan.baseline
         assert "Copied" in window.statusBar().currentMessage()

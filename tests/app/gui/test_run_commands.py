@@ -17,7 +17,7 @@ from app.gui.window import MainWindow
 from app.plan.command_line import parse
 from app.plan.estimate import Estimate
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
 from app.results.folder import is_being_written
 from exporters import own
@@ -98,7 +98,7 @@ def test_the_same_cases_from_the_window_and_from_the_copied_command(
     window.editor.set_draft(plan, "test")
     window.actions_by_key["copy_command"].trigger()
     line = QGuiApplication.clipboard().text().removeprefix(own.PROGRAM)
-    told = {case.case_id for case in expand(plan_from_flags(parse(shlex.split(line))))}
+    told = {case.case_id for case in expand(plan_from_options(parse(shlex.split(line))))}
     run_plan(window, qtbot, plan)
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=TIMEOUT_MS)
     assert {case.case_id for case in seen(window).manifest.cases} == told

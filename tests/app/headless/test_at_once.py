@@ -15,9 +15,9 @@ LATENCIES = (
     "latency_",
     "pooled_",
     "response_",
-    "start_lateness",
+    "schedule_slip",
     "mlperf_",
-    "late_",
+    "deadline_miss",
     "deadline_us",
 )
 """How the columns begin that are of single runs."""
@@ -31,17 +31,17 @@ def test_queries_blocks_and_late_runs_have_their_figures(work: Path) -> None:
     queries, offline = rows(work / "run")
     # Two lanes make two runs of a query each, of at least 2 ms.
     assert float(queries["latency_min_us"]) >= 4000
-    assert (queries["at_once"], queries["late_share"]) == ("4", "1.0")
+    assert (queries["burst_size"], queries["deadline_miss_rate"]) == ("4", "1.0")
     per_query_s = float(queries["latency_mean_us"]) / 1e6
     inputs = 4 * int(queries["batch_size"])
     assert float(queries["throughput_per_s"]) == pytest.approx(inputs / per_query_s)
     assert float(offline["latency_min_us"]) >= 2000
     most = 2 * int(offline["batch_size"]) / 2000e-6
     assert 0 < float(offline["throughput_per_s"]) <= most
-    assert offline["response_p50_us"] == offline["start_lateness_p50_us"] == ""
+    assert offline["response_p50_us"] == offline["schedule_slip_p50_us"] == ""
     for row in (queries, offline):
         assert float(row["throughput_ci_low_per_s"]) <= float(row["throughput_per_s"])
-        assert float(row["late_share_ci_low"]) <= float(row["late_share"])
+        assert float(row["deadline_miss_rate_ci_low"]) <= float(row["deadline_miss_rate"])
 
 
 def test_replicas_share_a_block_and_are_held_against_one(work: Path) -> None:
@@ -50,7 +50,7 @@ def test_replicas_share_a_block_and_are_held_against_one(work: Path) -> None:
     assert "scaling" in out and "efficiency 95 %" in out
     alone, two = rows(work / "run")
     assert (alone["scenario"], two["scenario"]) == ("offline", "offline")
-    assert (two["scaling_base"], two["concurrency"]) == (alone["case_id"], "2")
+    assert (two["scaling_baseline_case_id"], two["concurrency"]) == (alone["case_id"], "2")
     speedup = float(two["throughput_per_s"]) / float(alone["throughput_per_s"])
     # Each run sleeps at least 2 ms.
     assert 0 < float(two["throughput_per_s"]) <= 2 * int(two["batch_size"]) / 2000e-6
@@ -67,7 +67,7 @@ def test_replicas_are_dealt_over_devices_and_held_against_the_first(work: Path) 
     assert code == 0, errors
     alone, both = rows(work / "run")
     assert (alone["runtime"], both["runtime"]) == ("fake:0", "fake:0+2")
-    assert (both["scaling_base"], both["concurrency"]) == (alone["case_id"], "2")
+    assert (both["scaling_baseline_case_id"], both["concurrency"]) == (alone["case_id"], "2")
     assert (both["device"], both["device_name"]) == ("0+2", "fake + another fake")
     assert "sessions=2" in both["options"]
     assert "devices_differ" in both["warning_codes"]
@@ -82,10 +82,10 @@ def test_runs_that_are_queued_have_inputs_a_second_and_no_latency(work: Path) ->
     assert code == 0, errors
     assert "inputs/s" in out and "ahead:4" in out
     queued, closed = rows(work / "run")
-    assert (queued["scenario"], queued["at_once"], queued["status"]) == ("ahead", "4", "ok")
+    assert (queued["scenario"], queued["burst_size"], queued["status"]) == ("ahead", "4", "ok")
     figures = {name: cell for name, cell in queued.items() if name.startswith(LATENCIES) and cell}
     assert figures == {}
-    assert closed["latency_p50_us"] and closed["late_share"] == "1.0"
+    assert closed["latency_p50_us"] and closed["deadline_miss_rate"] == "1.0"
     # Each of the four runs takes at least 2 ms.
     most = int(queued["batch_size"]) / 2000e-6
     assert 0 < float(queued["throughput_per_s"]) <= most

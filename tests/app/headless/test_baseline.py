@@ -28,7 +28,7 @@ def test_a_resumed_run_keeps_its_baseline_and_what_is_slower_fails_the_job_that_
     assert "against fake.latency_us=200, round by round" in out
     assert any("  p50  " in line and line.endswith("slower") for line in out.splitlines())
     base, slow = rows(work / "run")
-    assert slow["baseline"] == base["case_id"] and not base["baseline"]
+    assert slow["baseline_case_id"] == base["case_id"] and not base["baseline_case_id"]
     assert slow["baseline_p50_verdict"] == "slower"
     low, ratio, high = (
         float(slow[f"baseline_p50_{name}"]) for name in ("ci_low", "ratio", "ci_high")

@@ -20,11 +20,11 @@ def test_batchers_are_compared_in_one_run(tmp_path: Path) -> None:
     assert code == 0, out + errors
     without, batched = rows(tmp_path / "run")
     assert (without["batcher"], batched["batcher"]) == ("", "max=4,wait=1ms")
-    assert without["batch_mean"] == ""
+    assert without["batch_size_mean"] == ""
     assert batched["batch_size"] == "1", "a request is one input"
     assert batched["output_ok"] == "true"
-    assert 1 <= float(batched["batch_mean"]) <= 4
-    assert 0.75 <= float(batched["batch_filled"]) <= 1, "three of four places at least"
+    assert 1 <= float(batched["batch_size_mean"]) <= 4
+    assert 0.75 <= float(batched["batch_fill_fraction"]) <= 1, "three of four places at least"
     assert "batchers" in out
     assert "max=4,wait=1ms" in out
 

@@ -53,7 +53,7 @@ def test_what_compiles_says_so_and_in_which_precision(
     checked: Checked, runtime: str, precision: str
 ) -> None:
     row = checked.of("sound.onnx", runtime)
-    assert (row["status"], row["checked_as"]) == ("compiles", "opened")
+    assert (row["status"], row["check_level"]) == ("compiles", "opened")
     assert row["precision"] == precision
     assert row["runtime_version"]
     assert float(row["compile_ms"]) > 0
@@ -62,7 +62,7 @@ def test_what_compiles_says_so_and_in_which_precision(
 def test_no_row_has_a_time_by_which_it_could_be_ranked(checked: Checked) -> None:
     for row in rows(checked.folder):
         timed = {name for name in row if name.startswith(("latency_", "throughput_", "service_"))}
-        timed |= {"iterations", "duration_s", "first_inference_ms", "cycles", "io_us", "profile"}
+        timed |= {"iterations", "duration_s", "first_inference_ms", "cycles", "io_us", "preset"}
         assert not {name for name in timed if row[name]}
     assert "fastest" not in checked.out
 
@@ -72,13 +72,13 @@ def test_an_operator_that_nobody_has_is_named(checked: Checked) -> None:
         row = checked.of("vendor.onnx", runtime)
         assert row["status"] == "unsupported"
         assert "Sharpen" in row["reason"]
-        assert not row["checked_as"]
+        assert not row["check_level"]
 
 
 def test_what_the_card_leaves_to_another_is_partial_and_named(checked: Checked) -> None:
     row = checked.of("det.onnx", "fpga")
-    assert (row["status"], row["checked_as"]) == ("partial", "opened")
-    assert row["ops_elsewhere"] == "Det 1"
+    assert (row["status"], row["check_level"]) == ("partial", "opened")
+    assert row["fallback_ops"] == "Det 1"
     assert "Det 'second' on CPUExecutionProvider" in row["reason"]
 
 

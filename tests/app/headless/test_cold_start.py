@@ -41,7 +41,7 @@ def test_fresh_processes_are_a_distribution_with_its_interval(work: Path) -> Non
         assert one.phases_ms["process"] > 1.0, "no interpreter starts in a millisecond"
         assert not one.files
     assert not card["cold_processes"]
-    assert "a simulated card" in card["cold_absent"]
+    assert "a simulated card" in card["cold_missing_reason"]
     assert "cold start, medians over fresh processes" in out
     assert "6 processes each; page cache warm" in out
 
@@ -94,7 +94,7 @@ def test_what_could_not_run_is_not_started(work: Path) -> None:
     assert code == 0
     well, refused = rows(work / "run")
     assert well["cold_processes"] == "2"
-    assert not refused["cold_processes"] and not refused["cold_absent"]
+    assert not refused["cold_processes"] and not refused["cold_missing_reason"]
 
 
 @pytest.mark.parametrize(

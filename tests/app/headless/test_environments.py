@@ -82,7 +82,7 @@ def test_an_engine_that_is_not_there_is_a_row_with_what_installs_it(swept: Swept
 
 def test_environments_are_compared_round_by_round(swept: Swept) -> None:
     there = swept.rows["ort-cpu@there"]
-    assert there["baseline"] == swept.rows["ort-cpu"]["case_id"]
+    assert there["baseline_case_id"] == swept.rows["ort-cpu"]["case_id"]
     assert there["baseline_p50_verdict"] in ("faster", "slower", "same", "undecided")
     assert "ort-cpu@there" in swept.out
 

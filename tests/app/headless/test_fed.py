@@ -40,9 +40,9 @@ def test_drawn_inputs_are_told_rotated_and_kept(step: Path, work: Path) -> None:
     table = rows(work / "run")
     assert {row["status"] for row in table} == {"ok"}
     assert {row["inputs_drawn"] for row in table} == {"x 2..3, h normal"}
-    assert {row["given"] for row in table} == {"input_range=x:2:3 rotated"}
-    assert {row["inputs_fed"] for row in table} == {"8 sets in turn"}
-    assert {row["profile"] for row in table} == {"quick"}
+    assert {row["user_files"] for row in table} == {"input_range=x:2:3 rotated"}
+    assert {row["input_sets"] for row in table} == {"8 sets in turn"}
+    assert {row["preset"] for row in table} == {"quick"}
     files = sorted((work / "run" / "inputs").iterdir())
     assert len(files) == 2 * 8
     with np.load(files[0]) as first, np.load(files[1]) as second:
@@ -65,7 +65,7 @@ def test_several_files_are_fed_in_turn_and_a_card_says_that_it_cannot(
     run(*QUICK, *asked, "--rotate-inputs", "--save-inputs", "--runtimes", "ort-cpu,fpga:v80")
     on_cpu, on_card = rows(work / "run")
     assert (on_cpu["status"], on_cpu["batch_size"]) == ("ok", "2")
-    assert on_cpu["given"] == "inputs=a.npz,b.npz rotated"
+    assert on_cpu["user_files"] == "inputs=a.npz,b.npz rotated"
     assert on_card["status"] == "unsupported"
     assert "leave --rotate-inputs out" in on_card["reason"]
     with np.load(sorted((work / "run" / "inputs").iterdir())[0]) as second:
@@ -76,7 +76,7 @@ def test_a_files_own_state_is_fed_back(step: Path, work: Path) -> None:
     asked = ("--models", "step.onnx", "--batch", "1", "--runtimes", "ort-cpu")
     assert run(*QUICK, *asked, "--state", "next=h")[0] == 0
     (row,) = rows(work / "run")
-    assert (row["status"], row["given"]) == ("ok", "states=next:h")
+    assert (row["status"], row["user_files"]) == ("ok", "states=next:h")
     _, out, _ = run("--headless", *asked, "--state", "nxt=h", "--rounds", "1", "--out", "two")
     assert "has no output 'nxt', which --state names: did you mean 'next'?" in out
 

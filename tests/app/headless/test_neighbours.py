@@ -16,9 +16,9 @@ def test_each_row_tells_its_neighbour_and_one_that_fails_costs_its_own_row(work:
     code, _, errors = run(*arguments, "--condition", "none,with:neighbour.onnx", "--out", "run")
     assert code == 0, errors
     alone, beside = rows(work / "run")
-    assert (alone["condition"], alone["neighbour_per_s"]) == ("", "")
+    assert (alone["condition"], alone["colocated_runs_per_s"]) == ("", "")
     assert (beside["condition"], beside["status"]) == ("with:neighbour.onnx", "ok")
-    assert float(beside["neighbour_per_s"]) > 0
+    assert float(beside["colocated_runs_per_s"]) > 0
     code, _, errors = run(*arguments, "--condition", "with:damaged.onnx", "--out", "other")
     assert code == 2
     assert "with:damaged.onnx names no single model whose sizes are all known" in errors
@@ -30,4 +30,4 @@ def test_a_model_is_its_own_neighbour_and_exported_once(work: Path) -> None:
     assert code == 0, errors
     assert errors.count("exported add.onnx") == 1
     (row,) = rows(work / "run")
-    assert float(row["neighbour_at_work"]) > 0
+    assert float(row["colocated_busy_fraction"]) > 0

@@ -50,11 +50,11 @@ def with_its_twin(found: dict[tuple[str, str], dict[str, str]], runtime: str) ->
     model, twin = found["mlp", runtime], found["null(mlp)", runtime]
     assert (model["status"], twin["status"]) == ("ok", "ok")
     assert twin["output_ok"] == "true"
-    assert model["null"] == twin["case_id"]
-    assert model["null_p50_us"] == twin["latency_p50_us"]
-    assert model["null_p99_us"] == twin["latency_p99_us"]
+    assert model["overhead_case_id"] == twin["case_id"]
+    assert model["overhead_p50_us"] == twin["latency_p50_us"]
+    assert model["overhead_p99_us"] == twin["latency_p99_us"]
     assert 0.0 < float(twin["latency_p50_us"]) < float(model["latency_p50_us"])
-    both = float(model["latency_p50_us"]) - float(model["null_p50_us"])
+    both = float(model["latency_p50_us"]) - float(model["overhead_p50_us"])
     assert float(model["compute_p50_us"]) == pytest.approx(both)
     assert not twin["compute_p50_us"]
     assert (twin["parameters"], twin["macs"]) == ("0", "0")
@@ -69,7 +69,9 @@ def test_a_runtime_that_does_not_take_the_twin_says_so_in_its_row(work: Path) ->
     assert code == 0
     found = by_name(work / "run")
     assert found["null(add.onnx)", "torch-cpu"]["status"] == "unsupported"
-    assert found["add.onnx", "torch-cpu"]["compute_absent"].startswith("it is unsupported: ")
+    assert found["add.onnx", "torch-cpu"]["compute_missing_reason"].startswith(
+        "it is unsupported: "
+    )
     assert found["add.onnx", "ort-cpu"]["compute_p50_us"]
     assert "no compute of add · torch-cpu: it is unsupported" in out
 
@@ -81,7 +83,11 @@ def test_an_int8_model_has_a_twin_of_what_goes_in_and_out_of_it(work: Path) -> N
     )  # fmt: skip
     assert code == 0, errors
     twin = by_name(work / "run")["null(mlp)", "ort-cpu"]
-    assert (twin["status"], twin["precision_asked"], twin["precision"]) == ("ok", "int8", "fp32")
+    assert (twin["status"], twin["precision_requested"], twin["precision"]) == (
+        "ok",
+        "int8",
+        "fp32",
+    )
     assert "precision_changed" not in twin["warning_codes"]
 
 

@@ -64,7 +64,7 @@ def test_each_row_says_which_references_there_are_and_which_it_agrees_with(folde
     both = f"{EVALUATED}, {UNOPTIMISED}"
     assert _verdict(row)[:2] == ("ok", EVALUATED)
     assert row["references"].startswith(f"{both}, without {PACKAGED} (test_data_set_0 ")
-    assert (row["agrees_with"], row["reference_disagreement"]) == (both, "")
+    assert (row["agreeing_references"], row["reference_disagreement"]) == (both, "")
     assert found["plain", "fake!"]["status"] == "wrong_output"
 
     assert found["fused", "ort-cpu"]["only_own_reference"] == "true"
@@ -79,5 +79,5 @@ def test_each_row_says_which_references_there_are_and_which_it_agrees_with(folde
 
 
 def _verdict(row: Row) -> tuple[str, ...]:
-    names = ("status", "reference", "references", "agrees_with", "only_own_reference")
+    names = ("status", "reference", "references", "agreeing_references", "only_own_reference")
     return tuple(row[name] for name in names)

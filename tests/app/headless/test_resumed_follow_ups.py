@@ -90,7 +90,7 @@ def test_what_circumstances_made_fail_is_tried_again(measured: Path) -> None:
     (again,) = rows(measured)
     assert again["accuracy_top1"] == row["accuracy_top1"] == "0.75"
     assert again["cold_processes"] == str(COLD_STARTS)
-    assert again["cold_absent"] == ""
+    assert again["cold_missing_reason"] == ""
     assert all((measured / line.file).is_file() for line in after.operators.values())
     assert after.rounds == before.rounds, "no round is measured again"
 

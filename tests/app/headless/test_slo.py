@@ -45,7 +45,7 @@ def test_a_target_below_one_service_ends_at_once_with_the_least_possible(work: P
     assert "the least possible" in out
     assert recorded(work / "run") == 4
     (row,) = rows(work / "run")
-    assert float(row["neighbour_per_s"]) > 0
+    assert float(row["colocated_runs_per_s"]) > 0
 
 
 def test_a_runtime_that_fails_is_not_searched(work: Path) -> None:

@@ -12,7 +12,7 @@ from app.cases.scenario import Scenario
 from app.plan.baseline import baselines
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 
 ORT = Case("mlp", "ort-cpu", axes={"batch": 1})
 TORCH = replace(ORT, runtime="torch-cpu")
@@ -74,5 +74,5 @@ def test_a_baseline_that_compares_nothing_is_refused_before_anything_is_written(
     words = arguments.split()
     models = [] if "--models" in words else ["--models", "mlp"]
     with pytest.raises(PlanError) as refused:
-        expand(plan_from_flags(parse(["--headless", *models, *words])))
+        expand(plan_from_options(parse(["--headless", *models, *words])))
     assert sentence in str(refused.value)

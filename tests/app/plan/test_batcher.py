@@ -13,7 +13,7 @@ from app.cases.errors import PlanError
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
@@ -50,7 +50,7 @@ def test_the_command_line_and_the_plan_file_say_the_same_batchers(tmp_path: Path
     plan = plan_of(batcher=SEVERAL)
     words = shlex.split(command_line(plan, tmp_path).partition("--headless ")[2])
     assert words.count("--batcher") == len(SEVERAL)
-    assert plan_from_flags(parse(words)) == plan
+    assert plan_from_options(parse(words)) == plan
     (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
     assert load_plan(tmp_path / "p.toml").sweeps == plan.sweeps
 
@@ -112,4 +112,4 @@ def test_a_word_that_is_no_batcher_is_refused_with_a_remedy(word: str) -> None:
         plan_of(batcher=[word])
     flags = f"--headless --models mlp --scenario rate:9/s --batcher {word}"
     with pytest.raises(PlanError, match=r"use (none|max=1)"):
-        plan_from_flags(parse(flags.split()))
+        plan_from_options(parse(flags.split()))

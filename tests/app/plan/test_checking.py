@@ -10,7 +10,7 @@ from app.cases.errors import PlanError
 from app.machine import available
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
 from app.plan.plan_files import load_suite
 from runtimes import registry
@@ -23,7 +23,7 @@ def test_a_suite_is_checked_once_a_model_whatever_it_measures() -> None:
     measured = load_suite("starter")
     assert measured.budget_s
     models = {model for sweep in measured.sweeps for model in sweep.models}
-    plan = plan_from_flags(parse(["--check", "--suite", "starter", "--runtimes", "fake"]))
+    plan = plan_from_options(parse(["--check", "--suite", "starter", "--runtimes", "fake"]))
     assert plan.budget_s is None
     cases = expand(plan)
     assert len(cases) == len(models)
@@ -37,7 +37,7 @@ def test_a_plan_that_says_both_is_refused(tmp_path: Path) -> None:
 
 
 def test_all_runtimes_are_those_of_the_table_here_or_not() -> None:
-    plan = plan_from_flags(parse(["--models", "mlp", "--runtimes", "fpga:ia-840f,all"]))
+    plan = plan_from_options(parse(["--models", "mlp", "--runtimes", "fpga:ia-840f,all"]))
     (sweep,) = plan.sweeps
     assert {"ort-cpu", "ort-cuda", "tensorrt", "torch-cuda", "fpga:ia-840f"} <= set(sweep.runtimes)
     assert set(sweep.runtimes) - {"fpga:ia-840f"} <= set(registry.names()) - {"fake"}
@@ -51,7 +51,7 @@ def test_a_gpu_that_is_not_here_is_checked_for_and_one_that_does_not_exist_is_re
     asked_anew = available._check_availability.__wrapped__
     monkeypatch.setattr(available, "_check_availability", asked_anew)
     flags = ["--check", "--models", "mlp", "--runtimes"]
-    (case,) = expand(plan_from_flags(parse([*flags, "tensorrt-rtx:sm89"])))
+    (case,) = expand(plan_from_options(parse([*flags, "tensorrt-rtx:sm89"])))
     assert case.runtime == "tensorrt-rtx:sm89"
     with pytest.raises(PlanError, match=r"no device 'sm90': its devices are .*tensorrt-rtx:sm75 "):
-        expand(plan_from_flags(parse([*flags, "tensorrt-rtx:sm90"])))
+        expand(plan_from_options(parse([*flags, "tensorrt-rtx:sm90"])))

@@ -12,7 +12,7 @@ from app.cases.errors import PlanError
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, load_suite, suite_names
 from app.plan.toml_text import plan_toml
@@ -55,7 +55,7 @@ PLANS = st.builds(
 
 @pytest.mark.parametrize(
     ("asked", "flags"),
-    [({"tolerance": 0.01}, "--tolerance 0.01"), ({"checked": False}, "--unchecked")],
+    [({"tolerance": 0.01}, "--tolerance 0.01"), ({"checked": False}, "--no-verify-outputs")],
 )
 def test_what_is_compared_and_how_is_part_of_the_command(
     asked: dict[str, object], flags: str, tmp_path: Path
@@ -64,7 +64,7 @@ def test_what_is_compared_and_how_is_part_of_the_command(
     plan = parse_plan({"name": "sweep", "sweeps": sweeps, **asked}, "test")
     line = command_line(plan, tmp_path)
     assert flags in line
-    assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))) == plan
 
 
 def test_where_it_is_measured_is_part_of_the_command(tmp_path: Path) -> None:
@@ -73,13 +73,13 @@ def test_where_it_is_measured_is_part_of_the_command(tmp_path: Path) -> None:
     plan = parse_plan({"name": "sweep", "sweeps": sweeps, **place}, "test")
     line = command_line(plan, tmp_path)
     assert "--cores 2-5,8 --lock-memory --realtime 10" in line
-    assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))) == plan
 
 
 @pytest.mark.parametrize(
     ("compared", "flags"),
     [
-        ({"baseline": "fake", "band": 0.05}, "--baseline fake --band 0.05"),
+        ({"baseline": "fake", "band": 0.05}, "--baseline fake --threshold 5%"),
         ({"aa": 20}, "--aa 20"),
     ],
 )
@@ -90,7 +90,7 @@ def test_what_a_case_is_compared_with_is_part_of_the_command(
     plan = parse_plan({"name": "sweep", "sweeps": sweeps, "rounds": 4, **compared}, "test")
     line = command_line(plan, tmp_path)
     assert flags in line
-    assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))) == plan
 
 
 def _ids(plan: Plan) -> list[str]:
@@ -105,7 +105,7 @@ def test_the_command_line_measures_the_same_cases(plan: Plan, tmp_path: Path) ->
     line = command_line(plan, tmp_path).removeprefix(f"{own.PROGRAM} ")
     words = shlex.split(line)
     assert words[0] == "--headless"
-    told = plan_from_flags(parse(words))
+    told = plan_from_options(parse(words))
     assert _ids(told) == _ids(plan)
     assert (told.lengths, told.seed) == (plan.lengths, plan.seed)
 

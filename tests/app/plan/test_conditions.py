@@ -12,7 +12,7 @@ from app.cases.errors import PlanError
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
 from tests.app.sweep.sweeps import write_add_graph
 
@@ -24,7 +24,7 @@ def cases(grid: dict[str, Any], **plan: Any) -> tuple[Case, ...]:
 
 def test_conditions_are_an_axis_of_the_grid() -> None:
     flags = ["--models", "mlp", "--runtimes", "fake", "--condition", "none,cold:64MB,cold:1MB"]
-    found = expand(plan_from_flags(parse(flags)))
+    found = expand(plan_from_options(parse(flags)))
     assert [str(case.condition) for case in found] == ["none", "cold:64MB", "cold:1MB"]
     assert len({case.case_id for case in found}) == 3
 
@@ -72,13 +72,13 @@ def test_what_makes_no_sense_is_refused(
 
 def test_a_bad_word_of_the_flag_is_told_with_it() -> None:
     with pytest.raises(PlanError, match="--condition 'warm' is not known: use none, cold:64MB"):
-        plan_from_flags(parse(["--models", "mlp", "--condition", "warm"]))
+        plan_from_options(parse(["--models", "mlp", "--condition", "warm"]))
 
 
 def test_the_estimate_counts_what_a_long_round_takes() -> None:
     flags = ["--models", "mlp", "--runtimes", "fake", "--rounds", "2", "--condition"]
-    plain = estimate(plan_from_flags(parse([*flags, "none"])))
-    both = estimate(plan_from_flags(parse([*flags, "none,sustained:30min"])))
+    plain = estimate(plan_from_options(parse([*flags, "none"])))
+    both = estimate(plan_from_options(parse([*flags, "none,sustained:30min"])))
     assert both.shortest_s == pytest.approx(2 * plain.shortest_s + 2 * 1800)
 
 

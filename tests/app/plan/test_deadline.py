@@ -9,7 +9,7 @@ import pytest
 from app.cases.errors import PlanError
 from app.plan.command import command_line
 from app.plan.command_line import parse
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
@@ -18,7 +18,7 @@ GRID = {"sweeps": [{"models": ["mlp"], "runtimes": ["fake"]}]}
 
 
 def asked(word: str) -> Plan:
-    return plan_from_flags(parse(["--headless", "--models", "mlp", f"--deadline={word}"]))
+    return plan_from_options(parse(["--headless", "--models", "mlp", f"--deadline={word}"]))
 
 
 @pytest.mark.parametrize(

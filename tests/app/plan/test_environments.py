@@ -12,7 +12,7 @@ from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.environments import environments_of, users_file
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
@@ -34,7 +34,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def plan(runtimes: str, *environments: str) -> Plan:
     named = [word for one in environments for word in ("--environment", one)]
-    return plan_from_flags(parse(["--models", "mlp", "--runtimes", runtimes, *named]))
+    return plan_from_options(parse(["--models", "mlp", "--runtimes", runtimes, *named]))
 
 
 def refusal(asked: Plan) -> str:
@@ -57,7 +57,7 @@ def test_a_name_that_is_not_known_is_told_with_those_that_are(config: Path, pyth
     assert "there is no environment called 'older' (none is known)" in told
     config.write_text(f'[environments]\nold = "{python}"\n')
     told = refusal(plan("fake@older,fake@new", f"new={python}"))
-    assert "'older' (known are old, new): add --environment older=PYTHON" in told
+    assert "'older' (known are old, new): add --python older=PATH" in told
 
 
 def test_an_environment_that_no_runtime_names_is_refused(python: str) -> None:
@@ -91,8 +91,8 @@ def test_an_environment_has_no_device_that_its_runtime_lacks(python: str) -> Non
 def test_environments_are_part_of_the_command_and_of_the_file(tmp_path: Path, python: str) -> None:
     asked = plan("fake@other", f"other={python}")
     line = command_line(asked, tmp_path)
-    assert f"--environment other={python}" in line
-    assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == asked
+    assert f"--python other={python}" in line
+    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))) == asked
     file = tmp_path / "plan.toml"
     file.write_text(plan_toml(asked))
     assert load_plan(file).environments == {"other": python}

@@ -6,9 +6,10 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
-from app.plan.flag_words import number_of, parsed, size_of
 from app.plan.option_sets import refuse_unknown_options
 from app.plan.plan import Sweep, parse_plan
+from app.plan.settings.forms import parsed
+from app.plan.settings.values import size_in_bytes, whole
 
 TORN = "a; b: c"
 """A value with the marks at which causes were once cut."""
@@ -16,7 +17,7 @@ TORN = "a; b: c"
 
 def test_a_flag_names_itself_as_the_option() -> None:
     with pytest.raises(PlanError) as raised:
-        size_of(TORN, "--memory-limit")
+        parsed(size_in_bytes, TORN, "--memory-limit")
     error = raised.value
     assert error.option == "--memory-limit"
     assert TORN in error.cause and TORN not in error.remedy
@@ -26,7 +27,7 @@ def test_a_flag_names_itself_as_the_option() -> None:
 @pytest.mark.parametrize("flag", ["--rounds", "--threads"])
 def test_a_cause_with_a_semicolon_is_whole(flag: str) -> None:
     with pytest.raises(PlanError) as raised:
-        number_of(TORN, flag, 1)
+        parsed(whole(1), TORN, flag)
     assert (raised.value.option, TORN in raised.value.cause) == (flag, True)
     with pytest.raises(PlanError) as raised:
         parsed(Scenario.parse, TORN, "--scenario")

@@ -6,19 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.axes import AXES
 from app.cases.errors import PlanError
 from app.plan.command_line import parse, refuse_with_resume
-from app.plan.flag_words import size_of
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_suite
+from app.plan.settings.forms import Switch, parsed
+from app.plan.settings.setting import Setting
+from app.plan.settings.table import SETTINGS
+from app.plan.settings.values import size_in_bytes
 
 GIB = 1 << 30
 
 
 def told(*arguments: str) -> Plan:
-    return plan_from_flags(parse(arguments))
+    return plan_from_options(parse(arguments))
 
 
 def refusal(*arguments: str) -> PlanError:
@@ -99,10 +101,10 @@ def test_a_plan_file_is_laid_under_the_flags(tmp_path: Path) -> None:
 
 
 def test_sizes_are_powers_of_two_and_anything_else_is_refused_with_its_flag() -> None:
-    assert size_of("8GiB", "--memory-limit") == 8 * GIB
-    assert size_of("512MiB", "--cache-limit") == GIB // 2
+    assert size_in_bytes("8GiB") == 8 * GIB
+    assert size_in_bytes("512MiB") == GIB // 2
     with pytest.raises(PlanError, match="--cache-limit '8'") as caught:
-        size_of("8", "--cache-limit")
+        parsed(size_in_bytes, "8", "--cache-limit")
     assert caught.value.remedy
 
 
@@ -129,25 +131,18 @@ def test_what_cannot_be_understood_is_refused_with_a_remedy(
     assert error.remedy
 
 
-PLAN_FLAGS = (
-    "--suite starter --models mlp --runtimes fake --batch 2 --axis a=1 --option fake.fail=none "
-    "--wait sleep --accuracy d --profile-ops --largest-batch --weights w --inputs x "
-    "--calibration c --from-node a --to-node b --profile quick --rounds 3 --time-limit 9 "
-    "--memory-limit 1GiB --seed 3 --out d --custom-ops o.so --unchecked --tolerance 1 "
-    "--baseline fake --band 2% --judge mean --aa 2 --percentiles 50 --precise p50=1% "
-    "--slo p99=5ms"
-)
+_OTHER_COMMANDS = ("plan", "check")
+SETTLED = [
+    setting
+    for setting in SETTINGS
+    if "run" in setting.commands and "resume" not in setting.commands
+    if setting.key not in _OTHER_COMMANDS
+]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        *(f"--{flag}".split() for flag in PLAN_FLAGS.removeprefix("--").split(" --")),
-        *([axis.flag, "1"] for axis in AXES),
-    ],
-    ids=lambda words: words[0],
-)
-def test_nothing_about_the_plan_is_said_again_to_a_run_that_goes_on(words: list[str]) -> None:
+@pytest.mark.parametrize("setting", SETTLED, ids=lambda setting: setting.key)
+def test_nothing_about_the_plan_is_said_again_to_a_run_that_goes_on(setting: Setting) -> None:
+    words = [setting.flag] if isinstance(setting.form, Switch) else [setting.flag, "a=1"]
     with pytest.raises(PlanError, match=f"{words[0]} says what the run in --resume has settled"):
         refuse_with_resume(parse(["--resume", "run", *words]))
 

@@ -7,13 +7,14 @@ import pytest
 from app.cases.errors import PlanError
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
-from app.plan.gaps import paced_scenarios, refuse_without_gaps
+from app.plan.gaps import refuse_without_gaps
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan
+from app.plan.settings.values import idle_sweep
 
 
 def plan_of(*flags: str) -> Plan:
-    return plan_from_flags(parse(["--models", "mlp", "--runtimes", "fake", *flags]))
+    return plan_from_options(parse(["--models", "mlp", "--runtimes", "fake", *flags]))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def plan_of(*flags: str) -> Plan:
     ],
 )
 def test_steps_are_1_2_5_and_both_ends_are_among_them(text: str, gaps_us: list[str]) -> None:
-    assert paced_scenarios(text) == [f"paced:{gap}us" for gap in gaps_us]
+    assert idle_sweep(text) == [f"paced:{gap}us" for gap in gaps_us]
 
 
 def test_gaps_come_after_the_scenarios_that_are_asked_for() -> None:
@@ -53,5 +54,5 @@ def test_gaps_that_no_round_could_time_are_refused() -> None:
 
 def test_a_picture_without_gaps_is_refused_before_anything_is_measured() -> None:
     refuse_without_gaps(plan_of("--gaps", "1ms..5ms"))
-    with pytest.raises(PlanError, match=r"fewer than three: add --gaps 20us\.\.1s"):
+    with pytest.raises(PlanError, match=r"fewer than three: add --idle-sweep 20us\.\.1s"):
         refuse_without_gaps(plan_of("--gaps", "1ms..2ms", "--scenario", "closed_loop"))

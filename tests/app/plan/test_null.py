@@ -11,8 +11,8 @@ from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
 from app.plan.null import null_case
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.results.labels import case_label, model_labels, model_name
 from exporters.factory_file import is_factory_file
@@ -20,7 +20,7 @@ from exporters.twins import is_null, null_of, original_of
 
 
 def plan_of(*words: str) -> Plan:
-    return plan_from_flags(parse(["--headless", *words]))
+    return plan_from_options(parse(["--headless", *words]))
 
 
 NULL = ("--models", "mlp", "--runtimes", "fake", "--batch", "1,2", "--null")
@@ -46,8 +46,8 @@ def test_the_estimate_counts_the_twins() -> None:
 def test_a_command_line_says_it_again(tmp_path: object) -> None:
     plan = plan_of(*NULL)
     line = command_line(plan, tmp_path)  # type: ignore[arg-type]
-    assert "--null" in line.split()
-    assert plan_from_flags(parse(line.split()[line.split().index("--headless") :])) == plan
+    assert "--overhead" in line.split()
+    assert plan_from_options(parse(line.split()[line.split().index("--headless") :])) == plan
 
 
 @pytest.mark.parametrize("model", ["mlp", "a/b/net.onnx", "a/net.py:make", "hf:some/folder"])
@@ -86,7 +86,7 @@ def test_twins_are_no_part_of_a_comparison_with_a_baseline() -> None:
     ("words", "sentence"),
     [
         ("--scenario poisson:200/s", "in poisson:200/s runs wait for those before them"),
-        ("--scenario closed_loop,burst:8@10ms", "leave --null out, or take closed_loop"),
+        ("--scenario closed_loop,burst:8@10ms", "leave --overhead out, or take closed_loop"),
         ("--aa 3", "aa and null ask for different runs"),
         ("--slo p99=5ms", "null and slo ask for different runs"),
         ("--largest-batch", "null and largest_batch ask for different runs"),

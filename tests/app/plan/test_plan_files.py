@@ -12,7 +12,7 @@ import pytest
 from app.cases.errors import PlanError
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
 from app.plan.plan_files import load_plan
 from app.plan.shapes import read_shapes
@@ -183,7 +183,7 @@ def test_a_number_that_is_not_finite_is_refused(key: str, end: float) -> None:
 def test_numbers_and_names_that_mean_nothing_are_refused(flags: tuple[str, str]) -> None:
     words = ["--headless", "--models", "mlp", "--runtimes", "fake", *flags]
     with pytest.raises(PlanError) as refused:
-        expand(plan_from_flags(parse(words)))
+        expand(plan_from_options(parse(words)))
     assert one_sentence(refused.value)
 
 

@@ -12,7 +12,7 @@ from app.cases.errors import PlanError
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
@@ -26,7 +26,7 @@ def plan_of(**values: Any) -> Plan:
 
 def test_the_flags_say_what_the_plan_says() -> None:
     words = "--models mlp --runtimes fake --percentiles p50,99.99 --precise p50=1%,99.99=0.2"
-    flags = plan_from_flags(parse(words.split()))
+    flags = plan_from_options(parse(words.split()))
     assert flags == plan_of(percentiles=[50, 99.99], precise={"p50": 0.01, "p99.99": 0.2})
 
 
@@ -34,7 +34,7 @@ def test_both_survive_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
     plan = plan_of(percentiles=[99.9, 10], precise={"p99.9": 0.125, "p10": 0.03}, rounds=20)
     line = command_line(plan, tmp_path)
     assert "--plan" not in line
-    told = plan_from_flags(parse(shlex.split(line.partition("--headless ")[2])))
+    told = plan_from_options(parse(shlex.split(line.partition("--headless ")[2])))
     assert (told.percentiles, told.precise) == (plan.percentiles, plan.precise)
     (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
     assert load_plan(tmp_path / "p.toml").precise == plan.precise
@@ -88,12 +88,12 @@ def test_what_no_run_can_keep_is_refused_in_one_sentence(values: dict[str, Any],
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--precise p50", "write it as --precise p50=1%,p99=10%"),
+        ("--precise p50", "write it as --ci-width p50=1%,p99=10%"),
         ("--precise p50=narrow", "'narrow' is no share"),
         ("--percentiles high", "--percentiles high is no percentile"),
     ],
 )
 def test_a_flag_that_says_nothing_is_answered_with_its_form(words: str, said: str) -> None:
     with pytest.raises(PlanError) as caught:
-        plan_from_flags(parse(["--models", "mlp", *words.split()]))
+        plan_from_options(parse(["--models", "mlp", *words.split()]))
     assert said in str(caught.value)

@@ -11,13 +11,13 @@ from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.tuning import spelled_out
 
 
 def plan_of(*flags: str) -> Plan:
-    return plan_from_flags(parse(["--models", "mlp", *flags]))
+    return plan_from_options(parse(["--models", "mlp", *flags]))
 
 
 def test_they_are_short_for_sessions_of_every_runtime_and_offline() -> None:

@@ -16,7 +16,7 @@ from app.cases.errors import PlanError
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, Sweep, parse_plan
 from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
@@ -180,7 +180,7 @@ NOT_ALONE = {
 def _again(plan: Plan, folder: Path) -> tuple[Plan, list[str]]:
     line = command_line(plan, folder).removeprefix(f"{own.PROGRAM} ")
     words = _words(line)
-    return plan_from_flags(parse(words)), words
+    return plan_from_options(parse(words)), words
 
 
 def _words(line: str) -> list[str]:

@@ -14,7 +14,7 @@ from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
@@ -27,7 +27,8 @@ def plan_of(**values: Any) -> Plan:
 
 
 def test_the_flag_says_what_the_plan_says() -> None:
-    flags = plan_from_flags(parse(["--models", "mlp", "--runtimes", "fake", "--slo", "p99.9=0.5s"]))
+    words = ["--models", "mlp", "--runtimes", "fake", "--slo", "p99.9=0.5s"]
+    flags = plan_from_options(parse(words))
     assert flags == plan_of(slo="p99.9=500ms")
     assert flags.target == Target(99.9, 500_000.0)
     assert plan_of().target is None
@@ -37,7 +38,7 @@ def test_it_survives_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
     plan = plan_of(slo="mean=250us", rounds=12)
     line = command_line(plan, tmp_path)
     assert "--plan" not in line
-    assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))).slo == plan.slo
+    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))).slo == plan.slo
     (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
     assert load_plan(tmp_path / "p.toml").slo == plan.slo
 

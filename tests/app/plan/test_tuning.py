@@ -15,7 +15,7 @@ from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan
 from app.plan.toml_text import plan_toml
@@ -33,7 +33,7 @@ def plan_of(**values: Any) -> Plan:
 
 
 def from_flags(*words: str) -> Plan:
-    return plan_from_flags(parse(["--models", "mlp", *words]))
+    return plan_from_options(parse(["--models", "mlp", *words]))
 
 
 def test_flags_leave_threads_free_and_with_an_error_precisions_too() -> None:
@@ -53,7 +53,7 @@ def test_it_survives_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
     plan = from_flags("--tune", "throughput@p99=10ms", "--max-error", "2%", "--runtimes", "fake")
     line = command_line(plan, tmp_path)
     assert "--plan" not in line
-    assert plan_from_flags(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))) == plan
     (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
     assert load_plan(tmp_path / "p.toml").model_dump(exclude={"name"}) == plan.model_dump(
         exclude={"name"}

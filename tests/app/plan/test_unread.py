@@ -9,7 +9,7 @@ import pytest
 from app.__main__ import main
 from app.cases.errors import PlanError
 from app.plan.command_line import parse
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 
 BASE = ("--headless", "--models", "mlp", "--runtimes", "ort-cpu")
@@ -46,7 +46,7 @@ WITH_EFFECT = (
 
 
 def planned(*arguments: str) -> Plan:
-    return plan_from_flags(parse(arguments))
+    return plan_from_options(parse(arguments))
 
 
 @pytest.mark.parametrize("flag", WITHOUT_EFFECT)

@@ -17,7 +17,7 @@ from app.__main__ import main
 from app.cases.case import Case
 from app.plan.command_line import parse
 from app.plan.expand import expand
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan, Sweep
 from app.results.folder import RunFolder
 from app.results.lines import Exported
@@ -81,7 +81,7 @@ def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -
     )
     assert shlex.split(by_folder)[-1] == str(several), "from any folder"
     words = shlex.split(by_flags)
-    told = plan_from_flags(parse(words[words.index("--headless") :]))
+    told = plan_from_options(parse(words[words.index("--headless") :]))
     asked = read_manifest(several).asked
     assert [case.case_id for case in expand(told)] == [case.case_id for case in expand(asked)]
     assert told.model_dump(exclude=APART) == asked.model_dump(exclude=APART)

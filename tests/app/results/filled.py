@@ -30,7 +30,13 @@ from tests.app.results.filled_asked import cases_asked_for, fill_asked_for
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 NEVER_FILLED = {
-    *("ci_absent", "upper_bound_absent", "mlperf_absent", "late_absent", "scaling_absent"),
+    *(
+        "ci_missing_reason",
+        "upper_bound_missing_reason",
+        "mlperf_missing_reason",
+        "deadline_ci_missing_reason",
+        "scaling_missing_reason",
+    ),
 }
 """They tell what is empty."""
 OPEN_LOOP = OpenLoop(
@@ -44,7 +50,7 @@ FACTS = {
     **{"h2d_p50_us": 1.5, "device_p50_us": 30.0, "d2h_p50_us": 2.5, "cycles": 1200, "io_us": 0.5},
     **{"weight_tiles_used": 7, "weight_tiles_total": 384, "fidelity": "extrapolated"},
     **{"fidelity_reason": "a GRU", "card_release": "sdk26"},
-    **{"sync": "spin", "host_memory": "pinned", "device_memory_by": "sizes"},
+    **{"sync": "spin", "host_memory": "pinned", "device_memory_source": "sizes"},
 }
 ON_GPU = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")
 PLACE = {"affinity": [2, 3], "numa_nodes": [0], "scheduler": "fifo 10", "memory_locked": True}
@@ -132,9 +138,7 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
             record(folder, arriving, number, [LATENCY_US] * 600, open_loop=OPEN_LOOP)
             for one, apart in zip(beside, (1.0, 1.0 + number / 10), strict=True):
                 record(folder, one, number, [LATENCY_US * apart] * 600)
-        record(
-            folder, cold, 0, [LATENCY_US] * 600, facts={"polluted_mb": 64.0, "pollution_ms": 9.0}
-        )
+        record(folder, cold, 0, [LATENCY_US] * 600, facts={"evicted_mb": 64.0, "eviction_ms": 9.0})
         fill_asked_for(folder, beside[0], ROUNDS, LATENCY_US)
         rows = Rows().of(read_run(path))
         write_tables(folder, rows)

@@ -22,19 +22,19 @@ STARTS = 60
 FIRST = 400
 """First runs enough to support a p99: as if there had been so many processes."""
 ENDS = {
-    "first_clock_mhz": 3000.0,
-    "last_clock_mhz": 2900.0,
-    "first_temperature_c": 50.0,
-    "last_temperature_c": 70.0,
-    "kept_share": 0.5,
+    "sustained_first_clock_mhz": 3000.0,
+    "sustained_last_clock_mhz": 2900.0,
+    "sustained_first_temperature_c": 50.0,
+    "sustained_last_temperature_c": 70.0,
+    "sampled_fraction": 0.5,
 }
 CHECKED = {
-    "checked_as": "built",
-    "engine_size_mb": 1.5,
-    "stopped_at": "/c/Conv",
-    "ops_elsewhere": "Resize 2, Loop 1",
+    "check_level": "built",
+    "engine_size_mib": 1.5,
+    "refused_node": "/c/Conv",
+    "fallback_ops": "Resize 2, Loop 1",
 }
-BESIDE = {"neighbour_per_s": 4000.0, "neighbour_at_work": 1.0}
+BESIDE = {"colocated_runs_per_s": 4000.0, "colocated_busy_fraction": 1.0}
 
 
 THEIRS = Imported("trtexec", "10.0", "times.json", "c" * 64, "CUDA events", "copies and compute")

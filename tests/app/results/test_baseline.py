@@ -47,7 +47,7 @@ def test_rounds_of_one_number_are_a_pair_though_others_are_missing(tmp_path: Pat
     found, (_, row) = compared(tmp_path / "run", base, other)
     assert row["baseline_p50_ratio"] == pytest.approx(1.1, rel=1e-4), "kept in whole ns"
     assert row["baseline_p50_verdict"] == "slower"
-    assert row["baseline"] == BASE.case_id
+    assert row["baseline_case_id"] == BASE.case_id
     assert [case.label for case in found.called("slower")] == ["mlp · torch-cpu"]
 
 
@@ -56,7 +56,7 @@ def test_what_is_undecided_says_why_in_its_row(tmp_path: Path) -> None:
     other = {number: LEVELS[-1 - number] for number in base}
     _, (_, row) = compared(tmp_path / "run", base, other)
     assert row["baseline_p50_verdict"] == "undecided"
-    assert str(row["baseline_why"]).startswith("p50: would find a change of ")
+    assert str(row["baseline_verdict_reason"]).startswith("p50: would find a change of ")
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_what_can_not_be_compared_has_no_verdict_and_a_reason(
     assert not found.cases
     (one,) = found.not_compared
     assert (one.label, one.reason, one.why) == ("mlp · torch-cpu", reason, why)
-    assert not any(row["baseline"] for row in rows)
+    assert not any(row["baseline_case_id"] for row in rows)

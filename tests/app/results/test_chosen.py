@@ -68,7 +68,9 @@ def test_a_row_tells_what_was_chosen_beside_what_every_row_tells(row: Row) -> No
 
 def test_a_tail_that_rounds_are_too_short_for_has_no_interval_and_says_so(row: Row) -> None:
     assert row["latency_p9999_ci_low_us"] is None
-    assert "p99.99" in str(row["ci_absent"]) and "of 20 independent runs" in str(row["ci_absent"])
+    assert "p99.99" in str(row["ci_missing_reason"]) and "of 20 independent runs" in str(
+        row["ci_missing_reason"]
+    )
 
 
 def test_its_columns_come_last_and_are_read_back_as_they_were_written(path: Path) -> None:

@@ -76,4 +76,4 @@ def test_dropped_is_said_only_where_it_was_seen(
 
 def test_a_process_that_gave_no_answer_is_told_and_not_counted(tmp_path: Path) -> None:
     row = columns(tmp_path / "run", started(0, 1.0), ColdStart(SUBJECT, 1, reason="it\ncrashed"))
-    assert (row["cold_processes"], row["cold_absent"]) == (1, "it crashed")
+    assert (row["cold_processes"], row["cold_missing_reason"]) == (1, "it crashed")

@@ -78,9 +78,9 @@ def gaps_us(records: np.ndarray) -> np.ndarray:
 
 def test_a_gap_that_was_longer_than_asked_is_told_and_warned_of(tmp_path: Path) -> None:
     row = row_of(tmp_path, paced_records(late_us=150.0, lanes=2))
-    assert row["gap_had_p50_us"] == pytest.approx(1150.0)
-    assert row["gap_had_p99_us"] == pytest.approx(1150.0)
-    actual_us = row["gap_had_p50_us"]
+    assert row["achieved_gap_p50_us"] == pytest.approx(1150.0)
+    assert row["achieved_gap_p99_us"] == pytest.approx(1150.0)
+    actual_us = row["achieved_gap_p50_us"]
     assert isinstance(actual_us, float)
     expected = diagnostic(
         "pause_not_met", actual_us=actual_us, requested_us=1000.0, wait_policy="sleep"
@@ -90,7 +90,7 @@ def test_a_gap_that_was_longer_than_asked_is_told_and_warned_of(tmp_path: Path) 
 
 def test_a_gap_that_is_off_by_less_than_a_tenth_is_told_and_not_warned_of(tmp_path: Path) -> None:
     row = row_of(tmp_path, paced_records(late_us=80.0))
-    assert row["gap_had_p50_us"] == pytest.approx(1080.0)
+    assert row["achieved_gap_p50_us"] == pytest.approx(1080.0)
     assert "pause_not_met" not in codes(diagnostics_of(row))
 
 
@@ -99,11 +99,11 @@ def test_the_gaps_of_a_row_are_those_between_its_records(tmp_path: Path) -> None
     lane = OneLane(Idle(), SLEEPING.scenario, "sleep", False, 1000.0)
     records = lane.block(0.5, 1)
     row, gaps = row_of(tmp_path, records), gaps_us(records)
-    assert row["gap_had_p50_us"] == pytest.approx(gaps[(len(gaps) - 1) // 2], abs=0.01)
-    assert isinstance(row["gap_had_p50_us"], float)
-    assert row["gap_had_p50_us"] > 1000.0, "a sleeping thread is woken late"
+    assert row["achieved_gap_p50_us"] == pytest.approx(gaps[(len(gaps) - 1) // 2], abs=0.01)
+    assert isinstance(row["achieved_gap_p50_us"], float)
+    assert row["achieved_gap_p50_us"] > 1000.0, "a sleeping thread is woken late"
 
 
 def test_one_set_of_inputs_is_called_cache_hot_and_several_are_counted(tmp_path: Path) -> None:
     row = row_of(tmp_path, paced_records(0.0))
-    assert (row["inputs_fed"], row["profile"]) == ("one set, cache-hot", "quick")
+    assert (row["input_sets"], row["preset"]) == ("one set, cache-hot", "quick")

@@ -16,7 +16,7 @@ from app.results.gpu import gpu_columns, gpu_warnings
 
 STATE = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")
 CASE = Case("mlp", "torch-cuda")
-QUIET: Row = {**{column.name: None for column in GPU}, "throttle": "none"}
+QUIET: Row = {**{column.name: None for column in GPU}, "throttle_reasons": "none"}
 
 
 def rounds(*states: GpuState | None) -> list[RoundResult]:
@@ -44,11 +44,11 @@ def test_a_round_on_the_host_has_none_of_it() -> None:
         ({"gpu_clock_min_mhz": 1965.0, "gpu_clock_max_mhz": 1980.0}, ""),
         ({"gpu_clock_min_mhz": 345.0, "gpu_clock_max_mhz": 1980.0}, "gpu_clock_varied"),
         (
-            {"gpu_clock_min_mhz": 9.0, "gpu_clock_max_mhz": 9.0, "throttle": "thermal"},
+            {"gpu_clock_min_mhz": 9.0, "gpu_clock_max_mhz": 9.0, "throttle_reasons": "thermal"},
             "gpu_throttled",
         ),
-        ({"gpu_others": 0}, ""),
-        ({"gpu_others": 2}, "gpu_shared"),
+        ({"gpu_other_processes": 0}, ""),
+        ({"gpu_other_processes": 2}, "gpu_shared"),
         ({"gpu_persistence": False}, "gpu_persistence_off"),
         ({"gpu_persistence": True}, ""),
     ],
@@ -60,4 +60,4 @@ def test_what_makes_a_figure_doubtful_is_said(found: Row, code: str) -> None:
 
 def test_a_neighbour_that_was_asked_for_is_no_intruder() -> None:
     beside = replace(CASE, condition=Condition.parse("with:mlp"))
-    assert not [*gpu_warnings(beside, {**QUIET, "gpu_others": 1})]
+    assert not [*gpu_warnings(beside, {**QUIET, "gpu_other_processes": 1})]

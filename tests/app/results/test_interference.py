@@ -34,7 +34,7 @@ def told_by(folder: Path, *rounds: Interference | None) -> Row:
 
 def test_a_quiet_round_blames_nothing_for_its_slow_runs(tmp_path: Path) -> None:
     row = told_by(tmp_path / "run", QUIET)
-    assert (row["outliers"], row["outliers_by"]) == (2, "unseen 2")
+    assert (row["outliers"], row["outlier_causes"]) == (2, "unseen 2")
     assert row["involuntary_switches_per_s"] == 0.0
     assert not any(code.startswith("outliers_from") for code in codes(diagnostics_of(row)))
 
@@ -46,18 +46,18 @@ def test_rates_and_causes_are_those_of_all_rounds_together(tmp_path: Path) -> No
     row = told_by(tmp_path / "run", QUIET, told, replace(told, temperature_c=70.0))
     assert row["involuntary_switches_per_s"] == pytest.approx(60 / 5.0)
     assert row["page_faults_per_s"] == 0.0
-    assert (row["outliers"], row["outliers_by"]) == (6, "switch 2, unseen 4")
-    assert row["temperature_c"] == 70.0
+    assert (row["outliers"], row["outlier_causes"]) == (6, "switch 2, unseen 4")
+    assert row["cpu_temperature_c"] == 70.0
     expected = diagnostic("outliers_from_context_switches", outliers=2, all=6)
     assert expected in diagnostics_of(row)
 
 
 def test_what_no_round_could_read_is_empty_and_not_0(tmp_path: Path) -> None:
     row = told_by(tmp_path / "run", replace(QUIET, minor_faults=None), None)
-    for column in ("steal_share", "interrupts_per_s", "page_faults_per_s", "cpu_mhz_min"):
+    for column in ("steal_fraction", "interrupts_per_s", "page_faults_per_s", "cpu_clock_min_mhz"):
         assert row[column] is None
     before = told_by(tmp_path / "older", None)
-    assert (before["outliers"], before["outliers_by"]) == (2, None)
+    assert (before["outliers"], before["outlier_causes"]) == (2, None)
 
 
 def test_a_round_of_an_older_release_is_read(tmp_path: Path) -> None:

@@ -30,21 +30,25 @@ def test_the_share_is_of_all_measured_runs_and_warm_up_is_none_of_them(tmp_path:
     rounds = [[50.0] * 98 + [120.0, 150.0], [50.0] * 300, [50.0] * 99 + [101.0]]
     row = row_of(tmp_path / "run", rounds, 100.0)
     assert row["deadline_us"] == 100.0
-    assert row["late_runs"] == 3
-    assert row["late_share"] == pytest.approx(3 / 500)
-    low, high = row["late_share_ci_low"], row["late_share_ci_high"]
+    assert row["deadline_misses"] == 3
+    assert row["deadline_miss_rate"] == pytest.approx(3 / 500)
+    low, high = row["deadline_miss_rate_ci_low"], row["deadline_miss_rate_ci_high"]
     assert isinstance(low, float) and isinstance(high, float)
     assert 0 < low < 3 / 500 < high < 1
-    assert row["late_absent"] is None
+    assert row["deadline_ci_missing_reason"] is None
 
 
 def test_two_rounds_say_why_there_is_no_interval(tmp_path: Path) -> None:
     row = row_of(tmp_path / "run", [[50.0] * 9 + [120.0]] * 2, 100.0)
-    assert row["late_share"] == pytest.approx(0.1)
-    assert row["late_share_ci_high"] is None
-    assert row["late_absent"] == "2 of 3 rounds"
+    assert row["deadline_miss_rate"] == pytest.approx(0.1)
+    assert row["deadline_miss_rate_ci_high"] is None
+    assert row["deadline_ci_missing_reason"] == "2 of 3 rounds"
 
 
 def test_what_nobody_asked_for_is_empty(tmp_path: Path) -> None:
     row = row_of(tmp_path / "run", [[50.0] * 10] * 3, None)
-    assert row["deadline_us"] is None and row["late_share"] is None and row["late_absent"] is None
+    assert (
+        row["deadline_us"] is None
+        and row["deadline_miss_rate"] is None
+        and row["deadline_ci_missing_reason"] is None
+    )

@@ -57,8 +57,12 @@ def test_a_row_counts_from_the_schedule_and_tells_service_and_queue_beside_it(
     assert row["latency_p50_us"] == row["latency_p99_us"] == pytest.approx(410.0)
     assert (row["service_p50_us"], row["service_p90_us"], row["service_p99_us"]) == (400.0,) * 3
     assert (row["queue_p50_us"], row["queue_p99_us"]) == (10.0, 10.0)
-    assert (row["start_lateness_p50_us"], row["start_lateness_p99_us"]) == (10.0, 10.0)
-    assert (row["rate_hz"], row["served_hz"], row["left_waiting"]) == (1000.0, 1000.0, 0)
+    assert (row["schedule_slip_p50_us"], row["schedule_slip_p99_us"]) == (10.0, 10.0)
+    assert (row["offered_rate_hz"], row["achieved_rate_hz"], row["backlog_at_end"]) == (
+        1000.0,
+        1000.0,
+        0,
+    )
     assert row["utilisation"] == pytest.approx(0.4)
     named = "\n".join(["a" * 64] * 2)
     assert row["schedule_sha256"] == hashlib.sha256(named.encode()).hexdigest()

@@ -35,16 +35,16 @@ def test_a_row_tells_how_many_rounds_are_needed_and_which_change_is_found(tmp_pa
     # All rounds have the same shape, so their medians differ as their levels do.
     rounds, change = rounds_needed(LEVELS), smallest_change_between(LEVELS)
     assert rounds is not None and change is not None
-    assert row["rounds_needed_p50"] == pytest.approx(rounds, abs=1)
-    assert row["smallest_change_p50"] == pytest.approx(change, rel=0.05)
-    assert row["rounds_needed_p99"] == pytest.approx(rounds, abs=1)
-    more = int(row["rounds_needed_p99"] or 0) - 4
+    assert row["required_rounds_p50"] == pytest.approx(rounds, abs=1)
+    assert row["detectable_slowdown_p50"] == pytest.approx(change, rel=0.05)
+    assert row["required_rounds_p99"] == pytest.approx(rounds, abs=1)
+    more = int(row["required_rounds_p99"] or 0) - 4
     assert still_needed(row, 12_000) == f"{more} more rounds for ±5 %"
 
 
 def test_what_has_no_interval_does_not_say_how_to_narrow_it(tmp_path: Path) -> None:
     row = row_of(tmp_path / "run", 2)
-    assert row["rounds_needed_p50"] is None and row["smallest_change_p50"] is None
+    assert row["required_rounds_p50"] is None and row["detectable_slowdown_p50"] is None
 
 
 def test_samples_of_earlier_rounds_count_towards_the_p99() -> None:
@@ -58,6 +58,6 @@ def test_then_rounds_are_what_is_lacking() -> None:
     assert still_needed({}, 400) == "3 more rounds for an interval"
     assert still_needed(known | {"rounds": 2}, 5000) == "1 more round for an interval"
     assert still_needed(known | {"rounds": 4}, 5000) == "longer rounds"
-    six = {"rounds": 4, "rounds_needed_p99": 10}
+    six = {"rounds": 4, "required_rounds_p99": 10}
     assert still_needed(known | six, 5000) == "6 more rounds for ±5 %"
     assert still_needed(known | six | {"rounds": 12}, 9000) == "nothing"

@@ -27,7 +27,7 @@ def test_rounds_alike_are_told_once() -> None:
         "numa_node": "0",
         "memory_locked": True,
         "scheduler": "fifo 10",
-        "attempt": 1,
+        "attempts": 1,
     }
 
 
@@ -38,17 +38,17 @@ def test_a_round_that_had_less_shows() -> None:
         "numa_node": "0; 1",
         "memory_locked": False,
         "scheduler": "fifo 10; other",
-        "attempt": 1,
+        "attempts": 1,
     }
 
 
 def test_what_older_rounds_did_not_tell_is_empty() -> None:
     old = RoundResult("case", 0, "ok", samples="one.bin", environment={"affinity": [1]})
     told = placing_columns([old])
-    assert told.pop("attempt") == 1
+    assert told.pop("attempts") == 1
     assert told == {"cores": "1", "numa_node": None, "memory_locked": None, "scheduler": None}
     assert set(placing_columns([]).values()) == {None}
 
 
 def test_a_case_whose_host_was_lost_tells_how_often_it_was_begun() -> None:
-    assert placing_columns([measured(), replace(measured(), attempt=3)])["attempt"] == 3
+    assert placing_columns([measured(), replace(measured(), attempt=3)])["attempts"] == 3

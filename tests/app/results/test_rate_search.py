@@ -204,8 +204,10 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     assert len(knees) == 2
     for row, searching in zip(knees, (one, two), strict=True):
         highest_hz = searching.points[-1].rate_hz or 0.0
-        assert 0.25 * TRUE_HZ < float(row["rate_hz"]) < highest_hz, "something lies beyond it"
-    unloaded = [row for row in rows if not row["rate_hz"]]
+        assert 0.25 * TRUE_HZ < float(row["offered_rate_hz"]) < highest_hz, (
+            "something lies beyond it"
+        )
+    unloaded = [row for row in rows if not row["offered_rate_hz"]]
     assert [float(row["value_us"]) for row in unloaded] == pytest.approx([1000.0, 1000.0])
     picture = ElementTree.fromstring((tmp_path / "run" / SVG).read_text("utf-8"))
     circles = [element for element in picture.iter() if element.tag.endswith("circle")]

@@ -14,7 +14,7 @@ ROW: Row = {
 
 
 def test_the_slowest_over_the_median_and_inputs_over_kilowatts() -> None:
-    assert ratio_columns(ROW) == {"max_over_p50": 3.0, "throughput_per_s_per_kw": 2000.0}
+    assert ratio_columns(ROW) == {"max_to_p50_ratio": 3.0, "throughput_per_s_per_kw": 2000.0}
 
 
 def test_what_no_device_tells_is_empty() -> None:

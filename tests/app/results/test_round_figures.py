@@ -34,15 +34,15 @@ def row_of(path: Path, levels: list[float], gap_s: float | None = None, clock: s
 def test_a_rare_slow_process_is_shown_beside_the_quoted_figure(tmp_path: Path) -> None:
     row = row_of(tmp_path / "run", [100.0, 101.0, 99.0, 300.0, 100.5, 99.5, 100.0, 101.0])
     assert row["latency_p50_us"] == pytest.approx(101.0, rel=0.01)
-    assert row["p50_slowest_round_us"] == pytest.approx(301.5, rel=0.01)
-    assert row["p99_slowest_round_us"] == pytest.approx(303.0, rel=0.01)
-    assert row["unseen_mode_share"] == pytest.approx(1 - 0.05 ** (1 / 8))
+    assert row["slowest_round_p50_us"] == pytest.approx(301.5, rel=0.01)
+    assert row["slowest_round_p99_us"] == pytest.approx(303.0, rel=0.01)
+    assert row["unseen_mode_fraction"] == pytest.approx(1 - 0.05 ** (1 / 8))
 
 
 def test_rounds_that_drift_are_marked_with_their_correlation(tmp_path: Path) -> None:
     levels = [100.0 + 2.0 * number for number in range(10)]
     row = row_of(tmp_path / "run", levels, gap_s=30.0)
-    assert str(row["ci_marks"]).split() == ["rounds_correlated"]
+    assert str(row["ci_flags"]).split() == ["rounds_correlated"]
     assert "rounds_correlated" in str(row["warning_codes"]).split(";")
     assert row["round_correlation_p50"] == pytest.approx(0.7 + 0.1, abs=0.02)
     assert row["rounds_span_s"] == 270.0
@@ -51,14 +51,14 @@ def test_rounds_that_drift_are_marked_with_their_correlation(tmp_path: Path) -> 
 def test_rounds_of_one_minute_are_marked(tmp_path: Path) -> None:
     levels = [100.0, 102.0, 99.0, 101.0, 98.0, 102.0, 100.0, 99.0]
     near = row_of(tmp_path / "near", levels, gap_s=5.0)
-    assert (near["ci_marks"], near["rounds_span_s"]) == ("rounds_close_in_time", 35.0)
-    assert row_of(tmp_path / "spread", levels, gap_s=20.0)["ci_marks"] is None
+    assert (near["ci_flags"], near["rounds_span_s"]) == ("rounds_close_in_time", 35.0)
+    assert row_of(tmp_path / "spread", levels, gap_s=20.0)["ci_flags"] is None
     assert row_of(tmp_path / "unknown", levels)["rounds_span_s"] is None
 
 
 def test_a_simulated_clock_shares_no_state_of_a_machine(tmp_path: Path) -> None:
     row = row_of(tmp_path / "run", [100.0] * 4 + [101.0] * 4, gap_s=1.0, clock="simulated")
-    assert "rounds_close_in_time" not in str(row["ci_marks"])
+    assert "rounds_close_in_time" not in str(row["ci_flags"])
 
 
 @pytest.mark.parametrize("utc", ["", "yesterday", "2026-13-01"])

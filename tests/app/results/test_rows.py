@@ -57,7 +57,9 @@ def test_two_rounds_have_no_interval_and_the_row_says_why(folder: RunFolder) -> 
         record(folder, CASE, number, range(1, 51))
     row = rows_of(folder)[0]
     assert row["latency_p50_ci_low_us"] is None and row["ci_method"] is None
-    assert "p50" in str(row["ci_absent"]) and "2 of 3 rounds" in str(row["ci_absent"])
+    assert "p50" in str(row["ci_missing_reason"]) and "2 of 3 rounds" in str(
+        row["ci_missing_reason"]
+    )
 
 
 def test_an_interval_says_how_it_was_had_and_bounds_the_throughput_too(folder: RunFolder) -> None:
@@ -73,8 +75,8 @@ def test_an_interval_says_how_it_was_had_and_bounds_the_throughput_too(folder: R
         assert isinstance(low, float) and isinstance(high, float) and isinstance(middle, float)
         assert low < middle < high
     assert (row["ci_method"], row["ci_level"]) == ("t_ranks", 0.95)
-    assert row["ci_marks"] == "few_rounds few_runs"
-    assert "independent runs" in str(row["ci_absent"]), "p99 of 200 samples"
+    assert row["ci_flags"] == "few_rounds few_runs"
+    assert "independent runs" in str(row["ci_missing_reason"]), "p99 of 200 samples"
 
 
 def test_runs_at_once_multiply_the_throughput_and_not_the_latency(folder: RunFolder) -> None:

@@ -53,7 +53,7 @@ def test_the_efficiency_is_the_speedup_over_the_sessions(tmp_path: Path) -> None
 
     alone, two = rows_of(tmp_path / "run", (ALONE, TWO), recorded)
     log = -np.log(slower)
-    assert two["scaling_base"] == alone["case_id"]
+    assert two["scaling_baseline_case_id"] == alone["case_id"]
     assert two["replicas"] == 2.0
     # The ratio of the two quoted throughputs, each a pseudo-median of its rounds.
     alone_log = -np.log(LEVELS)
@@ -118,7 +118,9 @@ def test_streams_and_sessions_are_both_counted_and_no_other_option(tmp_path: Pat
     _, told, lone = rows_of(tmp_path / "run", (base, both, other), recorded)
     assert told["replicas"] == 4.0
     assert told["scaling_efficiency"] == pytest.approx(1.0)
-    assert lone["scaling_base"] is lone["scaling_absent"] is None, "it was not measured alone"
+    assert lone["scaling_baseline_case_id"] is lone["scaling_missing_reason"] is None, (
+        "it was not measured alone"
+    )
 
 
 @pytest.mark.parametrize("base", ["fake:1", "fake:0", "ort-cuda", "ort-cuda:0"])
@@ -136,9 +138,9 @@ def test_several_devices_are_held_against_the_first_of_them_by_each_of_its_names
 
     _, two, more = rows_of(tmp_path / "run", (alone, both, four), recorded)
     if base == "fake:0":
-        assert two["scaling_base"] is None, "it is not the first"
+        assert two["scaling_baseline_case_id"] is None, "it is not the first"
         return
-    assert two["scaling_base"] == more["scaling_base"] == alone.case_id
+    assert two["scaling_baseline_case_id"] == more["scaling_baseline_case_id"] == alone.case_id
     assert (two["replicas"], more["replicas"]) == (2.0, 4.0)
     assert two["scaling_efficiency"] == pytest.approx(1.0)
     assert more["scaling_efficiency"] == pytest.approx(0.5)
@@ -157,7 +159,7 @@ def test_what_has_no_efficiency_says_why(tmp_path: Path, facts: Any, why: str) -
         record(folder, TWO, 0, [100.0] * 30, concurrency=2, **facts)
 
     _, two = rows_of(tmp_path / "run", (ALONE, TWO), recorded)
-    assert two["scaling_absent"] == why
+    assert two["scaling_missing_reason"] == why
     assert two["scaling_efficiency"] is None
 
 
@@ -169,7 +171,7 @@ def test_a_case_with_gaps_has_no_inputs_in_a_second_to_scale(tmp_path: Path) -> 
         record(folder, two, 0, [100.0] * 30, concurrency=2)
 
     _, row = rows_of(tmp_path / "run", (alone, two), recorded)
-    assert "--scenario offline" in str(row["scaling_absent"])
+    assert "--scenario offline" in str(row["scaling_missing_reason"])
 
 
 def test_what_was_measured_alone_in_another_run_gives_no_efficiency(tmp_path: Path) -> None:
@@ -182,5 +184,5 @@ def test_what_was_measured_alone_in_another_run_gives_no_efficiency(tmp_path: Pa
     rows_of(tmp_path / "run", (ALONE, TWO), recorded)
     alone, two = Rows().measured(read_run(tmp_path / "run"))
     told = scaling_columns([alone, replace(two, turn="another")])[two.case.case_id]
-    assert "not measured in turn" in str(told["scaling_absent"])
+    assert "not measured in turn" in str(told["scaling_missing_reason"])
     assert "speedup" not in told

@@ -39,7 +39,7 @@ def test_each_shape_is_told_by_itself(folder: Path) -> None:
 def test_latency_is_that_of_shapes_that_were_seen(folder: Path) -> None:
     row = Rows().of(read_run(folder))[SHAPED]
     assert row["latency_max_us"] == pytest.approx(800.0)
-    assert row["first_seen_p50_us"] == row["first_seen_p99_us"] == pytest.approx(4000.0)
-    assert row["first_to_seen_p50"] == pytest.approx(5.0)
+    assert row["first_run_p50_us"] == row["first_run_p99_us"] == pytest.approx(4000.0)
+    assert row["first_run_slowdown"] == pytest.approx(5.0)
     assert row["outliers"] == 0
     assert row["batch_size"] is None

@@ -28,7 +28,10 @@ def row_of(path: Path, *rounds: list[float], readings: list[Reading] | None = No
     with RunFolder.create(path, manifest_of((SUSTAINED,), len(rounds))) as folder:
         folder.begin(ENVIRONMENT)
         for number, latencies in enumerate(rounds):
-            facts = {"first_clock_mhz": 3000.0, "last_clock_mhz": 2000.0 + 100.0 * number}
+            facts = {
+                "sustained_first_clock_mhz": 3000.0,
+                "sustained_last_clock_mhz": 2000.0 + 100.0 * number,
+            }
             record(folder, SUSTAINED, number, latencies, facts=facts)
             if readings:
                 lines = "".join(json.dumps(to_json(one)) + "\n" for one in readings)
@@ -41,16 +44,16 @@ def row_of(path: Path, *rounds: list[float], readings: list[Reading] | None = No
 
 def test_the_end_is_told_over_the_beginning_as_medians_of_rounds(tmp_path: Path) -> None:
     row = row_of(tmp_path / "run", FAST + SLOW, FAST + SLOW, FAST + FAST)
-    assert row["sustained_compared"] == "first and last tenth (0.2 s), for want of two minutes"
-    assert (row["first_p50_us"], row["last_p50_us"]) == (1000.0, 1500.0)
-    assert row["last_to_first_p50"] == 1.5
-    assert row["slower_after_s"] == pytest.approx(1.0, abs=0.1)
-    assert (row["first_clock_mhz"], row["last_clock_mhz"]) == (3000.0, 2100.0)
+    assert row["sustained_window"] == "first and last tenth (0.2 s), for want of two minutes"
+    assert (row["sustained_first_p50_us"], row["sustained_last_p50_us"]) == (1000.0, 1500.0)
+    assert row["sustained_p50_ratio"] == 1.5
+    assert row["sustained_slowdown_after_s"] == pytest.approx(1.0, abs=0.1)
+    assert (row["sustained_first_clock_mhz"], row["sustained_last_clock_mhz"]) == (3000.0, 2100.0)
 
 
 def test_one_slow_round_of_three_is_no_throttling(tmp_path: Path) -> None:
     row = row_of(tmp_path / "run", FAST + SLOW, FAST + FAST, FAST + FAST)
-    assert (row["last_to_first_p50"], row["slower_after_s"]) == (1.0, None)
+    assert (row["sustained_p50_ratio"], row["sustained_slowdown_after_s"]) == (1.0, None)
 
 
 def test_a_gpus_clock_is_the_one_that_was_read_at_both_ends(tmp_path: Path) -> None:
@@ -59,8 +62,11 @@ def test_a_gpus_clock_is_the_one_that_was_read_at_both_ends(tmp_path: Path) -> N
         for at_s, mhz, heat in ((0.1, 1800.0, 40.0), (1.0, 1700.0, 60.0), (1.95, 1200.0, 83.0))
     ]
     row = row_of(tmp_path / "run", FAST + SLOW, readings=readings)
-    assert (row["first_clock_mhz"], row["last_clock_mhz"]) == (1800.0, 1200.0)
-    assert (row["first_temperature_c"], row["last_temperature_c"]) == (40.0, 83.0)
+    assert (row["sustained_first_clock_mhz"], row["sustained_last_clock_mhz"]) == (1800.0, 1200.0)
+    assert (row["sustained_first_temperature_c"], row["sustained_last_temperature_c"]) == (
+        40.0,
+        83.0,
+    )
 
 
 def test_a_round_that_was_cut_short_is_warned_of(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_gpus_row_has_the_gpus_figures(tmp_path: Path) -> None:
     row = device_columns(tmp_path, [write_round(tmp_path, readings)])
     assert row["power_w"] == pytest.approx(300.0)
     assert row["gpu_clock_mhz"] == 1400.0
-    assert row["throttle"] == "thermal"
+    assert row["throttle_reasons"] == "thermal"
 
 
 def test_two_gpus_take_what_both_take_and_neither_has_moved_for_the_other(
@@ -92,7 +92,7 @@ def test_two_gpus_take_what_both_take_and_neither_has_moved_for_the_other(
     row = device_columns(tmp_path, [write_round(tmp_path, readings)])
     assert row["power_w"] == pytest.approx(500.0)
     assert row["energy_mj_per_inference"] == pytest.approx(500_000.0 / 100)
-    assert row["device_memory_peak_mb"] == pytest.approx(2 * 210.0)
+    assert row["device_memory_peak_mib"] == pytest.approx(2 * 210.0)
     assert row["gpu_clock_min_mhz"] == row["gpu_clock_max_mhz"]
     silent = [one for one in readings if one.device == "gpu:0"] + [
         Reading(at(t), "gpu:1") for t in (1.1, 2.1)
@@ -105,8 +105,10 @@ def test_memory_counts_over_the_whole_round_and_throttling_in_any(tmp_path: Path
     second = [Reading(at(1.5), "gpu:0", process_memory_mb=500.0, throttle=())]
     rounds = [write_round(tmp_path, r, number) for number, r in enumerate((first, second))]
     row = device_columns(tmp_path, rounds)
-    assert row["device_memory_peak_mb"] == 900.0
-    assert row["throttle"] == "none", "what held it down before the measurement does not count"
+    assert row["device_memory_peak_mib"] == 900.0
+    assert row["throttle_reasons"] == "none", (
+        "what held it down before the measurement does not count"
+    )
 
 
 def test_the_clocks_of_the_gpu_are_told_from_the_lowest_to_the_highest_of_all_rounds(
@@ -121,8 +123,8 @@ def test_the_clocks_of_the_gpu_are_told_from_the_lowest_to_the_highest_of_all_ro
     row = device_columns(tmp_path, rounds)
     assert (row["gpu_clock_min_mhz"], row["gpu_clock_max_mhz"]) == (1755.0, 1980.0)
     assert row["gpu_memory_clock_mhz"] == 3201.0
-    assert row["gpu_others"] == 1, "who was there before the measurement does not count"
-    assert row["device_memory_by"] == "driver"
+    assert row["gpu_other_processes"] == 1, "who was there before the measurement does not count"
+    assert row["device_memory_source"] == "driver"
 
 
 def test_too_short_a_span_tells_no_energy(tmp_path: Path) -> None:

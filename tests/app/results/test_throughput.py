@@ -58,7 +58,7 @@ def test_a_querys_requests_over_its_mean_are_multistreams_throughput(tmp_path: P
 def test_mlperfs_estimates_are_told_of_multistreams_queries(tmp_path: Path) -> None:
     row = row_of(tmp_path / "run", QUERIES, [range(1, 51), range(51, 101)], concurrency=1)
     assert row["mlperf_p90_us"] == 98.0
-    assert row["mlperf_absent"] == "p99: 100 of 662 samples"
+    assert row["mlperf_missing_reason"] == "p99: 100 of 662 samples"
 
 
 def test_offline_tells_the_rate_of_its_blocks_and_nothing_from_an_arrival(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_offline_tells_the_rate_of_its_blocks_and_nothing_from_an_arrival(tmp_pa
     assert isinstance(low, float) and isinstance(high, float)
     assert low < 4 * 20 / 200e-6 < high
     assert row["latency_p50_us"] == pytest.approx(20.0), "a run's own time"
-    empty = [name for name in row if name.startswith(("response_", "start_lateness_", "mlperf_"))]
+    empty = [name for name in row if name.startswith(("response_", "schedule_slip_", "mlperf_"))]
     assert len(empty) >= 7
     assert all(row[name] is None for name in empty)
 

@@ -24,7 +24,7 @@ from app.cases.column import Row
 from app.cases.round import RECORD
 from app.machine.environment import describe_host
 from app.plan.command_line import parse
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.results.diagnostic_columns import diagnostics_of
 from app.results.folder import RunFolder
 from app.results.follow.reader import RunReader
@@ -74,7 +74,7 @@ def a_run(tmp_path: Path, *flags: str, cluster: Cluster | None = None) -> Iterat
     if not graph.exists():
         write_add_graph(graph)
     words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
-    plan = plan_from_flags(parse([*words, "--cluster", "local:1", *flags]))
+    plan = plan_from_options(parse([*words, "--cluster", "local:1", *flags]))
     with closing(begin(plan, tmp_path / "run", cluster)) as folder:
         yield folder
 
@@ -137,7 +137,7 @@ def test_four_hosts_one_killed_and_one_cut_off_every_row_arrives_and_none_twice(
     for host, case_id in broken.items():
         (row,) = (row for row in rows if row["case_id"] == case_id)
         assert row["host"] != host
-        assert row["attempt"] == 2
+        assert row["attempts"] == 2
         (lost,) = (one for one in diagnostics_of(row) if one.code == "host_lost")
         assert (lost.subject, lost.parameters["host"]) == (host, row["host"])
         assert lost.parameters["round"] == 1
@@ -294,7 +294,7 @@ def test_where_no_host_is_left_what_is_there_stays_and_another_cluster_goes_on(
     assert diagnostic("host_changed", "a", host="other") in diagnostics_of(rows[0])
     run = read_run(tmp_path / "run")
     (rounds,) = run.rounds.values()
-    assert {result.attempt for result in rounds.values()} == {rows[0]["attempt"]}
+    assert {result.attempt for result in rounds.values()} == {rows[0]["attempts"]}
 
 
 def test_a_full_disk_of_a_host_is_one_sentence_and_the_case_goes_on_elsewhere(
@@ -338,7 +338,7 @@ def test_a_cache_that_goes_in_the_middle_is_one_sentence_and_a_resume_goes_on(
         assert "can't be read any more (No such file" in str(rows[0]["reason"])
         with closing(RunFolder.reopen(tmp_path / "run")) as folder:
             rows, _ = measured(folder, cluster)
-    assert [(row["status"], row["rounds"], row["attempt"]) for row in rows] == [("ok", 2, 1)]
+    assert [(row["status"], row["rounds"], row["attempts"]) for row in rows] == [("ok", 2, 1)]
 
 
 @pytest.mark.rare
@@ -352,7 +352,7 @@ def test_a_resume_that_was_killed_as_it_moved_a_case_costs_the_next_one_nothing(
     with carrier_of("b") as carrier, closing(RunFolder.reopen(tmp_path / "run")) as folder:
         ((row,), _) = measured(folder, cluster_on(carrier))
     assert (row["status"], row["rounds"], row["host"]) == ("ok", 1, "b")
-    assert row["attempt"] == 2
+    assert row["attempts"] == 2
 
 
 def test_a_network_that_fails_blames_no_case(tmp_path: Path) -> None:

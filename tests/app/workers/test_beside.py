@@ -45,8 +45,8 @@ def test_a_round_tells_how_often_its_neighbour_ran(
 ) -> None:
     result, _, _ = measure(runtime, neighbour=job_of(counter, runtime))
     assert (result.status, result.reason) == ("ok", "")
-    assert float(result.facts["neighbour_per_s"]) > 0.0
-    assert 0.0 < float(result.facts["neighbour_at_work"]) <= 1.0
+    assert float(result.facts["colocated_runs_per_s"]) > 0.0
+    assert 0.0 < float(result.facts["colocated_busy_fraction"]) <= 1.0
 
 
 def test_a_neighbour_that_does_not_compile_ends_the_round_with_its_reason(

@@ -86,8 +86,8 @@ def test_states_go_on_whatever_is_polluted(counter: ExportedModel) -> None:
 def test_a_round_tells_how_much_and_how_long(measure: Measure, runtime: str) -> None:
     result, records, _ = measure(runtime, condition="cold:2MB")
     assert (result.status, result.reason) == ("ok", "")
-    assert result.facts["polluted_mb"] == 2.0
-    assert float(result.facts["pollution_ms"]) > 0.0
+    assert result.facts["evicted_mb"] == 2.0
+    assert float(result.facts["eviction_ms"]) > 0.0
     assert result.check is not None
     assert result.check.output_ok
     assert len(records) > 0

@@ -62,4 +62,4 @@ def test_both_ends_are_told_with_the_machine_beside_them(measure: Measure) -> No
     result, _, _ = measure("fake", condition="sustained:1s", limits=limits)
     assert (result.status, result.stop_reason) == ("ok", "max_time")
     assert result.duration_s >= 1.0
-    assert result.facts["kept_share"] == 1.0
+    assert result.facts["sampled_fraction"] == 1.0

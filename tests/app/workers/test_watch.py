@@ -63,7 +63,7 @@ def test_a_process_that_takes_the_core_is_told_and_slow_runs_are_laid_at_its_doo
     row = row_of(tmp_path / "run", result, samples)
     assert isinstance(row["involuntary_switches_per_s"], float)
     assert row["involuntary_switches_per_s"] > 10
-    assert "switch" in str(row["outliers_by"])
+    assert "switch" in str(row["outlier_causes"])
     assert "outliers_from_context_switches" in codes(diagnostics_of(row))
 
 

@@ -288,3 +288,92 @@ def test_recurrent_layers_compute_with_the_activations_they_are_given() -> None:
     assert got.ravel().tolist() == [0.5]
     with pytest.raises(NotImplementedError, match="default parameters"):
         run("RNN", single, 14, hidden_size=1, activations=["Elu"], activation_alpha=[0.3])
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("masked", [False, True])
+def test_offsets_move_where_a_kernel_reads(groups: int, masked: bool) -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(3)
+    x, w = rng.standard_normal((2, 4, 6, 7)), rng.standard_normal((6, 4 // groups, 3, 2))
+    offset = np.zeros((2, 2 * groups * 6, 3, 6))
+    offset[:, 0::2] = 1  # rows: the same as an image that is one row higher
+    mask = np.full((2, groups * 6, 3, 6), 0.5) if masked else None
+    (got,) = run(
+        "DeformConv",
+        [x, w, offset, None, mask],
+        19,
+        group=groups,
+        offset_group=groups,
+        strides=[2, 1],
+        pads=[1, 0, 0, 0],
+    )
+    moved = np.pad(x, ((0, 0), (0, 0), (0, 1), (0, 0)))
+    expected = torch.nn.functional.conv2d(
+        torch.tensor(moved), torch.tensor(w), stride=(2, 1), groups=groups
+    )
+    assert got == pytest.approx(expected.numpy()[:, :, :3] * (0.5 if masked else 1), abs=1e-12)
+
+
+def test_between_two_elements_an_offset_reads_their_mean_in_double_precision() -> None:
+    x = np.array([1 / 3, 2 / 3]).reshape(1, 1, 1, 2)
+    offset = np.array([0.0, 0.5]).reshape(1, 2, 1, 1).repeat(2, 3)
+    (got,) = run("DeformConv", [x, np.ones((1, 1, 1, 1)), offset], 19)
+    assert got.ravel() == pytest.approx([0.5, 1 / 3], abs=1e-15)
+
+
+def test_the_bounds_of_an_old_clip_do_not_hold_in_half_precision() -> None:
+    x = np.array([-np.inf, 1.0, np.inf], np.float16)
+    assert np.array_equal(run("Clip", [x], 6)[0], x)
+    assert np.isfinite(run("Clip", [x], 11)[0]).all()
+
+
+def test_channels_of_half_precision_are_normalised_in_a_wider_one() -> None:
+    torch = pytest.importorskip("torch")
+    x = (np.array([[[1.661, 1.665], [-2.603, -2.594]]])).astype(np.float16)
+    scale, bias = np.array([1.5, 0.5], np.float16), np.array([0.25, -1.0], np.float16)
+    (got,) = run("InstanceNormalization", [x, scale, bias], 6)
+    wide = (torch.tensor(a.astype(np.float64)) for a in (x, scale, bias))
+    x64, scale64, bias64 = wide
+    expected = torch.nn.functional.instance_norm(x64, weight=scale64, bias=bias64)
+    assert got == pytest.approx(expected.numpy(), abs=2e-3)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_an_antialiased_resize_is_that_of_torch(mode: str) -> None:
+    torch = pytest.importorskip("torch")
+    x = _normal(1, 2, 9, 12)
+    (got,) = run(
+        "Resize",
+        [x, None, None, np.array([1, 2, 4, 5])],
+        18,
+        mode=mode,
+        antialias=1,
+        cubic_coeff_a=-0.5,
+        exclude_outside=1,
+    )
+    expected = torch.nn.functional.interpolate(
+        torch.tensor(x),
+        (4, 5),
+        mode={"linear": "bilinear", "cubic": "bicubic"}[mode],
+        antialias=True,
+    )
+    assert got == pytest.approx(expected.numpy(), abs=1e-5)
+
+
+@pytest.mark.parametrize(("policy", "size"), [("not_smaller", [7, 19]), ("not_larger", [2, 4])])
+def test_proportions_are_kept_by_one_scale_for_all_axes(policy: str, size: list[int]) -> None:
+    x = _normal(1, 1, 3, 8)
+    options: dict[str, Any] = {
+        "mode": "linear",
+        "coordinate_transformation_mode": "asymmetric",
+        "axes": [2, 3],
+    }
+    (got,) = run(
+        "Resize", [x, None, None, np.array([7, 4])], 18, keep_aspect_ratio_policy=policy, **options
+    )
+    scale = 7 / 3 if policy == "not_smaller" else 4 / 8
+    (expected,) = run("Resize", [x, None, np.full(2, scale + 1e-4, np.float32)], 18, **options)
+    assert list(got.shape[2:]) == size
+    rows, columns = (min(a, b) for a, b in zip(got.shape[2:], expected.shape[2:], strict=True))
+    assert got[..., :rows, :columns] == pytest.approx(expected[..., :rows, :columns], abs=5e-3)

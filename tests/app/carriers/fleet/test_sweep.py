@@ -72,7 +72,7 @@ def test_four_workers_one_killed_and_one_cut_off(
     rounds = read_run(tmp_path / "run").rounds.values()
     assert Counter(map(len, rounds)) == {3: 4}
     assert {row["host"] for row in told_rows} <= {"three", "four"}
-    assert sum(int(row["attempt"]) - 1 for row in told_rows) >= 2
+    assert sum(int(row["attempts"]) - 1 for row in told_rows) >= 2
     assert told.count("was lost") >= 2
 
 

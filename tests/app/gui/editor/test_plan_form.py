@@ -108,7 +108,7 @@ def test_every_key_of_a_plan_has_a_field_in_the_editor(editor: SweepEditor) -> N
         ("precise", "p7=1%", "P7 is no percentile of the rows"),
         ("precise", "p50=0%", "Precise p50=0 is no share"),
         ("percentiles", "50, 100", "100 is no percentile: give numbers between 0 and 100"),
-        ("band", "much", "Band 'much' is no share: write it as 2% or as 0.02"),
+        ("band", "much", "Threshold 'much' is no share: write it as 2% or as 0.02"),
         ("budget_s", "soon", "Budget soon is no time"),
         ("aa", "0", "0 is no whole number of at least 1"),
         ("baseline", "ort-gpu", "The baseline 'ort-gpu' is no case of this plan"),
@@ -160,10 +160,10 @@ def test_tab_leads_through_the_fields_of_the_whole_sweep_as_they_are_seen(
 ) -> None:
     editor.activateWindow()
     fields = editor.plan_form.fields
-    fields["percentiles"].setFocus()
+    fields["cold_start"].setFocus()
     seen: list[QWidget | None] = []
     for _ in range(4):
         QTest.keyClick(editor.focusWidget(), Qt.Key.Key_Tab)
         QApplication.processEvents()
         seen.append(editor.focusWidget())
-    assert seen == [fields[key] for key in ("precise", "baseline", "band", "judge")]
+    assert seen == [fields[key] for key in ("page_cache", "percentiles", "judge", "precise")]

@@ -116,7 +116,7 @@ def test_the_csv_has_every_point_with_its_intervals(qtbot: QtBot) -> None:
     header, rows = view.table()
     told = [dict(zip(header, row, strict=True)) for row in rows]
     assert [one["gap_us"] for one in told] == [20.0, 100.0, 1000.0, *[None] * 5]
-    assert [one["rate_hz"] for one in told][3:] == [5_000, 10_000, 20_000, 40_000, 48_000]
+    assert [one["offered_rate_hz"] for one in told][3:] == [5_000, 10_000, 20_000, 40_000, 48_000]
     assert told[0]["scenario"] == "paced:20us" and told[0]["latency_p99_us"] == 20.0
     low, high = (told[4][f"latency_p50_ci_{end}_us"] for end in ("low", "high"))
     assert isinstance(low, float) and isinstance(high, float) and low < high

@@ -104,7 +104,7 @@ def checks() -> list[Series]:
     }
     made = {"tensorrt-rtx:sm89": "built"}
     return [
-        failed(runtime, model, end, f"{model} {end}", checked_as=made.get(runtime, "opened"))
+        failed(runtime, model, end, f"{model} {end}", check_level=made.get(runtime, "opened"))
         for runtime, of in ends.items()
         for model, end in zip(("alexnet", "vgg16"), of, strict=True)
     ]

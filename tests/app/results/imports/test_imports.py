@@ -97,11 +97,11 @@ PRINTED = {
     "loadgen_Server.txt": [
         *_OF_LOADGEN,
         ("throughput_per_s", r"^Completed samples per second +: ([\d.]+)", 1.0),
-        ("rate_hz", r"^target_qps : ([\d.]+)", 1.0),
+        ("offered_rate_hz", r"^target_qps : ([\d.]+)", 1.0),
     ],
     "loadgen_MultiStream.txt": [
         *_OF_LOADGEN,
-        ("at_once", r"^samples_per_query : (\d+)", 1.0),
+        ("burst_size", r"^samples_per_query : (\d+)", 1.0),
     ],
     "loadgen_Offline.txt": [
         *_OF_LOADGEN,
@@ -139,7 +139,7 @@ def test_a_row_names_its_program_and_that_ones_clock_and_boundary_and_claims_not
         assert str(row["runtime"]).startswith("imported:"), name
         assert row["clock"] not in ("wall", "device", "simulated"), name
         assert "not by Graphlap" in str(row["reason"]), name
-        claimed = ("_ci_low", "_ci_high", "upper_bound_us", "rounds_needed", "mlperf_p")
+        claimed = ("_ci_low", "_ci_high", "upper_bound_us", "required_rounds", "mlperf_p")
         told = [column for column, value in row.items() if value is not None]
         assert not [column for column in told if any(word in column for word in claimed)], name
         assert row["output_ok"] is row["threads"] is row["seed"] is row["host"] is None, name
@@ -199,7 +199,7 @@ def test_perf_test_has_a_round_for_each_process_that_appended(tmp_path: Path) ->
     assert (row["rounds"], row["iterations"]) == (2, 8)
     assert row["latency_mean_us"] == pytest.approx(2500.0)
     assert row["latency_p50_us"] == pytest.approx(3000.0), "ONNX Runtime takes number n / 2 of n"
-    assert row["rss_peak_mb"] == 64.0
+    assert row["rss_peak_mib"] == 64.0
 
 
 def test_a_compressed_file_is_read_too(tmp_path: Path) -> None:

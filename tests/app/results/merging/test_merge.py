@@ -217,7 +217,7 @@ def test_each_row_is_read_under_the_plan_that_it_was_measured_by(tmp_path: Path)
     found = merged(tmp_path / "c", a, b)
     board, server = Rows().of(found.run)
     assert (board["seed"], server["seed"]) == (1, 2)
-    assert (board["late_share"], server["late_share"]) == (1.0, None)
+    assert (board["deadline_miss_rate"], server["deadline_miss_rate"]) == (1.0, None)
     assert board["graphlap_version"] == "0.1.7"
     assert "rounds_missing" not in f"{board['warning_codes']}{server['warning_codes']}"
     assert board["latency_p75_us"] is not None

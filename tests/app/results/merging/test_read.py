@@ -81,7 +81,7 @@ def test_a_baseline_is_that_of_the_same_host(run: Path) -> None:
     names = {one.case.case_id: one.row["host"] for one in measured}
     told = baseline_columns(read_run(run).manifest.asked, measured)
     assert len(told) == 2
-    assert all(names[key] == names[str(row["baseline"])] for key, row in told.items())
+    assert all(names[key] == names[str(row["baseline_case_id"])] for key, row in told.items())
     found = against_baseline(read_run(run).manifest.asked, measured, "")
     assert found is not None
     assert [one.label[-9:] for one in found.cases] == [" on board", "on server"]

@@ -129,11 +129,11 @@ def test_what_a_round_recorded_of_the_machine_is_not_the_models(
 
 
 def test_outliers_with_a_recorded_cause_are_the_machines(path: Path) -> None:
-    row: Row = {"outliers_by": "switch 12, steal 3, unseen 10", "case_id": "a"}
+    row: Row = {"outlier_causes": "switch 12, steal 3, unseen 10", "case_id": "a"}
     fact = Fact(ORT, row, 20.0, None)
     assert "switch" in disturbance(fact)
-    assert not disturbance(replace(fact, row={"outliers_by": "switch 3, unseen 10"}))
-    assert not disturbance(replace(fact, row={"outliers_by": "unseen 10"}))
+    assert not disturbance(replace(fact, row={"outlier_causes": "switch 3, unseen 10"}))
+    assert not disturbance(replace(fact, row={"outlier_causes": "unseen 10"}))
     assert not disturbance(replace(fact, row={}))
     often = replace(fact, row={"involuntary_switches_per_s": 20.0})
     assert disturbance(often, per_s=10.0) and not disturbance(often, per_s=1000.0)

@@ -317,4 +317,4 @@ def test_the_energy_of_a_round_is_in_its_row(
     # Energy a run = power x time a run, and W x ms are mJ.
     assert energy_mj / power_w == pytest.approx(duration_s * 1e3 / iterations, rel=0.25)
     assert row["gpu_clock_mhz"] is None
-    assert row["throttle"] is None
+    assert row["throttle_reasons"] is None

@@ -15,7 +15,7 @@ from app.cases.errors import PlanError
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.plan.command_line import parse
-from app.plan.flags import plan_from_flags
+from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
 from app.results.folder import RunFolder
 from app.results.manifest import read_manifest
@@ -194,14 +194,14 @@ def test_a_profile_has_a_spread_and_the_flag_replaces_it(
     graph: str, tmp_path: Path, flags: list[str], seconds: float
 ) -> None:
     words = ["--headless", "--models", graph, "--runtimes", "fake", *flags]
-    begin(plan_from_flags(parse(words)), tmp_path / "run").close()
+    begin(plan_from_options(parse(words)), tmp_path / "run").close()
     assert read_manifest(tmp_path / "run").spread_s == seconds
 
 
 @pytest.mark.parametrize("more", [["--spread", "soon"], ["--spread", "2m", "--largest-batch"]])
 def test_a_spread_that_is_none_or_has_no_effect_is_refused(graph: str, more: list[str]) -> None:
     with pytest.raises(PlanError, match="--spread"):
-        plan_from_flags(parse(["--headless", "--models", graph, "--runtimes", "fake", *more]))
+        plan_from_options(parse(["--headless", "--models", graph, "--runtimes", "fake", *more]))
 
 
 def arrivals_of(tmp_path: Path, graph: str, name: str, **values: object) -> int | None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from runtimes.faults import Unsupported
 from runtimes.fpga.cards import CardError, card_keys, is_published, load_card
+from runtimes.fpga.cards.target import read_target
 from tests.checkout import ROOT
 
 GOOD = (ROOT / "runtimes/fpga/cards/v80.toml").read_text("utf-8")
@@ -56,9 +58,9 @@ def test_an_unknown_release_names_the_nearest() -> None:
 
 
 def test_a_file_is_a_card(tmp_path: Path) -> None:
-    path = write(tmp_path, GOOD.replace("cores = 6", "cores = 12").replace('key = "v80"', ""))
+    path = write(tmp_path, GOOD.replace("cores = 6", "cores = 9").replace('key = "v80"', ""))
     card = load_card(path)
-    assert card.cores == 12
+    assert card.cores == 9
     assert not is_published(card)
 
 
@@ -84,6 +86,9 @@ def test_a_changed_figure_ends_the_tables_word() -> None:
         ('newest = "sdk26"', 'newest = "sdk99"', "no release 'sdk99'"),
         ("cores = 6", "cores = ", "is not TOML"),
         ("io_us = 2.249", "io_us = 0.01", "io_us = 0.01 is less than the host's jitter_us"),
+        ("cores = 6", "cores = 12", "12288 multiplications.* has 10848"),
+        ("tiles_per_core = 4096", "tiles_per_core = 9000", "110592000 bytes.* has 88211456"),
+        ("dsp_blocks = 10848", "", r"\[part\]: dsp_blocks is missing"),
     ],
 )
 def test_a_wrong_file_is_refused_with_the_field(
@@ -100,3 +105,43 @@ def test_a_card_without_a_release_or_a_file_is_refused(tmp_path: Path) -> None:
         load_card(write(tmp_path, GOOD.partition("[releases")[0]))
     with pytest.raises(CardError, match="can't be read"):
         load_card(str(tmp_path / "absent.toml"))
+
+
+@pytest.mark.parametrize(
+    ("card", "figures"),
+    [
+        ("v80", {"cores": "100", "block": "256", "clock": "2000"}),
+        ("v80", {"cores": "11"}),
+        ("ia-420f", {"block": "64"}),
+        ("ia-840f", {"clock": "751"}),
+        ("ia-840f", {"tiles": "2000"}),
+    ],
+)
+def test_a_card_that_its_part_cannot_hold_is_refused(card: str, figures: dict[str, str]) -> None:
+    with pytest.raises(Unsupported) as raised:
+        read_target({"card": card, **figures})
+    assert all(f"{name}={value}" in raised.value.cause for name, value in figures.items())
+    assert raised.value.remedy
+
+
+def test_a_card_whose_part_holds_it_is_accepted() -> None:
+    assert read_target({"card": "v80", "cores": "10"}).card.cores == 10
+    assert read_target({"card": "ia-840f", "clock": "750"}).card.clock_mhz == 750
+
+
+def test_without_a_part_nothing_is_refused(tmp_path: Path) -> None:
+    before, _, after = GOOD.partition("[part]")
+    path = write(tmp_path, before + after[after.index("[releases") :])
+    card = load_card(path)
+    assert (card.part, card.activation_bytes, card.excess) == (None, None, "")
+    assert read_target({"card": path, "cores": "100"}).card.cores == 100
+
+
+def test_the_public_designs_leave_memory_for_activations() -> None:
+    """673 Mb less 6 x 4096 tiles of 32 x 32 bf16 numbers, and so on."""
+    left = {key: load_card(key).activation_bytes for key in card_keys()}
+    assert left == {
+        "v80": 673 * 2**20 // 8 - 48 * 2**20,
+        "ia-840f": 13272 * 2560 + 45640 * 80 - 12 * 2**20,
+        "ia-420f": 7110 * 2560 + 24360 * 80 - 6 * 2**20,
+    }

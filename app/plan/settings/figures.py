@@ -1,0 +1,251 @@
+"""Which figures a plan shows, how precise they are, and what they are compared with."""
+
+from __future__ import annotations
+
+from typing import Annotated, get_args
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from app.cases.cold_start import PageCache
+from app.cases.digits import plain
+from app.cases.judged import JUDGED, figures_judged
+from app.cases.percentiles import DEFAULT, refusal, written
+from app.cases.verdict import BAND
+from app.plan.settings.forms import Pairs, Switch, Word, Words
+from app.plan.settings.measurements import On
+from app.plan.settings.model_files import ModelFiles
+from app.plan.settings.run_length import Count
+from app.plan.settings.setting import ALSO, COMPARISON, FIGURES_FOLD, LENGTH, PLANNED, Setting
+from app.plan.settings.values import (
+    LONGEST_DEADLINE_US,
+    deadline,
+    deadline_text,
+    one_of,
+    percentile,
+    share,
+    share_text,
+    whole,
+)
+from exporters.invalid_value import InvalidValue
+
+Threshold = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
+Figures_ = Annotated[tuple[str, ...], Field(min_length=1)]
+DeadlineUs = Annotated[float, Field(gt=0, le=LONGEST_DEADLINE_US, strict=True)]
+
+
+class Figures(ModelFiles):
+    """`percentiles` are shown beside the default ones. `precise` maps percentiles to the widths of
+    their intervals, as shares; a case gets rounds until its intervals are as narrow, up to
+    `rounds`. `judge` are the figures that get verdicts, all judged together."""
+
+    baseline: Annotated[
+        str,
+        Setting(
+            flag="--baseline",
+            metavar="X",
+            help="compare with this runtime, model, @environment or option of the run",
+            form=Word(),
+            group=COMPARISON,
+            common=True,
+            label="Baseline",
+            example="ort-cpu … (none)",
+            fold=FIGURES_FOLD,
+            values="a runtime, a model, `@environment` or `runtime.option=value`",
+            absent="none",
+            notes='What every case is compared with, round by round: `"ort-cpu"`.',
+        ),
+    ] = ""
+    band: Annotated[
+        Threshold,
+        Setting(
+            flag="--threshold",
+            aliases=("--band",),
+            toml="threshold",
+            metavar="P",
+            help="ignore changes smaller than this (default 2%)",
+            form=Word(share, share_text),
+            group=COMPARISON,
+            commands=(*PLANNED, "compare", "history"),
+            label="Threshold",
+            term="band",
+            example="2%",
+            fold=FIGURES_FOLD,
+            values="number from 0 to 1",
+            notes="The equivalence margin: a smaller change counts as none.",
+        ),
+    ] = BAND
+    aa: Annotated[
+        Count | None,
+        Setting(
+            flag="--aa",
+            metavar="N",
+            help="run N A/A comparisons per case: false positives, detectable change",
+            form=Word(whole(1)),
+            group=COMPARISON,
+            label="With itself",
+            term="comparisons with itself",
+            example="20 … (none)",
+            fold=FIGURES_FOLD,
+            values="whole number",
+            absent="none",
+            notes="Compares every case with itself this many times, from `rounds` fresh rounds a "
+            "side each: the rate of false verdicts, and the smallest detectable change.",
+        ),
+    ] = None
+    anchor: Annotated[
+        str,
+        Setting(
+            flag="--anchor",
+            metavar="RUNTIME",
+            help="measure a small control case on this runtime in every pass",
+            form=Word(),
+            group=COMPARISON,
+            label="Anchor",
+            example="ort-cpu … (none)",
+            fold=FIGURES_FOLD,
+            values="a runtime",
+            absent="none",
+            notes="Every pass measures a small fixed case on it too, which [two "
+            "runs](continuous-integration.md#against-a-stored-run) share: it shows how the machine "
+            "changes from run to run.",
+        ),
+    ] = ""
+    null: Annotated[
+        On,
+        Setting(
+            flag="--overhead",
+            aliases=("--null",),
+            toml="overhead",
+            help="also measure a no-op copy of each model; the difference is compute",
+            form=Switch(),
+            group=ALSO,
+            commands=(*PLANNED, "study"),
+            label="Null twin of each case",
+            term="null twin",
+            fold=FIGURES_FOLD,
+            notes="Measures a [no-op copy](null-and-cold-start.md) of each case too; the "
+            "difference is the compute time.",
+        ),
+    ] = False
+    cold_start: Annotated[
+        Count | None,
+        Setting(
+            flag="--cold-start",
+            metavar="N",
+            help="also start N fresh processes per case: time to their first answer",
+            form=Word(whole(1)),
+            group=ALSO,
+            label="Cold starts",
+            example="20 … (none)",
+            fold=FIGURES_FOLD,
+            values="whole number",
+            absent="none",
+            notes="[Fresh processes](null-and-cold-start.md) of each case after the rounds, for "
+            "the time to their first answer.",
+        ),
+    ] = None
+    page_cache: Annotated[
+        PageCache,
+        Setting(
+            flag="--page-cache",
+            metavar="STATE",
+            help="page cache of --cold-start: warm (default) or dropped",
+            form=Word(one_of(get_args(PageCache))),
+            group=ALSO,
+            label="Page cache",
+            example="warm",
+            fold=FIGURES_FOLD,
+            values="`warm`, `dropped`",
+            notes="Where the files of cold starts are.",
+        ),
+    ] = "warm"
+    percentiles: Annotated[
+        tuple[float, ...],
+        Field(min_length=1),
+        Setting(
+            flag="--percentiles",
+            metavar="P,…",
+            help="percentiles to show, such as 50,99,99.99",
+            form=Words(percentile, written),
+            group=LENGTH,
+            label="Percentiles",
+            example="50, 90, 95, 99, 99.9",
+            fold=FIGURES_FOLD,
+            values="list of numbers",
+            notes="Percentiles other than the default ones get columns of their own: "
+            "`[50, 99.99]`.",
+        ),
+    ] = DEFAULT
+    judge: Annotated[
+        Figures_,
+        Setting(
+            flag="--metrics",
+            aliases=("--judge",),
+            toml="metrics",
+            metavar="LIST",
+            help="figures that get verdicts: percentiles, mean, throughput",
+            form=Words(),
+            group=COMPARISON,
+            commands=(*PLANNED, "compare"),
+            label="Judged figures",
+            example="p50, p99",
+            fold=FIGURES_FOLD,
+            values="list of figures",
+            notes="Percentiles of the rows by their columns' names, `mean`, `throughput`; of a "
+            "throughput more is faster.",
+        ),
+    ] = JUDGED
+    precise: Annotated[
+        dict[str, float],
+        Setting(
+            flag="--ci-width",
+            aliases=("--precise",),
+            toml="ci_width",
+            metavar="P=X%,…",
+            help="add rounds until the interval is within ±X%, up to --rounds",
+            form=Pairs("p50=1%,p99=10%", share, share_text, commas=True),
+            group=LENGTH,
+            label="Precise",
+            example="p50=1%, p99=10% … (Rounds as given)",
+            fold=FIGURES_FOLD,
+            values="table of shares",
+            absent="none",
+            notes='Target precision: `ci_width = {p50 = 0.01, "p99.9" = 0.2}`; see '
+            "[below](#as-many-rounds-as-a-figure-takes).",
+        ),
+    ] = Field(default_factory=dict)
+    deadline_us: Annotated[
+        DeadlineUs | None,
+        Setting(
+            flag="--deadline",
+            metavar="TIME",
+            help="report the share of runs that take longer, such as 100us",
+            form=Word(deadline, deadline_text),
+            group=LENGTH,
+            label="Deadline",
+            example="100us … (none)",
+            fold=FIGURES_FOLD,
+            values="microseconds",
+            absent="none",
+            notes="Reports [the share of runs that took "
+            "longer](load-closed.md#later-than-a-deadline).",
+        ),
+    ] = None
+
+    @field_validator("percentiles")
+    @classmethod
+    def _supported(cls, percentiles: tuple[float, ...]) -> tuple[float, ...]:
+        for number in percentiles:
+            why = refusal(number)
+            if why:
+                raise why.of("percentile")
+            if percentiles.count(number) > 1:
+                raise InvalidValue(
+                    f"percentile {plain(number)} is given twice", "give it once", "percentile"
+                )
+        return percentiles
+
+    @field_validator("judge")
+    @classmethod
+    def _known_figures(cls, names: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        return figures_judged(names, info.data.get("percentiles", ()))

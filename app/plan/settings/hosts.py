@@ -1,0 +1,101 @@
+"""Where else a plan is measured: other interpreters, and other machines."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from app.plan.settings.figures import Figures
+from app.plan.settings.forms import Pairs, Switch, Word
+from app.plan.settings.measurements import On
+from app.plan.settings.run_length import NAME
+from app.plan.settings.setting import PLACE, PLACES_FOLD, PLANNED, WORK, Setting, always
+
+
+class PlanSettings(Figures):
+    """All that holds for a whole plan. `cluster` is where rounds are measured on other machines."""
+
+    environments: Annotated[
+        dict[Annotated[str, Field(pattern=NAME)], str],
+        Setting(
+            flag="--python",
+            aliases=("--environment",),
+            metavar="NAME=PATH",
+            help="an interpreter with its packages, measured as ort-cpu@NAME",
+            form=Pairs("name=python"),
+            group=WORK,
+            commands=(*PLANNED, "check", "study", "doctor"),
+            runs_code=always,
+            label="Environments",
+            example="ort127=/…/python",
+            fold=PLACES_FOLD,
+            values="table of interpreters",
+            absent="the user's configuration file",
+            notes="The interpreters behind the `@` of a runtime: "
+            '`environments.ort127 = "/envs/ort127/bin/python"`, see [releases](releases.md).',
+        ),
+    ] = Field(default_factory=dict)
+    cluster: Annotated[
+        str,
+        Setting(
+            flag="--cluster",
+            metavar="ADDRESS",
+            help="measure on other machines: ssh:HOST,HOST or tls://SCHEDULER:8786",
+            form=Word(),
+            group=PLACE,
+            commands=(*PLANNED, "resume", "study", "doctor"),
+            runs_code=always,
+            label="Cluster",
+            example="ssh:board1,board2 … (this machine)",
+            fold=PLACES_FOLD,
+            values='`"ssh:board1,board2"`, `"tls://head:8786"`, `"local:2"`',
+            absent="none",
+            notes="Measures on other machines, [by ssh](cluster-ssh.md) or [by a "
+            "scheduler](cluster.md); `local:N` is for trying.",
+        ),
+    ] = ""
+    per_host: Annotated[
+        On,
+        Setting(
+            flag="--per-host",
+            help="measure every case on every machine of --cluster",
+            form=Switch(),
+            group=PLACE,
+            commands=(*PLANNED, "study"),
+            label="Every case on every host",
+            term="every host",
+            fold=PLACES_FOLD,
+            notes="Of `cluster`: every case on every machine that has its runtime.",
+        ),
+    ] = False
+    send_code: Annotated[
+        On,
+        Setting(
+            flag="--send-code",
+            help="allow file.py:factory of your own to run on --cluster",
+            form=Switch(),
+            group=PLACE,
+            commands=(*PLANNED, "resume", "study"),
+            runs_code=always,
+            label="Send own code to hosts",
+            term="send code",
+            fold=PLACES_FOLD,
+            notes="Of `cluster`: your own `file.py:factory` may run there.",
+        ),
+    ] = False
+    insecure_cluster: Annotated[
+        On,
+        Setting(
+            flag="--insecure-cluster",
+            help="use a tcp:// scheduler without certificates",
+            form=Switch(),
+            group=PLACE,
+            commands=(*PLANNED, "resume", "study", "doctor"),
+            runs_code=always,
+            label="Cluster without certificates",
+            term="no certificates",
+            fold=PLACES_FOLD,
+            notes="Of a `tcp://` scheduler: without certificates, off this machine too.",
+        ),
+    ] = False

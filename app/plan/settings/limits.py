@@ -1,0 +1,113 @@
+"""What a measuring process may use: memory, cores and priority."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from app.machine.cores import as_list, listed
+from app.machine.privileges import HIGHEST_PRIORITY
+from app.plan.settings.forms import Switch, Word
+from app.plan.settings.measurements import Measurements, On
+from app.plan.settings.setting import LIMITS_FOLD, PLACE, PLACES_FOLD, PLANNED, Setting
+from app.plan.settings.values import size, whole
+from exporters.size import parse_size
+
+Priority = Annotated[int, Field(ge=1, le=HIGHEST_PRIORITY, strict=True)]
+
+
+class Limits(Measurements):
+    """The limits hold for each measuring process on its own."""
+
+    memory_limit: Annotated[
+        str,
+        Setting(
+            flag="--memory-limit",
+            metavar="SIZE",
+            help="host memory that a measuring process may use, such as 8GiB",
+            form=Word(size),
+            group=PLACE,
+            commands=(*PLANNED, "check", "study"),
+            values="`8GiB`, `512MiB`",
+            absent="none; for a search most of what is free",
+            notes="What a measuring process may use of the host's memory.",
+        ),
+    ] = ""
+    device_memory_limit: Annotated[
+        str,
+        Setting(
+            flag="--device-memory-limit",
+            metavar="SIZE",
+            help="GPU memory that a measuring process may use, such as 16GiB",
+            form=Word(size),
+            group=PLACE,
+            label="Device memory limit",
+            example="16GiB … (all of the GPU's)",
+            fold=LIMITS_FOLD,
+            values="`16GiB`",
+            absent="all of it",
+            notes="What a measuring process may use of a GPU's memory: the rest is reserved while "
+            "it runs.",
+        ),
+    ] = ""
+    cores: Annotated[
+        str,
+        Setting(
+            flag="--cores",
+            metavar="N,…",
+            help="cores of the measuring process, such as 2,3 or 2-5",
+            form=Word(),
+            group=PLACE,
+            commands=(*PLANNED, "study"),
+            common=True,
+            label="Cores",
+            example="2,3 … (as the system likes)",
+            fold=PLACES_FOLD,
+            values='`"2,3"`, `"2-5"`',
+            absent="the last ones, as many as a case has threads",
+            notes="Where the measuring process runs: see [deadlines](deadlines.md).",
+        ),
+    ] = ""
+    lock_memory: Annotated[
+        On,
+        Setting(
+            flag="--lock-memory",
+            help="lock the measuring process into memory",
+            form=Switch(),
+            group=PLACE,
+            commands=(*PLANNED, "study"),
+            label="Lock memory",
+            fold=PLACES_FOLD,
+        ),
+    ] = False
+    realtime: Annotated[
+        Priority | None,
+        Setting(
+            flag="--realtime",
+            metavar="PRIORITY",
+            help="SCHED_FIFO priority, 1 to 99; needs --cores that leave one out",
+            form=Word(whole(1)),
+            group=PLACE,
+            commands=(*PLANNED, "study"),
+            label="Priority",
+            example="1 to 99 … (the usual)",
+            fold=PLACES_FOLD,
+            values="whole number from 1 to 99",
+            absent="none",
+            notes="SCHED_FIFO priority of the measuring process. Needs `cores` that leave a core "
+            "to everything else.",
+        ),
+    ] = None
+
+    @field_validator("memory_limit", "device_memory_limit")
+    @classmethod
+    def _known_size(cls, text: str) -> str:
+        if text:
+            parse_size(text)
+        return text
+
+    @field_validator("cores")
+    @classmethod
+    def _known_list(cls, text: str) -> str:
+        return as_list(listed(text)) if text else ""

@@ -1,0 +1,226 @@
+"""Files of the user's own for the models of a plan, and which part of them is measured."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from pydantic import Field, FiniteFloat, field_validator
+
+from app.plan.settings.forms import Pairs, Switch, Word, Words
+from app.plan.settings.limits import Limits
+from app.plan.settings.measurements import On
+from app.plan.settings.setting import FILES_FOLD, LIMITS_FOLD, MODEL, PLANNED, Setting, always
+from app.plan.settings.values import amount, span, span_text
+from exporters.invalid_value import InvalidValue
+
+_COMPILED = (*PLANNED, "check")
+Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class ModelFiles(Limits):
+    """They hold for all models of the plan. `inputs` may be several files, separated by commas:
+    sets that are used in turn, from run to run, with `rotate_inputs`."""
+
+    weights: Annotated[
+        str,
+        Setting(
+            flag="--weights",
+            metavar="FILE",
+            help="safetensors for the models of --models",
+            form=Word(),
+            group=MODEL,
+            commands=_COMPILED,
+            label="Weights",
+            example="drawn by the seed",
+            fold=FILES_FOLD,
+            values="`.safetensors`",
+            absent="drawn by the seed",
+            notes="Weights for the torch module.",
+        ),
+    ] = ""
+    inputs: Annotated[
+        str,
+        Setting(
+            flag="--inputs",
+            metavar="FILE,…",
+            help=".npz of inputs by name, or several sets (default: generated)",
+            form=Word(),
+            group=MODEL,
+            commands=_COMPILED,
+            label="Inputs",
+            example="drawn by the seed",
+            fold=FILES_FOLD,
+            values="`.npz`, or several with commas",
+            absent="drawn by the seed",
+            notes="One array for each input of the graph.",
+        ),
+    ] = ""
+    calibration: Annotated[
+        str,
+        Setting(
+            flag="--calibration",
+            metavar="FILE",
+            help=".npz of samples for int8 and fp8",
+            form=Word(),
+            group=MODEL,
+            commands=_COMPILED,
+            label="Calibration",
+            example="drawn by the seed",
+            fold=FILES_FOLD,
+            values="`.npz`",
+            absent="drawn by the seed",
+            notes="Samples for int8 and fp8.",
+        ),
+    ] = ""
+    from_nodes: Annotated[
+        tuple[str, ...],
+        Setting(
+            flag="--from-node",
+            metavar="A,B",
+            help="measure a part of an .onnx file that begins at these nodes",
+            form=Words(),
+            group=MODEL,
+            commands=_COMPILED,
+            label="First nodes",
+            example="the whole graph",
+            fold=FILES_FOLD,
+            values="list of names",
+            absent="the whole graph",
+            notes="Where the measured part of a graph begins.",
+        ),
+    ] = ()
+    to_nodes: Annotated[
+        tuple[str, ...],
+        Setting(
+            flag="--to-node",
+            metavar="A,B",
+            help="measure a part of an .onnx file that ends at these nodes",
+            form=Words(),
+            group=MODEL,
+            commands=_COMPILED,
+            label="Last nodes",
+            example="the whole graph",
+            fold=FILES_FOLD,
+            values="list of names",
+            absent="the whole graph",
+            notes="Where the measured part of a graph ends.",
+        ),
+    ] = ()
+    rotate_inputs: Annotated[
+        On,
+        Setting(
+            flag="--rotate-inputs",
+            help="change the inputs from run to run: those of --inputs, or 8 sets",
+            form=Switch(),
+            group=MODEL,
+            label="Rotate inputs",
+            fold=FILES_FOLD,
+            notes="Uses another set from run to run: those of `inputs`, or eight that are drawn.",
+        ),
+    ] = False
+    save_inputs: Annotated[
+        On,
+        Setting(
+            flag="--save-inputs",
+            help="keep the inputs in the run folder",
+            form=Switch(),
+            group=MODEL,
+            label="Save inputs",
+            fold=FILES_FOLD,
+        ),
+    ] = False
+    input_range: Annotated[
+        dict[str, tuple[FiniteFloat, FiniteFloat]],
+        Setting(
+            flag="--input-range",
+            metavar="NAME=LO:HI",
+            help="range of a generated input; integers include both ends",
+            form=Pairs("name=low:high", span, span_text, name_has_equals=True),
+            group=MODEL,
+            label="Input ranges",
+            example="ids=0:999",
+            fold=FILES_FOLD,
+            values="table of two numbers",
+            absent="what the graph's names and uses say",
+            notes="The range of a generated input: `input_range.ids = [0, 999]`. Finite numbers "
+            "that the input's type can hold.",
+        ),
+    ] = Field(default_factory=dict)
+    states: Annotated[
+        dict[str, str],
+        Setting(
+            flag="--state",
+            metavar="OUT=IN",
+            help="an output that becomes this input in the next run",
+            form=Pairs("output=input"),
+            group=MODEL,
+            commands=_COMPILED,
+            label="States",
+            example="h_out=h_in",
+            fold=FILES_FOLD,
+            values="table of names",
+            absent="the model's own",
+        ),
+    ] = Field(default_factory=dict)
+    custom_ops: Annotated[
+        tuple[str, ...],
+        Setting(
+            flag="--custom-ops",
+            metavar="FILE",
+            help="a library of operators for ONNX Runtime",
+            form=Words(repeated=True),
+            group=MODEL,
+            commands=_COMPILED,
+            runs_code=always,
+            label="Operators",
+            term="custom operators",
+            example="none",
+            fold=FILES_FOLD,
+            values="list of files",
+            absent="none",
+            notes="Libraries of operators for ONNX Runtime.",
+        ),
+    ] = ()
+    checked: Annotated[
+        On,
+        Setting(
+            flag="--no-verify-outputs",
+            aliases=("--unchecked",),
+            toml="verify_outputs",
+            help="skip output verification",
+            form=Switch(False),
+            group=MODEL,
+            label="Compare outputs",
+            fold=LIMITS_FOLD,
+            notes="Whether outputs are compared with a reference.",
+        ),
+    ] = True
+    tolerance: Annotated[
+        Tolerance | None,
+        Setting(
+            flag="--tolerance",
+            metavar="X",
+            help="allowed output error, relative to the largest output",
+            form=Word(amount, repr),
+            group=MODEL,
+            label="Tolerance",
+            example="1e-3 … (as the types round)",
+            fold=LIMITS_FOLD,
+            values="number",
+            absent="what follows from the types that a graph multiplies in",
+            notes="Allowed output error, relative to the largest output.",
+        ),
+    ] = None
+
+    @field_validator("input_range")
+    @classmethod
+    def _rising(cls, ranges: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+        for name, (low, high) in ranges.items():
+            if not low <= high:
+                raise InvalidValue(f"of {name} begins above its end", "give the lower end first")
+            if not math.isfinite(high - low):
+                raise InvalidValue(
+                    f"of {name} is wider than any number", "give ends that are nearer"
+                )
+        return ranges

@@ -1,0 +1,338 @@
+"""A grid of a plan: the lists whose product is its cases."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from app.cases.batcher import NO_BATCHER, parsed
+from app.cases.condition import Condition
+from app.cases.scenario import WAIT_POLICIES, Scenario, WaitPolicy
+from app.plan.settings.forms import Pairs, Word, Words
+from app.plan.settings.setting import PLANNED, WORK, Setting
+from app.plan.settings.values import idle_sweep, one_of, option_text, whole
+from exporters.invalid_value import InvalidValue
+from exporters.types import PRECISIONS, Precision
+from runtimes.options import OptionValue
+from runtimes.registry import parse_spec
+
+Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
+Sizes = Annotated[tuple[Size, ...], Field(min_length=1)]
+Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
+Replicas = Annotated[int, Field(ge=1, le=64, strict=True)]
+_COMPILED = (*PLANNED, "check")
+
+
+def _is_code(model: str) -> bool:
+    """Whether a model is a factory in a file, which is imported."""
+    return ".py:" in model
+
+
+def _names_code(values: Any) -> bool:
+    return any(map(_is_code, values))
+
+
+def _names_library(runtimes: Any) -> bool:
+    """Whether a runtime is the library of an execution provider, or of an environment."""
+    return any("@" in text or "/" in parse_spec(text).device for text in runtimes)
+
+
+def _any_option(options: Any) -> bool:
+    """A provider takes any option, a library's path too."""
+    return any(key.startswith("ort-ep.") for key in options)
+
+
+class Sweep(BaseModel):
+    """A grid: the product of its lists is its cases.
+
+    `models` are catalogue names, .onnx paths or globs. `runtimes` empty: every one that is
+    available. Sizes not given take the model's own defaults. `options` maps
+    `runtime.option` to the values to try, as a quoted key or as a table of the runtime.
+    `threads` 0 leaves the number to the engine. `replicas` are numbers of sessions that share the
+    work of `offline`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: Annotated[
+        tuple[str, ...],
+        Field(min_length=1),
+        Setting(
+            flag="--models",
+            metavar="A,B,…",
+            help="catalogue names, .onnx paths, globs, file.py:factory, hf:FOLDER",
+            form=Words(),
+            group=WORK,
+            commands=(*_COMPILED, "study"),
+            common=True,
+            runs_code=_names_code,
+            values="list",
+            notes="Catalogue names, `.onnx` paths, globs, `file.py:factory`, `hf:PATH`.",
+        ),
+    ]
+    runtimes: Annotated[
+        tuple[str, ...],
+        Setting(
+            flag="--runtimes",
+            metavar="A,B,…",
+            help="default: all available runtimes; all: every known runtime",
+            form=Words(),
+            group=WORK,
+            commands=(*_COMPILED, "study"),
+            common=True,
+            runs_code=_names_library,
+            values="list",
+            absent="`available`",
+            notes="`runtime[:device][@release or environment]`. `available` is every runtime that "
+            "this machine has, but for those that the list names with a device; `ort-cuda:0+1` is "
+            "one case [over two devices](replicas.md#several-devices).",
+        ),
+    ] = ()
+    precisions: Annotated[
+        tuple[Precision, ...],
+        Field(min_length=1),
+        Setting(
+            flag="--precision",
+            metavar="P,…",
+            help=f"{', '.join(PRECISIONS)} (default fp32)",
+            form=Words(one_of(PRECISIONS)),
+            group=WORK,
+            commands=(*_COMPILED, "study"),
+            common=True,
+            label="&Precision",
+            term="precision",
+            values=", ".join(f"`{name}`" for name in PRECISIONS),
+            notes="[The number format](../exporters/README.md#precisions) of the graph.",
+        ),
+    ] = ("fp32",)
+    batch_size: Annotated[
+        tuple[Size, ...],
+        Setting(
+            flag="--batch",
+            metavar="N,…",
+            help="batch sizes",
+            form=Words(whole(1)),
+            group=WORK,
+            commands=(*_COMPILED, "study"),
+            common=True,
+            label="&Batch",
+            term="batch",
+            example="1, 2, 4 … (the model's own)",
+            values="whole numbers",
+            absent="the model's own",
+            notes="Size of the batch axis.",
+        ),
+    ] = ()
+    sequence_length: Annotated[
+        tuple[Size, ...],
+        Setting(
+            flag="--sequence",
+            metavar="N,…",
+            help="sequence lengths: sizes of the axis sequence",
+            form=Words(whole(1)),
+            group=WORK,
+            commands=_COMPILED,
+            label="&Sequence",
+            term="sequence",
+            example="16, 64 … (the model's own)",
+            values="whole numbers",
+            absent="the model's own",
+            notes="Size of the axis `sequence`.",
+        ),
+    ] = ()
+    axes: Annotated[
+        dict[str, Sizes],
+        Setting(
+            flag="--axis",
+            metavar="NAME=N,…",
+            help="sizes of any other axis",
+            form=Pairs("name=1,2,4", whole(1), listed=True, name_has_equals=True),
+            group=WORK,
+            commands=_COMPILED,
+            common=True,
+            label="Other axes",
+            term="axes",
+            values="table of lists",
+            absent="the model's own",
+            notes="Sizes of other open axes: `axes.height = [224, 320]`.",
+        ),
+    ] = Field(default_factory=dict)
+    threads: Annotated[
+        tuple[Threads, ...],
+        Field(min_length=1),
+        Setting(
+            flag="--threads",
+            metavar="N,…",
+            help="threads of the engine (default 1); 0 leaves the number to it",
+            form=Words(whole(0)),
+            group=WORK,
+            commands=(*_COMPILED, "study"),
+            common=True,
+            label="&Threads",
+            term="threads",
+            example="1",
+            values="whole numbers",
+            notes="How many threads the engine may use; `0` leaves the number to it.",
+        ),
+    ] = (1,)
+    options: Annotated[
+        dict[str, Annotated[tuple[OptionValue, ...], Field(min_length=1)]],
+        Setting(
+            flag="--option",
+            metavar="RUNTIME.NAME=V,…",
+            help="values of a runtime's option, each a case of its own",
+            form=Pairs("runtime.name=value", format=option_text, listed=True),
+            group=WORK,
+            commands=_COMPILED,
+            common=True,
+            runs_code=_any_option,
+            values="table of lists",
+            absent="each option's default",
+            notes='`options."ort-cpu.graph_optimization" = ["all", "off"]`.',
+        ),
+    ] = Field(default_factory=dict)
+    scenarios: Annotated[
+        tuple[str, ...],
+        Field(min_length=1),
+        Setting(
+            flag="--scenario",
+            metavar="S,…",
+            help="closed_loop (default), poisson:200/s, …: see help scenarios",
+            form=Words(lambda word: str(Scenario.parse(word))),
+            group=WORK,
+            common=True,
+            values="`closed_loop`, `paced:20us`, `rate:200/s`, `poisson:200/s`, `burst:8@10ms`, "
+            "[`multistream:8`, `offline`, `ahead:8`](load-closed.md)",
+            notes="When the next run begins: [load as it arrives](load.md).",
+        ),
+    ] = ("closed_loop",)
+    wait_policy: Annotated[
+        WaitPolicy,
+        Setting(
+            flag="--idle-policy",
+            aliases=("--wait",),
+            toml="idle_policy",
+            metavar="POLICY",
+            help="how idle time is waited out: spin (default), hybrid or sleep",
+            form=Word(one_of(WAIT_POLICIES)),
+            group=WORK,
+            label="&Wait policy",
+            term="wait policy",
+            values="`spin`, `hybrid`, `sleep`",
+            notes="How idle time between runs is waited out.",
+        ),
+    ] = "spin"
+    conditions: Annotated[
+        tuple[str, ...],
+        Field(min_length=1),
+        Setting(
+            flag="--condition",
+            metavar="C,…",
+            help="cold:64MB, sustained:30min, with:MODEL or shapes:FILE (default none)",
+            form=Words(lambda word: str(Condition.parse(word))),
+            group=WORK,
+            runs_code=_names_code,
+            label="Condition",
+            term="condition",
+            values="`none`, `cold:64MB`, `sustained:30min`, `with:mlp`, `shapes:mix.csv`",
+            notes="[Conditions](conditions.md) beside the scenario: polluted caches, a long run, "
+            "another model at work, several shapes in one session.",
+        ),
+    ] = ("none",)
+    batcher: Annotated[
+        tuple[str, ...],
+        Field(min_length=1),
+        Setting(
+            flag="--batcher",
+            metavar="max=N,wait=TIME",
+            help="a dynamic batcher (max=8,wait=2ms); repeat to compare several",
+            form=Words(lambda word: str(parsed(word) or NO_BATCHER), repeated=True, whole=True),
+            group=WORK,
+            label="Batcher",
+            term="batcher",
+            values="`max=8,wait=2ms`, `none`",
+            notes="[A dynamic batcher](batching.md) before the model, for requests that arrive "
+            "independently.",
+        ),
+    ] = (NO_BATCHER,)
+    replicas: Annotated[
+        tuple[Replicas, ...],
+        Setting(
+            flag="--replicas",
+            metavar="N,…",
+            help="sessions that share the work of --scenario offline, such as 2,4",
+            form=Words(whole(1)),
+            group=WORK,
+            label="Replicas",
+            example="2, 4 … (one)",
+            values="whole numbers",
+            absent="none",
+            notes="[Sessions that share the work](replicas.md) of `offline`, or of other "
+            "`scenarios` that are given; a single one is measured too.",
+        ),
+    ] = ()
+
+    @field_validator("options", mode="before")
+    @classmethod
+    def _flat_options(cls, given: Any) -> Any:
+        """TOML reads an unquoted `ort-cpu.name = [...]` as a table in a table."""
+        if not isinstance(given, dict):
+            return given
+        flat: dict[Any, Any] = {}
+        for key, value in given.items():
+            inner = value.items() if isinstance(value, dict) else ()
+            flat |= {f"{key}.{name}": values for name, values in inner} if inner else {key: value}
+        for key, values in flat.items():
+            if isinstance(values, (list, tuple)) and not all(map(_is_bounded, values)):
+                raise InvalidValue(
+                    f"options {key} has a number that is infinite, no number or beyond 64 bits",
+                    "give one that a computer can hold",
+                    "options",
+                )
+        return flat
+
+    @field_validator("scenarios")
+    @classmethod
+    def _known_scenarios(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(str(Scenario.parse(text)) for text in texts)
+        except InvalidValue as error:
+            raise error.of("scenario") from None
+
+    @field_validator("conditions")
+    @classmethod
+    def _known_conditions(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(str(Condition.parse(text)) for text in texts)
+        except InvalidValue as error:
+            raise error.of("condition") from None
+
+    @field_validator("batcher")
+    @classmethod
+    def _known_batchers(cls, words: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return tuple(str(parsed(word) or NO_BATCHER) for word in words)
+        except InvalidValue as error:
+            raise error.of("batcher") from None
+
+
+IDLE_SWEEP = Setting(
+    key="idle_sweep",
+    flag="--idle-sweep",
+    aliases=("--gaps",),
+    metavar="A..B",
+    help="idle times from A to B in steps of 1, 2 and 5, such as 20us..1s",
+    form=Word(idle_sweep),
+    group=WORK,
+    extends="scenarios",
+)
+"""Short for a list of paced scenarios, which are added to those of `--scenario`."""
+
+
+def _is_bounded(value: Any) -> bool:
+    """Whether a number is finite and, if it is whole, has at most 64 bits; so is what is none."""
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**64
+    return not isinstance(value, float) or math.isfinite(value)

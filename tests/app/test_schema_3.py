@@ -1,0 +1,66 @@
+"""A run folder of schema 3, which has former names of columns, is read and shown as before.
+
+`schema_3.tar.gz` holds one that the release before schema 4 wrote: every column has a value in
+some of its rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from app.benchmark import load_results
+from app.cases.column import same
+from app.cases.columns import NAMES
+from app.cases.renamed_columns import RENAMED, current_name
+from app.results.compare import compare_runs, side_of
+from app.results.history import read_history
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.table import read_rows
+from app.results.verify import verify
+
+ARCHIVE = Path(__file__).with_name("results") / "schema_3.tar.gz"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return tmp_path / "finished"
+
+
+def test_its_table_has_former_names_and_is_read_under_those_of_today(run: Path) -> None:
+    with (run / "results.full.csv").open(encoding="utf-8", newline="") as file:
+        header = next(csv.reader(file))
+    assert set(RENAMED) <= set(header)
+    rows = read_rows(run / "results.full.csv")
+    filled = {name for row in rows.values() for name, value in row.items() if value is not None}
+    assert not filled & RENAMED.keys()
+    assert {current_name(name) for name in header} == set(NAMES)
+
+
+def test_its_rows_are_computed_as_they_were(run: Path) -> None:
+    stored = read_rows(run / "results.full.csv")
+    computed = {str(row["case_id"]): row for row in Rows().of(read_run(run))}
+    assert computed.keys() == stored.keys()
+    differing = {
+        (case_id, name)
+        for case_id, row in computed.items()
+        for name in NAMES
+        if not same(row[name], stored[case_id].get(name))
+    }
+    assert differing == set()
+
+
+def test_it_is_verified_loaded_compared_and_in_the_history(run: Path) -> None:
+    assert verify(run).findings == ()
+    frame = load_results(run)
+    assert frame["overhead_p50_us"].notna().any()
+    from_file = load_results(run / "results.full.csv")
+    assert set(NAMES) <= set(from_file.columns)
+    assert compare_runs(side_of(read_run(run)), side_of(read_run(run))).cases
+    assert read_history(run.parent).trends
