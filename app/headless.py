@@ -36,14 +36,13 @@ from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.machine.steered import take_steered
-from app.plan.cluster import refuse_beside_cluster
 from app.plan.command_line import (
-    refuse_unprinted,
     refuse_with_check,
     refuse_with_resume,
     refuse_with_run_as_plan,
 )
 from app.plan.environments import environments_of
+from app.plan.exclusions import reject_exclusions, reject_without_effect
 from app.plan.gaps import refuse_without_gaps
 from app.plan.options import plan_from_options
 from app.plan.placing import refuse_misplaced
@@ -98,7 +97,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     plan = _asked(flags, manifest)
     if plan.check:
         refuse_with_check(flags)
-    refuse_unprinted(flags, bool(plan.tune))
+    reject_without_effect(plan, given_settings(flags, "command"))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     columns = parse_columns(flags.columns, plan.percentiles) if flags.columns is not None else ()
     comparing = comparing_of(flags, plan)
@@ -296,7 +295,7 @@ def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
     if flags.resume is None:
         return manifest.asked
     resumed = manifest.asked.model_copy(update=given_settings(flags, "plan"))
-    refuse_beside_cluster(resumed)
+    reject_exclusions(resumed)
     return resumed
 
 

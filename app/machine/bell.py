@@ -11,6 +11,8 @@ import selectors
 from contextlib import suppress
 from threading import Lock
 
+_ONCE = "once"
+
 
 class Bell:
     """One waiter; `watch`, `forget` and `wait` belong to its thread, `ring` to any."""
@@ -26,6 +28,18 @@ class Bell:
     def watch(self, descriptor: int) -> None:
         """Wake when this pipe can be read or has ended."""
         self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def watch_end(self, pid: int) -> int | None:
+        """Wake once when this child process ends; returns the descriptor to `forget` and close,
+        None where the system has none: outside Linux, or with no descriptor left."""
+        if not hasattr(os, "pidfd_open"):
+            return None
+        try:
+            descriptor = os.pidfd_open(pid)
+        except OSError:
+            return None
+        self._selector.register(descriptor, selectors.EVENT_READ, data=_ONCE)
+        return descriptor
 
     def forget(self, descriptor: int) -> None:
         """Never mind this pipe any more; nothing if it is not watched."""
@@ -44,6 +58,8 @@ class Bell:
         for key, _ in self._selector.select(max(seconds, 0.0)):
             if key.fd == self._heard:
                 os.read(self._heard, 4096)
+            elif key.data == _ONCE:  # readable for as long as nobody has reaped the process
+                self._selector.unregister(key.fd)
 
     def close(self) -> None:
         with self._closing:

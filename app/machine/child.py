@@ -28,7 +28,7 @@ _SENT = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 class Child:
-    """`command` with its three pipes; `bell` is told to watch those that it writes to.
+    """`command` with its three pipes; `bell` watches those that it writes to, and its end.
 
     `environ` is the environment that it has, by default that of this process.
     """
@@ -57,6 +57,7 @@ class Child:
         for pipe in self._open:
             if bell is not None:
                 bell.watch(pipe.fileno())
+        self._end = bell.watch_end(self.pid) if bell is not None else None
         self._partial = b""
         self._errors = b""
 
@@ -120,6 +121,10 @@ class Child:
         self._process.wait()
         for pipe in list(self._open):
             self._forget(pipe)
+        if self._end is not None and self._bell is not None:
+            self._bell.forget(self._end)
+            os.close(self._end)
+            self._end = None
         for pipe in (self._stdin, self._stdout, self._stderr):
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()

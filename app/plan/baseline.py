@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
 from app.machine.available import runtime
-from app.plan.plan import Plan
 from exporters.invalid_value import InvalidValue
 from exporters.twins import is_null
 from runtimes import registry
@@ -70,20 +69,7 @@ def unmatched(text: str, cases: Sequence[Case]) -> tuple[list[Case], list[Case]]
     return alone, others
 
 
-def refuse_useless(plan: Plan, cases: Sequence[Case]) -> None:
-    """PlanError for a comparison that would come to nothing, or for two at once."""
-    for alternatives in (
-        ("aa", "baseline", "largest_batch"),
-        ("aa", "null", "largest_batch", "slo"),
-    ):
-        asked = [name for name in alternatives if getattr(plan, name)]
-        if len(asked) > 1:
-            raise PlanError(f"{' and '.join(asked)} ask for different runs", "give one of them")
-    if plan.baseline:
-        _refuse_useless(plan.baseline, [case for case in cases if not is_null(case.model)])
-
-
-def _refuse_useless(text: str, cases: Sequence[Case]) -> None:
+def refuse_useless_baseline(text: str, cases: Sequence[Case]) -> None:
     """For a baseline that is no case, every case, or like none of the others."""
     baseline = _understood(text, cases)
     if baseline is None or not any(map(baseline.holds, cases)):

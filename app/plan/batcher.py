@@ -10,14 +10,6 @@ from app.cases.scenario import Scenario
 from app.plan.plan import Plan, Sweep
 from runtimes.options import SESSIONS
 
-_OF_A_PLAN = {
-    "largest_batch": "a batcher makes batches of one input each, and the search grows them",
-    "inputs": "a batcher runs batches of several sizes, and a file of inputs has one",
-    "rotate_inputs": "a batcher feeds each of its batches one set of inputs",
-    "states": "a batch holds requests of several streams, and the model has the state of one",
-    "cold_start": "a batcher compiles several graphs, and cold starts are of one",
-    "profile_ops": "a batcher runs batches of several sizes, and operator times are of one",
-}
 _OF_A_RUNTIME = (SESSIONS.name, "streams")
 """Options that make several lanes."""
 
@@ -32,13 +24,7 @@ def batched(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> S
     if not batchers:
         return sweep
     told = f"--batcher {batchers[0]}"
-    for key, cause in _OF_A_PLAN.items():
-        if getattr(plan, key):
-            flag = "state" if key == "states" else key.replace("_", "-")
-            raise PlanError(cause, f"leave --{flag} or --batcher out")
-    if plan.slo:
-        _refuse_other_grids(plan)
-    else:
+    if not plan.slo:
         _refuse_arrivals(sweep, told)
     _refuse_options(sweep, told)
     without = next((model for model, axis in batch_axes.items() if axis is None), None)
@@ -59,14 +45,6 @@ def batched(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> S
 
 def _asked(sweep: Sweep, axis: str | None) -> tuple[int, ...]:
     return (*sweep.batch_size, *sweep.axes.get(axis or "", ()))
-
-
-def _refuse_other_grids(plan: Plan) -> None:
-    if len({sweep.batcher for sweep in plan.sweeps}) > 1:
-        raise PlanError(
-            "slo searches every case with every batcher, and the grids have different ones",
-            "give each grid the same batchers, or a plan of its own",
-        )
 
 
 def _refuse_arrivals(sweep: Sweep, told: str) -> None:

@@ -25,6 +25,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     refuse_mixed(flags)
     if flags.study is not None:
         refuse_with_study(flags)
+    if flags.markdown and flags.sort is not None:
+        raise PlanError(
+            "--sort has no effect: --markdown prints the comparison and no rows",
+            "Leave out --sort or --markdown",
+        )
     if flags.fail_on not in (None, "slower"):
         raise PlanError(
             f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
@@ -60,27 +65,6 @@ def refuse_with_check(flags: argparse.Namespace) -> None:
     for flag in options_beyond(frozenset(beyond), flags):
         raise PlanError(
             f"{flag} cannot be used with --check, which measures nothing", f"leave {flag} out"
-        )
-
-
-def refuse_unprinted(flags: argparse.Namespace, is_tuned: bool) -> None:
-    """What belongs to the table of rows, where another answer is printed in its place; PlanError.
-
-    `is_tuned` says that the run searches options and prints a ladder.
-    """
-    if is_tuned and flags.sort is not None:
-        raise PlanError(
-            "--sort has no effect: a search over options prints its steps", "Leave --sort out"
-        )
-    if is_tuned and flags.baseline_run is not None:
-        raise PlanError(
-            "--baseline-run has no effect: a search over options prints its steps",
-            "Leave --baseline-run out, and use --compare on the two runs",
-        )
-    if flags.markdown and flags.sort is not None:
-        raise PlanError(
-            "--sort has no effect: --markdown prints the comparison and no rows",
-            "Leave out --sort or --markdown",
         )
 
 

@@ -22,34 +22,15 @@ _WHY_BETWEEN = {
     "cold": "takes time between two runs",
     "shapes": "takes another shape between two runs, one at a time",
 }
-_NO_RATE = {
-    "cold": "sends requests that wait for nothing but each other",
-    "sustained": "measures each rate for as long as its target takes",
-}
 
 
-def refuse_impossible(plan: Plan, cases: Iterable[Case]) -> None:
+def refuse_impossible(cases: Iterable[Case]) -> None:
     """PlanError for a condition that no case can be measured under."""
     most = int(psutil.virtual_memory().total * COLD_SHARE)
     for case in cases:
         condition, kind = case.condition, case.scenario.kind
         if condition.kind == "none":
             continue
-        if plan.largest_batch:
-            raise PlanError(
-                f"a search for the largest batch is made under no condition, not {condition}",
-                "leave --condition out",
-            )
-        if plan.slo and condition.kind in _NO_RATE:
-            raise PlanError(
-                f"a search for the highest rate {_NO_RATE[condition.kind]}, not {condition}",
-                "leave --condition out, or use with:MODEL",
-            )
-        if condition.kind == "with" and plan.realtime is not None:
-            raise PlanError(
-                f"{condition} shares cores, and a real-time process gives none away",
-                "leave --realtime out",
-            )
         if condition.kind in _WHY_BETWEEN and kind not in _BETWEEN_RUNS:
             raise PlanError(
                 f"{condition} {_WHY_BETWEEN[condition.kind]}, and {kind} has none to give",

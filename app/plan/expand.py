@@ -26,23 +26,23 @@ from app.machine.available import (
     runtime_of,
 )
 from app.plan.anchor import ANCHOR_MODEL
+from app.plan.baseline import refuse_useless_baseline
 from app.plan.batcher import batched
-from app.plan.checking import refuse_beside_check
-from app.plan.cluster import refuse_beside_cluster
-from app.plan.conditions import refuse_unfit_neighbours
+from app.plan.conditions import refuse_impossible, refuse_unfit_neighbours
 from app.plan.environments import environments_of
+from app.plan.exclusions import reject_exclusions
 from app.plan.labelled import refuse_unusable
+from app.plan.load import refuse_too_rare
 from app.plan.null import null_case
 from app.plan.option_sets import option_sets, refuse_unknown_options
 from app.plan.outlines import Outlines
 from app.plan.plan import Plan, Sweep
 from app.plan.points import assumed_sizes, points, refuse_unknown_axes, with_sizes
-from app.plan.refusals import refuse_cases
 from app.plan.replicas import replicated
 from app.plan.shapes import parts
-from app.plan.slo import refuse_beside_slo
 from app.plan.subjects import Subject, faults_of_the_plan, subjects
-from app.plan.tuning import first_choices, refuse_beside_tune
+from app.plan.tuning import first_choices
+from exporters.twins import is_null
 from runtimes import registry
 from runtimes.base import Available
 from runtimes.dealing import refuse_devices, refuse_uneven
@@ -59,10 +59,7 @@ def expand(plan: Plan, elsewhere: Sequence[str] = ()) -> tuple[Case, ...]:
 
     `elsewhere` are the runtimes of other machines, where these measure.
     """
-    refuse_beside_cluster(plan)
-    refuse_beside_slo(plan)
-    refuse_beside_check(plan)
-    refuse_beside_tune(plan)
+    reject_exclusions(plan)
     environments = environments_of(plan)
     if plan.accuracy:
         refuse_unusable(plan.accuracy)
@@ -84,7 +81,10 @@ def expand(plan: Plan, elsewhere: Sequence[str] = ()) -> tuple[Case, ...]:
         cases.setdefault(case.case_id, case)
     found = tuple(cases.values())
     _refuse_if_nothing_can_run(found)
-    refuse_cases(plan, found)
+    refuse_impossible(found)
+    refuse_too_rare(plan, found)
+    if plan.baseline:
+        refuse_useless_baseline(plan.baseline, [c for c in found if not is_null(c.model)])
     return found
 
 
@@ -135,7 +135,7 @@ def _of_sweep(
             "pip install 'graphlap[cpu]', or see --doctor",
         )
     refuse_unknown_options(sweep, runtimes)
-    for part in replicated(plan, sweep, runtimes):
+    for part in replicated(sweep, runtimes):
         yield from _of_replicas(plan, part, models, given)
 
 
@@ -146,7 +146,7 @@ def _of_replicas(
     runtimes = sweep.runtimes
     sweep = batched(plan, sweep, {one.model: one.batch for one in models if one.readable})
     refuse_unknown_axes(sweep, models)
-    for part, sized, condition in parts(plan, sweep, models):
+    for part, sized, condition in parts(sweep, models):
         for subject in with_sizes(part, sized):
             yield from _grid(part, subject, runtimes, given, condition, waits=bool(plan.slo))
 
@@ -164,13 +164,6 @@ def _first_tries(sweep: Sweep) -> Sweep:
 def _given(plan: Plan) -> Given:
     """The plan's own files and nodes; PlanError for a file that can't be read."""
     first, more = plan.input_files[:1], plan.input_files[1:]
-    if more and not plan.rotate_inputs:
-        raise PlanError(
-            f"--inputs names {1 + len(more)} sets of inputs, and one is fed",
-            "add --rotate-inputs, or give one file",
-        )
-    if plan.rotate_inputs and plan.largest_batch:
-        raise PlanError("a search for the largest batch feeds one set", "leave --rotate-inputs out")
     files = {"weights": plan.weights, "inputs": "".join(first), "calibration": plan.calibration}
     return Given.of(
         {name: path for name, path in files.items() if path},

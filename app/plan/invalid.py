@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ValidationError
 
 from app.cases.errors import suggestion
+from app.plan.settings.table import names_of_keys
 from exporters.invalid_value import InvalidValue
 
 _LONGEST = 80
@@ -19,9 +20,9 @@ def in_words(
     place = [part for part in fault["loc"] if isinstance(part, str)]
     key = place[-1] if place else "plan"
     if fault["type"] == "extra_forbidden":
-        known = list((grid if "sweeps" in place[:-1] else plan).model_fields)
+        known = names_of_keys((grid if "sweeps" in place[:-1] else plan).model_fields)
         return f"the key {key!r} is not known", suggestion(key, known)
-    where = "plan" if key == "plan" else key
+    (where,) = names_of_keys([key])
     if fault["type"] == "missing":
         return f"{where} is missing", "add it"
     if fault["type"] == "too_short":

@@ -11,11 +11,11 @@ from app.cases.errors import PlanError, suggestion
 from app.machine.available import all_names
 from app.machine.cores import listed, usable_cores
 from app.plan.checking import of_a_check
+from app.plan.exclusions import reject_without_effect
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, load_suite
 from app.plan.settings.arguments import given_settings
 from app.plan.studies import adjusted, load_study, refuse_fixed, with_devices
-from app.plan.unread import refuse_unread
 from app.tune.values import threads_of
 from exporters.types import PRECISIONS
 
@@ -58,7 +58,7 @@ def plan_from_options(options: argparse.Namespace) -> Plan:
     if "tune" in whole or (study and data.get("tune")):
         data["sweeps"] = [{**_freedoms(whole), **grid} for grid in data["sweeps"]]
     plan = parse_plan({**data, **whole}, "the command line")
-    refuse_unread(plan, {*given, *whole})
+    reject_without_effect(plan, {*given, *whole})
     return plan
 
 

@@ -28,6 +28,10 @@ def refuse_misplaced(plan: Plan) -> None:
             f"core {as_list(cores - usable)} is not allowed to this process (taskset, a cpuset)",
             f"choose among {as_list(usable)}, or allow it",
         )
+    if plan.page_cache == "dropped" and not hasattr(os, "posix_fadvise"):
+        raise PlanError(
+            "this system drops no single file from its page cache", "leave --page-cache out"
+        )
     if plan.realtime is None:
         return
     if not hasattr(os, "sched_setscheduler"):

@@ -23,6 +23,7 @@ from app.plan.lengths import Lengths, named_lengths
 from app.plan.precise import asked_for
 from app.plan.settings.hosts import PlanSettings
 from app.plan.settings.sweep import Sweep
+from app.plan.settings.table import with_keys
 from app.stats.precise import MOST_ROUNDS, Precise
 from exporters.invalid_value import InvalidValue
 
@@ -118,6 +119,12 @@ def parse_plan(data: dict[str, Any], origin: str) -> Plan:
     key = _key_with_nul(data)
     if key is not None:
         raise PlanError(f"{origin}: {key} contains a NUL character", "remove it")
+    data = with_keys(data, "plan")
+    if isinstance(data.get("sweeps"), (list, tuple)):
+        data["sweeps"] = [
+            with_keys(grid, "sweep") if isinstance(grid, Mapping) else grid
+            for grid in data["sweeps"]
+        ]
     try:
         return Plan.model_validate(data)
     except ValidationError as error:

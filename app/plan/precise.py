@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.cases.percentiles import DEFAULT, written
-from app.stats.precise import FIRST_LOOK
 from exporters.invalid_value import InvalidValue
 
 
@@ -15,25 +14,6 @@ def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str
 
     `plan` has the values of the other keys that are valid themselves.
     """
-    if precise and plan.get("largest_batch"):
-        raise InvalidValue(
-            "precise has no rounds to add to a search",
-            "leave out largest_batch or it",
-            "precise",
-        )
-    if precise and plan.get("aa"):
-        raise InvalidValue(
-            "precise adds rounds and aa has as many as it says",
-            "leave out one of them",
-            "precise",
-        )
-    rounds = plan.get("rounds")
-    if precise and rounds is not None and rounds < FIRST_LOOK:
-        raise InvalidValue(
-            f"precise looks at intervals from {FIRST_LOOK} rounds on and may have {rounds}",
-            f"give --rounds {FIRST_LOOK} or more, or none",
-            "precise",
-        )
     told = set(map(written, (*DEFAULT, *plan.get("percentiles", ()))))
     asked: dict[str, float] = {}
     for word, share in precise.items():

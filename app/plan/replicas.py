@@ -6,17 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from app.cases.errors import PlanError
 from app.machine.available import each_device_of, runtime
-from app.plan.plan import Plan, Sweep
+from app.plan.plan import Sweep
 from runtimes.dealing import uneven
 from runtimes.options import SESSIONS
 from runtimes.registry import parse_spec
 
-_OTHER_RUNS = ("tune", "slo", "largest_batch")
 SHARED_WORK = "offline"
 """The scenario of replicas, unless a grid has its own."""
 
 
-def replicated(plan: Plan, sweep: Sweep, runtimes: Sequence[str]) -> tuple[Sweep, ...]:
+def replicated(sweep: Sweep, runtimes: Sequence[str]) -> tuple[Sweep, ...]:
     """The grid of these runtimes with its replicas as sessions, one among them, in parts that each
     name their runtimes; PlanError where there are none to be.
 
@@ -26,9 +25,6 @@ def replicated(plan: Plan, sweep: Sweep, runtimes: Sequence[str]) -> tuple[Sweep
     """
     if not sweep.replicas:
         return (sweep.model_copy(update={"runtimes": tuple(runtimes)}),)
-    for name in _OTHER_RUNS:
-        if getattr(plan, name):
-            raise PlanError(f"replicas and {name} ask for different runs", "give one of them")
     names = dict.fromkeys(parse_spec(text).name for text in runtimes)
     able = [name for name in names if SESSIONS in runtime(name).options]
     if not able:

@@ -14,7 +14,7 @@ from app.cases.batcher import NO_BATCHER
 from app.cases.condition import NO_CONDITION, Condition
 from app.cases.errors import PlanError, suggestion
 from app.cases.shapes import Shapes
-from app.plan.plan import Plan, Sweep
+from app.plan.plan import Sweep
 from app.plan.subjects import Subject
 from exporters.regular import read_file, user_path
 
@@ -23,19 +23,10 @@ LARGEST_SIZE = 2**31 - 1
 _WEIGHT = "weight"
 _MOST_BYTES = 8 << 20
 _EXAMPLE = "begin it with a line such as batch,sequence or batch,weight"
-_OF_A_PLAN = {
-    "largest_batch": "the search for the largest batch varies it by itself",
-    "slo": "a search for the highest rate is made with one shape",
-    "inputs": "a session of several shapes is fed inputs of each, and a file has those of one",
-    "rotate_inputs": "a session of several shapes feeds each of them one set of inputs",
-    "states": "a state has one shape, and the next run has another",
-    "cold_start": "cold starts are of one shape",
-    "profile_ops": "operator times are of one shape",
-}
 
 
 def parts(
-    plan: Plan, sweep: Sweep, subjects: Sequence[Subject]
+    sweep: Sweep, subjects: Sequence[Subject]
 ) -> Iterator[tuple[Sweep, Sequence[Subject], Condition]]:
     """The grid in parts: that of all conditions but shapes, then one for each file of shapes.
 
@@ -49,7 +40,7 @@ def parts(
     for word, condition in asked.items():
         if condition.kind != "shapes":
             continue
-        _refuse_beside(plan, sweep, word)
+        _refuse_batcher(sweep, word)
         shapes = read_shapes(condition.file)
         _refuse_unknown(shapes, condition.file, subjects)
         if not fixed:
@@ -109,13 +100,7 @@ def _without(subject: Subject, axes: Sequence[str]) -> Subject:
     )
 
 
-def _refuse_beside(plan: Plan, sweep: Sweep, told: str) -> None:
-    for key, cause in _OF_A_PLAN.items():
-        if getattr(plan, key):
-            flag = "state" if key == "states" else key.replace("_", "-")
-            raise PlanError(
-                f"{cause}, not with {told}", f"leave --{flag} out, or {told} to a run of its own"
-            )
+def _refuse_batcher(sweep: Sweep, told: str) -> None:
     if any(word != NO_BATCHER for word in sweep.batcher):
         raise PlanError(
             f"a batcher makes batches by itself, and {told} gives sizes", "leave one of them out"

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.cases.errors import PlanError
 from app.plan.plan import Plan
+from app.plan.settings.table import names_of_keys
 
 
 def plan_toml(plan: Plan) -> str:
     """One `[[sweeps]]` table for each grid, tables within it for axes and options."""
     data = plan.model_dump(mode="json", exclude_defaults=True)
     sweeps = data.pop("sweeps")
-    lines = [f"{key} = {_value(value)}" for key, value in {"name": plan.name, **data}.items()]
-    for sweep in sweeps:
+    lines = [f"{key} = {_value(value)}" for key, value in _named({"name": plan.name, **data})]
+    for sweep in (dict(_named(sweep)) for sweep in sweeps):
         tables = {key: value for key, value in sweep.items() if isinstance(value, dict)}
         lines += ["", "[[sweeps]]"]
         lines += [f"{k} = {_value(v)}" for k, v in sweep.items() if k not in tables]
         for name, table in tables.items():
             lines += ["", f"[sweeps.{name}]", *_pairs(table)]
     return "\n".join(lines) + "\n"
+
+
+def _named(part: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """The values by the names that files have for their keys."""
+    return zip(names_of_keys(part), part.values(), strict=True)
 
 
 def _pairs(table: Mapping[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a search over options is asked: the lists of its grid, spelled out, and what it refuses."""
+"""What a search over options is asked: the lists of its grid, spelled out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.cases.scenario import Scenario
-from app.cases.target import LEAST_ROUNDS
 from app.machine.available import clock_of, each_device_of, grid_runtimes, runtime
 from app.machine.cores import usable_cores
+from app.plan.exclusions import reject_exclusions
 from app.plan.option_sets import refuse_unknown_options
 from app.plan.plan import Plan, Sweep
 from app.tune.space import Space
@@ -22,7 +21,6 @@ from runtimes.registry import parse_spec
 
 BATCHES = (1, 2, 4, 8, 16, 32)
 """What is tried of a model with a batch axis where the goal is a throughput."""
-_OTHER_RUNS = ("aa", "baseline", "check", "largest_batch", "null", "precise", "slo", "cold_start")
 
 
 def spelled_out(plan: Plan) -> Plan:
@@ -30,7 +28,7 @@ def spelled_out(plan: Plan) -> Plan:
     any machine what was searched; any other plan as it is. PlanError for what can't be searched."""
     if not plan.tune:
         return plan
-    refuse_beside_tune(plan)
+    reject_exclusions(plan)
     (sweep,) = plan.sweeps
     named = grid_runtimes(sweep.runtimes)
     refuse_unknown_options(sweep, named)
@@ -107,42 +105,6 @@ def _values(option: Option, asked: Sequence[OptionValue]) -> tuple[OptionValue, 
         raise PlanError(
             f"a search had the option {error}", "use the Graphlap that wrote its run"
         ) from None
-
-
-def refuse_beside_tune(plan: Plan) -> None:
-    """PlanError for a search that would come to nothing, or for two runs at once."""
-    if not plan.tune:
-        if plan.max_error is not None:
-            raise PlanError("max_error bounds a search over options", "add --tune, or leave it out")
-        return
-    for name in _OTHER_RUNS:
-        if getattr(plan, name):
-            raise PlanError(f"tune and {name} ask for different runs", "give one of them")
-    if len(plan.sweeps) > 1:
-        raise PlanError(
-            f"tune searches one grid, and the plan has {len(plan.sweeps)}",
-            "give --models, or a plan of one grid",
-        )
-    (sweep,) = plan.sweeps
-    goal = plan.goal
-    rate = goal is not None and goal.rate
-    scenario = Scenario.parse(sweep.scenarios[0])
-    if len(sweep.scenarios) > 1 or scenario.is_open_loop or (rate and scenario.waits):
-        raise PlanError(
-            f"tune compares rounds of one closed loop, and the plan asks for "
-            f"{', '.join(sweep.scenarios)}",
-            "leave --scenario out, or of a latency give one such as paced:1ms",
-        )
-    for key in ("conditions", "batcher"):
-        if getattr(sweep, key) != ("none",):
-            raise PlanError(f"tune searches without {key}", f"leave {key} out")
-    if plan.rounds is not None and plan.rounds < LEAST_ROUNDS:
-        raise PlanError(
-            f"tune ends with a comparison in rounds, and {plan.rounds} have no interval",
-            f"give --rounds {LEAST_ROUNDS} or more, or none",
-        )
-    if not plan.checked and plan.max_error is not None:
-        raise PlanError("max_error bounds what is not compared", "leave --unchecked out")
 
 
 def _of_one_clock(runtimes: Sequence[str], named: bool) -> list[str]:

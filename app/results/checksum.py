@@ -6,6 +6,7 @@ comes last and has a fixed length. A text without the key is of a release that w
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,16 @@ class Layout:
 
     def _ending(self, body: bytes) -> bytes:
         return self.before + f'"{KEY}":"{zlib.crc32(body):08x}"'.encode() + self.end
+
+
+def text_digest(text: bytes) -> str:
+    """By which a text is told apart from any other, also where somebody means it to be the same."""
+    return new_digest(text).hexdigest()
+
+
+def new_digest(text: bytes = b"") -> hashlib.blake2b:
+    """The same of a text that is still being added to."""
+    return hashlib.blake2b(text, digest_size=16)
 
 
 LINE = Layout(b",", b"}")

@@ -54,8 +54,12 @@ class Journal:
 
 def journal_text(lines: Iterable[Mapping[str, Any]]) -> bytes:
     """JSON lines as a journal has them, each with its checksum."""
-    texts = (json.dumps(line, separators=(",", ":"), default=str).encode() for line in lines)
-    return b"".join(LINE.sealed(text) + b"\n" for text in texts)
+    return b"".join(line_text(line) + b"\n" for line in lines)
+
+
+def line_text(line: Mapping[str, Any]) -> bytes:
+    """One of them, without its line break."""
+    return LINE.sealed(json.dumps(line, separators=(",", ":"), default=str).encode())
 
 
 def flush_folder(folder: Path) -> None:

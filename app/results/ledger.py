@@ -16,9 +16,12 @@ from app.cases.case import Case
 from app.cases.cold_start import SCOUT, ColdStart
 from app.cases.round import RoundResult
 from app.cases.status import FAILED
-from app.results.lines import Exported, Line, Operators, Tried, Voided, Writer
+from app.results.checksum import new_digest, text_digest
+from app.results.journal import line_text
+from app.results.lines import Exported, Line, Operators, Tried, Voided, Writer, written
 from app.results.manifest import Manifest
 from app.results.run import Run
+from app.results.stored_statistics import StatisticsStore
 from exporters.types import ExportedModel
 
 
@@ -36,9 +39,12 @@ class Ledger:
     recorded: int = 0
     failed: set[str] = field(default_factory=set)
     cases: dict[str, Case] = field(init=False)
+    store: StatisticsStore = field(init=False)
     _writers: dict[str, Writer] = field(default_factory=dict)
     _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
     _wrote: dict[str, dict[int, Writer]] = field(default_factory=dict)
+    _digests: dict[str, dict[int, str]] = field(default_factory=dict)
+    _others: dict[str, Any] = field(default_factory=dict)
     _voided: dict[tuple[str, int], int] = field(default_factory=dict)
     _void_cases: dict[str, int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
@@ -50,14 +56,20 @@ class Ledger:
 
     def __post_init__(self) -> None:
         self.cases = {case.case_id: case for case in self.manifest.cases}
+        self.store = StatisticsStore(self.path)
 
-    def take(self, source: str, line: Line) -> str:
-        """Know one line more; gives the id of the case that it is about, '' if of no one.
+    def take(self, source: str, line: Line, text: bytes = b"") -> str:
+        """Know one line more; gives the id of the case that it is about, '' if of no one. `text` is
+        the line as it was read.
 
         What is recorded twice counts once: the first line stands, but for models and for what
         circumstances made fail, or is void, which is done again. Writers of several
         hosts are read in any order, so that of the attempts at a case the last one stands.
         """
+        if not isinstance(line, RoundResult):
+            self._others.setdefault(source.removesuffix(".jsonl"), new_digest()).update(
+                text or line_text(written(line))
+            )
         match line:
             case Writer():
                 self._writers[source] = line
@@ -68,7 +80,7 @@ class Ledger:
                     key = (self._writers[source].writer, line.asked, line.precision)
                     self._models_there[key] = line.model
             case RoundResult():
-                self._take_round(source, line)
+                self._take_round(source, line, text)
                 return line.case_id
             case Voided():
                 self._void(line)
@@ -88,7 +100,7 @@ class Ledger:
                 return line.case_id
         return ""
 
-    def _take_round(self, source: str, line: RoundResult) -> None:
+    def _take_round(self, source: str, line: RoundResult, text: bytes) -> None:
         known = self._rounds.setdefault(line.case_id, {})
         before = known.get(line.round)
         void = self._voided.get((line.case_id, line.round), 0)
@@ -97,6 +109,10 @@ class Ledger:
             return
         self.recorded += before is None
         known[line.round] = line
+        digests = self._digests.setdefault(line.case_id, {})
+        digests.pop(line.round, None)
+        if text:
+            digests[line.round] = text_digest(text)
         if line.status in FAILED:
             self.failed.add(line.case_id)
         elif before is not None:
@@ -133,6 +149,7 @@ class Ledger:
                 return
         self.recorded -= known.pop(line.round, None) is not None
         self._wrote.get(line.case_id, {}).pop(line.round, None)
+        self._digests.get(line.case_id, {}).pop(line.round, None)
         self._forget_failure(line.case_id)
 
     def _forget_failure(self, case_id: str) -> None:
@@ -163,4 +180,7 @@ class Ledger:
             models_there=self._models_there,
             environments=self.environments,
             void=self._void_cases,
+            digests=self._digests,
+            others={source: digest.hexdigest() for source, digest in self._others.items()},
+            store=self.store,
         )

@@ -223,8 +223,8 @@ def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
     if isinstance(facts := data.get("facts"), dict):
         values["facts"] = with_current_names(facts)
     match data.get("imported"):
-        case {"figures": dict() as figures} as imported:
-            values["imported"] = {**imported, "figures": with_current_names(figures)}
+        case {"figures": dict() as figures, **others}:
+            values["imported"] = {**others, "figures": with_current_names(figures)}
     return values
 
 

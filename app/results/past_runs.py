@@ -16,7 +16,6 @@ from typing import Any
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.columns import NAMES
 from app.cases.errors import ResultsError
 from app.machine.environment import graphlap_version
 from app.results.folder import is_being_written
@@ -24,7 +23,7 @@ from app.results.hosts import environments
 from app.results.journal import FOLDER as JOURNAL
 from app.results.manifest import MANIFEST, Manifest, read_manifest
 from app.results.reader import read_environments, read_run
-from app.results.rows import Rows
+from app.results.rows import Rows, row_names
 from app.results.table import read_rows
 
 
@@ -166,7 +165,7 @@ def _whole_table(path: Path, manifest: Manifest) -> dict[str, Row]:
             return {}
         with table.open(encoding="utf-8", newline="") as file:
             header = tuple(next(csv.reader(file), ()))
-        rows = read_rows(table) if header == NAMES else {}
+        rows = read_rows(table) if header == row_names(manifest.asked) else {}
     except (OSError, UnicodeDecodeError, csv.Error):
         return {}
     return rows if all(case.case_id in rows for case in manifest.cases) else {}

@@ -105,7 +105,7 @@ class JournalReader:
                 )
                 break
             if line is not None:
-                changed.add(self.ledger.take(path.name, line))
+                changed.add(self.ledger.take(path.name, line, text))
         return changed
 
     def _understood(self, path: Path, number: int, text: bytes) -> lines.Line | None:

@@ -15,46 +15,28 @@ from app.cases.columns import NAMES
 from app.cases.round import RoundResult
 from app.plan.plan import Plan
 from app.results.baseline import baseline_columns
-from app.results.batching import batcher_columns
 from app.results.clock import mean_clock_mhz
-from app.results.families import CaseData, SampleColumns, fill_row
-from app.results.imported import as_told
-from app.results.interference import interference_columns, outlier_counts, outlier_warnings
-from app.results.late import late_columns
+from app.results.families import CaseData, fill_row
 from app.results.measured import Measured, timed_rounds
 from app.results.null import null_columns
-from app.results.round_times import round_starts_s
+from app.results.row_statistics import RowStatistics, Statistics, keep
 from app.results.run import Run
 from app.results.scaling import is_multiplied, scaling_columns
-from app.results.shapes import shape_columns
 from app.results.stopping import rounds_wanted
-from app.results.sustained import sustained_columns
-from app.results.telemetry import device_columns
-from app.results.throughput import block_rate, rates_by_round
-from app.stats.quantiles import CONFIDENCE
-from app.stats.summary import Summary, summarise
-from app.stats.throughput import Rate
-from exporters.diagnostics.diagnostic import Diagnostic
-
-
-@dataclass(frozen=True, slots=True)
-class _Summed:
-    """What a case's timed rounds give: the statistics, columns of the samples, diagnostics of
-    these, and how much each of them did in a second."""
-
-    summary: Summary | None
-    blocks: Rate | None
-    columns: SampleColumns
-    disturbed: list[Diagnostic]
-    rates: tuple[float, ...]
+from app.results.stored_rows import StoredRows
+from app.stats.summary import Summary
 
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of a run; a case's samples are read again only after a new round of it."""
+    """The rows of a run; a case's samples are read again only after a new round of it.
 
-    _summaries: dict[str, tuple[int, _Summed]] = field(default_factory=dict)
-    _plans: dict[str, Plan] = field(default_factory=dict)
+    `stores`: what had to be computed is stored in the run folder.
+    """
+
+    stores: bool = True
+    _known: dict[str, tuple[int, RowStatistics]] = field(default_factory=dict)
+    _statistics: Statistics = field(default_factory=Statistics)
 
     def of(self, run: Run) -> list[Row]:
         """One row for each case, in the plan's order; those that a search tried come after."""
@@ -62,8 +44,8 @@ class Rows:
 
     def measured(self, run: Run) -> list[Measured]:
         """The same with what the rows are made of."""
-        asked = run.manifest.asked
-        found = [self._measured(run, case) for case in run.cases]
+        asked, stored = run.manifest.asked, StoredRows.of(run)
+        found = [self._measured(run, case, stored) for case in run.cases]
         for told in (
             baseline_columns(asked, found),
             null_columns(asked, found),
@@ -71,7 +53,21 @@ class Rows:
         ):
             for one in found:
                 one.row.update(told.get(one.case.case_id, {}))
+        if self.stores and run.store is not None:
+            run.store.save()
         return found
+
+    def store(self, run: Run) -> None:
+        """Store the statistics that are known of a run whose samples were found to be sound."""
+        stored = StoredRows.of(run)
+        for case in run.cases:
+            timed = [result for result in run.rounds_of(case) if result.samples]
+            count, known = self._known.get(case.case_id, (0, None))
+            if known is not None and count == len(timed):
+                keep(run, case, timed, known)
+                self._made(run, case, stored)
+        if run.store is not None:
+            run.store.save()
 
     def each(self, run: Run) -> Iterator[Row]:
         """The same rows one after the other, so that a large run need not be held whole.
@@ -82,10 +78,11 @@ class Rows:
         if asked.baseline or asked.null or any(is_multiplied(case) for case in run.cases):
             yield from self.of(run)
         else:
-            yield from (self._made(run, case)[0] for case in run.cases)
+            stored = StoredRows.of(run)
+            yield from (self._made(run, case, stored)[0] for case in run.cases)
 
-    def _measured(self, run: Run, case: Case) -> Measured:
-        row, summed = self._made(run, case)
+    def _measured(self, run: Run, case: Case, stored: StoredRows) -> Measured:
+        row, summed = self._made(run, case, stored)
         if summed is None or len(run.graphs_of(case)) > 1:
             return Measured(case, row, None)
         numbers, rates = timed_rounds(run, case), summed.rates
@@ -101,27 +98,23 @@ class Rows:
 
     def summary(self, run: Run, case: Case) -> Summary | None:
         """The statistics that the case's row is made of; None where nothing was timed."""
-        return self._summed(run, case, run.rounds_of(case), self._plan(run, case)).summary
+        return self._statistics_of(run, case, run.rounds_of(case)).summary
 
-    def _plan(self, run: Run, case: Case) -> Plan:
-        """What the case was measured under, with the percentiles that all rows of the run tell."""
-        planned = run.planned(case)
-        if planned.run_id not in self._plans:
-            told = {"percentiles": run.manifest.asked.percentiles}
-            self._plans[planned.run_id] = planned.asked.model_copy(update=told)
-        return self._plans[planned.run_id]
-
-    def _made(self, run: Run, case: Case) -> tuple[Row, _Summed | None]:
+    def _made(self, run: Run, case: Case, stored: StoredRows) -> tuple[Row, RowStatistics | None]:
         """The case's row and what it is made of; None where it came to no round."""
-        rounds, asked = run.rounds_of(case), self._plan(run, case)
+        rounds, asked = run.rounds_of(case), self._statistics.plan(run, case)
         if not rounds:
             return _blank(run, case, asked), None
-        summed = self._summed(run, case, rounds, asked)
+        summed = self._statistics_of(run, case, rounds)
+        names = row_names(asked)
+        known = stored.get(case, names)
+        if known is not None:
+            return known, summed
         summary = summed.summary
         rule, planned = asked.stopping, run.planned(case).rounds
         if rule is not None:
             planned = rounds_wanted(rule, rounds, summary)
-        row: Row = dict.fromkeys(row_names(asked))
+        row: Row = dict.fromkeys(names)
         data = CaseData(
             run,
             case,
@@ -134,33 +127,15 @@ class Rows:
             summed.columns,
         )
         fill_row(data, row)
+        stored.put(case, row)
         return row, summed
 
-    def _summed(self, run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan) -> _Summed:
+    def _statistics_of(self, run: Run, case: Case, rounds: Sequence[RoundResult]) -> RowStatistics:
         timed = [result for result in rounds if result.samples]
-        known = self._summaries.get(case.case_id)
+        known = self._known.get(case.case_id)
         if known is None or known[0] != len(timed):
-            rule = asked.stopping
-            samples = [run.samples_of(result) for result in timed]
-            confidence = CONFIDENCE if rule is None else rule.confidence
-            counts = outlier_counts(timed, samples)
-            has_latency = case.scenario.kind != "ahead"
-            columns = SampleColumns(
-                device_columns(run.path, timed),
-                interference_columns(timed, counts),
-                late_columns(asked.deadline_us, samples, confidence) if has_latency else {},
-                batcher_columns(case, samples),
-                sustained_columns(case, run.path, timed, samples),
-                shape_columns(run, case, timed),
-            )
-            starts_s = round_starts_s(timed)
-            blocks = block_rate(case, samples, starts_s)
-            disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
-            summary = summarise(samples, asked.quantiles, confidence, case.batcher, starts_s)
-            summary = as_told(summary, timed)
-            rates = rates_by_round(case, blocks, summary, timed[-1].concurrency if timed else 0)
-            known = len(timed), _Summed(summary, blocks, columns, disturbed, rates)
-            self._summaries[case.case_id] = known
+            known = len(timed), self._statistics.of(run, case, timed)
+            self._known[case.case_id] = known
         return known[1]
 
 

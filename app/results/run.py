@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -15,13 +16,26 @@ from app.cases.cold_start import ColdStart
 from app.cases.cold_start import subject_of as cold_subject_of
 from app.cases.errors import FileError
 from app.cases.round import MEASURED, RECORD, RoundResult
-from app.results.lines import Operators, Writer
+from app.results.checksum import text_digest
+from app.results.journal import line_text
+from app.results.lines import Operators, Writer, written
 from app.results.manifest import Manifest, MergedRun
+from app.results.stored_statistics import StatisticsStore
 from exporters.regular import read_file
 from exporters.types import ExportedModel, axes_key
 from runtimes.execution import Clock, Samples
 
 SAMPLES = "samples"
+Content = tuple[int, int]
+"""How many bytes a file of samples has, and their CRC-32."""
+
+
+class Sound(NamedTuple):
+    """The numbers of rounds whose samples are sound, in their order, and the key of all that
+    statistics of them are computed from."""
+
+    rounds: tuple[int, ...]
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +48,10 @@ class Run:
     id of their subject, `operators` by the case, `cold_starts` by the id of their subject and by
     process. `tried` are the cases that a search added to those of the plan. `damaged` are rounds
     that are left out, by the id of their case and by number, with what is wrong with their samples.
-    `void` has, by the case, the last attempt of which rounds count no more.
+    `void` has, by the case, the last attempt of which rounds count no more. `digests` are those of
+    the journal lines of rounds that were read, by case and number; `others` those of all other
+    lines, by their journal. `sound` are the timed rounds of each case whose samples were looked at,
+    and `store` has rows and statistics that were computed before.
     """
 
     path: Path
@@ -50,6 +67,10 @@ class Run:
     models_there: Mapping[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     void: Mapping[str, int] = field(default_factory=dict)
+    digests: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict)
+    sound: Mapping[str, Sound] = field(default_factory=dict)
+    store: StatisticsStore | None = None
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -130,12 +151,25 @@ class Run:
 
     def samples_of(self, result: RoundResult) -> Samples:
         """The measured samples of one round, warm-up left out."""
-        records = read_records(self.path.joinpath(SAMPLES, result.samples))
+        return self.samples_and_content(result)[0]
+
+    def samples_and_content(self, result: RoundResult) -> tuple[Samples, Content]:
+        """The same, and what the file held of which they were taken."""
+        data = read_samples(self.path.joinpath(SAMPLES, result.samples))
+        records = records_of(data)
         measured = records[records["phase"] == MEASURED]
         samples = as_samples(measured, result.clock, from_schedule=result.open_loop is not None)
-        if "shapes_sha256" not in result.facts:
-            return samples
-        return replace(samples, lanes=None, shapes=np.ascontiguousarray(measured["lane"]))
+        if "shapes_sha256" in result.facts:
+            shapes = np.ascontiguousarray(measured["lane"])
+            samples = replace(samples, lanes=None, shapes=shapes)
+        return samples, content_of(data)
+
+    def line_digest(self, result: RoundResult) -> str:
+        """A digest of the round's line as it stands in the journal."""
+        known = self.digests.get(result.case_id, {}).get(result.round)
+        if known is not None:
+            return known
+        return text_digest(line_text(written(result)))
 
 
 def standing(run: Run) -> dict[str, dict[int, RoundResult]]:
@@ -154,16 +188,30 @@ def _graph_at(model: ExportedModel, asked: Mapping[str, int]) -> str:
 
 def read_records(path: Path) -> np.ndarray:
     """The `RECORD` records of one file [n]; a torn last record is left out."""
+    return records_of(read_samples(path))
+
+
+def read_samples(path: Path) -> bytes:
+    """A file of samples; FileError if it can't be read."""
     try:
-        data = read_file(path)
+        return read_file(path)
     except OSError as error:
         raise FileError(
             path,
             f"can't be read ({error.strerror})",
             "put it back, or --resume the run to measure it again",
         ) from None
+
+
+def records_of(data: bytes) -> np.ndarray:
+    """The records in the content of such a file [n]; a torn last record is left out."""
     records: np.ndarray = np.frombuffer(data, RECORD, len(data) // RECORD.itemsize)
     return records
+
+
+def content_of(data: bytes) -> Content:
+    """Size and checksum of a file's content."""
+    return len(data), crc32(data)
 
 
 def as_samples(records: np.ndarray, clock: Clock, from_schedule: bool = False) -> Samples:

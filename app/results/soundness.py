@@ -5,15 +5,18 @@ A line is on disk after its samples, so what differs was changed since: cut, ove
 
 from __future__ import annotations
 
-import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 
+from app.cases.case import Case
 from app.cases.errors import FileError
 from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult, latency_ns
-from app.results.run import SAMPLES, Run, read_records
+from app.results.row_statistics import Statistics
+from app.results.run import SAMPLES, Content, Run, Sound, content_of, read_samples, records_of
 
 _TIMES = ("started_ns", "finished_ns")
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
@@ -23,11 +26,15 @@ def damage(run: Path, result: RoundResult) -> str:
     """What is wrong with a round's samples, in words that follow the file's name; else ""."""
     if not result.samples:
         return ""
-    path = run.joinpath(SAMPLES, result.samples)
     try:
-        records = read_records(path)
+        data = read_samples(run.joinpath(SAMPLES, result.samples))
     except FileError as error:
         return error.fault
+    return _damage_in(data, result)
+
+
+def _damage_in(data: bytes, result: RoundResult) -> str:
+    records = records_of(data)
     wanted = result.warmup_iterations + result.iterations
     if len(records) < wanted:
         return f"holds {len(records):,} of {wanted:,} samples"
@@ -49,7 +56,7 @@ def damage(run: Path, result: RoundResult) -> str:
     within = not len(lanes) or 0 <= lanes.min() <= lanes.max() < result.concurrency
     if not by_shape and not within:
         return f"has lanes beyond the {result.concurrency} that there were"
-    if result.samples_crc32 is not None and zlib.crc32(records.data) != result.samples_crc32:
+    if result.samples_crc32 is not None and crc32(records.data) != result.samples_crc32:
         return "is not what was measured: its checksum differs"
     return ""
 
@@ -60,16 +67,67 @@ def _extent_ns(times: np.ndarray) -> int:
 
 
 def sound(run: Run) -> Run:
-    """The run without its damaged rounds, which it names with what is wrong."""
-    damaged = {
-        case_id: found
-        for case_id, rounds in run.rounds.items()
-        if (found := {n: what for n, r in rounds.items() if (what := damage(run.path, r))})
-    }
+    """The run without its damaged rounds, which it names with what is wrong.
+
+    Samples of which statistics are stored were sound when these were computed, and are looked at no
+    closer than to find that they are the same.
+    """
+    cases = {case.case_id: case for case in run.cases}
+    statistics = Statistics()
+    whole: dict[str, Sound] = {}
+    damaged: dict[str, dict[int, str]] = {}
+    for case_id, rounds in run.rounds.items():
+        case = cases.get(case_id)
+        timed = [rounds[number] for number in sorted(rounds) if rounds[number].samples]
+        if case is not None and (same := _unchanged(run, case, timed, statistics)):
+            whole[case_id] = same
+            continue
+        contents, wrong = _looked_at(run.path, timed)
+        if wrong:
+            damaged[case_id] = wrong
+        if case is not None and contents:
+            left = [result for result in timed if result.round in contents]
+            key = statistics.key(run, case, left, list(contents.values()))
+            whole[case_id] = Sound(tuple(contents), key)
     if not damaged:
-        return run
-    whole = {
+        return replace(run, sound=whole)
+    rounds_left = {
         case_id: {n: r for n, r in rounds.items() if n not in damaged.get(case_id, {})}
         for case_id, rounds in run.rounds.items()
     }
-    return replace(run, rounds=whole, damaged=damaged)
+    return replace(run, rounds=rounds_left, sound=whole, damaged=damaged)
+
+
+def _unchanged(
+    run: Run, case: Case, timed: Sequence[RoundResult], statistics: Statistics
+) -> Sound | None:
+    """These rounds, if statistics of just what their files hold are stored."""
+    if run.store is None or not run.store.knows(case.case_id):
+        return None
+    try:
+        contents = [content_of(read_samples(run.path / SAMPLES / one.samples)) for one in timed]
+    except FileError:
+        return None
+    key = statistics.key(run, case, timed, contents)
+    if not run.store.has(case.case_id, key):
+        return None
+    return Sound(tuple(result.round for result in timed), key)
+
+
+def _looked_at(
+    run: Path, timed: Sequence[RoundResult]
+) -> tuple[dict[int, Content], dict[int, str]]:
+    """By the number of the round what its file holds, or what is wrong with it."""
+    contents: dict[int, Content] = {}
+    damaged: dict[int, str] = {}
+    for result in timed:
+        try:
+            data = read_samples(run / SAMPLES / result.samples)
+        except FileError as error:
+            damaged[result.round] = error.fault
+            continue
+        if what := _damage_in(data, result):
+            damaged[result.round] = what
+        else:
+            contents[result.round] = content_of(data)
+    return contents, damaged

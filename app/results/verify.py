@@ -105,7 +105,7 @@ def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verified:
         findings += _lost(found, end)
     findings += [*_kept(found.run), *_telemetry(found.run)]
     if not live and all(finding.harmless for finding in findings):
-        rows = Rows().of(found.run)
+        rows = Rows(stores=False).of(found.run)
         findings += _rows(found.run, rows)
         by_id = {str(row["case_id"]): row for row in rows}
         findings += tables(folder, found.run.manifest.run_id, by_id)
@@ -121,7 +121,7 @@ def read_whole(folder: Path) -> Whole:
     journals = [_Journal(path) for path in sorted((folder / FOLDER).glob("*.jsonl"))]
     for journal in journals:
         path = journal.path
-        for line in journal.read(ledger.manifest.schema_version):
+        for text, line in journal.read(ledger.manifest.schema_version):
             if isinstance(line, Finding):
                 findings.append(line)
                 continue
@@ -132,7 +132,7 @@ def read_whole(folder: Path) -> Whole:
                 break
             understood += 1
             if line is not None:
-                ledger.take(path.name, line)
+                ledger.take(path.name, line, text)
             match line:
                 case RoundResult():
                     files.add(line.samples)
@@ -168,32 +168,27 @@ class _Journal:
     count: int = 0
     unsealed: tuple[int, ...] = ()
 
-    def read(self, schema: int) -> Iterator[lines.Line | Finding | None]:
-        """Each line, or what is wrong with it; None for a kind that is not known."""
+    def read(self, schema: int) -> Iterator[tuple[bytes, lines.Line | Finding | None]]:
+        """The text of each line with what it says, or what is wrong with it; None for a kind that
+        is not known."""
         name = f"{FOLDER}/{self.path.name}"
         try:
             *whole, torn = read_file(self.path).split(b"\n")
         except OSError as error:
-            yield Finding(name, f"can't be read ({error.strerror})", "restore it from a copy")
+            yield b"", Finding(name, f"can't be read ({error.strerror})", "restore it from a copy")
             return
         self.count = len(whole)
         self.unsealed = tuple(n for n, text in enumerate(whole, 1) if not LINE.has_key(text))
         for number, text in enumerate(whole, 1):
             try:
-                yield lines.parsed(text, schema)
+                yield text, lines.parsed(text, schema)
             except CodecError as error:
-                yield Finding(
-                    name,
-                    f"line {number} is damaged ({error})",
-                    f"remove that line, then {_RESUME} measures again what it told of",
-                )
+                what = f"line {number} is damaged ({error})"
+                remedy = f"remove that line, then {_RESUME} measures again what it told of"
+                yield text, Finding(name, what, remedy)
         if torn:
-            yield Finding(
-                name,
-                "the last line is torn and does not count",
-                f"none, or {_RESUME}",
-                harmless=True,
-            )
+            what = "the last line is torn and does not count"
+            yield torn, Finding(name, what, f"none, or {_RESUME}", harmless=True)
 
 
 def _unsealed(folder: Path, found: Whole) -> Iterator[Finding]:

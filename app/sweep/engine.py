@@ -18,7 +18,7 @@ SETTLED_AT_ONCE = 200
 """So much that needs no worker is told in one poll: a hundred thousand refusals would keep whoever
 steers waiting."""
 LOOK_EVERY_S = 0.2
-"""A worker whose descendants hold its pipes open ends silently, so its end is looked for."""
+"""The end of a worker is polled where the system can't report it (outside Linux)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,13 +43,28 @@ class ThisMachine:
         self._commands, self._environments = commands or {}, environments
         self._bell = Bell()
         self._idle: dict[str, list[Talk]] = {}
+        self._prepared: dict[str, Talk] = {}
         self._usable, self._cores = usable_cores(), cores
         others = self._usable.difference(cores)
         self._left = bool(cores and others)
         if self._left:
             keep_to(others)
 
+    def prepare(self, kind: str) -> None:
+        """Start a worker of our own environment that waits for its job, unless one does already: it
+        imports our modules while other things than measuring go on."""
+        if kind not in self._prepared:
+            self._prepared[kind] = self._started(kind)
+
     def start(self, kind: str, environment: str = "") -> Talk:
+        prepared = None if environment else self._prepared.pop(kind, None)
+        if prepared is not None and not prepared.ended():
+            return prepared
+        if prepared is not None:
+            prepared.close()
+        return self._started(kind, environment)
+
+    def _started(self, kind: str, environment: str = "") -> Talk:
         command = self._commands.get(kind) or own.command(
             MODULES[kind], python=self._environments[environment] if environment else ""
         )
@@ -91,6 +106,9 @@ class ThisMachine:
 
     def close(self) -> None:
         self.be_quiet()
+        for worker in self._prepared.values():
+            worker.close()
+        self._prepared.clear()
         self._bell.close()
         if self._left:
             keep_to(self._usable)

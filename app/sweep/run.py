@@ -44,6 +44,7 @@ from app.sweep.work.base import Work
 from app.sweep.work.checking import MOST_CHECKS, CheckWork
 from app.sweep.work.export import MOST_EXPORTERS
 from app.sweep.work.round import RoundWork
+from runtimes.environment import environment_of
 
 EXPORT_S = 3.0
 """A first guess of what an export takes, the import of torch shared by several."""
@@ -76,24 +77,26 @@ class SweepRun:
             if not cluster:
                 refuse_lost_engines(self.run)
             self.kept_table = keep_fuller(self.run)
-        self._rows = Rows()
+        self._rows = Rows(stores=False)
         asked = folder.manifest.asked
         self._kind = CheckWork.kind if asked.check else RoundWork.kind
+        own = any(not environment_of(case.runtime) for case in folder.manifest.cases)
+        self._prepares = own and not asked.check and not cluster
         self._ledger.take(folder.writer(), folder.begin(environment))
         self.voided = tuple(self._void_damaged())
-        here = place or ThisMachine(
+        self._place = place or ThisMachine(
             Telemetry.of_this_machine(),
             cores=() if cluster else asked.chosen_cores,
             environments=asked.environments,
         )
         self._hosts = {host.name: host for host in cluster.hosts} if cluster else {}
-        benches = benches_of(cluster, here.ring) if cluster else ()
+        benches = benches_of(cluster, self._place.ring) if cluster else ()
         self.warnings = tuple(chain.from_iterable(cluster.warnings.values())) if cluster else ()
         self._rounds, self._afterwards, source = sources(folder, self.run, self._rows, benches)
         self._rule = asked.stopping
         self.is_open = asked.is_search or bool(asked.precise)
         """Whether what is measured decides how many rounds there will be."""
-        self._engine = Engine(source, here)
+        self._engine = Engine(source, self._place)
         self._seconds: dict[str, Mean] = {}
         self._refresher = Refresher(folder, row_names(asked), columns)
         self._live_file = LiveFile(folder)
@@ -159,12 +162,23 @@ class SweepRun:
         finally:  # what has ended is kept, even if what follows says that the disk is full
             for host, told in lines.items():
                 self._record(told, host)
+        self._prepare(events)
         if any(isinstance(event, Ended | Finished) for event in events):
             self._count()
             if not self._engine.quiet_matters and not self.finished:
                 self._refresher.go_on(self._rows.each(self.run))
         self._write_live(always=self.finished)
         return events
+
+    def _prepare(self, events: Sequence[Event]) -> None:
+        """Have the next round's process start while models are exported, results are recorded and
+        tables are renewed."""
+        if not self._prepares or self.finished or self.live.state in ("paused", "stopping"):
+            return
+        if self._engine.quiet_matters or not self._rounds.all_rounds_left():
+            return
+        if any(isinstance(event, Started | Ended) for event in events):
+            self._place.prepare(RoundWork.kind)
 
     def pause(self) -> None:
         """Start nothing more until `resume`."""
@@ -187,6 +201,7 @@ class SweepRun:
         """
         self._engine.close()
         write_tables(self.folder, self.rows() if rows is None else rows, self._columns)
+        self._rows.store(sound(self.run))
         complete = self.finished and not self.stopped
         state: State = "finished" if complete else "stopped"
         self.live = replace(self.live, state=state, eta_s=None, exit_code=exit_code)

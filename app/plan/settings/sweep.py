@@ -69,6 +69,7 @@ class Sweep(BaseModel):
             common=True,
             runs_code=_names_code,
             values="list",
+            absent="required",
             notes="Catalogue names, `.onnx` paths, globs, `file.py:factory`, `hf:PATH`.",
         ),
     ]

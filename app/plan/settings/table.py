@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from app.cases.errors import PlanError
 from app.plan.settings.hosts import PlanSettings
 from app.plan.settings.outputs import OUTPUTS
 from app.plan.settings.setting import Scope, Setting
@@ -41,6 +42,20 @@ def names_of(settings: Iterable[Setting]) -> frozenset[str]:
 def by_key() -> Mapping[str, Setting]:
     """Key -> setting."""
     return {setting.key: setting for setting in SETTINGS}
+
+
+def names_of_keys(keys: Iterable[str]) -> list[str]:
+    """The names by which files have these keys."""
+    return [by_key()[key].name if key in by_key() else key for key in keys]
+
+
+def with_keys(part: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
+    """A part of a file with the keys of the model; PlanError for a setting that is there twice."""
+    keys = {row.toml: row.key for row in SETTINGS if row.toml and row.scope == scope}
+    for name, key in keys.items():
+        if name in part and key in part:
+            raise PlanError(f"{name} and {key} are the same setting", f"leave {key} out")
+    return {keys.get(name, name): value for name, value in part.items()}
 
 
 def default_of(setting: Setting) -> Any:

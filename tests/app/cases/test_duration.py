@@ -53,4 +53,4 @@ def test_a_plans_keys_are_numbers_of_seconds(key: str, value: object) -> None:
 
 def test_the_command_that_is_copied_has_them(tmp_path: Path) -> None:
     plan = plan_of("--budget", "2m", "--time-limit", "90s")
-    assert "--time-limit 90 --budget 120" in command_line(plan, tmp_path)
+    assert "--time-limit 90s --budget 120s" in command_line(plan, tmp_path)

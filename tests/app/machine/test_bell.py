@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
+import pytest
+
 from app.machine.bell import Bell
+from app.machine.child import Child
 
 
 def test_a_ring_ends_the_waiting() -> None:
@@ -28,3 +32,21 @@ def test_a_late_ring_goes_nowhere() -> None:
     os.close(ends[1])
     assert os.read(ends[0], 1) == b""
     os.close(ends[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux reports the end of a process")
+def test_the_end_of_a_child_whose_pipes_are_open_wakes_the_waiter_once() -> None:
+    """A descendant that holds the pipes must not hide the end, nor a process that nobody has
+    reaped keep the waiter busy."""
+    leaves_one = "import os, time\nif os.fork() == 0: time.sleep(60)"
+    bell = Bell()
+    child = Child((sys.executable, "-c", leaves_one), bell)
+    while not child.ended():
+        begun = time.monotonic()
+        bell.wait(60.0)
+        assert time.monotonic() - begun < 30.0
+    begun = time.monotonic()
+    bell.wait(0.3)
+    assert time.monotonic() - begun >= 0.3
+    child.close()
+    bell.close()

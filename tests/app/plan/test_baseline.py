@@ -64,7 +64,6 @@ def test_an_option_s_default_is_a_baseline_though_cases_leave_it_out() -> None:
             "the baseline 'fake.latency_us=many': ",
         ),
         ("--runtimes fake,ort-cpu --baseline @old", "'@old' is no case of this plan"),
-        ("--runtimes fake,ort-cpu --baseline fake --largest-batch", "ask for different runs"),
         ("--runtimes ort-cpu --models mlp,cnn_tiny_seq --batch 1 --baseline mlp", "in that alone"),
     ],
 )

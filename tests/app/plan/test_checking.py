@@ -32,7 +32,7 @@ def test_a_suite_is_checked_once_a_model_whatever_it_measures() -> None:
 
 def test_a_plan_that_says_both_is_refused(tmp_path: Path) -> None:
     grid = {"models": ["mlp"], "runtimes": ["fake"], "conditions": ["cold:64MB"]}
-    with pytest.raises(PlanError, match="conditions means nothing to it"):
+    with pytest.raises(PlanError, match="--condition cannot be used with --check"):
         expand(parse_plan({"check": True, "sweeps": [grid]}, "test"))
 
 

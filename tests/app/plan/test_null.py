@@ -82,22 +82,6 @@ def test_twins_are_no_part_of_a_comparison_with_a_baseline() -> None:
     assert baselines("ort-cpu", cases) == {torch.case_id: ort}
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ("--scenario poisson:200/s", "in poisson:200/s runs wait for those before them"),
-        ("--scenario closed_loop,burst:8@10ms", "leave --overhead out, or take closed_loop"),
-        ("--aa 3", "aa and null ask for different runs"),
-        ("--slo p99=5ms", "null and slo ask for different runs"),
-        ("--largest-batch", "null and largest_batch ask for different runs"),
-    ],
-)
-def test_what_a_difference_would_say_nothing_of_is_refused(words: str, sentence: str) -> None:
-    with pytest.raises(PlanError) as raised:
-        expand(plan_of(*NULL[:4], "--null", *words.split()))
-    assert sentence in str(raised.value)
-
-
 def test_a_twin_can_not_be_asked_for_by_its_name() -> None:
     with pytest.raises(PlanError):
         expand(plan_of("--models", "null(mlp)", "--runtimes", "fake"))

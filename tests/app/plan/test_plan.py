@@ -54,7 +54,7 @@ def test_a_mistyped_word_is_answered_with_the_right_one(data: dict[str, Any], na
         ({"precisions": ["fp4"]}, "precisions"),
         ({"scenarios": ["paced"]}, "paced"),
         ({"scenarios": ["paced:-1us"]}, "paced:-1us"),
-        ({"wait_policy": "doze"}, "wait_policy"),
+        ({"wait_policy": "doze"}, "idle_policy"),
         ({"models": []}, "models"),
     ],
 )

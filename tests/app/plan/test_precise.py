@@ -69,8 +69,6 @@ def test_chosen_percentiles_are_told_beside_the_default_ones() -> None:
         ({"precise": {"median": 0.01}}, "precise median is no percentile of the rows"),
         ({"precise": {"p50": 0}}, "precise p50=0 is no share"),
         ({"precise": {"p50": 1.5}}, "precise p50=1.5 is no share"),
-        ({"precise": {"p50": 0.01}, "largest_batch": True}, "no rounds to add to a search"),
-        ({"precise": {"p50": 0.01}, "rounds": 4}, "from 5 rounds on and may have 4"),
         ({"percentiles": [0]}, "percentile 0 is no percentile"),
         ({"percentiles": [100]}, "percentile 100 is no percentile"),
         ({"percentiles": [50, 99, 50]}, "percentile 50 is given twice"),

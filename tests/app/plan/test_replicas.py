@@ -50,9 +50,6 @@ def test_the_command_line_of_such_a_plan_says_replicas(tmp_path: Path) -> None:
     [
         (("--runtimes", "fpga"), "fpga can't run several sessions at once"),
         (("--runtimes", "fake", "--option", "fake.sessions=2"), "both say how many sessions"),
-        (("--runtimes", "fake", "--slo", "p99=5ms"), "replicas and slo ask for different runs"),
-        (("--runtimes", "fake", "--tune", "throughput"), "replicas and tune ask for different"),
-        (("--runtimes", "fake", "--largest-batch"), "replicas and largest_batch ask for"),
     ],
 )
 def test_what_makes_no_sense_is_refused(flags: tuple[str, ...], sentence: str) -> None:

@@ -104,15 +104,6 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         ({"axes": {"batch": [4]}}, {}, "gives 'batch' its sizes, and so does the plan: leave"),
         ({"scenarios": ["rate:200/s"]}, {}, "one at a time, and rate has none to give"),
         ({"scenarios": ["offline"]}, {}, "one at a time, and offline has none to give"),
-        ({}, {"slo": "p99=5ms"}, "made with one shape, not with shapes:.*: leave --slo"),
-        (
-            {},
-            {"largest_batch": True},
-            "leave --largest-batch out, or shapes:.* to a run of its own",
-        ),
-        ({}, {"cold_start": 5}, "cold starts are of one shape"),
-        ({}, {"profile_ops": True}, "operator times are of one shape"),
-        ({}, {"rotate_inputs": True}, "feeds each of them one set of inputs"),
         (
             {"scenarios": ["rate:200/s"], "batcher": ["max=8,wait=2ms"]},
             {},

@@ -67,15 +67,6 @@ def test_how_a_gap_is_waited_out_holds_for_the_rates_to_come() -> None:
         ({"slo": "p99"}, "slo 'p99' is no target"),
         ({"slo": "p99=0ms"}, "leaves no time"),
         ({"slo": "p100=5ms"}, "between 0 and 100"),
-        ({"slo": "p99=5ms", "largest_batch": True}, "slo and largest_batch ask for different runs"),
-        ({"slo": "p99=5ms", "aa": 3}, "slo and aa ask for different runs"),
-        ({"slo": "p99=5ms", "baseline": "fake"}, "slo and baseline ask for different runs"),
-        ({"slo": "p99=5ms", "precise": {"p50": 0.01}}, "slo and precise ask for different runs"),
-        ({"slo": "p99=5ms", "rounds": 2}, "and 2 have no interval"),
-        (
-            {"slo": "p99=5ms", "sweeps": [{**GRID, "scenarios": ["poisson:200/s", "offline"]}]},
-            "the plan asks for poisson:200/s, offline",
-        ),
     ],
 )
 def test_what_no_search_can_keep_is_refused_with_a_remedy(

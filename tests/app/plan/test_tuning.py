@@ -133,20 +133,6 @@ def test_rounds_are_those_of_the_final_comparison() -> None:
     [
         ({"tune": "fast"}, "'fast' is no goal"),
         ({"tune": "throughput@p99=0ms"}, "leaves no time"),
-        ({"slo": "p99=5ms"}, "tune and slo ask for different runs"),
-        ({"aa": 3}, "tune and aa ask for different runs"),
-        ({"largest_batch": True}, "tune and largest_batch ask for different runs"),
-        ({"null": True}, "tune and null ask for different runs"),
-        ({"tune": "", "max_error": 0.02}, "max_error bounds a search"),
-        ({"max_error": 0.02, "checked": False}, "bounds what is not compared"),
-        ({"rounds": 2}, "and 2 have no interval"),
-        ({"sweeps": [GRID, GRID]}, "searches one grid, and the plan has 2"),
-        ({"sweeps": [{**GRID, "scenarios": ["poisson:9/s"]}]}, "asks for poisson:9/s"),
-        ({"sweeps": [{**GRID, "conditions": ["cold:64MB"]}]}, "searches without conditions"),
-        (
-            {"tune": "throughput", "sweeps": [{**GRID, "scenarios": ["paced:1ms"]}]},
-            "asks for paced:1000us",
-        ),
         (
             {"sweeps": [{**GRID, "runtimes": ["fake", "fpga:v80"]}]},
             "the clock of fpga:v80 is simulated",

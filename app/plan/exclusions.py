@@ -1,0 +1,401 @@
+"""Settings that exclude each other, in one table of predicate, code, message and action.
+
+What follows from the settings of a plan alone is here; what takes its cases, files or this machine
+is looked at where these are known. An exclusion with a `typed` key is a mistake only where a user
+gave this setting on the command line: a suite, a preset or a plan file may bring it along for
+other uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from app.cases.condition import Condition
+from app.cases.errors import PlanError
+from app.cases.scenario import Scenario
+from app.cases.target import LEAST_ROUNDS
+from app.machine.available import grid_runtimes, runtime
+from app.plan.plan import Plan
+from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, by_key, default_of
+from app.stats.precise import FIRST_LOOK
+from runtimes import registry
+from runtimes.environment import environment_of
+from runtimes.registry import parse_spec
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """`applies` gives what the `{}` of the message stands for, or True; '' or False where nothing
+    is wrong."""
+
+    code: str
+    applies: Callable[[Plan], bool | str]
+    message: str
+    action: str
+    typed: str = ""
+
+
+class ExclusionError(PlanError):
+    """A plan with settings that exclude each other, with the code of the exclusion."""
+
+    def __init__(self, row: Exclusion, found: bool | str) -> None:
+        super().__init__(row.message.format(found), row.action)
+        self.code = row.code
+
+
+def reject_exclusions(plan: Plan) -> None:
+    """PlanError for the first exclusion of a plan, wherever it was read from."""
+    _reject(plan, (row for row in EXCLUSIONS if not row.typed))
+
+
+def reject_without_effect(plan: Plan, typed: Collection[str]) -> None:
+    """PlanError for the first of the settings of a command line that does nothing in this plan."""
+    _reject(plan, (row for row in EXCLUSIONS if row.typed in typed and is_set(plan, row.typed)))
+
+
+def is_set(plan: Plan, key: str) -> bool:
+    """Whether a plan, or one of its grids, has another value than the default."""
+    setting = by_key()[key]
+    if setting.scope == "command":
+        return True
+    parts = plan.sweeps if setting.scope == "sweep" else (plan,)
+    return any(getattr(part, key) != default_of(setting) for part in parts)
+
+
+def _reject(plan: Plan, rows: Iterator[Exclusion]) -> None:
+    for row in rows:
+        found = row.applies(plan)
+        if found:
+            raise ExclusionError(row, found)
+
+
+def _flag(key: str) -> str:
+    return by_key()[key].flag
+
+
+def _pairs(first: str, *others: str, why: str = "they measure different things") -> list[Exclusion]:
+    """`first` with each of the others."""
+    return [
+        Exclusion(
+            f"{first}_with_{other}",
+            lambda plan, other=other: is_set(plan, first) and is_set(plan, other),  # type: ignore[misc]
+            f"{_flag(first)} cannot be used with {_flag(other)}: {why}",
+            f"leave {_flag(first)} or {_flag(other)} out",
+        )
+        for other in others
+    ]
+
+
+def _needs(key: str, *needed: str, action: str) -> Exclusion:
+    """A setting that has no effect without one of the others."""
+    named = " or ".join(map(_flag, needed))
+    return Exclusion(
+        f"{key}_without_{needed[0]}",
+        lambda plan: is_set(plan, key) and not any(is_set(plan, other) for other in needed),
+        f"{_flag(key)} needs {named}",
+        f"add {action}, or leave {_flag(key)} out",
+    )
+
+
+def _idle(
+    typed: str, code: str, applies: Callable[[Plan], bool], why: str, action: str = ""
+) -> Exclusion:
+    """A typed setting without effect."""
+    flag = _flag(typed)
+    return Exclusion(
+        code, applies, f"{flag} has no effect: {why}", action or f"leave {flag} out", typed
+    )
+
+
+def _with_shapes(key: str) -> Exclusion:
+    """A setting that a session of several shapes can't have."""
+    return Exclusion(
+        f"{key}_with_shapes",
+        lambda plan: _condition_of(("shapes",), plan) if is_set(plan, key) else "",
+        f"{_flag(key)} is of one shape, and {{}} gives several",
+        f"leave {_flag(key)} out, or measure the shapes in a run of their own",
+    )
+
+
+def _scenarios(plan: Plan) -> list[Scenario]:
+    return [Scenario.parse(text) for sweep in plan.sweeps for text in sweep.scenarios]
+
+
+def _conditions(plan: Plan) -> list[Condition]:
+    return [Condition.parse(text) for sweep in plan.sweeps for text in sweep.conditions]
+
+
+def _few_rounds(plan: Plan, least: int) -> str:
+    return str(plan.rounds) if plan.rounds is not None and plan.rounds < least else ""
+
+
+def _environment_runtime(plan: Plan) -> str:
+    """A runtime in an environment of this machine."""
+    named = (text for sweep in plan.sweeps for text in sweep.runtimes)
+    return next(filter(environment_of, named), "") if plan.cluster else ""
+
+
+def _scenario_of_slo(plan: Plan) -> str:
+    chosen = (s.scenarios for s in plan.sweeps if s.scenarios != ("closed_loop",))
+    return ", ".join(next(chosen, ())) if plan.slo else ""
+
+
+def _scenario_of_tune(plan: Plan) -> str:
+    if not plan.tune or len(plan.sweeps) > 1:
+        return ""
+    first, *others = _scenarios(plan)
+    is_rate = plan.goal is not None and plan.goal.rate
+    unfit = others or first.is_open_loop or (is_rate and first.waits)
+    return ", ".join(plan.sweeps[0].scenarios) if unfit else ""
+
+
+def _open_loop(plan: Plan) -> str:
+    return next((str(one) for one in _scenarios(plan) if one.is_open_loop), "")
+
+
+def _condition_of(kinds: Collection[str], plan: Plan) -> str:
+    return next((str(one) for one in _conditions(plan) if one.kind in kinds), "")
+
+
+def _never_pauses(plan: Plan) -> bool:
+    return not plan.slo and not any(scenario.waits for scenario in _scenarios(plan))
+
+
+def _only_ahead(plan: Plan) -> bool:
+    return all(scenario.kind == "ahead" for scenario in _scenarios(plan))
+
+
+def _without_int8(plan: Plan) -> bool:
+    return all("int8" not in sweep.precisions for sweep in plan.sweeps)
+
+
+def _draws_nothing(plan: Plan) -> bool:
+    """Whether files give all inputs; samples for int8 are drawn too, unless a file has them."""
+    return bool(plan.inputs) and (_without_int8(plan) or bool(plan.calibration))
+
+
+def _without_accelerator(plan: Plan) -> bool:
+    """What the machines of a cluster have is not known here."""
+    if plan.cluster:
+        return False
+    named = {text for sweep in plan.sweeps for text in grid_runtimes(sweep.runtimes)}
+    known = {parse_spec(text).name for text in named} & set(registry.names())
+    return not any(runtime(name).accelerator for name in known)
+
+
+_ONE_MACHINE = "--cluster measures rounds on other machines, and this is done on one"
+_BATCHED = "a batcher runs batches of several sizes"
+_OF_ONE_SHAPE = (
+    "largest_batch",
+    "slo",
+    "inputs",
+    "rotate_inputs",
+    "states",
+    "cold_start",
+    "profile_ops",
+)
+_CHECKED = {
+    row.key: row for row in (*SWEEP_SETTINGS, *PLAN_SETTINGS) if "check" not in row.commands
+}
+
+EXCLUSIONS: tuple[Exclusion, ...] = (
+    # What a check reads is in the table of settings.
+    *(
+        Exclusion(
+            f"{key}_with_check",
+            lambda plan, key=key: plan.check and is_set(plan, key),  # type: ignore[misc]
+            f"{row.flag} cannot be used with --check, which compiles and measures nothing",
+            f"leave {row.flag} (the key {row.name}) out",
+        )
+        for key, row in _CHECKED.items()
+    ),
+    *_pairs("slo", "aa", "baseline", "largest_batch", "precise", "null"),
+    *_pairs("tune", "aa", "baseline", "largest_batch", "null", "precise", "slo"),
+    *_pairs("cold_start", "largest_batch", "slo", "tune"),
+    *_pairs("aa", "baseline", "largest_batch", "null", "precise"),
+    *_pairs("baseline", "largest_batch"),
+    *_pairs("null", "largest_batch"),
+    *_pairs("replicas", "tune", "slo", "largest_batch"),
+    *_pairs("precise", "largest_batch", why="a search measures each size once"),
+    *_pairs("rotate_inputs", "largest_batch", why="the search uses one set of inputs"),
+    *_pairs("cluster", "largest_batch", "slo", "tune", "cold_start", "accuracy", why=_ONE_MACHINE),
+    *_pairs(
+        "batcher",
+        "largest_batch",
+        "inputs",
+        "rotate_inputs",
+        "states",
+        "cold_start",
+        "profile_ops",
+        why=_BATCHED,
+    ),
+    *(_with_shapes(key) for key in _OF_ONE_SHAPE),
+    _needs("per_host", "cluster", action="--cluster"),
+    _needs("send_code", "cluster", action="--cluster"),
+    _needs("insecure_cluster", "cluster", action="--cluster"),
+    _needs("page_cache", "cold_start", action="--cold-start 20"),
+    _needs("max_error", "tune", action="--tune p99"),
+    Exclusion(
+        "environment_with_cluster",
+        _environment_runtime,
+        "{} is of an environment of this machine, and --cluster measures on others",
+        "start the worker with the interpreter of that environment there",
+    ),
+    Exclusion(
+        "inputs_without_rotate_inputs",
+        lambda plan: len(plan.input_files) > 1 and not plan.rotate_inputs,
+        "--inputs names several sets of inputs, and one is used",
+        "add --rotate-inputs, or give one file",
+    ),
+    Exclusion(
+        "scenario_with_slo",
+        _scenario_of_slo,
+        "--slo chooses its own rates, and the plan asks for {}",
+        "leave --scenario out",
+    ),
+    Exclusion(
+        "few_rounds_with_slo",
+        lambda plan: _few_rounds(plan, LEAST_ROUNDS) if plan.slo else "",
+        "--slo judges a rate by its rounds, and {} have no interval",
+        f"give --rounds {LEAST_ROUNDS} or more, or none",
+    ),
+    Exclusion(
+        "condition_with_slo",
+        lambda plan: _condition_of(("cold", "sustained"), plan) if plan.slo else "",
+        "--slo cannot be used with --condition {}",
+        "leave --condition out, or use with:MODEL",
+    ),
+    Exclusion(
+        "batchers_with_slo",
+        lambda plan: bool(plan.slo) and len({sweep.batcher for sweep in plan.sweeps}) > 1,
+        "--slo searches every case with every batcher, and the grids have different ones",
+        "give each grid the same batchers, or a plan of its own",
+    ),
+    Exclusion(
+        "grids_with_tune",
+        lambda plan: str(len(plan.sweeps)) if plan.tune and len(plan.sweeps) > 1 else "",
+        "--tune searches one grid, and the plan has {}",
+        "give --models, or a plan of one grid",
+    ),
+    Exclusion(
+        "scenario_with_tune",
+        _scenario_of_tune,
+        "--tune compares rounds of one closed loop, and the plan asks for {}",
+        "leave --scenario out; for a latency, one such as paced:1ms is possible",
+    ),
+    *_pairs("tune", "conditions", "batcher", why="the search compares plain runs"),
+    Exclusion(
+        "few_rounds_with_tune",
+        lambda plan: _few_rounds(plan, LEAST_ROUNDS) if plan.tune else "",
+        "--tune ends with a comparison in rounds, and {} have no interval",
+        f"give --rounds {LEAST_ROUNDS} or more, or none",
+    ),
+    Exclusion(
+        "max_error_without_verification",
+        lambda plan: bool(plan.tune) and not plan.checked and plan.max_error is not None,
+        "--max-error bounds outputs that are not compared",
+        "leave --no-verify-outputs out",
+    ),
+    Exclusion(
+        "few_rounds_with_precise",
+        lambda plan: _few_rounds(plan, FIRST_LOOK) if plan.precise else "",
+        f"--ci-width looks at intervals from {FIRST_LOOK} rounds on and may have {{}}",
+        f"give --rounds {FIRST_LOOK} or more, or none",
+    ),
+    Exclusion(
+        "open_loop_with_null",
+        lambda plan: _open_loop(plan) if plan.null else "",
+        "--overhead cannot be used with {}: runs wait for those before them, so the difference is "
+        "not the compute time",
+        "leave --overhead out, or use closed_loop or paced:GAP",
+    ),
+    Exclusion(
+        "condition_with_largest_batch",
+        lambda plan: plan.largest_batch and _conditions(plan) != [Condition()],
+        "--largest-batch cannot be used with --condition",
+        "leave --condition out",
+    ),
+    Exclusion(
+        "neighbour_with_realtime",
+        lambda plan: _condition_of(("with",), plan) if plan.realtime is not None else "",
+        "{} shares cores, and a real-time process gives none away",
+        "leave --realtime out",
+    ),
+    # What has no effect where a user typed it.
+    _idle(
+        "rounds",
+        "rounds_with_largest_batch",
+        lambda plan: plan.largest_batch,
+        "a search for the largest batch tries each size once",
+    ),
+    _idle(
+        "spread_s",
+        "spread_with_search",
+        lambda plan: plan.is_search,
+        "a search takes its rounds where it needs them",
+    ),
+    _idle(
+        "tolerance",
+        "tolerance_without_verification",
+        lambda plan: not plan.checked,
+        "no outputs are compared",
+        "leave out --tolerance or --no-verify-outputs",
+    ),
+    _idle(
+        "wait_policy",
+        "idle_policy_without_gaps",
+        _never_pauses,
+        "no scenario of the plan has gaps between runs",
+        "leave --idle-policy out, or add a scenario with gaps, such as --scenario paced:20us",
+    ),
+    *(
+        _idle(
+            key,
+            f"{key}_of_queued_runs",
+            _only_ahead,
+            "runs that are queued ahead have no latency of their own",
+        )
+        for key in ("percentiles", "precise", "deadline_us")
+    ),
+    _idle(
+        "seed",
+        "seed_with_check",
+        lambda plan: plan.check,
+        "a check draws nothing and has no order of rounds",
+    ),
+    _idle(
+        "calibration",
+        "calibration_without_int8",
+        _without_int8,
+        "calibration samples are for int8, and no case has that precision",
+        "add --precision int8, or leave --calibration out",
+    ),
+    _idle(
+        "input_range",
+        "input_range_with_files",
+        _draws_nothing,
+        "the inputs come from a file and none is generated",
+        "leave out --input-range or --inputs",
+    ),
+    _idle(
+        "device_memory_limit",
+        "device_memory_limit_without_device",
+        _without_accelerator,
+        "none of the runtimes has a device with memory of its own",
+        "use --memory-limit for the host's memory",
+    ),
+    _idle(
+        "sort",
+        "sort_with_tune",
+        lambda plan: bool(plan.tune),
+        "a search over options prints its steps",
+    ),
+    _idle(
+        "baseline_run",
+        "against_with_tune",
+        lambda plan: bool(plan.tune),
+        "a search over options prints its steps",
+        "leave --against out, and compare the two runs afterwards",
+    ),
+)

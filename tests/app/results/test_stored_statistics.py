@@ -1,0 +1,379 @@
+"""Stored statistics: the same rows as without them, and never those of something that changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cases.column import Row
+from app.cases.round import RECORD
+from app.plan.plan import Plan
+from app.results import row_statistics, rows, stored_statistics
+from app.results.folder import RunFolder
+from app.results.journal import FOLDER
+from app.results.lines import Voided
+from app.results.manifest import MANIFEST
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results.stored_statistics import STATISTICS, StatisticsStore
+from app.results.verify import read_whole, verify
+from tests.app.results.resealed import reseal_journal, reseal_manifest
+from tests.app.results.runs import CASE, OTHER, PLAN, manifest_of, record
+from tests.checkout import ROOT
+
+LATENCIES_US = [20.0 + 0.01 * (place * 37 % 100) for place in range(600)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run of one measured case of three rounds, and one that was not begun."""
+    return written(tmp_path / "run")
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The cases of which statistics are computed and not taken from the store."""
+    cases: list[str] = []
+    compute = row_statistics._computed
+
+    def noted(run: Any, case: Any, *rest: Any) -> Any:
+        cases.append(case.case_id)
+        return compute(run, case, *rest)
+
+    monkeypatch.setattr(row_statistics, "_computed", noted)
+    yield cases
+
+
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The cases whose rows are filled and not taken from the store."""
+    cases: list[str] = []
+    fill = rows.fill_row
+
+    def noted(data: Any, row: Row) -> None:
+        cases.append(data.case.case_id)
+        fill(data, row)
+
+    monkeypatch.setattr(rows, "fill_row", noted)
+    yield cases
+
+
+def written(path: Path, plan: Plan = PLAN) -> Path:
+    with RunFolder.create(path, manifest_of(rounds=3, plan=plan)) as run:
+        for number in range(3):
+            latencies = [value * (1.0 + 0.01 * number) for value in LATENCIES_US]
+            record(run, CASE, number, latencies, warmup=5)
+    return path
+
+
+def rows_of(path: Path) -> list[Row]:
+    return Rows().of(read_run(path))
+
+
+def samples_of(path: Path, number: int = 1) -> Path:
+    return path / "samples" / f"{CASE.case_id}.{number}.bin"
+
+
+def changed_in_place(path: Path) -> None:
+    """One latency becomes 0.5 us longer, and size and times of the file stay what they were."""
+    before = path.stat()
+    data = bytearray(path.read_bytes())
+    place = 300 * RECORD.itemsize + RECORD.fields["finished_ns"][1]
+    value = int.from_bytes(data[place : place + 8], "little") + 500
+    data[place : place + 8] = value.to_bytes(8, "little")
+    path.write_bytes(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+
+
+def edited_manifest(path: Path, **settings: Any) -> None:
+    manifest = path / MANIFEST
+    values = json.loads(manifest.read_bytes())
+    values["plan"].update(settings)
+    manifest.write_text(json.dumps(values))
+    reseal_manifest(manifest)
+
+
+def test_a_second_reader_computes_nothing_and_has_the_same_rows(
+    folder: Path, computed: list[str]
+) -> None:
+    first = rows_of(folder)
+    assert computed == [CASE.case_id]
+    assert (folder / STATISTICS).is_file()
+    second = rows_of(folder)
+    assert computed == [CASE.case_id]
+    assert second == first
+    kinds = [{name: type(value) for name, value in row.items()} for row in (*first, *second)]
+    assert kinds[:2] == kinds[2:]
+
+
+def test_the_same_is_measured_with_and_without_the_store(folder: Path) -> None:
+    first, second = (Rows().measured(read_run(folder)) for _ in range(2))
+    assert second == first
+
+
+def test_a_flipped_byte_is_noticed_where_size_and_time_of_the_file_stay(
+    folder: Path, computed: list[str]
+) -> None:
+    before = rows_of(folder)
+    changed_in_place(samples_of(folder))
+    after = rows_of(folder)
+    assert computed == [CASE.case_id] * 2
+    assert after[0]["latency_max_us"] == before[0]["latency_max_us"]
+    assert after[0]["latency_mean_us"] != before[0]["latency_mean_us"]
+    (folder / STATISTICS).unlink()
+    assert rows_of(folder) == after
+
+
+def test_damaged_samples_are_noticed_though_statistics_are_stored(folder: Path) -> None:
+    rows_of(folder)
+    with samples_of(folder).open("r+b") as file:
+        file.truncate(10 * RECORD.itemsize)
+    run = read_run(folder)
+    assert list(run.damaged[CASE.case_id]) == [1]
+    assert Rows().of(run)[0]["rounds"] == 2
+    samples_of(folder).unlink()
+    assert list(read_run(folder).damaged[CASE.case_id]) == [1]
+
+
+def test_a_changed_journal_line_is_noticed(folder: Path, computed: list[str]) -> None:
+    rows_of(folder)
+    (journal,) = (folder / FOLDER).iterdir()
+    text = journal.read_bytes()
+    journal.write_bytes(
+        text.replace(b'"environment":{},"options"', b'"environment":{"load_1min":7.5},"options"')
+    )
+    reseal_journal(journal)
+    assert rows_of(folder)[0]["load_1min"] == 7.5
+    assert computed == [CASE.case_id] * 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "column"),
+    [
+        ({"percentiles": [50.0, 90.0, 95.0, 97.0, 99.0]}, "latency_p97_us"),
+        ({"deadline_us": 20.5}, "late_share"),
+        ({"precise": {"p50": 0.01}}, "stop_reason"),
+    ],
+)
+def test_a_changed_setting_is_noticed(
+    folder: Path, computed: list[str], settings: dict[str, Any], column: str
+) -> None:
+    rows_of(folder)
+    edited_manifest(folder, **settings)
+    row = rows_of(folder)[0]
+    assert computed == [CASE.case_id] * 2
+    assert column in row
+    (folder / STATISTICS).unlink()
+    assert rows_of(folder)[0] == row
+
+
+def test_another_program_computes_anew(
+    folder: Path, computed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows_of(folder)
+    monkeypatch.setattr(row_statistics, "program", lambda: "another")
+    rows_of(folder)
+    assert computed == [CASE.case_id] * 2
+
+
+def test_the_program_is_known_by_the_files_of_its_method(tmp_path: Path) -> None:
+    for name in ("app/stats/summary.py", "app/results/rows.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("1\n")
+    digests = []
+    for text in ("1\n", "2\n"):
+        (tmp_path / "app/stats/summary.py").write_text(text)
+        digests.append(
+            row_statistics.program_digest(tmp_path, ("app/stats", "app/results/rows.py"))
+        )
+    assert len(set(digests)) == 2
+    assert row_statistics.program_digest(tmp_path, ("app/results/rows.py",)) not in digests
+
+
+def test_a_changed_plan_is_noticed_in_rows_and_needs_no_sample(
+    folder: Path, computed: list[str], filled: list[str]
+) -> None:
+    assert rows_of(folder)[0]["suite"] is None
+    filled.clear()
+    rows_of(folder)
+    assert CASE.case_id not in filled
+    manifest = folder / MANIFEST
+    values = json.loads(manifest.read_bytes())
+    manifest.write_text(json.dumps({**values, "seed": 77}))
+    reseal_manifest(manifest)
+    assert rows_of(folder)[0]["seed"] == 77
+    assert CASE.case_id in filled
+    assert computed == [CASE.case_id]
+
+
+def test_lines_of_no_round_are_noticed_in_rows(folder: Path, computed: list[str]) -> None:
+    with RunFolder.reopen(folder) as run:
+        rows_of(folder)
+        run.begin({"host": "elsewhere"})
+        record(run, CASE, 3, status="crashed", reason="it ended with signal 11")
+    failed = rows_of(folder)[0]
+    assert failed["status"] == "crashed"
+    with RunFolder.reopen(folder) as run:
+        run.record(Voided(CASE.case_id, 3, "measured again"))
+    assert rows_of(folder)[0]["status"] == "ok"
+    assert computed == [CASE.case_id]
+
+
+def test_a_new_round_counts(folder: Path) -> None:
+    rows_of(folder)
+    with RunFolder.reopen(folder) as run:
+        record(run, CASE, 3, [30.0] * 600)
+    assert rows_of(folder)[0]["rounds"] == 4
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "not_json", "other_values", "huge", "folder"])
+def test_a_damaged_store_is_ignored_and_written_anew(
+    folder: Path, computed: list[str], damage: str
+) -> None:
+    before = rows_of(folder)
+    path = folder / STATISTICS
+    text = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(text[: len(text) // 2])
+    elif damage == "flipped":
+        path.write_bytes(text.replace(b'"min_us":2', b'"min_us":3'))
+    elif damage == "not_json":
+        path.write_bytes(b"\0" * 1000)
+    elif damage == "other_values":
+        entries = [json.loads(line) for line in text.splitlines()]
+        for entry in entries:
+            entry["values"] = {"summary": {"iterations": "many"}, "status": {}}
+        path.write_text("".join(f"{json.dumps(one, separators=(',', ':'))}\n" for one in entries))
+        reseal_journal(path)
+    elif damage == "huge":
+        os.truncate(path, stored_statistics.LARGEST_BYTES + 1)
+    else:
+        path.unlink()
+        path.mkdir()
+    assert rows_of(folder) == before
+    assert computed == [CASE.case_id] * 2
+    if damage == "folder":
+        return
+    assert rows_of(folder) == before
+    assert computed == [CASE.case_id] * 2
+
+
+def test_no_reader_takes_or_waits_for_the_lock_of_a_writer(folder: Path) -> None:
+    with RunFolder.reopen(folder) as run:
+        rows_of(folder)
+        assert (folder / STATISTICS).is_file()
+        record(run, CASE, 3, [30.0] * 600)
+    lock = (folder / "lock").stat()
+    rows_of(folder)
+    with RunFolder.reopen(folder):
+        assert (folder / "lock").stat().st_mtime_ns == lock.st_mtime_ns
+
+
+def test_a_reader_that_was_killed_while_it_wrote_leaves_nothing_behind(folder: Path) -> None:
+    writing = f"""
+import os, signal
+from pathlib import Path
+from app.results.reader import read_run
+from app.results.rows import Rows
+from app.results import stored_statistics
+line = stored_statistics.replacing
+def killed(*arguments, **named):
+    draft = line(*arguments, **named)
+    file = draft.__enter__()
+    file.write(b'{{"case_id":"half')
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+stored_statistics.replacing = killed
+Rows().of(read_run(Path({str(folder)!r})))
+"""
+    ended = subprocess.run([sys.executable, "-c", writing], cwd=ROOT, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert list(folder.glob(f".{STATISTICS}.*"))
+    assert not (folder / STATISTICS).exists()
+    rows_of(folder)
+    assert (folder / STATISTICS).is_file()
+    assert not list(folder.glob(f".{STATISTICS}.*"))
+
+
+def test_two_readers_at_once_both_have_the_rows(folder: Path) -> None:
+    reading = (
+        "import sys; from pathlib import Path; from app.results.reader import read_run; "
+        "from app.results.rows import Rows; "
+        f"print(Rows().of(read_run(Path({str(folder)!r})))[0]['latency_p50_us'])"
+    )
+    readers = [
+        subprocess.Popen([sys.executable, "-c", reading], cwd=ROOT, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    printed = {reader.communicate()[0] for reader in readers}
+    assert [reader.returncode for reader in readers] == [0, 0]
+    assert printed == {f"{rows_of(folder)[0]['latency_p50_us']}\n".encode()}
+    run = read_run(folder)
+    assert run.store is not None
+    assert run.store.knows(CASE.case_id)
+
+
+def test_two_readers_of_different_cases_leave_the_entries_of_both(folder: Path) -> None:
+    stores = [StatisticsStore(folder) for _ in range(2)]
+    for store, case in zip(stores, (CASE, OTHER), strict=True):
+        assert not store.knows(case.case_id)
+        store.put(case.case_id, "0" * 32, {"summary": case.model})
+    for store in stores:
+        store.save()
+    read = StatisticsStore(folder)
+    assert read.get(CASE.case_id, "0" * 32) == {"summary": CASE.model}
+    assert read.get(OTHER.case_id, "0" * 32) == {"summary": OTHER.model}
+    assert read.get(OTHER.case_id, "1" * 32) is None
+
+
+@pytest.mark.parametrize("error", [28, 30, 13], ids=["full_disk", "read_only", "no_permission"])
+def test_a_folder_that_cannot_be_written_is_read_all_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    opened = Path.open
+
+    def refused(path: Path, mode: str = "r", *arguments: Any, **named: Any) -> Any:
+        if STATISTICS in path.name and "x" in mode:
+            raise OSError(error, os.strerror(error))
+        return opened(path, mode, *arguments, **named)
+
+    monkeypatch.setattr(Path, "open", refused)
+    assert rows_of(folder)[0]["rounds"] == 3
+    assert not (folder / STATISTICS).exists()
+    assert not list(folder.glob(f".{STATISTICS}.*"))
+
+
+def test_verify_uses_the_store_and_changes_nothing(folder: Path, computed: list[str]) -> None:
+    verify(folder)
+    assert not (folder / STATISTICS).exists()
+    rows_of(folder)
+    before, status = (folder / STATISTICS).read_bytes(), (folder / STATISTICS).stat()
+    computed.clear()
+    assert not verify(folder).damaged
+    assert not computed
+    assert (folder / STATISTICS).read_bytes() == before
+    assert (folder / STATISTICS).stat().st_mtime_ns == status.st_mtime_ns
+    changed_in_place(samples_of(folder))
+    verify(folder)
+    assert computed == [CASE.case_id]
+
+
+def test_statistics_are_stored_only_of_samples_that_were_found_to_be_sound(folder: Path) -> None:
+    whole = read_whole(folder).run
+    unchecked = replace(whole, sound={})
+    Rows().of(unchecked)
+    assert not (folder / STATISTICS).exists()
+    kept = Rows(stores=False)
+    kept.of(unchecked)
+    kept.store(whole)
+    assert StatisticsStore(folder).has(CASE.case_id, whole.sound[CASE.case_id].key)

@@ -1,0 +1,86 @@
+"""A worker that is started before it has a job: taken once, replaced if it died, never left."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.plan.plan import parse_plan
+from app.sweep.begin import begin
+from app.sweep.events import Ended, Started
+from app.sweep.place import ThisMachine
+from app.sweep.run import SweepRun
+from app.sweep.work.base import Talk
+from app.sweep.work.round import RoundWork
+from tests.app.results.runs import ENVIRONMENT
+from tests.app.sweep.sweeps import write_add_graph
+
+WAITS = (sys.executable, "-c", "input()")
+
+
+def alive(pid: int | None) -> bool:
+    return pid is not None and psutil.pid_exists(pid)
+
+
+def test_a_prepared_worker_is_taken_once_and_closed_with_the_place() -> None:
+    with ThisMachine(commands={"round": WAITS}) as place:
+        place.prepare("round")
+        place.prepare("round")
+        (prepared,) = psutil.Process().children()
+        first, second = place.start("round"), place.start("round")
+        assert first.pid == prepared.pid != second.pid
+        place.prepare("round")
+        left = {child.pid for child in psutil.Process().children()} - {first.pid, second.pid}
+        first.close()
+        second.close()
+    assert len(left) == 1 and not any(map(alive, left))
+
+
+def test_a_prepared_worker_that_died_is_replaced() -> None:
+    with ThisMachine(commands={"round": WAITS}) as place:
+        place.prepare("round")
+        (prepared,) = psutil.Process().children()
+        prepared.kill()
+        prepared_pid = prepared.pid
+        while prepared.status() != psutil.STATUS_ZOMBIE:
+            pass
+        started = place.start("round")
+        assert started.pid != prepared_pid and not started.ended()
+        started.close()
+
+
+@pytest.mark.usefixtures("brief")
+def test_the_next_worker_starts_between_rounds_and_never_beside_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes time of the cores, which a round has to itself."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    workers: list[Talk] = []
+
+    class Watched(ThisMachine):
+        def _started(self, kind: str, environment: str = "") -> Talk:
+            worker = super()._started(kind, environment)
+            if kind == "round":
+                assert all(earlier.ended() for earlier in workers)
+                workers.append(worker)
+            return worker
+
+    graph = str(write_add_graph(tmp_path / "add.onnx"))
+    plan = parse_plan({"rounds": 3, "sweeps": [{"models": [graph], "runtimes": ["fake"]}]}, "test")
+    begun, ended = 0, 0
+    with (
+        begin(plan, tmp_path / "run") as folder,
+        SweepRun(folder, ENVIRONMENT, place=Watched()) as run,
+    ):
+        while not run.finished:
+            for event in run.step(0.1):
+                begun += isinstance(event, Started) and isinstance(event.work, RoundWork)
+                ended += isinstance(event, Ended) and isinstance(event.work, RoundWork)
+                if begun > ended:
+                    assert len(workers) == begun
+        run.close(0)
+    assert len(workers) == begun == ended == 3, "none is started in vain"
+    assert not psutil.Process().children()

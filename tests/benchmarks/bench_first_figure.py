@@ -1,0 +1,149 @@
+"""Time from Enter to the first figure and to the first interval on the screen.
+
+`FIRST_FIGURE_RUNS` is the number of runs of each network (10), `FIRST_FIGURE_ROOT` a checkout of
+another version to measure instead of this one.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from dataclasses import dataclass
+from fcntl import ioctl
+from pathlib import Path
+
+import psutil
+
+from tests.benchmarks.installed import installed
+from tests.benchmarks.ten_megabytes import NETWORKS
+from tests.checkout import ROOT
+
+RUNS = int(os.environ.get("FIRST_FIGURE_RUNS", "10"))
+CHECKOUT = os.environ.get("FIRST_FIGURE_ROOT") or str(ROOT)
+ENGINES = "ort-cpu,openvino-cpu"
+LIMIT_S = 180.0
+LINES, COLUMNS = 40, 100
+_NUMBER = r"\d[\d,.]* (?:ns|µs|ms|s)\b"
+FIGURE = re.compile(rf"p50 {_NUMBER}")
+INTERVAL = re.compile(rf"p50 {_NUMBER} (?:±|\()|p50 within (?:±|a factor)")
+"""How a figure and an interval look on the screen, in this version and before it."""
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Seconds from the start, and processor seconds that all processes had taken by then."""
+
+    seconds: float
+    processor_s: float
+
+
+def main() -> None:
+    write = sys.stdout.write
+    write(f"{RUNS} runs each, empty export cache, engines {ENGINES}, median (range)\n\n")
+    write("| network | first figure | processor | first interval | processor | load |\n")
+    write("| --- | --- | --- | --- | --- | --- |\n")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, build in NETWORKS.items():
+            path = Path(folder) / f"{name}.onnx"
+            build(path)
+            if not (Path(folder) / "compiled").exists():
+                _waits(path, Path(folder) / "first")  # compiles our modules
+            loads, waits = [], []
+            for number in range(RUNS):
+                loads.append(os.getloadavg()[0])
+                waits.append(_waits(path, Path(folder) / f"{name}-{number}"))
+            cells = [
+                cell
+                for found in zip(*waits, strict=True)
+                for cell in (
+                    _spread([wait.seconds for wait in found]),
+                    _spread([wait.processor_s for wait in found]),
+                )
+            ]
+            write(f"| {name} | {' | '.join(cells)} | {_range(loads)} |\n")
+            sys.stdout.flush()
+
+
+def _waits(network: Path, folder: Path) -> tuple[Wait, Wait]:
+    """Of one run on a terminal: until a figure stands there, and until an interval does."""
+    command = [sys.executable, "-m", "app", "--headless", "--models", str(network)]
+    command += ["--runtimes", ENGINES, "--out", str(folder)]
+    environment = {
+        **installed(folder.with_name("compiled")),
+        "GRAPHLAP_CACHE": f"{folder}-cache",
+    }
+    screen, terminal = pty.openpty()
+    ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+    begun = time.perf_counter()
+    child = subprocess.Popen(
+        command,
+        cwd=CHECKOUT,
+        env=environment,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    )
+    os.close(terminal)
+    found: list[Wait] = []
+    shown = ""
+    try:
+        while len(found) < 2:
+            if time.perf_counter() - begun > LIMIT_S or not _readable(screen):
+                raise RuntimeError(f"no {('figure', 'interval')[len(found)]}: {shown[-2000:]}")
+            shown += os.read(screen, 1 << 16).decode("utf-8", "replace")
+            text = _CONTROL.sub("", shown)
+            if not found and FIGURE.search(text):
+                found.append(_wait(begun, child.pid))
+            if found and INTERVAL.search(text):
+                found.append(_wait(begun, child.pid))
+    finally:
+        child.send_signal(signal.SIGINT)
+        child.send_signal(signal.SIGINT)
+        while _readable(screen, 0.1) or child.poll() is None:
+            try:
+                os.read(screen, 1 << 16)
+            except OSError:  # the terminal's other end is closed
+                break
+        child.wait()
+        os.close(screen)
+    return found[0], found[1]
+
+
+def _readable(descriptor: int, seconds: float = LIMIT_S) -> bool:
+    return bool(select.select([descriptor], [], [], seconds)[0])
+
+
+def _wait(begun: float, pid: int) -> Wait:
+    seconds = time.perf_counter() - begun
+    process = psutil.Process(pid)
+    processor_s = 0.0
+    for one in (process, *process.children(recursive=True)):
+        try:
+            processor_s += sum(one.cpu_times()[:4])
+        except psutil.Error:
+            continue
+    return Wait(seconds, processor_s)
+
+
+def _spread(seconds: list[float]) -> str:
+    return f"{statistics.median(seconds):.1f} s ({min(seconds):.1f} to {max(seconds):.1f})"
+
+
+def _range(values: list[float]) -> str:
+    return f"{min(values):.1f} to {max(values):.1f}"
+
+
+if __name__ == "__main__":
+    main()
