@@ -162,6 +162,21 @@ def history_steps() -> tuple[HistoryStep, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class PrintedOperator:
+    """One operator of the character-level CNN as its document prints it."""
+
+    block: str
+    operator: str
+
+
+@cache
+def printed_operators() -> tuple[PrintedOperator, ...]:
+    """Those of the character-level CNN in its order."""
+    rows = _table("char_cnn_operators.csv")
+    return tuple(PrintedOperator(row["block"], row["operator"]) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
 class ZooRow:
     """One network of dlmark's CNN study; `parameters` count running means and variances, `top1` is
     the share on ImageNet's validation set."""
