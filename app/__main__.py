@@ -84,6 +84,12 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
         refuse_other_systems()
         return worker(arguments[1:])
+    if arguments and arguments[0] == "card":
+        from app.console.card import card_command
+        from app.console.width import width_of
+
+        report, code = card_command(arguments[1:], width_of(sys.stdout))
+        return _print(report) or code
     flags = parse(arguments)
     if {flags.json, flags.csv, flags.junit, flags.plot} != {None}:
         from app.console.output_files import refuse_outputs

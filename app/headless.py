@@ -14,7 +14,7 @@ from app.cases.column import Row
 from app.cases.column_choice import parse_columns
 from app.cases.disk import current_folder, unwritable
 from app.cases.errors import PlanError, ResultsError
-from app.cases.status import FAILED, STRICT, Status
+from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.console.answer.document import run_document
 from app.console.answer.ended import EndedRun
 from app.console.assumed import assumed_line
@@ -41,6 +41,7 @@ from app.plan.command_line import (
     refuse_with_resume,
     refuse_with_run_as_plan,
 )
+from app.plan.config_text import config_text
 from app.plan.environments import environments_of
 from app.plan.exclusions import reject_exclusions, reject_without_effect
 from app.plan.gaps import refuse_without_gaps
@@ -80,7 +81,6 @@ Then = Callable[[Run, Sequence[Measured]], int]
 _OWN_FILES = ("resume", "plan", "baseline_run", "json", "junit", "plot")
 """The options that name a file or a folder, of a run that is resumed or repeated."""
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
-_NOT_COME_TO: frozenset[Status] = frozenset({"cancelled"})
 
 
 def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
@@ -89,6 +89,9 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
 
     Raises PlanError or ResultsError before anything is written.
     """
+    if flags.show_config:
+        sys.stdout.write(config_text(flags))
+        return OK
     steered = take_steered()
     here = current_folder()  # that of the shell
     flags = _with_absolute_paths(flags)
@@ -240,7 +243,7 @@ def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
     To a search for the largest batch, too little memory is an answer and no failure.
     """
     bad = (FAILED | STRICT if strict else FAILED) - (_TOO_LARGE if search else frozenset())
-    bad |= _NOT_COME_TO
+    bad |= INCOMPLETE
     failed = any(row["status"] in bad for row in rows)
     # A check that came to something says how far.
     nothing = not search and all(row["iterations"] is row["check_level"] is None for row in rows)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from app.plan.configuration import NONE, VARIABLE
 from tests.exporters.support import WorkerProcess
 
 pytest_plugins = ("tests.draws",)
@@ -18,7 +19,9 @@ pytest_plugins = ("tests.draws",)
 
 def pytest_configure() -> None:
     """Signals mean what they mean to a user, also where `nohup` or a shell's background job
-    has them ignored: our children would inherit that."""
+    has them ignored: our children would inherit that. So they would a developer's configuration,
+    which no test reads."""
+    os.environ[VARIABLE] = NONE
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

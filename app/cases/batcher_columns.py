@@ -11,6 +11,7 @@ BATCHER = (
         "The dynamic batcher before the model: the most requests that are sent together, and how "
         "long the oldest waits for others.",
         group="settings",
+        family="identity",
     ),
     number(
         "batch_size_mean",

@@ -26,12 +26,44 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 """In the order in which a table for people has them."""
 
 
+FamilyName = Literal[
+    "identity",
+    "ending",
+    "cold_start",
+    "accuracy",
+    "rounds",
+    "facts",
+    "round_facts",
+    "devices",
+    "interference",
+    "deadline",
+    "batcher",
+    "sustained",
+    "shapes",
+    "load",
+    "placement",
+    "gpu_settings",
+    "latency",
+    "throughput",
+    "ratios",
+    "pauses",
+    "inputs",
+    "diagnostics",
+    "imported",
+    "baseline",
+    "overhead",
+    "scaling",
+]
+"""The computations that fill columns: `app.results.families` has the function of each."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """`kind` is text, a whole number, a number or true/false; `title` is a table's heading.
 
     `better` says which of two figures one would rather have, empty where neither. `group` is its
-    place in a table for people; each column has one, by itself or by `grouped`.
+    place in a table for people, `family` the computation that fills it; each column has one of
+    both, by itself or by `section`.
     """
 
     name: str
@@ -41,37 +73,72 @@ class Column:
     unit: str = ""
     better: Literal["", "lower", "higher"] = ""
     group: Group | None = None
+    family: FamilyName | None = None
 
 
-def text(name: str, title: str, meaning: str, group: Group | None = None) -> Column:
-    return Column(name, "text", title, meaning, group=group)
+def text(
+    name: str,
+    title: str,
+    meaning: str,
+    group: Group | None = None,
+    family: FamilyName | None = None,
+) -> Column:
+    return Column(name, "text", title, meaning, group=group, family=family)
 
 
 def count(
-    name: str, title: str, meaning: str, unit: str = "", group: Group | None = None
+    name: str,
+    title: str,
+    meaning: str,
+    unit: str = "",
+    group: Group | None = None,
+    family: FamilyName | None = None,
 ) -> Column:
-    return Column(name, "count", title, meaning, unit, group=group)
+    return Column(name, "count", title, meaning, unit, group=group, family=family)
 
 
-def number(name: str, title: str, unit: str, meaning: str, group: Group | None = None) -> Column:
-    return Column(name, "number", title, meaning, unit, group=group)
+def number(
+    name: str,
+    title: str,
+    unit: str,
+    meaning: str,
+    group: Group | None = None,
+    family: FamilyName | None = None,
+) -> Column:
+    return Column(name, "number", title, meaning, unit, group=group, family=family)
 
 
-def flag(name: str, title: str, meaning: str, group: Group | None = None) -> Column:
-    return Column(name, "flag", title, meaning, group=group)
+def flag(
+    name: str,
+    title: str,
+    meaning: str,
+    group: Group | None = None,
+    family: FamilyName | None = None,
+) -> Column:
+    return Column(name, "flag", title, meaning, group=group, family=family)
 
 
-def less(name: str, title: str, unit: str, meaning: str, group: Group | None = None) -> Column:
-    return Column(name, "number", title, meaning, unit, "lower", group)
+def less(
+    name: str,
+    title: str,
+    unit: str,
+    meaning: str,
+    group: Group | None = None,
+    family: FamilyName | None = None,
+) -> Column:
+    return Column(name, "number", title, meaning, unit, "lower", group, family)
 
 
-def more(name: str, title: str, unit: str, meaning: str, group: Group | None = None) -> Column:
-    return Column(name, "number", title, meaning, unit, "higher", group)
+def more(name: str, title: str, unit: str, meaning: str) -> Column:
+    return Column(name, "number", title, meaning, unit, "higher")
 
 
-def grouped(group: Group, columns: Iterable[Column]) -> tuple[Column, ...]:
-    """The columns, those without a group of their own in this one."""
-    return tuple(one if one.group else replace(one, group=group) for one in columns)
+def section(group: Group, family: FamilyName, columns: Iterable[Column]) -> tuple[Column, ...]:
+    """The columns, with this group and family where they have none of their own."""
+    return tuple(
+        replace(column, group=column.group or group, family=column.family or family)
+        for column in columns
+    )
 
 
 def number_of(value: Value) -> float | None:

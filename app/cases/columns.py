@@ -1,8 +1,9 @@
 """The columns of `results.csv`: one table that says of each all that anybody asks of it.
 
-Units are in the names, empty means not measured. A new column is one line here and its value
-in `app.results.rows`; the table in the window, the console, the reader of CSV files and the
-page that documents them follow from it.
+Units are in the names, empty means not measured. A new column is an entry here, or in the module
+of its section, and a value from the function of its family (`app.results.families`); the table in
+the window, the console, the reader of CSV files and the page that documents them follow from it.
+The functions stand there, since plans name columns too and compute nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from app.cases.batcher_columns import BATCHER
 from app.cases.checking_columns import CHECKING
 from app.cases.cold_columns import COLD_START
-from app.cases.column import Column, count, flag, grouped, less, number, text
+from app.cases.column import Column, count, flag, less, number, section, text
 from app.cases.condition_columns import CONDITION
 from app.cases.engine_columns import ENGINE
 from app.cases.gpu_columns import GPU
@@ -65,8 +66,13 @@ _CASE = (
         "name[:device][@release or environment], as the plan said it.",
         group="identity",
     ),
-    text("runtime_version", "Runtime version", "The engine's own version."),
-    text("execution_provider", "Provider", "The engine or provider that ran the graph."),
+    text("runtime_version", "Runtime version", "The engine's own version.", family="rounds"),
+    text(
+        "execution_provider",
+        "Provider",
+        "The engine or provider that ran the graph.",
+        family="rounds",
+    ),
     text(
         "device",
         "Device",
@@ -77,6 +83,7 @@ _CASE = (
         "Device name",
         "The device's own name; of several that differ all of them.",
         group="identity",
+        family="rounds",
     ),
     text("precision_requested", "Precision asked", "The precision that the plan said."),
     text(
@@ -84,6 +91,7 @@ _CASE = (
         "Precision",
         "The precision that was executed, read from the graph.",
         group="settings",
+        family="rounds",
     ),
     count("batch_size", "Batch", "How many inputs one run takes.", group="settings"),
     count(
@@ -115,6 +123,7 @@ _CASE = (
         "input_sets",
         "Inputs fed",
         "One set for all runs, cache-hot, or how many in turn.",
+        family="inputs",
     ),
     count(
         "threads",
@@ -128,7 +137,7 @@ _CASE = (
         "All options of the runtime with the values that held.",
         group="settings",
     ),
-    count("concurrency", "Concurrency", "How many runs were in flight at once."),
+    count("concurrency", "Concurrency", "How many runs were in flight at once.", family="rounds"),
     text(
         "scenario",
         "Scenario",
@@ -170,15 +179,24 @@ _CASE = (
         "Wall clock, the device's own clock, or simulated: never compare them blindly. Of another "
         "program its own, in words.",
         group="settings",
+        family="rounds",
     ),
-    text("call_path", "Call path", "Through which entry point of the engine a run is called."),
+    text(
+        "call_path",
+        "Call path",
+        "Through which entry point of the engine a run is called.",
+        family="rounds",
+    ),
     text(
         "boundary",
         "Boundary",
         "Where the outputs are complete: in host or device memory. Of another program what lies "
         "between its readings of the clock.",
+        family="rounds",
     ),
-    count("rounds", "Rounds", "How many processes gave timings.", group="confidence"),
+    count(
+        "rounds", "Rounds", "How many processes gave timings.", group="confidence", family="rounds"
+    ),
     count("seed", "Seed", "Draws the order of the rounds and all data."),
     text(
         "fidelity",
@@ -186,28 +204,41 @@ _CASE = (
         "Of a simulated card's mean and p99: `calibrated` where a table was published for this "
         "release with such models at such a pace, else `extrapolated`; never of a throughput.",
         group="verdict",
+        family="facts",
     ),
     text(
         "fidelity_reason",
         "Fidelity: reason",
         "Why no published table vouches for the figures.",
-        group="verdict",
+        group="other",
+        family="facts",
     ),
     text(
         "card_release",
         "Card release",
         "The release of the simulated card's software.",
         group="settings",
+        family="facts",
     ),
 )
 _MEASURING = (
-    text("preset", "Profile", "The lengths of the run by name: how long, and how many rounds."),
+    text(
+        "preset",
+        "Profile",
+        "The lengths of the run by name: how long, and how many rounds.",
+        family="identity",
+    ),
     count("warmup_iterations", "Warm-up runs", "Runs before the measurement, of all rounds."),
     number("warmup_s", "Warm-up (s)", "s", "How long the rounds warmed up, together."),
     flag(
         "steady_state", "Settled", "Whether every round settled in its warm-up; empty: not known."
     ),
-    text("drift", "Drift", "What the level did within the rounds: flat, or how it moved."),
+    text(
+        "drift",
+        "Drift",
+        "What the level did within the rounds: flat, or how it moved.",
+        family="latency",
+    ),
     text(
         "stop_reason",
         "Stopped by",
@@ -226,8 +257,15 @@ _MEASURING = (
         "us",
         "The median of the pauses between two runs.",
         group="latency",
+        family="pauses",
     ),
-    number("achieved_gap_p99_us", "Gap p99 (µs)", "us", "99 of 100 pauses were at most so long."),
+    number(
+        "achieved_gap_p99_us",
+        "Gap p99 (µs)",
+        "us",
+        "99 of 100 pauses were at most so long.",
+        family="pauses",
+    ),
 )
 _RESOURCES = (
     less(
@@ -235,8 +273,15 @@ _RESOURCES = (
         "Device memory (MiB)",
         "MiB",
         "The most memory that the measuring process held on the device.",
+        family="rounds",
     ),
-    less("rss_peak_mib", "Memory (MiB)", "MiB", "The most memory that the process held."),
+    less(
+        "rss_peak_mib",
+        "Memory (MiB)",
+        "MiB",
+        "The most memory that the process held.",
+        family="rounds",
+    ),
     less(
         "energy_mj_per_inference",
         "Energy (mJ)",
@@ -256,6 +301,7 @@ _RESOURCES = (
         "Inputs in a second over the power; empty where no device tells its power.",
         "1/s/kW",
         "higher",
+        family="ratios",
     ),
     number("gpu_clock_mhz", "GPU clock (MHz)", "MHz", "Median clock of the GPU."),
     text("throttle_reasons", "Throttle", "What held the device's clock down, or none."),
@@ -276,7 +322,12 @@ _INTERFERENCE = (
     ),
     number("cpu_clock_max_mhz", "Clock to (MHz)", "MHz", "Its highest clock."),
     number("cpu_temperature_c", "Temperature (°C)", "C", "The processor's highest temperature."),
-    count("outliers", "Outliers", "Runs more than 3 IQR above the third quartile of their round."),
+    count(
+        "outliers",
+        "Outliers",
+        "Runs more than 3 IQR above the third quartile of their round.",
+        family="latency",
+    ),
     text("outlier_causes", "Outliers by", "What came between when they ran; unseen: nothing was."),
 )
 _OUTPUT = (
@@ -331,6 +382,7 @@ _OUTPUT = (
         "",
         "higher",
         group="verdict",
+        family="accuracy",
     ),
 )
 _CARD = (
@@ -338,48 +390,63 @@ _CARD = (
     less("io_us", "I/O (µs)", "us", "Simulated time of the transfers to and from the card."),
     count("weight_tiles_used", "Tiles used", "Weight tiles of the card that the model takes."),
     count("weight_tiles_total", "Tiles", "Weight tiles that the card has."),
+    count("activation_bytes", "Activations", "Bytes that the card holds between steps at most."),
+    count("spilled_bytes", "Spilled", "Bytes of activations outside the card's chip."),
 )
 _ENDING = (
     text("status", "Status", "How the case ended; only ok is compared with other rows."),
     flag("valid", "Valid", "Whether the measurement kept its own protocol."),
     text("reason", "Reason", "Why the case failed or could not run, or is not valid."),
-    text("warnings", "Warnings", "Diagnostics of the case, as text: docs/diagnostics.md."),
-    text("warning_codes", "Warning codes", "Their codes, joined by semicolons."),
+    text(
+        "warnings",
+        "Warnings",
+        "Diagnostics of the case, as text: docs/diagnostics.md.",
+        family="diagnostics",
+    ),
+    text(
+        "warning_codes", "Warning codes", "Their codes, joined by semicolons.", family="diagnostics"
+    ),
     text(
         "diagnostics",
         "Diagnostics",
         "The same as JSON: codes, subjects and figures.",
         group="other",
+        family="diagnostics",
     ),
 )
 
 GROUPS: dict[str, tuple[Column, ...]] = {
-    "The run": grouped("other", _RUN),
-    "The model": grouped("other", _MODEL),
-    "The case": grouped("other", _CASE),
-    "The engine that was loaded": grouped("other", ENGINE),
-    "How it was measured": grouped("other", _MEASURING),
-    "Under its condition": grouped("latency", CONDITION),
-    "Of several shapes": grouped("latency", SHAPES),
-    "Where it was measured": grouped("other", PLACING),
-    "Latency and rate": grouped("other", LATENCY),
-    "Levels and stalls": grouped("other", PATTERNS),
-    "Later than a deadline": grouped("latency", LATE),
-    "Of a batcher": grouped("latency", BATCHER),
-    "Load as it arrives": grouped("latency", LOAD),
-    "Against the baseline": grouped("verdict", BASELINE),
-    "Against the null twin": grouped("latency", NULL),
-    "Against one replica": grouped("throughput", SCALING),
-    "Cold starts": grouped("latency", COLD_START),
-    "Memory, energy and clocks": grouped("other", _RESOURCES),
-    "On a GPU": grouped("other", GPU),
-    "What came between": grouped("other", _INTERFERENCE),
-    "Of a check": grouped("verdict", CHECKING),
-    "Outputs": grouped("other", _OUTPUT),
-    "The simulated card": grouped("other", _CARD),
-    "Of another program": grouped("other", IMPORTED),
-    "How it ended": grouped("verdict", _ENDING),
+    "The run": section("other", "identity", _RUN),
+    "The model": section("other", "identity", _MODEL),
+    "The case": section("other", "identity", _CASE),
+    "The engine that was loaded": section("other", "identity", ENGINE),
+    "How it was measured": section("other", "rounds", _MEASURING),
+    "Under its condition": section("latency", "sustained", CONDITION),
+    "Of several shapes": section("latency", "shapes", SHAPES),
+    "Where it was measured": section("other", "placement", PLACING),
+    "Latency and rate": section("other", "latency", LATENCY),
+    "Levels and stalls": section("other", "latency", PATTERNS),
+    "Later than a deadline": section("latency", "deadline", LATE),
+    "Of a batcher": section("latency", "batcher", BATCHER),
+    "Load as it arrives": section("latency", "load", LOAD),
+    "Against the baseline": section("verdict", "baseline", BASELINE),
+    "Against the null twin": section("latency", "overhead", NULL),
+    "Against one replica": section("throughput", "scaling", SCALING),
+    "Cold starts": section("latency", "cold_start", COLD_START),
+    "Memory, energy and clocks": section("other", "devices", _RESOURCES),
+    "On a GPU": section("other", "gpu_settings", GPU),
+    "What came between": section("other", "interference", _INTERFERENCE),
+    "Of a check": section("verdict", "facts", CHECKING),
+    "Outputs": section("other", "rounds", _OUTPUT),
+    "The simulated card": section("other", "facts", _CARD),
+    "Of another program": section("other", "imported", IMPORTED),
+    "How it ended": section("verdict", "ending", _ENDING),
 }
 COLUMNS: tuple[Column, ...] = tuple(column for group in GROUPS.values() for column in group)
 BY_NAME: dict[str, Column] = {column.name: column for column in COLUMNS}
 NAMES: tuple[str, ...] = tuple(BY_NAME)
+
+
+def columns_of(family: str) -> tuple[str, ...]:
+    """The names of the columns that a family fills."""
+    return tuple(column.name for column in COLUMNS if column.family == family)

@@ -11,6 +11,7 @@ CONDITION = (
         "MB",
         "What went through the caches between two runs.",
         group="settings",
+        family="facts",
     ),
     number(
         "eviction_ms",
@@ -18,6 +19,7 @@ CONDITION = (
         "ms",
         "How long that took, outside the runs.",
         group="other",
+        family="round_facts",
     ),
     number(
         "colocated_runs_per_s",
@@ -25,6 +27,7 @@ CONDITION = (
         "1/s",
         "How often the model beside it ran in a second of the measured time.",
         group="settings",
+        family="round_facts",
     ),
     number(
         "colocated_busy_fraction",
@@ -32,6 +35,7 @@ CONDITION = (
         "",
         "The share of the measured time in which it was running.",
         group="settings",
+        family="round_facts",
     ),
     number(
         "sampled_fraction",
@@ -39,6 +43,7 @@ CONDITION = (
         "",
         "The share of a sustained round's runs that are in its samples, drawn evenly over time.",
         group="other",
+        family="round_facts",
     ),
     text(
         "sustained_window",

@@ -62,7 +62,13 @@ LATENCY = (
         for group in [_PERCENTILE_GROUP[name]]
     ),
     _latency("max", "Slowest", "The slowest sample.", "latency"),
-    less("max_to_p50_ratio", "Slowest to p50", "", "The slowest sample over the median."),
+    less(
+        "max_to_p50_ratio",
+        "Slowest to p50",
+        "",
+        "The slowest sample over the median.",
+        family="ratios",
+    ),
     *(column for name in INTERVALS for column in _bounds(name)),
     text(
         "ci_method",
@@ -190,15 +196,28 @@ LATENCY = (
         "How late 99 of 100 of these runs began at most.",
     ),
     less(
-        "h2d_p50_us", "To device p50 (µs)", "us", "Median of the copies to the device.", "latency"
+        "h2d_p50_us",
+        "To device p50 (µs)",
+        "us",
+        "Median of the copies to the device.",
+        "latency",
+        family="round_facts",
     ),
-    less("device_p50_us", "Device p50 (µs)", "us", "Median on the device's own clock.", "latency"),
+    less(
+        "device_p50_us",
+        "Device p50 (µs)",
+        "us",
+        "Median on the device's own clock.",
+        "latency",
+        family="round_facts",
+    ),
     less(
         "d2h_p50_us",
         "From device p50 (µs)",
         "us",
         "Median of the copies from the device.",
         "latency",
+        family="round_facts",
     ),
     Column(
         "throughput_per_s",
@@ -210,6 +229,7 @@ LATENCY = (
         "1/s",
         "higher",
         "throughput",
+        family="throughput",
     ),
     *(
         Column(
@@ -220,13 +240,30 @@ LATENCY = (
             "1/s",
             "higher",
             "throughput",
+            family="throughput",
         )
         for end, word, side in (("low", "from", "lower"), ("high", "to", "upper"))
     ),
-    less("compile_ms", "Compile (ms)", "ms", "Median over the rounds of the time to compile."),
-    less("first_inference_ms", "First run (ms)", "ms", "Median over the rounds of the first run."),
+    less(
+        "compile_ms",
+        "Compile (ms)",
+        "ms",
+        "Median over the rounds of the time to compile.",
+        family="rounds",
+    ),
+    less(
+        "first_inference_ms",
+        "First run (ms)",
+        "ms",
+        "Median over the rounds of the first run.",
+        family="rounds",
+    ),
     number(
-        "harness_overhead_ns", "Floor (ns)", "ns", "What the timed loop tells of an empty call."
+        "harness_overhead_ns",
+        "Floor (ns)",
+        "ns",
+        "What the timed loop tells of an empty call.",
+        family="rounds",
     ),
 )
 WITH_COLUMNS = (*JUDGED, MEAN, THROUGHPUT)

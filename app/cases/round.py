@@ -43,6 +43,9 @@ RECORD = np.dtype(
 """One record of a `samples/<case>.<round>.bin` file."""
 
 WARMUP, MEASURED, FIRST_SEEN = 0, 1, 2
+AWAITING = "awaiting"
+"""The event of a round that was measured before its reference was there: it has kept its outputs
+and waits for the model with references, as a line `{"model": …}`."""
 SLEPT = "slept"
 """Why a round stopped in which the machine was asleep: it does not count."""
 
@@ -88,7 +91,8 @@ class MeasureJob:
     run on, () for any; `shared` says that the batch process could not leave those that were
     chosen. `realtime` is a priority of SCHED_FIFO. `batches` are the model at each size of the
     `batcher`, ascending, `shapes` all axes of each shape that the one session serves.
-    `device_memory_limit_bytes` is what may be held of the device's memory, 0 for all of it.
+    `device_memory_limit_bytes` is what may be held of the device's memory, 0 for all of it. With
+    `awaits_reference` the model has inputs alone, and its outputs are checked after the round.
     """
 
     case_id: str
@@ -114,6 +118,7 @@ class MeasureJob:
     neighbour: NeighbourJob | None = None
     shapes: tuple[Mapping[str, int], ...] = ()
     device_memory_limit_bytes: int = 0
+    awaits_reference: bool = False
 
 
 @dataclass(frozen=True, slots=True)

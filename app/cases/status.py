@@ -21,11 +21,12 @@ Status = Literal[
     "unavailable",
     "partial",
     "cancelled",
+    "not_run",
     "compiles",
     "imported",
     "ok",
 ]
-Tone = Literal["good", "doubtful", "bad"]
+Tone = Literal["ok", "warning", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class StatusFact:
     `ends_case`: after a round that ended so the case gets no more. `gives_output`: what ran
     can be asked for accuracy and operator times. `fits`: to a search for the largest batch,
     memory sufficed. `tried_again`: it says nothing of the case, so that a resume tries the round
-    again. `tone` is how a row is coloured.
+    again. `incomplete`: it was not measured to an end, and the run is unfinished. `tone` is how a
+    row is coloured.
     """
 
     meaning: str
@@ -46,7 +48,8 @@ class StatusFact:
     gives_output: bool = False
     fits: bool = False
     tried_again: bool = False
-    tone: Tone = "bad"
+    incomplete: bool = False
+    tone: Tone = "error"
 
 
 def _failure(meaning: str, gives_output: bool = False) -> StatusFact:
@@ -65,34 +68,41 @@ STATUSES: dict[Status, StatusFact] = {
         "the runtime can't take this case, as it says itself",
         strict=True,
         ends_case=True,
-        tone="doubtful",
+        tone="warning",
     ),
     "unavailable": StatusFact(
         "the runtime or its device is not on this machine",
         strict=True,
         ends_case=True,
         tried_again=True,
-        tone="doubtful",
+        tone="warning",
     ),
     "partial": StatusFact(
         "it runs, and nodes of the graph run elsewhere than on the engine that the row names",
         strict=True,
         gives_output=True,
         fits=True,
-        tone="doubtful",
+        tone="warning",
     ),
     "cancelled": StatusFact(
-        "not come to: the run ended before, or its export was cut short from outside; --resume it",
+        "not finished: ended from outside, by a full disk or for want of its host; --resume it",
         tried_again=True,
-        tone="doubtful",
+        incomplete=True,
+        tone="warning",
+    ),
+    "not_run": StatusFact(
+        "never begun: the run ended before; --resume it",
+        tried_again=True,
+        incomplete=True,
+        tone="warning",
     ),
     "compiles": StatusFact(
-        "of a check: the engine took the whole graph; nothing was run", tone="good"
+        "of a check: the engine took the whole graph; nothing was run", tone="ok"
     ),
     "imported": StatusFact(
-        "another program measured it, as the row names it: shown, and never ranked", tone="doubtful"
+        "another program measured it, as the row names it: shown, and never ranked", tone="warning"
     ),
-    "ok": StatusFact("measured, and right", gives_output=True, fits=True, tone="good"),
+    "ok": StatusFact("measured, and right", gives_output=True, fits=True, tone="ok"),
 }
 """Worst first: the worst round decides the status of a row."""
 
@@ -107,6 +117,8 @@ FAILED = _those("failed")
 STRICT = _those("strict")
 ENDED = _those("ends_case")
 TRIED_AGAIN = _those("tried_again")
+INCOMPLETE = _those("incomplete")
 RAN = _those("gives_output")
 FITS = _those("fits")
-WELL: frozenset[str] = frozenset(n for n, facts in STATUSES.items() if facts.tone == "good")
+TONES: dict[str, Tone] = {name: facts.tone for name, facts in STATUSES.items()}
+WELL: frozenset[str] = frozenset(n for n, facts in STATUSES.items() if facts.tone == "ok")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from app.cases.column import Row
-from app.cases.status import STATUSES, WELL, Tone
+from app.cases.status import STATUSES, TONES, WELL, Tone
 from app.console.said import said
 from app.present.document import Block, Cell, Column, Note, Paragraph, Table, names
 from app.present.terminal import GAP, NAME_WIDTH
@@ -29,7 +29,7 @@ def check_blocks(measured: Sequence[Measured], width: int) -> Iterator[Block]:
     for doubt in found.doubts:
         yield Note("note", doubt)
     for why in found.causes:
-        tone = next(fact.tone for name, fact in STATUSES.items() if name == why.status)
+        tone = TONES[why.status]
         yield Note(why.status.replace("_", " "), why.sentence, tone, why.status)
     if any(one.row["status"] in WELL for one in measured):
         yield Paragraph(NO_FIGURE, "quiet")
@@ -78,4 +78,4 @@ def _tables(found: Matrix, rows: Sequence[Row], width: int) -> Iterator[Table]:
 
 
 def _tone(row: Row) -> Tone:
-    return next(fact.tone for name, fact in STATUSES.items() if name == row["status"])
+    return TONES[str(row["status"])]

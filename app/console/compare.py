@@ -38,7 +38,7 @@ def compare(
     """What to print in so many columns, and the exit code; ResultsError for a folder that is none.
 
     `past` is a folder of earlier runs of the machine; without one, those beside the two are read.
-    `judge` are the figures to judge, as `--judge` names them; PlanError for one that neither run
+    `judge` are the figures to judge, as `--metrics` names them; PlanError for one that neither run
     has.
     """
     paths = [Path(first), Path(second)]

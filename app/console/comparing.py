@@ -151,7 +151,7 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
     """What the flags and the plan ask for; PlanError or ResultsError before anything is written."""
     if flags.baseline_run is not None and (plan.baseline or plan.aa):
         raise PlanError(
-            "the plan compares already, with a baseline or by aa, and --baseline-run is another",
+            "the plan compares already, with a baseline or by aa, and --against is another",
             "give one of them",
         )
     if flags.baseline_run is None and not plan.baseline:
@@ -160,7 +160,7 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
             if getattr(flags, name):
                 raise PlanError(
                     f"--{name.replace('_', '-')} belongs to a comparison, and none is asked for",
-                    "add --baseline or --baseline-run",
+                    "add --baseline or --against",
                 )
     if plan.aa and plan.lengths.rounds < 2 * plan.aa * LEAST_ROUNDS:
         raise PlanError(

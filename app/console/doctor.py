@@ -82,14 +82,14 @@ def _machine() -> Iterator[str]:
 
 
 def _answer(runtimes: Sequence[Probed], conditions: Sequence[Judged]) -> Iterator[str]:
-    """With which runtimes this machine can measure, and what makes its figures doubtful."""
+    """With which runtimes this machine can measure, and which conditions lower precision."""
     ready = [probed.name for probed in runtimes if not probed.reason]
     broken = [probed.name for probed in runtimes if probed.broken]
     yield f"ready to measure: {', '.join(ready) or 'no runtime'}"
     if broken:
         yield f"installed and broken: {', '.join(broken)}"
-    doubtful = [one.what for one in conditions if one.verdict == "doubtful"]
-    yield f"doubtful for measuring: {', '.join(doubtful) or 'nothing'}"
+    warnings = [judged.what for judged in conditions if judged.verdict == "warn"]
+    yield f"warnings for measuring: {', '.join(warnings) or 'none'}"
 
 
 def _condition(judged: Judged) -> str:

@@ -23,7 +23,7 @@ class Looked:
 def look_at(environments: Mapping[str, str]) -> Looked:
     """Each environment, by the names of the interpreters."""
     if not environments:
-        return Looked((f"  none; name some in {users_file()}, or by --environment",), False)
+        return Looked((f"  none; name some in {users_file()}, or by --python",), False)
     lines, broken = [], False
     width = max(map(len, environments))
     for name, python in environments.items():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
+from app.cases.case import Case
+from app.console.running_figures import RunningFigure, RunningFigures
 from app.console.width import width_of
 from app.present.wrapping import filled, width_of_text
 from app.results import text
@@ -16,6 +18,7 @@ from app.results.plain import printable
 from app.sweep.events import Dropped, Ended, Event, Paused
 from app.sweep.run import SweepRun
 from app.sweep.work.base import Work
+from app.sweep.work.export import DraftWork
 from app.sweep.work.round import RoundWork
 from app.sweep.work.wait import WAITING
 from app.tune.ladder import round_name
@@ -23,6 +26,8 @@ from app.tune.ladder import round_name
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+MOST_FIGURES = 12
+"""A terminal shows the figures of so many cases; a log has lines of them in runs of so few."""
 REDRAW_S = 0.25
 """Drawing costs the parent a few milliseconds, on another core than the measurement's."""
 
@@ -41,11 +46,14 @@ def display_for(run: SweepRun, stream: TextIO) -> Display:
 
 
 class PlainLog:
-    """One line for each export and each round that ended."""
+    """One line for each export, for each round that ended, for the first figure of the run, and for
+    each new state of a case's interval."""
 
     def __init__(self, run: SweepRun, stream: TextIO) -> None:
         self._run = run
         self._models = _models_of(run)
+        self._figures = RunningFigures(run)
+        self._has_figure = False
         self._stream = stream
         self._width = width_of(stream)
         live, checks = run.live, run.folder.manifest.asked.check
@@ -59,12 +67,17 @@ class PlainLog:
     def show(self, events: Sequence[Event]) -> None:
         for event in events:
             match event:
-                case Ended(work):
+                case Ended(work) if work.kind != DraftWork.kind:
                     self._write_end(work)
                 case Dropped(work):
                     self._say(work.text(self._models))
                 case Paused():
                     self._say("paused")
+        for case, figure in self._figures.take(events):
+            is_first, self._has_figure = not self._has_figure, True
+            is_short = len(self._run.cases) <= MOST_FIGURES
+            if is_first or (is_short and figure.interval_us is not None):
+                self._write_figure(case, figure)
 
     def close(self) -> None:
         self._stream.flush()
@@ -80,6 +93,11 @@ class PlainLog:
             return
         for line in filled(brief, self._width, "", "  "):
             self._say(line)
+
+    def _write_figure(self, case: Case, figure: RunningFigure) -> None:
+        line = f"{case_label(case, self._models)}: {figure.text()}"
+        for part in filled(line, self._width, "", "  "):
+            self._say(part)
 
     def _place(self, work: Work) -> str:
         """How far the sweep is; accuracies and operator times have no place in it."""
@@ -104,7 +122,7 @@ class PlainLog:
 
 
 class LiveDisplay:
-    """The case in flight with its running percentiles, a bar and the time left."""
+    """The case in flight with its running percentiles, the figures so far, a bar, the time left."""
 
     def __init__(self, run: SweepRun, stream: TextIO) -> None:
         from rich.console import Console
@@ -112,6 +130,7 @@ class LiveDisplay:
 
         self._run = run
         self._models = _models_of(run)
+        self._figures = RunningFigures(run)
         self._drawn = 0.0
         # Refreshed by hand: a refreshing thread would wake beside the measurement for nothing.
         self._live = Redrawn(console=Console(file=stream), auto_refresh=False, transient=True)
@@ -122,15 +141,16 @@ class LiveDisplay:
             if isinstance(event, Ended) and event.work.failed:
                 told = printable(event.work.text(self._models))
                 self._live.console.print(told, markup=False, emoji=False, highlight=False)
+        changed = list(self._figures.take(events))
         if events or time.monotonic() - self._drawn >= 1.0:
-            self._draw()
+            self._draw(at_once=bool(changed))
 
     def close(self) -> None:
         self._live.stop()
 
-    def _draw(self) -> None:
+    def _draw(self, at_once: bool) -> None:
         now = time.monotonic()
-        if now - self._drawn < REDRAW_S:
+        if not at_once and now - self._drawn < REDRAW_S:
             return
         self._drawn = now
         self._live.update(self._picture(), refresh=True)
@@ -156,7 +176,16 @@ class LiveDisplay:
             f"{_so_many(live.cases_failed, 'failed case')}"
         )
         bar = ProgressBar(total=max(live.rounds_total, 1), completed=live.rounds_done, width=40)
-        return Group(Text(what, style="bold"), Text(figures), bar, Text(total, style="dim"))
+        so_far = [Text(line) for line in self._lines_so_far()]
+        return Group(
+            Text(what, style="bold"), Text(figures), *so_far, bar, Text(total, style="dim")
+        )
+
+    def _lines_so_far(self) -> Iterator[str]:
+        """The cases that were measured last, with their figures."""
+        for case_id, figure in list(self._figures.figures.items())[-MOST_FIGURES:]:
+            label = case_label(self._run.cases[case_id], self._models)
+            yield printable(f"{label}: {figure.text()}")
 
     def _lacking(self, live: Live) -> str:
         """What the case in flight lacks for a sure p99, over all its rounds."""

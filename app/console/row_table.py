@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from app.cases.chosen_columns import column as column_of
 from app.cases.column import Row, Value
-from app.cases.status import STATUSES, Tone
+from app.cases.status import TONES, Tone
 from app.console.row_columns import SHOWN, TableColumn, all_columns, in_order, varied_and_common
 from app.present.document import Cell, Column, Table
 from app.results.folder import RESULTS
@@ -67,8 +67,8 @@ def _is_measured(rows: Sequence[Row]) -> bool:
 
 
 def _tone(row: Row, marks: Mapping[str, str]) -> Tone:
-    tone = next(facts.tone for name, facts in STATUSES.items() if name == row["status"])
-    return "doubtful" if tone == "good" and str(row["case_id"]) in marks else tone
+    tone = TONES[str(row["status"])]
+    return "warning" if tone == "ok" and str(row["case_id"]) in marks else tone
 
 
 def _models(rows: Sequence[Row]) -> dict[Value, list[Row]]:

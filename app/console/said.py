@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.cases.column import Row
+from app.cases.status import INCOMPLETE
 from app.cases.verdict import BAND
 from app.console.sureness import sureness
 from app.results import text
@@ -54,7 +55,7 @@ class Said:
 def said(measured: Sequence[Measured], band: float = BAND) -> Said:
     """What there is to say of these; a change within `band` is none."""
     rows = [one.row for one in measured]
-    begun = tuple(row for row in rows if row["status"] != "cancelled")
+    begun = tuple(row for row in rows if row["status"] not in INCOMPLETE)
     together = Together([one.case for one in measured])
     groups = warning_groups(begun)
     contests = fastest([one for one in measured if not is_null(one.case.model)], band)

@@ -30,7 +30,7 @@ def sureness(rows: Sequence[Row]) -> Iterator[str]:
     had = _between([int(row["rounds"] or 0) for row in known])
     lacking = any(int(row["required_rounds_p50"] or 0) > int(row["rounds"] or 0) for row in known)
     narrow = f"{100 * NARROW:g}"
-    remedy = f": --precise p50={narrow}% adds as many as each case needs" if lacking else ""
+    remedy = f": --ci-width p50={narrow}% adds as many as each case needs" if lacking else ""
     yield f"an interval of ±{narrow} % takes {', '.join(rounds)}; there were {had}{remedy}"
     yield f"such rounds find, in 9 of 10 tries, a slowdown of {', '.join(changes)}"
 

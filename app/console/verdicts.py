@@ -34,7 +34,7 @@ _MOST_NAMED = 3
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
 _WORDS = ("faster", "slower", "same", "undecided")
 _ORDER = {"slower": 0, "faster": 1, "undecided": 2, "same": 3}
-_TONES: dict[str, Tone] = {"slower": "bad", "faster": "good"}
+_TONES: dict[str, Tone] = {"slower": "error", "faster": "ok"}
 _SOURCES = {
     "history": "from earlier runs of this machine",
     "anchor": "from the anchor that both runs measured",

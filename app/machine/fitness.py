@@ -12,7 +12,7 @@ from typing import Literal
 
 from app.machine.activity import Busy
 
-Verdict = Literal["fine", "doubtful", "not told"]
+Verdict = Literal["ok", "warn", "unknown"]
 
 BUSY_CORES = 0.2
 """Others that keep more than so many cores busy are in the way."""
@@ -26,7 +26,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """`what` was looked at, `found` is what is there; a doubtful thing has its `remedy`."""
+    """`what` was looked at, `found` is what is there; a warning has its `remedy`."""
 
     what: str
     verdict: Verdict
@@ -52,11 +52,11 @@ def judge_governor(root: Path) -> Judged:
     what, policies = "governor", sorted((root / _CPU / "cpufreq").glob("policy*/scaling_governor"))
     found = sorted({text for text in map(_text, policies) if text})
     if not found:
-        return Judged(what, "not told", "no clock is steered from here")
+        return Judged(what, "unknown", "no clock is steered from here")
     if found == ["performance"]:
-        return Judged(what, "fine", "performance")
+        return Judged(what, "ok", "performance")
     remedy = "sudo cpupower frequency-set -g performance"
-    return Judged(what, "doubtful", f"{', '.join(found)}: clocks follow the load", remedy)
+    return Judged(what, "warn", f"{', '.join(found)}: clocks follow the load", remedy)
 
 
 def judge_boost(root: Path) -> Judged:
@@ -66,10 +66,10 @@ def judge_boost(root: Path) -> Judged:
         if text is None:
             continue
         if text == off:
-            return Judged(what, "fine", "off")
+            return Judged(what, "ok", "off")
         found = "on: the clock depends on heat and on what the other cores do"
-        return Judged(what, "doubtful", found, f"echo {off} | sudo tee /{file}")
-    return Judged(what, "not told", "not steered from here")
+        return Judged(what, "warn", found, f"echo {off} | sudo tee /{file}")
+    return Judged(what, "unknown", "not steered from here")
 
 
 def judge_siblings(root: Path, cores: Collection[int]) -> Judged:
@@ -79,52 +79,52 @@ def judge_siblings(root: Path, cores: Collection[int]) -> Judged:
     told = [text for text in texts if text]
     shared = next((text for text in told if not text.isdecimal()), None)
     if not told:
-        return Judged(what, "not told", "which threads share a core is not told")
+        return Judged(what, "unknown", "which threads share a core is not told")
     if shared is None:
-        return Judged(what, "fine", "each usable core has one thread")
+        return Judged(what, "ok", "each usable core has one thread")
     found = f"threads {shared} are one core: the one slows the other down"
-    return Judged(what, "doubtful", found, f"echo off | sudo tee /{_CPU}/smt/control")
+    return Judged(what, "warn", found, f"echo off | sudo tee /{_CPU}/smt/control")
 
 
 def judge_virtual(root: Path, busy: Busy | None) -> Judged:
     what, info = "virtual", _text(root / "proc/cpuinfo")
     if info is None:
-        return Judged(what, "not told", "this system has no /proc")
+        return Judged(what, "unknown", "this system has no /proc")
     flags = next((line for line in info.splitlines() if line.startswith("flags")), "")
     if "hypervisor" not in flags.split() and _text(root / "sys/hypervisor/type") is None:
-        return Judged(what, "fine", "a real machine, as far as it tells")
+        return Judged(what, "ok", "a real machine, as far as it tells")
     taken = busy.stolen_share if busy is not None else 0.0
     told = f"; its hypervisor took {taken:.1%} just now" if taken > STOLEN_SHARE else ""
     remedy = "use a real machine to trust the tail, or more rounds"
-    return Judged(what, "doubtful", f"a virtual machine{told}", remedy)
+    return Judged(what, "warn", f"a virtual machine{told}", remedy)
 
 
 def judge_load(busy: Busy | None) -> Judged:
     if busy is None:
-        return Judged("other load", "not told", "this system has no /proc")
+        return Judged("other load", "unknown", "this system has no /proc")
     found = f"{busy.cores:.1f} cores are busy"
     if busy.cores <= BUSY_CORES:
-        return Judged("other load", "fine", found)
+        return Judged("other load", "ok", found)
     who = ", ".join(f"{p.name} ({p.pid}) {cores:.0%}" for p, cores in busy.processes[:_NAMED])
     named = who or "nobody who is seen from here"
-    return Judged("other load", "doubtful", f"{found}: {named}", "stop them, or wait for their end")
+    return Judged("other load", "warn", f"{found}: {named}", "stop them, or wait for their end")
 
 
 def judge_memory(root: Path) -> Judged:
     what, lines = "memory", (_text(root / "proc/meminfo") or "").splitlines()
     kib = {words[0]: int(words[1]) for words in map(str.split, lines) if len(words) > 1}
     if "MemAvailable:" not in kib:
-        return Judged(what, "not told", "this system does not say what is free")
+        return Judged(what, "unknown", "this system does not say what is free")
     total, free = kib["MemTotal:"], kib["MemAvailable:"]
     swapped = kib.get("SwapTotal:", 0) - kib.get("SwapFree:", 0)
     found = f"{free / 2**20:.1f} of {total / 2**20:.1f} GiB free"
     if swapped:
         found += f", {swapped / 2**20:.1f} GiB in swap"
     if free < LEAST_FREE * total:
-        return Judged(what, "doubtful", found, "end what holds memory")
+        return Judged(what, "warn", found, "end what holds memory")
     if swapped > MOST_SWAPPED * total:
-        return Judged(what, "doubtful", found, "sudo swapoff -a, or end what holds memory")
-    return Judged(what, "fine", found)
+        return Judged(what, "warn", found, "sudo swapoff -a, or end what holds memory")
+    return Judged(what, "ok", found)
 
 
 def judge_idle_states(root: Path) -> Judged:
@@ -135,22 +135,22 @@ def judge_idle_states(root: Path) -> Judged:
         if _text(state / "disable") == "0" and latency.isdecimal() and int(latency) > slowest_us:
             slowest_us, name = int(latency), _text(state / "name") or state.name
     if slowest_us < 0:
-        return Judged(what, "not told", "how deep a core rests is not told")
+        return Judged(what, "unknown", "how deep a core rests is not told")
     found = f"a core in {name} wakes in {slowest_us} us"
     if slowest_us < SLOW_WAKING_US:
-        return Judged(what, "fine", found)
-    remedy = f"sudo cpupower idle-set -D {SLOW_WAKING_US}, or pace with --wait spin"
-    return Judged(what, "doubtful", found, remedy)
+        return Judged(what, "ok", found)
+    remedy = f"sudo cpupower idle-set -D {SLOW_WAKING_US}, or pace with --idle-policy spin"
+    return Judged(what, "warn", found, remedy)
 
 
 def judge_timer_slack(root: Path) -> Judged:
     what, text = "timer slack", _text(root / "proc/self/timerslack_ns")
     if text is None or not text.isdecimal():
-        return Judged(what, "not told", "how late a sleeper is woken is not told")
+        return Judged(what, "unknown", "how late a sleeper is woken is not told")
     found = f"a sleeper is woken up to {int(text) / 1e3:g} us late"
     if int(text) <= USUAL_SLACK_NS:
-        return Judged(what, "fine", found)
-    return Judged(what, "doubtful", found, "pace with --wait spin, or leave the power saving mode")
+        return Judged(what, "ok", found)
+    return Judged(what, "warn", found, "use --idle-policy spin, or leave power saving")
 
 
 def _text(path: Path) -> str | None:

@@ -9,6 +9,7 @@ import platformdirs
 
 from app.cases.errors import PlanError
 from app.machine.environments import asked, interpreter
+from app.plan.configuration import configurations
 from app.plan.plan import Plan
 from exporters.toml_file import read_toml
 from runtimes.environment import environment_of
@@ -23,7 +24,17 @@ def users_file() -> Path:
 
 
 def users_environments() -> dict[str, str]:
-    """Name -> interpreter, from the user's file; PlanError for one that can't be understood."""
+    """Name -> interpreter, from the user's files; PlanError for one that can't be understood."""
+    configured = {
+        name: python
+        for file in reversed(configurations())
+        for name, python in file.plan.get(_TABLE, {}).items()
+    }
+    return _of_earlier_file() | configured
+
+
+def _of_earlier_file() -> dict[str, str]:
+    """Those of environments.toml, which holds nothing else."""
     path = users_file()
     try:
         told = read_toml(path)

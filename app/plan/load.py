@@ -25,5 +25,5 @@ def refuse_too_rare(plan: Plan, cases: Iterable[Case]) -> None:
             raise PlanError(
                 f"{scenario} brings {brought:.3g} requests in the {most_s:g} s that a round lasts "
                 f"at most, and it takes {LEAST_REQUESTS}",
-                f"use at least {LEAST_REQUESTS / most_s:.3g}/s, or a longer --profile",
+                f"use at least {LEAST_REQUESTS / most_s:.3g}/s, or a longer --preset",
             )

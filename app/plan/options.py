@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,33 @@ from app.cases.errors import PlanError, suggestion
 from app.machine.available import all_names
 from app.machine.cores import listed, usable_cores
 from app.plan.checking import of_a_check
+from app.plan.configuration import Configuration, configurations
 from app.plan.exclusions import reject_without_effect
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, load_suite
 from app.plan.settings.arguments import given_settings
+from app.plan.settings.table import accepted_by
 from app.plan.studies import adjusted, load_study, refuse_fixed, with_devices
 from app.tune.values import threads_of
 from exporters.types import PRECISIONS
+from runtimes.environment import environment_of
 
 ALL_RUNTIMES = "all"
 """Stands for every runtime of the table, here or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Values of a plan by their keys: those of the command line, of the plan that it names, and of
+    the configuration files, the one that counts first in front."""
+
+    grid: Mapping[str, Any]
+    whole: Mapping[str, Any]
+    named: Mapping[str, Any]
+    """The data of a suite, a plan file or a study; empty without one."""
+    origin: str
+    """What names the plan: `--suite starter`."""
+    files: Sequence[Configuration]
 
 
 def plan_from_options(options: argparse.Namespace) -> Plan:
@@ -28,38 +46,82 @@ def plan_from_options(options: argparse.Namespace) -> Plan:
 
     A list that an option gives replaces the plan's in each of its grids; --models keeps of a
     suite's or a plan's models those that it names. Of --study the lists in `CHANGED` of
-    `app.plan.studies` are replaced unless the study fixes them. A command may have no --study,
-    --suite or --plan.
+    `app.plan.studies` are replaced unless the study fixes them. Configuration files give what none
+    of these has.
+    A command may have no --study, --suite or --plan.
     """
+    layers = layers_of(options)
+    plan = parse_plan(_data(layers, getattr(options, "study", None)), "the command line")
+    reject_without_effect(plan, {*layers.grid, *layers.whole})
+    return plan
+
+
+def layers_of(options: argparse.Namespace) -> Layers:
+    """What gives a plan its values; PlanError for words and files that can't be understood."""
     study, suite, file = (getattr(options, name, None) for name in ("study", "suite", "plan"))
     if suite and file:
         raise PlanError("--suite and --plan name two plans", "give one of them")
-    given = _of_each_grid(options)
     whole = given_settings(options, "plan")
-    models = given.pop("models", [])
+    named: dict[str, Any] = {}
     if study is not None:
-        data = load_study(study).model_dump(exclude_unset=True)
-        refuse_fixed(study, given)
-        _refuse_absent(models, data["sweeps"])
-        sweeps = [_kept(grid, models) for grid in data["sweeps"]]
-        named = [adjusted(grid, given) for grid in sweeps if grid["models"]]
-        data["sweeps"] = [part for grid in named for part in with_devices(grid)]
-    elif suite or file:
-        base = load_suite(suite) if suite else load_plan(Path(str(file)))
-        data = base.model_dump(exclude_unset=True)
-        data = of_a_check(data) if "check" in whole else data
-        sweeps = [_kept(grid, models) for grid in data["sweeps"]]
-        _refuse_absent(models, data["sweeps"])
-        data["sweeps"] = [{**grid, **given} for grid in sweeps if grid["models"]]
-    elif models:
-        data = {"sweeps": [{"models": models, **given}]}
+        named, origin = load_study(study).model_dump(exclude_unset=True), f"--study {study}"
+    elif suite:
+        named, origin = load_suite(suite).model_dump(exclude_unset=True), f"--suite {suite}"
+    elif file:
+        named, origin = load_plan(Path(file)).model_dump(exclude_unset=True), f"--plan {file}"
     else:
+        origin = ""
+    is_check = "check" in whole
+    if is_check and named:
+        named = of_a_check(named)
+    command = "check" if is_check else "study" if study is not None else "run"
+    accepted = frozenset(row.key for row in accepted_by(command))
+    files = [file.only(accepted) for file in configurations(getattr(options, "config", None))]
+    return Layers(_of_each_grid(options), whole, named, origin, files)
+
+
+def _data(layers: Layers, study: str | None) -> dict[str, Any]:
+    """The values of the plan, each from the layer that counts first."""
+    given = dict(layers.grid)
+    models = given.pop("models", [])
+    defaults: dict[str, Any] = {}
+    usual: dict[str, Any] = {}
+    for file in reversed(layers.files):
+        defaults |= file.plan
+        usual |= file.sweep
+    usual_models = usual.pop("models", [])
+    data = dict(layers.named)
+    if data:
+        _refuse_absent(models, data["sweeps"])
+        sweeps = kept_grids(data["sweeps"], models)
+    else:
+        sweeps = [{"models": models or usual_models}]
+    if study is not None:
+        refuse_fixed(study, given)
+        named = {"runtimes": usual["runtimes"]} if "runtimes" in usual else {}
+        sweeps = [
+            part for grid in sweeps for part in with_devices(adjusted({**named, **grid}, given))
+        ]
+    elif not data and not sweeps[0]["models"]:
         raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
-    if "tune" in whole or (study and data.get("tune")):
-        data["sweeps"] = [{**_freedoms(whole), **grid} for grid in data["sweeps"]]
-    plan = parse_plan({**data, **whole}, "the command line")
-    reject_without_effect(plan, {*given, *whole})
-    return plan
+    else:
+        sweeps = [{**usual, **grid, **given} for grid in sweeps]
+    if "environments" in defaults:
+        defaults["environments"] = _named_environments(defaults["environments"], sweeps)
+    is_free = study is not None or "tune" in layers.whole or "tune" not in layers.named
+    data = {**defaults, **data, **layers.whole}
+    if is_free and data.get("tune"):
+        free = _freedoms(data)
+        sweeps = [{**free, **grid} for grid in sweeps]
+    return {**data, "sweeps": sweeps}
+
+
+def _named_environments(
+    environments: Mapping[str, str], sweeps: Sequence[Mapping[str, Any]]
+) -> dict[str, str]:
+    """Of a file's environments those that runtimes name: a plan has no others."""
+    used = {environment_of(text) for grid in sweeps for text in grid.get("runtimes", ())}
+    return {name: python for name, python in environments.items() if name in used}
 
 
 def _of_each_grid(options: argparse.Namespace) -> dict[str, Any]:
@@ -71,7 +133,7 @@ def _of_each_grid(options: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def _freedoms(whole: dict[str, Any]) -> dict[str, Any]:
+def _freedoms(whole: Mapping[str, Any]) -> dict[str, Any]:
     """What a search may choose that a grid without it would have one value of."""
     free: dict[str, Any] = {"threads": threads_of(_cores(whole.get("cores")))}
     if "max_error" in whole:
@@ -86,9 +148,13 @@ def _cores(text: str | None) -> int:
         return 1
 
 
-def _kept(grid: dict[str, Any], models: Sequence[str]) -> dict[str, Any]:
-    kept = [model for model in grid["models"] if not models or model in models]
-    return {**grid, "models": kept}
+def kept_grids(grids: Sequence[dict[str, Any]], models: Sequence[str]) -> list[dict[str, Any]]:
+    """The grids with these of their models, or with all of them; none without any."""
+    kept = (
+        {**grid, "models": [name for name in grid["models"] if not models or name in models]}
+        for grid in grids
+    )
+    return [grid for grid in kept if grid["models"]]
 
 
 def _refuse_absent(models: Sequence[str], grids: Sequence[dict[str, Any]]) -> None:

@@ -13,8 +13,8 @@ examples:
   graphlap runs/nets
   graphlap --headless --suite starter
   graphlap --headless --models cnn_tiny,lstm_tiny --runtimes ort-cpu --scenario paced:20us
-  graphlap --headless --models "nets/*.onnx" --batch 1,2,4 --profile standard --out runs/nets
-  graphlap --headless --models mlp --precise p50=1%,p99=10% --percentiles 50,99,99.99
+  graphlap --headless --models "nets/*.onnx" --batch 1,2,4 --preset standard --out runs/nets
+  graphlap --headless --models mlp --ci-width p50=1%,p99=10% --percentiles 50,99,99.99
   graphlap --headless --models mlp --option ort-cpu.graph_optimization=all,basic,off
   graphlap --headless --models char_cnn --replicas 2,4
   graphlap --headless --models resnet18_v1 --largest-batch --memory-limit 8GiB

@@ -15,11 +15,11 @@ def plan_toml(plan: Plan) -> str:
     """One `[[sweeps]]` table for each grid, tables within it for axes and options."""
     data = plan.model_dump(mode="json", exclude_defaults=True)
     sweeps = data.pop("sweeps")
-    lines = [f"{key} = {_value(value)}" for key, value in _named({"name": plan.name, **data})]
+    lines = [f"{key} = {toml_value(value)}" for key, value in _named({"name": plan.name, **data})]
     for sweep in (dict(_named(sweep)) for sweep in sweeps):
         tables = {key: value for key, value in sweep.items() if isinstance(value, dict)}
         lines += ["", "[[sweeps]]"]
-        lines += [f"{k} = {_value(v)}" for k, v in sweep.items() if k not in tables]
+        lines += [f"{k} = {toml_value(v)}" for k, v in sweep.items() if k not in tables]
         for name, table in tables.items():
             lines += ["", f"[sweeps.{name}]", *_pairs(table)]
     return "\n".join(lines) + "\n"
@@ -31,12 +31,13 @@ def _named(part: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 
 
 def _pairs(table: Mapping[str, Any]) -> list[str]:
-    return [f"{_string(key)} = {_value(value)}" for key, value in table.items()]
+    return [f"{_string(key)} = {toml_value(value)}" for key, value in table.items()]
 
 
-def _value(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """A value as TOML writes it on one line."""
     if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(toml_value, value))}]"
     if isinstance(value, dict):
         return f"{{{', '.join(_pairs(value))}}}"
     return _string(value) if isinstance(value, str) else json.dumps(value)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from app.cases.column import Value
 
-Tone = Literal["", "good", "doubtful", "bad", "quiet"]
+Tone = Literal["", "ok", "warning", "error", "quiet"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Note:
 
     label: str
     text: str
-    tone: Tone = "doubtful"
+    tone: Tone = "warning"
     code: str = ""
 
 

@@ -33,7 +33,7 @@ NAME_WIDTH = 24
 """A longer name is folded where the table would otherwise be too wide."""
 LEAST_NAME_WIDTH = 8
 _BAR = "| "
-_COLORS: dict[Tone, str] = {"good": "32", "doubtful": "33", "bad": "31", "quiet": "2"}
+_COLORS: dict[Tone, str] = {"ok": "32", "warning": "33", "error": "31", "quiet": "2"}
 _BOLD = "1"
 
 

@@ -194,7 +194,7 @@ def _cell(column: TableColumn, row: Row, doubted: bool) -> str:
     text = safe(column.cell(row))
     if column.heading == "status":
         facts = next((facts for name, facts in STATUSES.items() if name == row["status"]), None)
-        tone = "doubtful" if facts is None or (facts.tone == "good" and doubted) else facts.tone
+        tone = "warning" if facts is None or (facts.tone == "ok" and doubted) else facts.tone
         reason = f' title="{safe(str(row["reason"]))}"' if row["reason"] else ""
         return f'<td class="{tone}"{reason}>{text}</td>'
     if not column.figure:

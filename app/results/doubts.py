@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.cases.status import FAILED, STATUSES, WELL, Tone
+from app.cases.status import FAILED, INCOMPLETE, STATUSES, WELL, Tone
 from app.results.causes import NOT_VALID
 from app.results.diagnostic_columns import diagnostics_of
 from app.results.figures import ranked
@@ -42,7 +42,7 @@ class Doubt:
     remedy: str
     rows: int
     query: str
-    tone: Tone = "doubtful"
+    tone: Tone = "warning"
     detail: str = ""
     code: str = ""
 
@@ -85,20 +85,20 @@ def doubts(
 def _of_damage(damaged: Sequence[Problem], rows: int) -> Iterator[Doubt]:
     if damaged:
         more = f", and {len(damaged) - 1:,} more" * (len(damaged) > 1)
-        yield Doubt(f"{damaged[0].cause}{more}", damaged[0].remedy, rows, _ANYWHERE, "bad")
+        yield Doubt(f"{damaged[0].cause}{more}", damaged[0].remedy, rows, _ANYWHERE, "error")
 
 
 def _of_statuses(series: Sequence[Series], over: bool) -> Iterator[Doubt]:
     grouped: dict[str, list[Series]] = {}
     for one in series:
-        ended = one.status in STATUSES and (over or one.status != "cancelled")
+        ended = one.status in STATUSES and (over or one.status not in INCOMPLETE)
         if ended and (one.status not in WELL or is_invalid(one)):
             grouped.setdefault(NOT_VALID if one.status == "ok" else one.status, []).append(one)
     for status, cases in grouped.items():
         reasons = {str(one.row.get("reason") or "") for one in cases}
         remedy = reasons.pop() if len(reasons) == 1 else "the column Reason says why of each"
         query = "status:ok valid:false" if status == NOT_VALID else f"status={status}"
-        tone: Tone = "bad" if status in FAILED else "doubtful"
+        tone: Tone = "error" if status in FAILED else "warning"
         yield Doubt(status.replace("_", " "), remedy, len(cases), query, tone)
 
 
@@ -116,7 +116,7 @@ def _of_diagnostics(diagnostics: Sequence[Diagnostic], rows: int, query: str) ->
         one_line(rendering.action(*diagnostics)),
         rows,
         query,
-        "bad" if worst == "error" else "doubtful",
+        "error" if worst == "error" else "warning",
         one_line(rendering.message(*diagnostics)),
         diagnostics[0].code,
     )

@@ -23,14 +23,14 @@ def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:
 
 
 def ended_columns(rounds: Sequence[RoundResult], damaged: Mapping[int, str]) -> Row:
-    """Status and reason; a case that never came to a round was cancelled.
+    """Status and reason; a case without a round was not run.
 
     `damaged` says of some rounds by number what became of their samples.
     """
     decisive = worst(rounds)
     if decisive is None:
         reason = " ".join(text(one) for one in damaged_warnings(damaged)) or NOT_REACHED
-        return {"status": "cancelled", "reason": one_line(reason)}
+        return {"status": "not_run", "reason": one_line(reason)}
     timed = [result for result in rounds if result.samples]
     return {
         "status": decisive.status,

@@ -1,32 +1,23 @@
-"""The families of columns that a row is made of: which names each writes, and from what.
+"""The families of columns that a row is made of: the function that fills each, and from what.
 
-A column is written by one family. One that replaces values of earlier families, as those of a row
-that another program measured, declares them as revised. A test holds the declarations against the
-table of columns and against what the families return.
+A column is declared with its family (`app.cases.columns`), and one computation fills all columns of
+a family: most come from one pass over samples or one reading of rounds, so that a function for
+each column would repeat it. A family that replaces values of earlier ones, as of a row that another
+program measured, declares them as revised. A test holds the declarations against what the families
+return.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.cases.batcher_columns import BATCHER
 from app.cases.case import Case
-from app.cases.cold_columns import COLD_START
-from app.cases.column import Column, Row
-from app.cases.columns import NAMES
-from app.cases.condition_columns import CONDITION
-from app.cases.imported_columns import IMPORTED
-from app.cases.late_columns import LATE
-from app.cases.latency_columns import BASELINE, LATENCY
-from app.cases.load_columns import LOAD
-from app.cases.null_columns import NULL
-from app.cases.pattern_columns import PATTERNS
-from app.cases.placing_columns import PLACING
+from app.cases.column import Row
+from app.cases.columns import NAMES, columns_of
 from app.cases.round import RoundResult
-from app.cases.scaling_columns import SCALING
-from app.cases.shape_columns import SHAPES
 from app.plan.plan import Plan
+from app.results.baseline import baseline_columns
 from app.results.cells import joined
 from app.results.cold_start import cold_columns
 from app.results.conditions import gap_columns, inputs_fed
@@ -38,11 +29,14 @@ from app.results.imported import imported_columns
 from app.results.known import known_columns
 from app.results.latency import latency_columns
 from app.results.load import load_columns
-from app.results.of_rounds import FACTS, round_columns
+from app.results.measured import Measured
+from app.results.null import null_columns
+from app.results.of_rounds import fact_columns, round_columns, round_fact_columns
 from app.results.placing import placing_columns
 from app.results.ratios import ratio_columns
 from app.results.row_diagnostics import accuracy_warnings, row_diagnostics, warned_columns
 from app.results.run import Run
+from app.results.scaling import scaling_columns
 from app.results.stopping import ended_by
 from app.results.throughput import block_columns, throughput_columns
 from app.stats.precise import LOOKED
@@ -88,16 +82,30 @@ Fill = Callable[[CaseData, Row], Row]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """`columns` are the names that it alone writes, `revises` those whose values it may replace.
-
-    `unmeasured`: it has columns for a case without rounds too.
+    """`fill` gives the columns declared with this name; `revises` are those of others that it may
+    replace. `unmeasured`: it has columns for a case without rounds too.
     """
 
     name: str
-    columns: frozenset[str]
     fill: Fill
     revises: frozenset[str] = frozenset()
     unmeasured: bool = False
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset(columns_of(self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """A family that compares cases of a run: `fill` gives its columns by case id."""
+
+    name: str
+    fill: Callable[[Plan, Sequence[Measured]], Mapping[str, Row]]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset(columns_of(self.name))
 
 
 def fill_row(data: CaseData, row: Row) -> None:
@@ -105,10 +113,6 @@ def fill_row(data: CaseData, row: Row) -> None:
     for family in FAMILIES:
         if data.rounds or family.unmeasured:
             row.update(family.fill(data, row))
-
-
-def _names(columns: Iterable[Column]) -> frozenset[str]:
-    return frozenset(column.name for column in columns)
 
 
 def _throughput(data: CaseData, row: Row) -> Row:
@@ -131,7 +135,7 @@ def _accuracy(data: CaseData, _: Row) -> Row:
     return {} if accuracy is None else {"accuracy_top1": accuracy.top1}
 
 
-def _inputs_fed(data: CaseData, _: Row) -> Row:
+def _input_sets(data: CaseData, _: Row) -> Row:
     if data.summary is None:
         return {}
     model = data.run.model_of(data.case)
@@ -159,143 +163,52 @@ def _mixed_graphs(data: CaseData, row: Row) -> Row:
     return without_intervals(row) if len(data.run.graphs_of(data.case)) > 1 else {}
 
 
-_THROUGHPUT = frozenset({"throughput_per_s", "throughput_ci_low_per_s", "throughput_ci_high_per_s"})
-_OF_TIMED_ROUNDS = {"compile_ms", "first_inference_ms", "harness_overhead_ns"}
-_RATIOS = frozenset({"max_to_p50_ratio", "throughput_per_s_per_kw"})
-_GPU_SETTINGS = frozenset(
-    {
-        *("gpu_uuid", "gpu_driver", "gpu_link", "gpu_power_limit_w", "gpu_clock_limit_mhz"),
-        *("gpu_persistence", "gpu_ecc", "gpu_mig"),
-    }
-)
 _INTERVALS = frozenset(name for name in NAMES if "_ci_" in name or name == "ci_method")
-
 FAMILIES = (
     Family(
         "identity",
-        frozenset(
-            {
-                *("schema_version", "graphlap_version", "run_id", "case_id", "host"),
-                *("started_at_utc", "seed", "suite", "model", "family", "layers", "width"),
-                *("parameters", "parameters_with_buffers", "macs", "model_sha256", "opset"),
-                *("batch_size", "sequence_length", "axes", "assumed_sizes", "inputs_drawn"),
-                *("runtime", "device", "user_files", "options", "precision_requested", "threads"),
-                *(
-                    "scenario",
-                    "gap_us",
-                    "offered_rate_hz",
-                    "burst_size",
-                    "burst_period_us",
-                    "condition",
-                ),
-                *("wait_policy", "batcher", "preset"),
-                *("environment", "engine_distribution", "engine_path"),
-            }
-        ),
         lambda data, _: known_columns(data.run, data.case, data.rounds, data.plan),
         unmeasured=True,
     ),
     Family(
         "ending",
-        frozenset({"status", "valid", "reason"}),
         lambda data, _: ended_columns(data.rounds, data.run.damaged.get(data.case.case_id, {})),
         unmeasured=True,
     ),
-    Family(
-        "cold starts",
-        _names(COLD_START),
-        lambda data, _: cold_columns(data.run, data.case),
-        unmeasured=True,
-    ),
-    Family("accuracy", frozenset({"accuracy_top1"}), _accuracy, unmeasured=True),
-    Family(
-        "rounds",
-        frozenset(
-            {
-                *("concurrency", "runtime_version", "execution_provider", "device_name"),
-                *("precision", "clock", "call_path", "boundary", "rounds"),
-                *("warmup_iterations", "warmup_s", "steady_state", "stop_reason", "iterations"),
-                *("duration_s", "rss_peak_mib", "device_memory_peak_mib"),
-                *("reference", "references", "agreeing_references", "only_own_reference"),
-                *("reference_disagreement", "max_abs_error", "max_rel_error", "cosine_similarity"),
-                *("tolerance", "output_ok", *_OF_TIMED_ROUNDS, *FACTS),
-            }
-        ),
-        lambda data, _: round_columns(data.rounds),
-    ),
-    Family(
-        "devices",
-        frozenset(
-            {
-                *("energy_mj_per_inference", "power_w", "gpu_clock_mhz", "throttle_reasons"),
-                *(
-                    "gpu_clock_min_mhz",
-                    "gpu_clock_max_mhz",
-                    "gpu_memory_clock_mhz",
-                    "gpu_other_processes",
-                ),
-            }
-        ),
-        lambda data, _: data.of_samples.devices,
-    ),
-    Family(
-        "interference",
-        frozenset(
-            {
-                *("load_1min", "steal_fraction", "involuntary_switches_per_s", "page_faults_per_s"),
-                *(
-                    "interrupts_per_s",
-                    "cpu_clock_min_mhz",
-                    "cpu_clock_max_mhz",
-                    "cpu_temperature_c",
-                ),
-                "outlier_causes",
-            }
-        ),
-        lambda data, _: data.of_samples.interference,
-    ),
-    Family("deadline", _names(LATE), lambda data, _: data.of_samples.deadline),
-    Family("batcher", _names(BATCHER) - {"batcher"}, lambda data, _: data.of_samples.batcher),
-    Family("sustained", _names(CONDITION) - {*FACTS}, lambda data, _: data.of_samples.sustained),
-    Family("shapes", _names(SHAPES), lambda data, _: data.of_samples.shapes),
-    Family("load", _names(LOAD), lambda data, _: load_columns(data.rounds, data.summary)),
-    Family("placing", _names(PLACING), lambda data, _: placing_columns(data.rounds)),
-    Family("GPU settings", _GPU_SETTINGS, lambda data, _: gpu_columns(data.rounds)),
+    Family("cold_start", lambda data, _: cold_columns(data.run, data.case), unmeasured=True),
+    Family("accuracy", _accuracy, unmeasured=True),
+    Family("rounds", lambda data, _: round_columns(data.rounds)),
+    Family("facts", lambda data, _: fact_columns(data.rounds)),
+    Family("round_facts", lambda data, _: round_fact_columns(data.rounds)),
+    Family("devices", lambda data, _: data.of_samples.devices),
+    Family("interference", lambda data, _: data.of_samples.interference),
+    Family("deadline", lambda data, _: data.of_samples.deadline),
+    Family("batcher", lambda data, _: data.of_samples.batcher),
+    Family("sustained", lambda data, _: data.of_samples.sustained),
+    Family("shapes", lambda data, _: data.of_samples.shapes),
+    Family("load", lambda data, _: load_columns(data.rounds, data.summary)),
+    Family("placement", lambda data, _: placing_columns(data.rounds)),
+    Family("gpu_settings", lambda data, _: gpu_columns(data.rounds)),
     Family(
         "latency",
-        (_names(LATENCY) - _THROUGHPUT - _OF_TIMED_ROUNDS - _RATIOS - {*FACTS})
-        | _names(PATTERNS)
-        | {"drift", "outliers"},
         lambda data, _: latency_columns(data.case, data.summary) if data.summary else {},
     ),
-    Family("throughput", _THROUGHPUT, _throughput),
-    Family("ratios", _RATIOS, lambda data, row: ratio_columns(row) if data.summary else {}),
-    Family(
-        "pauses",
-        frozenset({"achieved_gap_p50_us", "achieved_gap_p99_us"}),
-        lambda data, _: gap_columns(data.case, data.summary) if data.summary else {},
-    ),
-    Family("inputs fed", frozenset({"input_sets"}), _inputs_fed),
-    Family("stopping", frozenset(), _stopping, frozenset({"stop_reason", "ci_method"})),
-    Family(
-        "diagnostics",
-        frozenset({"warnings", "warning_codes", "diagnostics"}),
-        _diagnostics,
-        frozenset({"valid", "reason"}),
-        unmeasured=True,
-    ),
+    Family("throughput", _throughput),
+    Family("ratios", lambda data, row: ratio_columns(row) if data.summary else {}),
+    Family("pauses", lambda data, _: gap_columns(data.case, data.summary) if data.summary else {}),
+    Family("inputs", _input_sets),
+    Family("stopping", _stopping, frozenset({"stop_reason", "ci_method"})),
+    Family("diagnostics", _diagnostics, frozenset({"valid", "reason"}), unmeasured=True),
     Family(
         "imported",
-        _names(IMPORTED),
         lambda data, row: imported_columns(data.rounds, row),
         frozenset(NAMES),  # another program's file may state any figure
     ),
-    Family("mixed graphs", frozenset(), _mixed_graphs, _INTERVALS),
+    Family("mixed_graphs", _mixed_graphs, _INTERVALS),
 )
-"""In the order in which they fill a row. Those in `ACROSS_CASES` follow."""
-ACROSS_CASES = {
-    "baseline": _names(BASELINE),
-    "null twin": _names(NULL),
-    "scaling": _names(SCALING),
-}
-"""The columns of families that compare cases of a run with each other."""
+"""In the order in which they fill a row. Those in `COMPARING` follow."""
+COMPARING = (
+    Comparing("baseline", baseline_columns),
+    Comparing("overhead", null_columns),
+    Comparing("scaling", lambda _, measured: scaling_columns(measured)),
+)

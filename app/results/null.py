@@ -52,7 +52,8 @@ def _not_comparable(one: Measured, twin: Measured) -> str:
     """Why there is no difference, '' if there is one."""
     for side, whose in ((one, "it"), (twin, "its null twin")):
         if not side.is_well:
-            return f"{whose} is {side.row['status']}: {side.row['reason'] or 'not measured'}"
+            status = str(side.row["status"]).replace("_", " ")
+            return f"{whose} is {status}: {side.row['reason'] or 'not measured'}"
     if one.turn != twin.turn:
         return "its null twin was not measured in turn with it: measure both in one run"
     return ""

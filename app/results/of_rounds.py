@@ -7,29 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from app.cases.column import Row
+from app.cases.columns import columns_of
 from app.cases.round import RoundResult
 from app.results.cells import joined
 from app.results.references import reference_columns
 
-_OF_ROUNDS = (
-    "h2d_p50_us",
-    "device_p50_us",
-    "d2h_p50_us",
-    "eviction_ms",
-    "sampled_fraction",
-    "colocated_runs_per_s",
-    "colocated_busy_fraction",
-)
-"""Facts that are figures of each round and not of the compiled graph."""
-FACTS = (
-    *_OF_ROUNDS,
-    *("fidelity", "fidelity_reason", "card_release"),
-    *("cycles", "io_us", "weight_tiles_used", "weight_tiles_total"),
-    *("sync", "host_memory", "device_memory_source", "evicted_mb"),
-    *("check_level", "engine_size_mib", "refused_node", "fallback_ops"),
-)
-"""The columns that a runtime or the measuring process may state as facts; all others are computed.
-"""
+FACTS = columns_of("facts")
+ROUND_FACTS = columns_of("round_facts")
+"""The columns that a runtime or the measuring process may state as facts, of the compiled graph and
+of each round; all others are computed."""
 
 
 def round_columns(rounds: Sequence[RoundResult]) -> Row:
@@ -70,8 +56,19 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
             "tolerance": check.tolerance,
             "output_ok": check.output_ok,
         }
-    values |= {name: value for name, value in last.facts.items() if name in FACTS}
-    return values | {name: _median(timed, partial(_fact, name)) for name in _OF_ROUNDS}
+    return values
+
+
+def fact_columns(rounds: Sequence[RoundResult]) -> Row:
+    """What the last round states of the graph and its run as a whole."""
+    return {name: value for name, value in rounds[-1].facts.items() if name in FACTS}
+
+
+def round_fact_columns(rounds: Sequence[RoundResult]) -> Row:
+    """Figures that each timed round states, by their medians; of a check, which times nothing,
+    none."""
+    timed = [result for result in rounds if result.samples]
+    return {name: _median(timed, partial(_fact, name)) for name in ROUND_FACTS}
 
 
 def _fact(name: str, result: RoundResult) -> float | None:

@@ -28,7 +28,7 @@ def profile(run: Run, case: Case, most_times: int) -> dict[str, Any]:
     rounds = run.rounds_of(case)
     model = run.model_of(case)
     decisive = worst(rounds)
-    last = rounds[-1] if rounds else RoundResult(case.case_id, 0, "cancelled")
+    last = rounds[-1] if rounds else RoundResult(case.case_id, 0, "not_run")
     loads = [result.phases_ms["compile"] for result in rounds if "compile" in result.phases_ms]
     return {
         "model": {
@@ -46,7 +46,7 @@ def profile(run: Run, case: Case, most_times: int) -> dict[str, Any]:
             "inference_time": _times_s(run, rounds, most_times),
             "clock": next((result.clock for result in rounds if result.samples), None),
         },
-        "status": "cancelled" if decisive is None else decisive.status,
+        "status": "not_run" if decisive is None else decisive.status,
         "reason": "" if decisive is None else decisive.reason,
     }
 

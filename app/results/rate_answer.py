@@ -67,7 +67,7 @@ def sentence(subject: str, searched: Searched, target: Target) -> str:
     limit = f"limit: {rate(found.low_hz)} to {rate(found.high_hz)}"
     answer = f"{subject} holds {rate(found.low_hz)} {at} ({limit})"
     if found.high_hz > WIDE * found.low_hz:
-        answer += "; to narrow it: more --rounds or a longer --profile"
+        answer += "; to narrow it: more --rounds or a longer --preset"
     return answer
 
 
@@ -102,7 +102,7 @@ def _why_none(searched: Searched, target: Target) -> str:
         return f"requests of {rate(lowest_hz)} themselves came late on this machine"
     if found.high_hz is not None and lowest_hz <= 1.01 * LEAST_SHARE * searched.service_hz:
         return f"{rate(lowest_hz)} misses it, and in a closed loop its {target.name} is {least}"
-    return "the rounds are too few or too short to show one: more --rounds or a longer --profile"
+    return "the rounds are too few or too short to show one: more --rounds or a longer --preset"
 
 
 def _why_open(searched: Searched) -> str:

@@ -14,14 +14,12 @@ from app.cases.column import Blank, Row
 from app.cases.columns import NAMES
 from app.cases.round import RoundResult
 from app.plan.plan import Plan
-from app.results.baseline import baseline_columns
 from app.results.clock import mean_clock_mhz
-from app.results.families import CaseData, fill_row
+from app.results.families import COMPARING, CaseData, fill_row
 from app.results.measured import Measured, timed_rounds
-from app.results.null import null_columns
 from app.results.row_statistics import RowStatistics, Statistics, keep
 from app.results.run import Run
-from app.results.scaling import is_multiplied, scaling_columns
+from app.results.scaling import is_multiplied
 from app.results.stopping import rounds_wanted
 from app.results.stored_rows import StoredRows
 from app.stats.summary import Summary
@@ -46,13 +44,10 @@ class Rows:
         """The same with what the rows are made of."""
         asked, stored = run.manifest.asked, StoredRows.of(run)
         found = [self._measured(run, case, stored) for case in run.cases]
-        for told in (
-            baseline_columns(asked, found),
-            null_columns(asked, found),
-            scaling_columns(found),
-        ):
-            for one in found:
-                one.row.update(told.get(one.case.case_id, {}))
+        for family in COMPARING:
+            columns = family.fill(asked, found)
+            for measured in found:
+                measured.row.update(columns.get(measured.case.case_id, {}))
         if self.stores and run.store is not None:
             run.store.save()
         return found

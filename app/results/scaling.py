@@ -99,7 +99,8 @@ def _not_comparable(base: Measured, one: Measured) -> str:
     """Why the two give no efficiency, '' if they give one."""
     for side, whose in ((one, "it"), (base, "it alone")):
         if not side.is_well:
-            return f"{whose} is {side.row['status']}: {side.row['reason'] or 'not measured'}"
+            status = str(side.row["status"]).replace("_", " ")
+            return f"{whose} is {status}: {side.row['reason'] or 'not measured'}"
         if not side.row["throughput_per_s"] or not side.row["concurrency"]:
             return f"{whose} has no known throughput: {_why_no_throughput(side)}"
     if base.turn != one.turn:

@@ -14,11 +14,12 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.errors import FileError
-from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult, latency_ns
+from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult
 from app.results.row_statistics import Statistics
 from app.results.run import SAMPLES, Content, Run, Sound, content_of, read_samples, records_of
 
-_TIMES = ("started_ns", "finished_ns")
+_TIMES = ("finished_ns", "started_ns")
+_PHASES = {WARMUP, MEASURED, FIRST_SEEN}
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
 
 
@@ -38,21 +39,24 @@ def _damage_in(data: bytes, result: RoundResult) -> str:
     wanted = result.warmup_iterations + result.iterations
     if len(records) < wanted:
         return f"holds {len(records):,} of {wanted:,} samples"
-    phases = records["phase"]
+    phases, lanes = np.ascontiguousarray(records["phase"]), np.ascontiguousarray(records["lane"])
     # Runs after a pause, as between blocks, do not count either and have the phase of warm-up.
     measured = np.count_nonzero(phases == MEASURED)
-    known = measured == len(phases) or np.isin(phases, (WARMUP, MEASURED, FIRST_SEEN)).all()
+    known = measured == len(phases) or set(np.unique(phases).tolist()) <= _PHASES
     if not known or measured != result.iterations:
         return "has other measured runs than the journal counted"
-    times = _TIMES if result.open_loop is None else (*_TIMES, "scheduled_ns")
-    if any(_extent_ns(records[name]) > _LONGEST_NS for name in times):
+    is_open = result.open_loop is not None
+    times = [
+        np.ascontiguousarray(records[name])
+        for name in (_TIMES if not is_open else (*_TIMES, "scheduled_ns"))
+    ]
+    if any(_extent_ns(one) > _LONGEST_NS for one in times):
         return "has times that are further apart than a round can last"
     # By their difference, which tells of times too far apart for it as well.
-    waited_ns = latency_ns(records, result.open_loop is not None)
-    if (records["finished_ns"] - records["started_ns"] < 0).any() or (waited_ns < 0).any():
+    finished, *begun = times
+    if any((finished - one < 0).any() for one in begun):
         return "has runs that end before they start"
     by_shape = "shapes_sha256" in result.facts
-    lanes = records["lane"]
     within = not len(lanes) or 0 <= lanes.min() <= lanes.max() < result.concurrency
     if not by_shape and not within:
         return f"has lanes beyond the {result.concurrency} that there were"

@@ -119,7 +119,10 @@ def table_of(text: str, strict: bool = False) -> tuple[tuple[str, ...], list[Row
 def _row(columns: Sequence[Column | None], line: Sequence[str]) -> Row:
     told = zip(columns, line, strict=False)
     values = ((one.name, _value(one, cell)) for one, cell in told if one and cell)
-    return Blank({name: value for name, value in values if value is not None})
+    row = Blank({name: value for name, value in values if value is not None})
+    if row["status"] == "cancelled" and row["rounds"] is None:
+        row["status"] = "not_run"  # up to schema 3 a case that was never begun was called cancelled
+    return row
 
 
 def neutralised(text: str) -> str:

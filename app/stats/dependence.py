@@ -20,20 +20,22 @@ _LONG_SCALES = (10, 5)
 variance is larger than independent runs give in 95 of 100 cases."""
 
 
-def independent_runs(beyond: Sequence[np.ndarray]) -> list[float]:
+def independent_runs(beyond: Sequence[np.ndarray], indices: Sequence[float] = ()) -> list[float]:
     """As how many independent runs each round counts towards a tail's share, at most its length.
 
     `beyond` says for each run of each round, in order of time, whether it lies in the tail, boolean
     [n]. Two estimates of how much the number of exceedances varies, the less favourable is used:
     from the sizes of the clusters within the round, and from the numbers in blocks of all rounds,
-    which sees what is slow for so long that it falls into several clusters.
+    which sees what is slow for so long that it falls into several clusters. `indices` are the
+    rounds' extremal indices, where they are known.
     """
     places = [one.nonzero()[0] for one in beyond]
     lengths = [len(one) for one in beyond]
     overdispersion = _overdispersion(places, lengths)
+    parts = zip(places, indices or map(_index_of, places), lengths, strict=True)
     return [
-        length * min(_cluster_share(own), 1.0 / overdispersion)
-        for own, length in zip(places, lengths, strict=True)
+        length * min(_cluster_share(own, index), 1.0 / overdispersion)
+        for own, index, length in parts
     ]
 
 
@@ -60,16 +62,16 @@ def _index_of(places: np.ndarray) -> float:
     return min(1.0, 2.0 * fewer**2 / (count * (squares - 3 * total + 2 * count)))
 
 
-def _cluster_share(places: np.ndarray) -> float:
+def _cluster_share(places: np.ndarray, index: float) -> float:
     """The sum of the clusters' sizes over the sum of their squares, of exceedances at `places`.
 
     Clusters that come independently make the number of exceedances vary by the sum of the squares
-    of their sizes, independent runs by the sum of the sizes. The extremal index says how many
+    of their sizes, independent runs by the sum of the sizes. The extremal `index` says how many
     clusters there are; the widest gaps separate them (Ferro & Segers, section 4).
     """
     if len(places) < 2:
         return 1.0
-    clusters = min(len(places), int(_index_of(places) * len(places)) + 1)
+    clusters = min(len(places), int(index * len(places)) + 1)
     gaps = places[1:] - places[:-1]
     widest = np.sort(np.argsort(gaps, kind="stable")[len(gaps) - (clusters - 1) :])
     edges = np.empty(len(widest) + 2, np.int64)
@@ -98,13 +100,19 @@ def _dispersion(places: Sequence[np.ndarray], lengths: Sequence[int], blocks: in
 
     The runs after the last whole block are left out.
     """
-    squares = expected = 0.0
+    within = []
     for own, runs in zip(places, lengths, strict=True):
         length = runs // blocks
-        if not length:
-            continue
-        counts = np.bincount(own[: own.searchsorted(length * blocks)] // length, minlength=blocks)
-        total = int(counts.sum())
-        squares += int(counts @ counts) - total * total / blocks
+        if length:
+            # The blocks of all rounds are counted at once.
+            block = own[: own.searchsorted(length * blocks)] // length
+            within.append(block + len(within) * blocks)
+    if not within:
+        return 1.0
+    counts = np.bincount(np.concatenate(within), minlength=len(within) * blocks)
+    squares = expected = 0.0
+    for own in counts.reshape(len(within), blocks):
+        total = int(own.sum())
+        squares += int(own @ own) - total * total / blocks
         expected += (blocks - 1) * total / blocks
     return squares / expected if expected else 1.0

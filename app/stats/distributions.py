@@ -6,7 +6,13 @@ that opens, goes without it until the first is asked for.
 
 from __future__ import annotations
 
+from functools import lru_cache
 
+_KEPT = 4096
+"""Quantiles that are kept: the cases of a run ask for the same few."""
+
+
+@lru_cache(maxsize=_KEPT)
 def t_quantile(freedom: float, share: float) -> float:
     """What so large a share of Student's t with so many degrees of freedom lies below."""
     from scipy.special import stdtrit
@@ -28,6 +34,7 @@ def noncentrality(freedom: float, value: float, share: float) -> float:
     return float(nctdtrinc(freedom, share, value))
 
 
+@lru_cache(maxsize=_KEPT)
 def chi_square_quantile(freedom: float, share: float) -> float:
     """What so large a share of the chi-square distribution lies below."""
     from scipy.special import chdtri

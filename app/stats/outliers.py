@@ -76,6 +76,8 @@ def outlier_causes(samples: Samples, disturbances: Sequence[Disturbance]) -> Cou
     if not len(latency):
         return found
     beyond = outlying(samples)
+    if not beyond.any():
+        return found
     started = samples.started_ns[beyond]
     excess_ms = (latency - _typical_ns(samples))[beyond] * 1e-6
     for block in disturbances:

@@ -118,9 +118,11 @@ class Rounds:
             own = order_statistic(ascending, quantile)
             # The fastest runs come in clusters as the slowest do.
             beyond.append(latencies > own if quantile > TAIL else latencies < own)
-        worth = sum(extremal_index(one) * len(one) for one in beyond) / len(beyond)
-        clusters = worth * min(quantile, 1.0 - quantile)
-        return tuple(map(int, independent_runs(beyond))), clusters
+        indices = [extremal_index(one) for one in beyond]
+        parts = zip(indices, beyond, strict=True)
+        worth = sum(index * len(one) for index, one in parts) / len(beyond)
+        independent = tuple(map(int, independent_runs(beyond, indices)))
+        return independent, worth * min(quantile, 1.0 - quantile)
 
 
 def is_tail(quantile: float) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from app.cases.case import Case
 from app.cases.column import number_of
 from app.cases.errors import ResultsError
+from app.cases.status import INCOMPLETE
 from app.plan.studies import StudyPlan, is_part, is_twin_of_part
 from app.results import text
 from app.results.hosts_together import HostsTogether, hosts_together
@@ -105,7 +106,7 @@ def cell(
     don't bound it (`-`)."""
     if one is None:
         return ""
-    if one.row["status"] == "cancelled":
+    if one.row["status"] in INCOMPLETE:
         return NOT_COME_TO
     if not one.is_well:
         status = str(one.row["status"]).replace("_", " ")

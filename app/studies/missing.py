@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.cases.case import Case
-from app.cases.status import ENDED
+from app.cases.status import ENDED, INCOMPLETE
 from app.console.said import doubts, whys
 from app.plan.plan import Plan
 from app.present.document import Block, Heading, Paragraph, Points
@@ -29,7 +29,7 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
     else:
         yield Paragraph("Nothing: every case of the study had all of its rounds, or ended.")
     together = Together([one.case for one in found.measured])
-    rows = [one.row for one in found.measured if one.row["status"] != "cancelled"]
+    rows = [one.row for one in found.measured if one.row["status"] not in INCOMPLETE]
     if causes := whys(rows, together):
         yield Heading("What could not be measured, and why")
         yield Points(tuple(f"{c.status.replace('_', ' ')}, {c.sentence}" for c in causes))

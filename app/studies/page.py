@@ -82,7 +82,7 @@ def command_line(name: str, whole: Plan, asked: Plan) -> str:
     if asked.cluster:
         words += ["--cluster", asked.cluster]
     if asked.profile != whole.profile:
-        words += ["--profile", asked.profile]
+        words += ["--preset", asked.profile]
     if asked.rounds != whole.rounds:
         words += ["--rounds", str(asked.lengths.rounds)]
     if asked.budget_s != whole.budget_s:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from app.cases.status import INCOMPLETE
 from app.machine.available import clock_of
 from app.present.document import Block, Column, Heading, Points, Table
 from app.results import text
@@ -131,7 +132,7 @@ def _errors(rows: Sequence[Compared]) -> Iterator[str]:
 
 
 def _was_tried(simulated: Measured | None) -> bool:
-    return simulated is not None and simulated.row["status"] != "cancelled"
+    return simulated is not None and simulated.row["status"] not in INCOMPLETE
 
 
 def _is_refused(simulated: Measured | None) -> bool:

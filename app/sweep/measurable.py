@@ -38,6 +38,6 @@ def measurable(path: Path) -> Manifest:
         if environment and environment not in named:
             raise ResultsError(
                 f"{path} measures {spec!r:.80}, and its plan names no interpreter of {environment}",
-                "start a new run with --environment",
+                "start a new run with --python",
             )
     return manifest

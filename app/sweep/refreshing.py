@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from app.cases.column import Row
 from app.cases.column_choice import columns_for_people, columns_with_values
+from app.cases.status import INCOMPLETE
 from app.results.folder import RESULTS, RunFolder
 from app.results.table import header, line_of
 from app.results.tables import has_one_table
@@ -66,7 +67,7 @@ class Refresher:
             full.append(line(row))
             read.append(row)
             with_values |= columns_with_values([row])
-            if row["status"] != "cancelled":
+            if row["status"] not in INCOMPLETE:
                 coming[str(row["case_id"])] = row
             yield
         one_table = has_one_table(self._folder.manifest)

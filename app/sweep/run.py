@@ -29,6 +29,7 @@ from app.results.run import Run
 from app.results.soundness import sound
 from app.results.stopping import looked_at
 from app.results.tables import write_tables
+from app.stats.summary import Summary
 from app.sweep.cluster import Cluster, benches_of
 from app.sweep.engine import Engine
 from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
@@ -138,12 +139,16 @@ class SweepRun:
         """How many rounds the case is to have, as far as is known now."""
         return self._rounds.wanted(case)
 
+    def summary(self, case: Case) -> Summary | None:
+        """The statistics of the case's rounds so far; None where nothing was timed."""
+        return self._rows.summary(self.run, case)
+
     def look(self, case: Case) -> str:
         """What a precise case has reached, if it was looked at after its last round; else ""."""
         rule, rounds = self._rule, self.run.rounds_of(case)
         if rule is None or len(rounds) not in rule.looks:
             return ""
-        summary = self._rows.summary(self.run, case)
+        summary = self.summary(case)
         return looked_at(rule, rounds, summary) if summary is not None else ""
 
     @property

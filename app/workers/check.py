@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import isinf
 
@@ -11,7 +11,7 @@ import numpy as np
 from app.cases.round import Check
 from exporters.agreement import Bound, difference, scale_of, tolerance_of
 from exporters.types import ExportedModel, Reference
-from runtimes.base import Lane
+from runtimes.base import Arrays, Lane
 
 
 def check_lanes(
@@ -21,23 +21,34 @@ def check_lanes(
     model: ExportedModel,
     tolerance: float | None,
 ) -> Check:
-    """The worst lane's errors: each is bound, its output buffers poisoned, run once and compared.
+    """The worst lane's errors: each is run once, as by `outputs_of`, and compared."""
+    outputs = outputs_of(lanes, reference.inputs)
+    return check_outputs(outputs, precision, reference, model, tolerance)
+
+
+def check_outputs(
+    outputs_of_lanes: Iterable[Arrays],
+    precision: str,
+    reference: Reference,
+    model: ExportedModel,
+    tolerance: float | None,
+) -> Check:
+    """The worst lane's errors.
 
     Outputs are right if those of all lanes agree with one reference; the errors are from the
     first such, else from the nearest. `tolerance` None is that of the executed type, `precision`,
     or of the graph's narrowest, whichever is coarser: an engine may compute a narrow graph in a
-    wider type. Leaves the inputs bound.
+    wider type.
     """
-    types, inputs = {*precision.split("+"), model.narrowest}, reference.inputs
+    types = {*precision.split("+"), model.narrowest}
     if model.precision == "bf16":
         types.add("bf16 tensors")
     allowed = tolerance_of(types, model.depth, model.outputs) if tolerance is None else tolerance
-    steps, scale = "int8" in types, scale_of(inputs)
+    steps, scale = "int8" in types, scale_of(reference.inputs)
     by = reference.by or (model.reference,)
     expected = {by[0]: reference.outputs, **reference.others}
     checks: dict[str, list[Check]] = {name: [] for name in expected}
-    for number, lane in enumerate(lanes):
-        outputs = _run(lane, inputs)
+    for number, outputs in enumerate(outputs_of_lanes):
         for name, wanted in expected.items():
             found = compare(outputs, wanted, name, allowed, steps, scale)
             checks[name].append(replace(found, lane=number))
@@ -68,12 +79,15 @@ def common(agreeing: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(name for name in first if all(name in other for other in others))
 
 
-def _run(lane: Lane, inputs: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
-    lane.enter()
-    lane.bind(inputs)
-    lane.poison()
-    lane.run()
-    return lane.outputs()
+def outputs_of(lanes: Iterable[Lane], inputs: Mapping[str, np.ndarray]) -> Iterator[Arrays]:
+    """Those of each lane in turn: it is bound, its output buffers are poisoned, and it runs once.
+    Leaves the inputs bound."""
+    for lane in lanes:
+        lane.enter()
+        lane.bind(inputs)
+        lane.poison()
+        lane.run()
+        yield lane.outputs()
 
 
 def compare(

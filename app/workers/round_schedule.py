@@ -100,7 +100,7 @@ def timed_schedule(
     if not len(offsets_ns):
         raise Unsupported(
             f"{scenario} brought no request within the {seconds:g} s of a round",
-            "use a higher rate, or a longer --profile",
+            "use a higher rate, or a longer --preset",
         )
     counted = RoundSchedule(offsets_ns, seconds, scenario.arrivals_hz, batcher)
     return _with_start(counted, scenario, capacity_hz, seed)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from app.workers.memory import peak_rss_mb
-from exporters.codec import to_json
+from exporters.codec import object_of, to_json
 from exporters.talk import belong_to_parent
 
 
@@ -35,6 +35,11 @@ def serve(answer: Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], A
     # Engines' exit handlers can crash or hang after all is said; nothing is left to flush.
     sys.stderr.flush()
     os._exit(0)
+
+
+def next_message() -> dict[str, Any]:
+    """What the parent sends next, once it does; empty for a request to stop."""
+    return object_of(sys.stdin.buffer.readline().decode())
 
 
 class StopRequest:

@@ -16,6 +16,7 @@ from app.cases.round import Check
 from app.stats.sustained import part_s
 from app.workers.ahead import refuse_unqueued
 from app.workers.at_once import AllAtOnce, Queries
+from app.workers.awaited import awaited_checks
 from app.workers.batching import batch_serving, warm_up
 from app.workers.beside import beside
 from app.workers.check import common
@@ -97,6 +98,8 @@ def time_round(this: UnderWay, session: Session, reference: Reference, first_ns:
     if warm.settled is False:
         this.warn(diagnostic("no_steady_state", warmup_s=warm.seconds))
     after = this.check(session, reference)
+    if job.awaits_reference:
+        before, after = awaited_checks(this, session.execution.precision, reference)
     this.note_check(_both(before, after))
 
 

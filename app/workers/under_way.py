@@ -13,14 +13,14 @@ from typing import Any, BinaryIO, cast
 from app.cases.progress import Progress
 from app.cases.round import Check, MeasureJob, Phase, RoundResult
 from app.workers.batching import parts
-from app.workers.check import check_lanes, why_wrong, worst
+from app.workers.check import check_lanes, outputs_of, why_wrong, worst
 from app.workers.conditions import describe_round
 from app.workers.doubts import is_only_own, of_nans, of_references
 from app.workers.memory import peak_rss_mb
 from app.workers.shapes import fed
 from exporters.diagnostics.diagnostic import Diagnostic
-from exporters.types import Reference
-from runtimes.base import Session
+from exporters.types import ExportedModel, Reference
+from runtimes.base import Arrays, Session
 
 Tell = Callable[[dict[str, Any]], None]
 _BLOCK_BYTES = 2**20
@@ -37,6 +37,8 @@ class UnderWay:
     result: RoundResult = field(init=False)
     phases_ms: dict[str, float] = field(default_factory=dict)
     phase: Phase = "import"
+    kept_outputs: list[list[Arrays]] = field(default_factory=list)
+    """Of each check whose reference is awaited, the outputs of each lane."""
     _entered_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -58,6 +60,10 @@ class UnderWay:
     def warn(self, *diagnostics: Diagnostic) -> None:
         """Add to the round's diagnostics."""
         self.note(warnings=(*self.result.warnings, *diagnostics))
+
+    def use_model(self, model: ExportedModel) -> None:
+        """Go on with the model as it was exported with its references."""
+        self.job = replace(self.job, model=model, awaits_reference=False)
 
     def enter(self, phase: Phase) -> None:
         self.leave()
@@ -94,7 +100,13 @@ class UnderWay:
         self.note(samples=path.name, samples_crc32=checksum, iterations=iterations, **facts)
 
     def check(self, session: Session, reference: Reference) -> Check | None:
-        """None where there is nothing to compare with."""
+        """None where there is nothing to compare with; while that is awaited, outputs are kept."""
+        if self.job.awaits_reference:
+            self.enter("correctness")
+            outputs = outputs_of(session.lanes, reference.inputs)
+            copies = [{name: array.copy() for name, array in one.items()} for one in outputs]
+            self.kept_outputs.append(copies)
+            return None
         if self.job.model.uncompared:
             return None
         self.enter("correctness")

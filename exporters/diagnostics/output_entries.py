@@ -11,8 +11,8 @@ _KEEP_BOUNDED = "Use a model or inputs that keep the state bounded."
 OUTPUTS: Entries = {
     "outputs_not_checked": Entry(
         title="Outputs not checked",
-        message="The outputs were not compared with a reference, as --unchecked requests.",
-        condition="The run has --unchecked.",
+        message="The outputs were not compared with a reference, as --no-verify-outputs requests.",
+        condition="The run has --no-verify-outputs.",
         severity="info",
     ),
     "reference_not_deterministic": Entry(

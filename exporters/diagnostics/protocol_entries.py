@@ -63,7 +63,7 @@ ROUNDS: Entries = {
         title="No steady state",
         message="The medians still changed after {warmup_s} of warm-up.",
         condition="Ten windows of warm-up never agreed before its time was over.",
-        action="Use a quieter machine, or --profile standard.",
+        action="Use a quieter machine, or --preset standard.",
         units={"warmup_s": SECONDS},
         example={"warmup_s": 3.0},
     ),
@@ -71,7 +71,7 @@ ROUNDS: Entries = {
         title="Requested interval not reached",
         message="The interval of {percentile} is ±{reached} after {rounds}; ±{requested} was "
         "requested.",
-        condition="--precise was given, and the most rounds there may be did not suffice.",
+        condition="--ci-width was given, and the most rounds there may be did not suffice.",
         action="Use more --rounds, or a quieter machine.",
         units={
             "percentile": NAME,
@@ -84,8 +84,8 @@ ROUNDS: Entries = {
     "interval_unavailable": Entry(
         title="No interval for the requested precision",
         message="{percentile} has no interval after {rounds}; ±{requested} was requested.",
-        condition="--precise was given, and the rounds support no interval of the percentile.",
-        action="Use a longer --profile, or more --rounds.",
+        condition="--ci-width was given, and the rounds support no interval of the percentile.",
+        action="Use a longer --preset, or more --rounds.",
         units={"percentile": NAME, "rounds": Count("round"), "requested": SHARE},
         example={"percentile": "p99", "rounds": 40, "requested": 0.01},
     ),
@@ -125,7 +125,7 @@ LOAD: Entries = {
         message="The load generator was late by {late_us} at {percentile}, of a latency of "
         "{latency_us}.",
         condition="The lateness of the generator exceeds 10 % of the latency at p50 or p99.",
-        action="Use --wait spin, or a quieter machine.",
+        action="Use --idle-policy spin, or a quieter machine.",
         severity="error",
         units={"percentile": NAME, "late_us": MICROSECONDS, "latency_us": MICROSECONDS},
         example={"percentile": "p99", "late_us": 80.0, "latency_us": 480.0},
@@ -140,8 +140,8 @@ LOAD: Entries = {
             "requested_us": MICROSECONDS,
             "wait_policy": Choice(
                 {
-                    "sleep": "Use --wait spin or hybrid, as a sleeping thread is woken late.",
-                    "hybrid": "Use --wait spin, or a quieter machine.",
+                    "sleep": "Use --idle-policy spin or hybrid: a sleeping thread is woken late.",
+                    "hybrid": "Use --idle-policy spin, or a quieter machine.",
                     "spin": "Use a longer gap, or a quieter machine.",
                 }
             ),

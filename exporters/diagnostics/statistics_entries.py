@@ -13,7 +13,7 @@ STATISTICS: Entries = {
         message="Only {runs}: the fastest and the slowest contain the median with {confidence} "
         "confidence; 95 % needs {more} more.",
         condition="A case has fewer runs than a 95 % interval of the median needs.",
-        action="Use --profile standard, or more --rounds.",
+        action="Use --preset standard, or more --rounds.",
         units={"runs": Count("run"), "confidence": SHARE, "more": Count()},
         example={"runs": 4, "confidence": 0.875, "more": 2},
     ),

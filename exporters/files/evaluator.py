@@ -163,7 +163,7 @@ class FileEvaluator:
                 f"neither ONNX's evaluator ({first_line(refused)}) nor ONNX Runtime "
                 f"({plain(runtime)}) can tell what {self._called} should give",
                 f"{library}lay expected outputs beside it "
-                "(test_data_set_0/output_0.pb), or measure it --unchecked",
+                "(test_data_set_0/output_0.pb), or measure it --no-verify-outputs",
             )
         node = "" if unknown else _failing_node(refused)
         at = f" in node {node!r}" if node else ""

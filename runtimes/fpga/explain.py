@@ -54,6 +54,8 @@ def _summary(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
     )
     share = placement.used / placement.total
     yield f"weights    {placement.used} of {placement.total} tiles ({share:.1%})"
+    yield from _resources(compiled)
+    yield f"memory     {_memory(compiled)}"
     yield (
         f"link       {lowered.input_bytes} bytes in, {lowered.output_bytes} out: "
         f"{io_us(compiled):.3f} us{_way(compiled)}"
@@ -65,6 +67,29 @@ def _summary(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
     before = sum(event.ahead for event in schedule.events) + _wholly_ahead(compiled, schedule)
     yield f"ahead      {before} cycles of issue done before the request below arrives"
     yield f"fidelity   {trust.word}{f' ({trust.reason})' if trust.reason else ''}"
+
+
+def _memory(compiled: Compiled) -> str:
+    memory = compiled.memory
+    if memory.limit_bytes is None:
+        return f"{memory.peak_bytes} bytes at once; the card's file gives no part to hold them"
+    share = f"{memory.peak_bytes} of at most {memory.limit_bytes} bytes"
+    if not memory.spilled_bytes:
+        return f"{share}: on the chip"
+    moved = sum(memory.moved_bytes.values())
+    return f"{share}: {memory.spilled_bytes} bytes spill, {moved} are moved for each request"
+
+
+def _resources(compiled: Compiled) -> Iterator[str]:
+    card, part = compiled.card, compiled.card.part
+    if part is None:
+        return
+    products, memory = card.multiplications, card.weight_bytes
+    yield (
+        f"part       {part.name}: {products} of {part.multiplications} products a cycle "
+        f"({products / part.multiplications:.0%}), weights {memory} of {part.memory_bytes} bytes "
+        f"({memory / part.memory_bytes:.0%}), logic not published"
+    )
 
 
 def _way(compiled: Compiled) -> str:

@@ -64,6 +64,8 @@ def _facts(compiled: Compiled, idle_us: float) -> dict[str, float | int | str]:
         "io_us": round(io_us(compiled), 6),
         "weight_tiles_used": compiled.placement.used,
         "weight_tiles_total": compiled.placement.total,
+        "activation_bytes": compiled.memory.peak_bytes,
+        "spilled_bytes": compiled.memory.spilled_bytes,
         "fidelity": trust.word,
         "fidelity_reason": trust.reason,
         "card_release": compiled.release.name,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.benchmark import load_results
-from app.cases.column import same
+from app.cases.column import Value, same
 from app.cases.columns import NAMES
 from app.cases.renamed_columns import RENAMED, current_name
 from app.results.compare import compare_runs, side_of
@@ -51,16 +51,21 @@ def test_its_rows_are_computed_as_they_were(run: Path) -> None:
         (case_id, name)
         for case_id, row in computed.items()
         for name in NAMES
-        if not same(row[name], stored[case_id].get(name))
+        if not same(row[name], _in_words_of_today(stored[case_id].get(name)))
     }
     assert differing == set()
 
 
 def test_it_is_verified_loaded_compared_and_in_the_history(run: Path) -> None:
-    assert verify(run).findings == ()
+    assert not verify(run).damaged
     frame = load_results(run)
     assert frame["overhead_p50_us"].notna().any()
     from_file = load_results(run / "results.full.csv")
     assert set(NAMES) <= set(from_file.columns)
     assert compare_runs(side_of(read_run(run)), side_of(read_run(run))).cases
     assert read_history(run.parent).trends
+
+
+def _in_words_of_today(value: Value) -> Value:
+    """Reasons that quote the status of a case that was never begun, which was called cancelled."""
+    return value.replace(" is cancelled: ", " is not run: ") if isinstance(value, str) else value

@@ -35,7 +35,7 @@ LIMIT_S = 180.0
 LINES, COLUMNS = 40, 100
 _NUMBER = r"\d[\d,.]* (?:ns|µs|ms|s)\b"
 FIGURE = re.compile(rf"p50 {_NUMBER}")
-INTERVAL = re.compile(rf"p50 {_NUMBER} (?:±|\()|p50 within (?:±|a factor)")
+INTERVAL = re.compile(rf"p50 {_NUMBER} \(\d|p50 within (?:±|a factor)")
 """How a figure and an interval look on the screen, in this version and before it."""
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

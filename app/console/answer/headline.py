@@ -57,7 +57,7 @@ def _is_timed(row: Row) -> bool:
 def _outputs(rows: Sequence[Row], checked: bool) -> list[str]:
     """What the check of outputs came to."""
     if not checked:
-        return ["outputs not checked (--unchecked)"]
+        return ["outputs not checked (--no-verify-outputs)"]
     right = sum(row["output_ok"] is True for row in rows)
     wrong = sum(row["output_ok"] is False or row["status"] == "wrong_output" for row in rows)
     timed = sum(_is_timed(row) for row in rows)
@@ -74,8 +74,7 @@ def _not_timed(rows: Sequence[Row]) -> list[str]:
     """How many cases ended in each way without figures."""
     statuses = Counter(str(row["status"]) for row in rows if not _is_timed(row))
     statuses.pop("wrong_output", None)
-    words = {"cancelled": "not run"}
-    return [f"{n:,} {words.get(name, name.replace('_', ' '))}" for name, n in statuses.items()]
+    return [f"{n:,} {name.replace('_', ' ')}" for name, n in statuses.items()]
 
 
 def _machines(hosts: Mapping[str, Mapping[str, Any]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from app.cases.column import Row
+from app.cases.status import TONES
 from app.console.answer.ended import EndedRun
 from app.console.said import whys
 from app.present.document import Block, Note, Paragraph, Tone
@@ -12,16 +13,14 @@ from app.results.diagnostic_columns import warning_groups
 from exporters.diagnostics import rendering
 
 MOST_CAUSES = 8
-_BAD: Tone = "bad"
+_BAD: Tone = "error"
 
 
 def cause_notes(ended: EndedRun) -> Iterator[Block]:
     """Of each cause why cases have no figures, or none that count, whose it is and what it is."""
     found = whys(ended.rows, ended.cases)
     for why in found[:MOST_CAUSES]:
-        label = {"cancelled": "not run"}.get(why.status, why.status.replace("_", " "))
-        tone: Tone = "doubtful" if why.status in ("unavailable", "unsupported") else _BAD
-        yield Note(label, why.sentence, tone, why.status)
+        yield Note(why.status.replace("_", " "), why.sentence, TONES[why.status], why.status)
     if len(found) > MOST_CAUSES:
         yield Paragraph(f"... and {len(found) - MOST_CAUSES:,} more in results.csv")
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.cases.column import Row, Value, number_of
+from app.cases.status import TONES
 from app.console.answer.ended import EndedRun
 from app.present.document import Cell, Column, Table, Tone
 from app.present.wrapping import width_of_text
@@ -27,7 +28,6 @@ _US = "us"
 _OF_THE_ENGINE = frozenset({"precision", "clock", "boundary", "concurrency", "host"})
 """What a row has only once it was measured, or what a simulated card has otherwise."""
 _SHARED = tuple(name for name in LIKE if name not in _OF_THE_ENGINE)
-_WORDS = {"cancelled": "not run"}
 _PACING = {"paced": "spaced"}
 """Which published figures are of which scenario; others are of no pacing."""
 _PUBLISHED = "published"
@@ -334,14 +334,13 @@ def _cell(matrix: Matrix, one: Measured | None) -> Cell:
     value = _value(row)
     if value is None:
         status = str(row["status"])
-        tone: Tone = "doubtful" if status in ("unavailable", "unsupported", "cancelled") else "bad"
-        return Cell(f"{_WORDS.get(status, status.replace('_', ' '))} ", tone=tone)
+        return Cell(f"{status.replace('_', ' ')} ", tone=TONES[status])
     told = _figure(row)
     if not one.is_well:
-        return Cell(f"({told})", value, "doubtful", _US)
+        return Cell(f"({told})", value, "warning", _US)
     mark = matrix.marks.get(str(row["case_id"]), "")
-    doubted: Tone = "doubtful" if row["warnings"] else ""
-    return Cell(told + (mark or " "), value, doubted or ("good" if mark == LEADS else ""), _US)
+    doubted: Tone = "warning" if row["warnings"] else ""
+    return Cell(told + (mark or " "), value, doubted or ("ok" if mark == LEADS else ""), _US)
 
 
 def _value(row: Row) -> Value:

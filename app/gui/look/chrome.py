@@ -28,8 +28,8 @@ def window_style(theme: Theme) -> str:
     QToolBar#trust QToolButton, QToolBar#noticed QToolButton {{ padding: 1px 7px; }}
     QToolBar#trust QToolButton[popupMode="2"],
     QToolBar#noticed QToolButton[popupMode="2"] {{ padding-right: 20px; }}
-    QToolBar#trust QToolButton[tone="bad"] {{ color: {theme.bad}; }}
-    QToolBar#trust QToolButton[tone="doubtful"] {{ color: {theme.warning}; }}
+    QToolBar#trust QToolButton[tone="error"] {{ color: {theme.bad}; }}
+    QToolBar#trust QToolButton[tone="warning"] {{ color: {theme.warning}; }}
     QPushButton#primary {{ background: {theme.accent}; color: {theme.on_accent};
         border: 1px solid {theme.accent}; border-radius: 4px; padding: 6px 14px;
         font-weight: 600; }}
@@ -42,9 +42,9 @@ def window_style(theme: Theme) -> str:
     QProgressBar {{ background: {theme.raised}; border: 1px solid {theme.border};
         border-radius: 4px; text-align: center; color: {theme.text}; min-height: 18px; }}
     QProgressBar::chunk {{ background: {_mixed(theme)}; border-radius: 3px; }}
-    QProgressBar[tone="bad"]::chunk {{ background: {_toned(theme.bad, theme)}; }}
-    QProgressBar[tone="doubtful"]::chunk {{ background: {_toned(theme.warning, theme)}; }}
-    QProgressBar[tone="good"]::chunk {{ background: {_toned(theme.good, theme)}; }}
+    QProgressBar[tone="error"]::chunk {{ background: {_toned(theme.bad, theme)}; }}
+    QProgressBar[tone="warning"]::chunk {{ background: {_toned(theme.warning, theme)}; }}
+    QProgressBar[tone="ok"]::chunk {{ background: {_toned(theme.good, theme)}; }}
     QLineEdit, QPlainTextEdit, QTreeView, QListView {{ background: {theme.base};
         border: 1px solid {theme.border}; border-radius: 4px; }}
     QLineEdit {{ padding: 3px 5px; }}
@@ -72,9 +72,9 @@ def window_style(theme: Theme) -> str:
     QStatusBar QProgressBar {{ min-height: 0; }}
     QLabel#standing {{ color: {theme.base}; font-weight: 600; border-radius: 3px;
         padding: 1px 7px; }}
-    QLabel#standing[tone="bad"] {{ background: {theme.bad}; }}
-    QLabel#standing[tone="doubtful"] {{ background: {theme.warning}; }}
-    QLabel#standing[tone="good"] {{ background: {theme.good}; }}
+    QLabel#standing[tone="error"] {{ background: {theme.bad}; }}
+    QLabel#standing[tone="warning"] {{ background: {theme.warning}; }}
+    QLabel#standing[tone="ok"] {{ background: {theme.good}; }}
     """
 
 

@@ -47,8 +47,8 @@ _FIELDS = (
     ("eta", "Left", "profile"),
 )
 _ASKED = {
-    "paused": Ending("pausing after this round", "doubtful", "PAUSING"),
-    "stopping": Ending("stopping after this block", "doubtful", "STOPPING"),
+    "paused": Ending("pausing after this round", "warning", "PAUSING"),
+    "stopping": Ending("stopping after this block", "warning", "STOPPING"),
 }
 _STARTING = Ending("starting the batch process", None)
 _LEFT_OUT_FIRST = ("missing", "rounds", "phase", "eta")

@@ -23,9 +23,9 @@ from app.results.series import Series
 _TINT = 0.72
 """So much of the ground is in a tile's colour, that text stands out on it."""
 _TONES: dict[Tone, str] = {
-    "good": "runs there",
-    "doubtful": "in part, unsupported or not here",
-    "bad": "failed",
+    "ok": "runs there",
+    "warning": "in part, unsupported or not here",
+    "error": "failed",
 }
 
 
@@ -69,7 +69,7 @@ class ChecksView(TileGrid):
             ]
         )
         ended = sum(place.tone is not None for place in places)
-        well = sum(place.tone == "good" for place in places)
+        well = sum(place.tone == "ok" for place in places)
         self.show_heading("Each model on each runtime", f"{well} of {ended} run there")
         return ""
 
@@ -99,7 +99,7 @@ def _place(series: Series, row: int, column: int) -> Place:
 
 def tone_color(tone: Tone, theme: Theme) -> QColor:
     """A tint of the colour that a status has in the table of rows."""
-    full = {"good": theme.good, "doubtful": theme.warning, "bad": theme.bad}[tone]
+    full = {"ok": theme.good, "warning": theme.warning, "error": theme.bad}[tone]
     return mixed(QColor(full), QColor(theme.base), _TINT)
 
 

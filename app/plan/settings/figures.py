@@ -15,7 +15,15 @@ from app.plan.settings.forms import Pairs, Switch, Word, Words
 from app.plan.settings.measurements import On
 from app.plan.settings.model_files import ModelFiles
 from app.plan.settings.run_length import Count
-from app.plan.settings.setting import ALSO, COMPARISON, FIGURES_FOLD, LENGTH, PLANNED, Setting
+from app.plan.settings.setting import (
+    ALSO,
+    COMPARISON,
+    FIGURES_FOLD,
+    LENGTH,
+    PLANNED,
+    Setting,
+    loads_library,
+)
 from app.plan.settings.values import (
     LONGEST_DEADLINE_US,
     deadline,
@@ -100,6 +108,7 @@ class Figures(ModelFiles):
             help="measure a small control case on this runtime in every pass",
             form=Word(),
             group=COMPARISON,
+            runs_code=loads_library,
             label="Anchor",
             example="ort-cpu … (none)",
             fold=FIGURES_FOLD,

@@ -40,6 +40,23 @@ OUTPUTS = (
         commands=(*PLANNED, "check"),
     ),
     Setting(
+        key="config",
+        flag="--config",
+        metavar="FILE",
+        help="a configuration file in place of the project's; none: no file",
+        form=_WORD,
+        group=WORK,
+        commands=(*NEW, "check", "study"),
+    ),
+    Setting(
+        key="show_config",
+        flag="--show-config",
+        help="print the value and the origin of each setting, and measure nothing",
+        form=Switch(),
+        group=OUTPUT,
+        commands=(*NEW, "check"),
+    ),
+    Setting(
         key="baseline_run",
         flag="--against",
         aliases=("--baseline-run",),

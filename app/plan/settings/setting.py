@@ -51,6 +51,11 @@ def always(value: Any) -> bool:
     return bool(value)
 
 
+def loads_library(runtime: str) -> bool:
+    """A runtime that is an execution provider of a package or of a library, which is loaded."""
+    return runtime.partition(":")[0] == "ort-ep"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """`form` reads the words of the flag and writes them; `aliases` are earlier spellings that stay

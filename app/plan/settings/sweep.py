@@ -11,12 +11,11 @@ from app.cases.batcher import NO_BATCHER, parsed
 from app.cases.condition import Condition
 from app.cases.scenario import WAIT_POLICIES, Scenario, WaitPolicy
 from app.plan.settings.forms import Pairs, Word, Words
-from app.plan.settings.setting import PLANNED, WORK, Setting
+from app.plan.settings.setting import PLANNED, WORK, Setting, loads_library
 from app.plan.settings.values import idle_sweep, one_of, option_text, whole
 from exporters.invalid_value import InvalidValue
 from exporters.types import PRECISIONS, Precision
 from runtimes.options import OptionValue
-from runtimes.registry import parse_spec
 
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 Sizes = Annotated[tuple[Size, ...], Field(min_length=1)]
@@ -35,13 +34,13 @@ def _names_code(values: Any) -> bool:
 
 
 def _names_library(runtimes: Any) -> bool:
-    """Whether a runtime is the library of an execution provider, or of an environment."""
-    return any("@" in text or "/" in parse_spec(text).device for text in runtimes)
+    """Whether a runtime is the execution provider of a package or of a library."""
+    return any(map(loads_library, runtimes))
 
 
-def _any_option(options: Any) -> bool:
-    """A provider takes any option, a library's path too."""
-    return any(key.startswith("ort-ep.") for key in options)
+def _provider_option(options: Any) -> bool:
+    """A provider takes any option, the path of a library too."""
+    return any(loads_library(key.partition(".")[0]) for key in options)
 
 
 class Sweep(BaseModel):
@@ -188,7 +187,7 @@ class Sweep(BaseModel):
             group=WORK,
             commands=_COMPILED,
             common=True,
-            runs_code=_any_option,
+            runs_code=_provider_option,
             values="table of lists",
             absent="each option's default",
             notes='`options."ort-cpu.graph_optimization" = ["all", "off"]`.',

@@ -26,30 +26,30 @@ class Ending:
     word: str = ""
 
 
-_DISK_FULL = Ending("no room on the disk: free space, then resume the run", "bad", "DISK FULL")
+_DISK_FULL = Ending("no room on the disk: free space, then resume the run", "error", "DISK FULL")
 
 
 def ending(state: RunState, live: Live) -> Ending:
     """Of a run that goes on what it does, else how it ended and what can be done about it."""
     if not state.over:
         if state.alive and live.state == "paused":
-            return Ending("paused", "doubtful", "PAUSED")
+            return Ending("paused", "warning", "PAUSED")
         if state.alive:
             return Ending(live.state, None)
         if _is_full(state.folder):
             return _DISK_FULL
-        return Ending("interrupted, can be resumed", "bad", "INTERRUPTED")
+        return Ending("interrupted, can be resumed", "error", "INTERRUPTED")
     if live.state == "stopped":
         if live.exit_code == _BROKEN and _is_full(state.folder):
             return _DISK_FULL
         if live.disk_error:
             full = is_no_room(live.disk_error)
             text = f"{live.disk_error}; can be resumed"
-            return Ending(text, "bad", "DISK FULL" if full else "DISK ERROR")
+            return Ending(text, "error", "DISK FULL" if full else "DISK ERROR")
         if live.exit_code == _BROKEN:
             text = "broken off by an error, the log says which; can be resumed"
-            return Ending(text, "bad", "BROKEN OFF")
-        return Ending("stopped, can be resumed", "doubtful", "STOPPED")
+            return Ending(text, "error", "BROKEN OFF")
+        return Ending("stopped, can be resumed", "warning", "STOPPED")
     return _finished(state)
 
 
@@ -75,14 +75,14 @@ def _finished(state: RunState) -> Ending:
     total = len(state.series)
     failed = sum(count for status, count in ends.items() if status in FAILED)
     if total and failed == total:
-        return Ending("finished: every case failed, see Reason in the table", "bad", "FAILED")
+        return Ending("finished: every case failed, see Reason in the table", "error", "FAILED")
     if total and not any(status in FITS for status in ends):
         text = "finished: nothing could be measured, see Reason in the table"
-        return Ending(text, "bad", "FAILED")
+        return Ending(text, "error", "FAILED")
     without = sum(count for status, count in ends.items() if _is_missing(status)) - failed
     told = [f"{failed:,} of {total:,} cases failed"] if failed else []
     told += [f"{without:,} not measured"] if without else []
-    tone: Tone = "bad" if failed else "doubtful" if without else "good"
+    tone: Tone = "error" if failed else "warning" if without else "ok"
     return Ending(", ".join(["finished", *told]), tone, "FINISHED")
 
 

@@ -102,7 +102,7 @@ class RunReader:
         changed |= read
         self._ask(shown, alive)
         if first or alive != before.alive:
-            changed = set(self._cases)  # who waits while the run goes on is cancelled after it
+            changed = set(self._cases)  # who waits while the run goes on is not run after it
         if not changed and not told and live == before.live and not before.problem:
             return None
         for key in changed & self._cases.keys():
@@ -305,7 +305,7 @@ class RunReader:
             return decisive.status, decisive.reason
         if alive:
             return "waiting", ""
-        return "cancelled", NOT_REACHED
+        return "not_run", NOT_REACHED
 
 
 def _model_names(cases: Iterable[Case]) -> dict[str, str]:

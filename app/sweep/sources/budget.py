@@ -30,6 +30,10 @@ class Budget:
         self._kept_s = min(seconds, AFTER_SHARE * self._seconds)
 
     @property
+    def is_bounded(self) -> bool:
+        return self._seconds < math.inf
+
+    @property
     def ends_s(self) -> float:
         """When it is over (monotonic seconds)."""
         return self._begun_s + self._seconds

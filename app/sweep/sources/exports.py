@@ -46,8 +46,8 @@ class Exports:
             self._twins[original_of(twin.model), twin.precision] = (twin, points)
 
     def take(self, work: Work) -> None:
-        """An export that has ended; any other work is passed over."""
-        if isinstance(work, ExportWork) and work.reply is not None:
+        """An export that has ended; any other work is passed over, drafts too."""
+        if work.kind == ExportWork.kind and isinstance(work, ExportWork) and work.reply is not None:
             self._in_flight -= 1
             self._take_reply(work.request, work.reply)
 

@@ -19,6 +19,7 @@ from app.cases.status import ENDED, Status
 from app.sweep.sources.conditions import limits_under
 from app.sweep.sources.enough import Enough
 from app.sweep.sources.exports import Exports
+from app.sweep.sources.opening import Opening, opening_of
 from app.sweep.sources.rounds import (
     ROUND_OVERHEAD_S,
     Schedule,
@@ -51,6 +52,7 @@ class FixedSweep:
     _handed_out_s: float = 0.0
     _waiting: WaitWork | None = None
     _begun_pass: int = -1
+    _opening: Opening | None = None
 
     def __post_init__(self) -> None:
         schedule = self.schedule
@@ -68,11 +70,19 @@ class FixedSweep:
             if (refusal := refusals[asked]) is not None:
                 self._refused.append((case, *refusal))
                 self._tally.end(case.case_id)
-        self._exports.queue([c for c in self._open.values() if self.rounds_left(c)])
+        left = [c for c in self._open.values() if self.rounds_left(c)]
+        self._exports.queue(left)
+        if not any(self.done.values()):  # a run that goes on has most of it in the cache
+            self._opening = opening_of(schedule, left)
 
     def next(self, finished: Sequence[Work]) -> Work | None:
+        opening = self._opening
         for work in finished:
+            if opening is not None:
+                opening.take(work)
             self._exports.take(work)
+            if isinstance(work, RoundWork) and work.result is None:
+                self._measuring -= 1  # an opening that was dropped
             if isinstance(work, WaitWork):
                 self._waiting = None
                 if not work.was_interrupted and self._rounds:
@@ -87,6 +97,15 @@ class FixedSweep:
             case, status, reason = self._refused.popleft()
             number = self._tally.first_missing(case.case_id)
             return settled(self.schedule, case, number, status, reason)
+        if opening is not None:
+            known = self._exports.of(opening.case)
+            opening.check(known[0] if known else None)
+            if (first := opening.next()) is not None:
+                self._measuring += isinstance(first, RoundWork)
+                self._handed_out_s = time.monotonic()
+                return first
+            if opening.waits:
+                return None
         if (export := self._exports.next()) is not None:
             return export
         if self._exports.in_flight:

@@ -32,7 +32,7 @@ from app.sweep.sources.conditions import limits_under, neighbour_job, shapes_of,
 from app.sweep.sources.site import Site, needed
 from app.sweep.sources.spread import Spread
 from app.sweep.work.base import Needs
-from app.sweep.work.export import ExportWork
+from app.sweep.work.export import DraftWork, ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.request import ExportReply, ExportRequest
 from exporters.types import ExportedModel, Precision, axes_key
@@ -124,12 +124,14 @@ def round_work(
     site: Site | None = None,
     made: Callable[..., RoundWork] = RoundWork,
     arrivals: str = ARRIVALS,
+    awaits_reference: bool = False,
 ) -> RoundWork | SettledRound:
     """One round; settled if what is known now ends the case without a process.
 
     `beside` is the neighbour's export, of a case that has one. `site` is where it is measured, None
     for this machine, and `made` makes the work for there. `arrivals` names the requests that an
-    open loop meets: rounds of one number and the same name meet the same.
+    open loop meets: rounds of one number and the same name meet the same. With `awaits_reference`
+    the reply has no expected outputs yet.
     """
     site = site or Here(schedule.environments)
     if reply.model is None:
@@ -183,6 +185,7 @@ def round_work(
         neighbour=neighbour,
         shapes=shapes,
         device_memory_limit_bytes=schedule.device_memory_limit_bytes,
+        awaits_reference=awaits_reference,
     )
     return made(
         case,
@@ -228,6 +231,14 @@ def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, i
     )
     work.budget_ends_s = schedule.budget.ends_s
     return work
+
+
+def draft_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]]) -> DraftWork:
+    """The export of a case's model with inputs alone."""
+    request = ExportRequest(
+        case.model, case.precision, tuple(points), checked=False, **case.given.request
+    )
+    return DraftWork(request, schedule.export_limit_s)
 
 
 def null_export(

@@ -174,6 +174,26 @@ class ExportWork(Work):
         return ExportReply(status, reason=reason, transient=transient)
 
 
+class DraftWork(ExportWork):
+    """The export of a model without its references, for a round that is checked later.
+
+    The run keeps nothing of it: the whole export follows.
+    """
+
+    kind = "draft"
+
+    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        live.state, live.phase = "exporting", "export"
+        return ()
+
+    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        return ()
+
+    @property
+    def failed(self) -> bool:
+        return False  # the whole export says so
+
+
 def _reply_among(lines: Iterable[str]) -> ExportReply | None:
     """The reply, if it has come; what else arrives was printed by a library or a user's file."""
     for line in lines:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -13,7 +15,7 @@ from app.cases.disk import disk_remedy
 from app.cases.errors import DiskError
 from app.cases.gpu_state import GpuState
 from app.cases.progress import Progress
-from app.cases.round import SLEPT, MeasureJob, Phase, RoundResult
+from app.cases.round import AWAITING, SLEPT, MeasureJob, Phase, RoundResult
 from app.cases.status import FAILED, Status
 from app.cases.surroundings import Surroundings
 from app.machine.available import options_of
@@ -28,9 +30,11 @@ from app.sweep.work.process import STOPPED, ProcessWork, is_of_circumstance
 from app.tune.ladder import round_name
 from exporters.codec import from_json, to_json
 from exporters.diagnostics.catalogue import diagnostic
+from exporters.types import ExportedModel
 from runtimes.options import all_options
 
 GPU = "gpu:"
+UNCHECKED = "its outputs could not be checked, it is measured again"
 
 
 class RoundWork(ProcessWork):
@@ -62,6 +66,8 @@ class RoundWork(ProcessWork):
         self._gpus: tuple[GpuState, ...] = ()
         self._outcome: RoundResult | None = None
         self._disk_full = self._again = self._has_compiled = self._clock_rests = False
+        self._is_checked = not job.awaits_reference
+        self._is_paused = False
         self._place: Starter | None = None
         self._started_at_utc = ""
 
@@ -81,6 +87,26 @@ class RoundWork(ProcessWork):
         self._stopping = True
         if not self._again:  # between two processes there is nothing to end
             super().stop(now)
+
+    def interrupt(self) -> None:
+        """A paused sweep computes no references: a round that awaits one would never end."""
+        self._is_paused = True
+        if self.is_awaiting:
+            self.abandon()
+
+    @property
+    def is_awaiting(self) -> bool:
+        """Whether it is measured, and its process waits for references."""
+        return not self._is_checked and not self.needs.alone
+
+    def check_with(self, model: ExportedModel) -> None:
+        """Send the model with its references to a round that awaits them."""
+        self._is_checked, self._deadline = True, time.monotonic() + self._left_s
+        self._worker.send(json.dumps({"model": to_json(model)}))
+
+    def abandon(self) -> None:
+        """End a round that awaits references: there are none, and it does not count."""
+        self._worker.kill()
 
     def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.tried:
@@ -109,6 +135,11 @@ class RoundWork(ProcessWork):
         if self._disk_full:
             why = self._why_dropped
             raise DiskError(why, f"{disk_remedy(why)}, then --resume it")
+
+    @property
+    def p50_us(self) -> float | None:
+        """The median of the runs so far; None while they are too few for one."""
+        return None if self.progress is None else self._running(self.progress)[0]
 
     @property
     def failed(self) -> bool:
@@ -144,6 +175,11 @@ class RoundWork(ProcessWork):
             self._gpus += () if state is None else (state,)
         elif event == "gpu":  # of another machine, which asks for the state of its own
             self._gpus += (from_json(GpuState, message, finite=True),)
+        elif event == AWAITING and self.job.awaits_reference:
+            self.needs = Needs()  # it is idle, and what computes the reference may run
+            self._left_s, self._deadline = max(0.0, self._deadline - time.monotonic()), math.inf
+            if self._is_paused:
+                self.abandon()
         elif event == "outcome":
             self._outcome = from_json(RoundResult, message, finite=True)
         elif event == "progress":
@@ -171,6 +207,8 @@ class RoundWork(ProcessWork):
             result = replace(result, environment={**result.environment, **told})
         if self._stopping or result.stop_reason == "stopped":
             self._why_dropped, self.result = STOPPED, None
+        elif not self._is_checked:
+            self._why_dropped, self.result = UNCHECKED, None
         elif result.stop_reason == SLEPT:
             self._why_dropped = f"{result.reason}, it begins again"
             self._again, self.over, self.phase = True, False, "start"

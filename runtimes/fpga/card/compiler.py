@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runtimes.fpga.card.instructions import Instruction, assemble
+from runtimes.fpga.card.memory import ActivationMemory, activation_memory
 from runtimes.fpga.card.placement import Placement, place
 from runtimes.fpga.card.schedule import Scheduler
 from runtimes.fpga.cards import Card, Release
@@ -21,6 +22,7 @@ class Compiled:
     release: Release
     lowered: Lowered
     placement: Placement
+    memory: ActivationMemory
     program: tuple[Instruction, ...]
     scheduler: Scheduler
 
@@ -29,11 +31,16 @@ def compile_graph(graph: Graph, card: Card, release: str = "") -> Compiled:
     """Compile for a release of the card, the newest for "".
 
     Raises CardError for an unknown release, Unsupported for a node that can't be lowered,
-    a type without a path and a graph that needs more tiles than the card has.
+    a type without a path and a graph that needs more tiles or memory than the card has.
     """
+    return compile_lowered(lower(graph), card, release)
+
+
+def compile_lowered(lowered: Lowered, card: Card, release: str = "") -> Compiled:
+    """`compile_graph` for a graph that is lowered already, to try it on many cards."""
     chosen = card.release(release)
-    lowered = lower(graph)
     placement = place(lowered, card, chosen)
-    program = assemble(lowered, card, chosen)
+    memory = activation_memory(lowered, card)
+    program = assemble(lowered, card, chosen, memory.moved_bytes)
     scheduler = Scheduler(program, works_ahead=chosen.works_ahead)
-    return Compiled(card, chosen, lowered, placement, program, scheduler)
+    return Compiled(card, chosen, lowered, placement, memory, program, scheduler)

@@ -6,7 +6,9 @@ cycles that part takes and how many are left then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from runtimes.fpga.cards import Card, Release
@@ -34,13 +36,32 @@ class Instruction:
     after: tuple[int, ...]
 
 
-def assemble(lowered: Lowered, card: Card, release: Release) -> tuple[Instruction, ...]:
-    """One instruction for each step, in order."""
-    return tuple(
+def assemble(
+    lowered: Lowered, card: Card, release: Release, moved_bytes: Mapping[int, int]
+) -> tuple[Instruction, ...]:
+    """One instruction for each step, in order; `moved_bytes` go to and from memory outside the
+    chip while a step issues."""
+    program = [
         _multiply(step, lowered, card, release)
         if isinstance(step, MatrixStep)
         else _sweep(step, card, release)
         for step in lowered.steps
+    ]
+    for number, size in moved_bytes.items():
+        assert card.part is not None
+        cycles = math.ceil(size * card.clock_mhz / card.part.external_bytes_per_us)
+        program[number] = _stalled(program[number], cycles)
+    return tuple(program)
+
+
+def _stalled(instruction: Instruction, cycles: int) -> Instruction:
+    """The instruction with its issue held up by a transfer."""
+    wholly_ahead = not instruction.fresh_issue
+    return replace(
+        instruction,
+        issue=instruction.issue + cycles,
+        fresh_issue=0 if wholly_ahead else instruction.fresh_issue + cycles,
+        ahead=instruction.ahead + cycles if wholly_ahead else instruction.ahead,
     )
 
 

@@ -60,6 +60,8 @@ def _why_extrapolated(compiled: Compiled, idle_us: float) -> str:
         return f"no table was published for the card {card.name}"
     if lowered.extrapolated:
         return lowered.extrapolated
+    if compiled.memory.spilled_bytes:
+        return "activations lie outside the chip"
     if max(lowered.input_bytes, lowered.output_bytes) > CALIBRATED_BYTES:
         return f"more than {CALIBRATED_BYTES} bytes over the link"
     tables = [table for table in release.published if set(table.operators) == set(lowered.layers)]
@@ -119,6 +121,11 @@ def latency_us(compiled: Compiled, idle_us: float = math.inf) -> float:
     """The mean latency of a request that arrives `idle_us` after the last was finished."""
     cycles = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us)).cycles
     return io_us(compiled) + cycles / compiled.card.clock_mhz
+
+
+def p99_us(compiled: Compiled, idle_us: float = math.inf) -> float:
+    """The 99th percentile of such requests."""
+    return latency_us(compiled, idle_us) + jitter_us(compiled) * _P99_ABOVE_MEAN
 
 
 def idle_cycles(compiled: Compiled, idle_us: float) -> int:

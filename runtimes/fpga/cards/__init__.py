@@ -112,8 +112,10 @@ class Card:
 
     @property
     def activation_bytes(self) -> int | None:
-        """Memory on the chip that weights leave, at most; None where the part is unknown."""
-        return None if self.part is None else self.part.memory_bytes - self.weight_bytes
+        """Memory on the chip that weights leave, at most; None where no known part holds them."""
+        if self.part is None or self.excess:
+            return None
+        return self.part.memory_bytes - self.weight_bytes
 
     @property
     def excess(self) -> str:

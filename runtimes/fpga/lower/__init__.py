@@ -14,6 +14,7 @@ from runtimes.fpga.graph.fuse import Group, fuse
 from runtimes.fpga.graph.graph import Graph, Node
 from runtimes.fpga.graph.passes import passes
 from runtimes.fpga.lower import matrix, movement, recurrent, reduction
+from runtimes.fpga.lower.activations import Activations
 from runtimes.fpga.lower.builder import Builder
 from runtimes.fpga.lower.steps import Lowered
 
@@ -81,9 +82,14 @@ def lower(graph: Graph) -> Lowered:
     """The graph as steps; Unsupported names a node with no lowering or no path for its type."""
     builder = Builder(graph)
     layers: dict[str, tuple[int, int]] = {}
+    sizes = {name: _bytes(builder, [name]) for name in graph.values}
+    activations = Activations(graph, sizes)
     for group in fuse(graph):
-        held_before = len(builder.matrices)
+        held_before, steps_before = len(builder.matrices), len(builder.steps)
         _lower_group(builder, group)
+        steps = range(steps_before, len(builder.steps))
+        reads = [name for node in group.nodes for name in node.inputs]
+        activations.lowered(reads, filter(None, group.nodes[-1].outputs), steps)
         held = builder.matrices[held_before:]
         if held:
             name = _LAYERS.get(group.nodes[0].op, group.nodes[0].op)
@@ -99,6 +105,7 @@ def lower(graph: Graph) -> Lowered:
         output_bytes=_bytes(builder, [o for o in graph.outputs if o not in states]),
         extrapolated=builder.extrapolated or ("" if builder.matrices else "no matrix product"),
         layers=layers,
+        buffers=activations.buffers(len(builder.steps)),
     )
 
 

@@ -74,13 +74,28 @@ Step = MatrixStep | ElementStep
 
 
 @dataclass(frozen=True, slots=True)
+class Buffer:
+    """`size` bytes of a tensor that is held from the step `first` to the step `last`.
+
+    The step `made` writes it (None: it comes over the link or is held state), `reads` read it.
+    """
+
+    size: int
+    first: int
+    last: int
+    made: int | None
+    reads: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Lowered:
     """A whole graph as work: what is held, what is done, what crosses the link.
 
     Bytes count bf16 elements of what the host sends and fetches for one request; state
     stays on the card. `extrapolated` says why the published tables don't vouch for the
     timing, empty where they do. `layers` are the operators that hold weights, each with its number
-    of matrices and the largest width: the rows of one gate.
+    of matrices and the largest width: the rows of one gate. `buffers` are the tensors that lie in
+    memory between steps.
     """
 
     name: str
@@ -90,3 +105,4 @@ class Lowered:
     output_bytes: int
     extrapolated: str
     layers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    buffers: tuple[Buffer, ...] = ()

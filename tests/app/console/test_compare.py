@@ -178,7 +178,7 @@ def test_a_changed_clock_is_told_as_that_and_not_as_slower(
     [
         (["--fail-on", "slower"], "--fail-on belongs to --compare"),
         (["--compare", "absent", "absent"], "absent"),
-        (["--compare", "a", "a", "--band", "wide"], "--band 'wide' is no share"),
+        (["--compare", "a", "a", "--band", "wide"], "--threshold 'wide' is no share"),
         (["--compare", "a", "a", "--fail-on", "faster"], "--fail-on faster is not known"),
     ],
 )

@@ -73,7 +73,7 @@ def test_what_a_loader_says_in_c_is_shown_and_makes_the_exit_code_1(tmp_path: Pa
     first, second, third = report.splitlines()[:3]
     assert first == "ready to measure: no runtime", "the answer comes first"
     assert second.endswith(", ".join(registry.names()))
-    assert third.startswith("doubtful for measuring: ")
+    assert third.startswith("warnings for measuring: ")
     assert "its loader: libfoo.so.9: cannot open shared object file" in report
 
 
@@ -83,9 +83,9 @@ def test_what_moves_latencies_has_a_verdict_and_what_is_doubtful_a_remedy(tmp_pa
     told = report.partition("fit to measure on\n")[2].partition("\n\n")[0].splitlines()
     verdicts = [line[15:23].strip() for line in told]
     assert len(told) == 8
-    assert set(verdicts) <= {"fine", "doubtful", "not told"}
+    assert set(verdicts) <= {"ok", "warn", "unknown"}
     for line, verdict in zip(told, verdicts, strict=True):
-        assert ("; " in line) == (verdict == "doubtful")
+        assert ("; " in line) == (verdict == "warn")
 
 
 PERMITTED = "from app.console.permitted import permitted; print(*permitted(), sep='\\n')"

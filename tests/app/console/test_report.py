@@ -237,7 +237,7 @@ def test_it_is_said_how_many_rounds_a_sure_figure_takes_and_what_these_would_fin
     first, second = (row["required_rounds_p50"] for row in rows)
     said = " ".join(shown(path, width=80).split())
     assert f"an interval of ±5 % takes {first} to {second} rounds for p50; there were 4" in said
-    assert "--precise p50=5% adds as many as each case needs" in said
+    assert "--ci-width p50=5% adds as many as each case needs" in said
     changes = [f"{100 * float(row['detectable_slowdown_p50'] or 0):.0f}" for row in rows]
     assert f"find, in 9 of 10 tries, a slowdown of {' to '.join(changes)} % in p50" in said
 

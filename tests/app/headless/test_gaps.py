@@ -30,5 +30,5 @@ def test_what_a_pause_costs_is_told_and_drawn(work: Path) -> None:
 def test_a_picture_of_no_gaps_is_refused_before_anything_is_written(work: Path) -> None:
     code, _, errors = run("--headless", "--models", "add.onnx", *FAKE, "--plot", "x.svg")
     assert code == 2
-    assert "the plan has fewer than three: add --gaps 20us..1s" in errors
+    assert "the plan has fewer than three: add --idle-sweep 20us..1s" in errors
     assert not (work / "graphlap-results").exists()

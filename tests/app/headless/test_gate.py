@@ -158,7 +158,7 @@ def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
     code, answer = judged(
         "--resume", whole, "--baseline-run", without_a_case(runs / "whole", here / "lost")
     )
-    assert (code, reasons(answer)) == (1, [("cancelled", fast_id(runs / "whole"))])
+    assert (code, reasons(answer)) == (1, [("not_run", fast_id(runs / "whole"))])
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_rounds_that_a_budget_left_out_fail_the_gate(runs: Path, here: Path) -> 
     lengths = ("--profile", "glance", "--rounds", "200", "--budget", "2s", "--out", "run")
     code, answer = judged(*asked, "--baseline", FASTER, *lengths)
     assert code == 1
-    assert {reason for reason, _ in reasons(answer)} <= {"too_few_rounds", "cancelled"}
+    assert {reason for reason, _ in reasons(answer)} <= {"too_few_rounds", "cancelled", "not_run"}
 
 
 def test_files_of_one_name_are_told_apart_everywhere(runs: Path, here: Path) -> None:

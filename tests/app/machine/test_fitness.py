@@ -72,7 +72,7 @@ def machine(root: Path, files: dict[str, str]) -> Path:
 
 def test_a_quiet_server_is_fine_in_all(tmp_path: Path) -> None:
     judged = judge(machine(tmp_path, SERVER), (0, 1), QUIET)
-    assert {one.what: one.verdict for one in judged if one.verdict != "fine"} == {}
+    assert {one.what: one.verdict for one in judged if one.verdict != "ok"} == {}
     assert not any(one.remedy for one in judged)
 
 
@@ -86,11 +86,11 @@ def test_a_laptop_is_doubtful_and_each_doubt_has_its_remedy(tmp_path: Path) -> N
         judge_idle_states(root),
     ]
     assert [(one.verdict, one.remedy) for one in judged] == [
-        ("doubtful", "sudo cpupower frequency-set -g performance"),
-        ("doubtful", "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"),
-        ("doubtful", "echo off | sudo tee /sys/devices/system/cpu/smt/control"),
-        ("doubtful", "end what holds memory"),
-        ("doubtful", "sudo cpupower idle-set -D 50, or pace with --wait spin"),
+        ("warn", "sudo cpupower frequency-set -g performance"),
+        ("warn", "echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"),
+        ("warn", "echo off | sudo tee /sys/devices/system/cpu/smt/control"),
+        ("warn", "end what holds memory"),
+        ("warn", "sudo cpupower idle-set -D 50, or pace with --idle-policy spin"),
     ]
     assert "threads 0,4 are one core" in judged[2].found
     assert judged[3].found == "0.9 of 15.4 GiB free, 1.9 GiB in swap"
@@ -100,13 +100,13 @@ def test_a_laptop_is_doubtful_and_each_doubt_has_its_remedy(tmp_path: Path) -> N
 def test_cores_of_different_governors_are_all_named(tmp_path: Path) -> None:
     policies = {f"{CPU}/cpufreq/policy4/scaling_governor": "performance\n"}
     judged = judge_governor(machine(tmp_path, LAPTOP | policies))
-    assert judged.verdict == "doubtful"
+    assert judged.verdict == "warn"
     assert judged.found.startswith("performance, powersave")
 
 
 def test_amds_boost_says_1_where_intels_says_0(tmp_path: Path) -> None:
     judged = judge_boost(machine(tmp_path, {f"{CPU}/cpufreq/boost": "1\n"}))
-    assert judged.verdict == "doubtful"
+    assert judged.verdict == "warn"
     assert judged.remedy == "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost"
 
 
@@ -114,14 +114,14 @@ def test_a_virtual_machine_says_what_its_hypervisor_took(tmp_path: Path) -> None
     root = machine(tmp_path, GUEST)
     assert judge_virtual(root, QUIET).found == "a virtual machine"
     judged = judge_virtual(root, Busy(0.0, 0.08, ()))
-    assert judged.verdict == "doubtful"
+    assert judged.verdict == "warn"
     assert "its hypervisor took 8.0% just now" in judged.found
     xen = machine(tmp_path / "xen", {"proc/cpuinfo": "", "sys/hypervisor/type": "xen\n"})
-    assert judge_virtual(xen, None).verdict == "doubtful"
+    assert judge_virtual(xen, None).verdict == "warn"
 
 
 def test_what_a_machine_does_not_tell_is_not_called_fine(tmp_path: Path) -> None:
-    assert {one.verdict for one in judge(tmp_path, (0,), None)} == {"not told"}
+    assert {one.verdict for one in judge(tmp_path, (0,), None)} == {"unknown"}
 
 
 def test_the_busiest_are_named(tmp_path: Path) -> None:
@@ -129,12 +129,12 @@ def test_the_busiest_are_named(tmp_path: Path) -> None:
     judged = judge_load(Busy(1.3, 0.0, others))
     assert judged.found == "1.3 cores are busy: cc1plus (7) 98%, firefox (9) 20%"
     assert judge_load(Busy(1.3, 0.0, ())).found.endswith("nobody who is seen from here")
-    assert judge_load(QUIET) == Judged("other load", "fine", "0.0 cores are busy")
+    assert judge_load(QUIET) == Judged("other load", "ok", "0.0 cores are busy")
 
 
 def test_a_power_saving_mode_shows_in_the_timers(tmp_path: Path) -> None:
     judged = judge_timer_slack(machine(tmp_path, {"proc/self/timerslack_ns": "40000000\n"}))
-    assert (judged.verdict, judged.found) == ("doubtful", "a sleeper is woken up to 40000 us late")
+    assert (judged.verdict, judged.found) == ("warn", "a sleeper is woken up to 40000 us late")
 
 
 def stat_of(user: int, idle: int, stolen: int) -> str:

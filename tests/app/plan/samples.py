@@ -12,7 +12,7 @@ SWEEP: dict[str, Any] = {
     "sequence_length": [4],
     "axes": {"batch": [2]},
     "threads": [1, 2],
-    "options": {"fake.latency_us": [5.0]},
+    "options": {"fake.latency_us": ["5"]},
     "scenarios": ["paced:20us"],
     "wait_policy": "sleep",
     "conditions": ["cold:64MB"],

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +21,14 @@ from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, Sweep, parse_plan
 from app.plan.plan_files import load_plan
+from app.plan.settings.arguments import add_arguments, given_settings
+from app.plan.settings.forms import Switch, field_text, field_value, flag_words
+from app.plan.settings.setting import Setting
+from app.plan.settings.table import PLAN_SETTINGS, SETTINGS, SWEEP_SETTINGS, default_of
 from app.plan.toml_text import plan_toml
 from exporters import own
 from exporters.types import GraphlapError
+from tests.app.plan import samples
 
 Values = dict[str, st.SearchStrategy[Any]]
 
@@ -133,8 +140,68 @@ def _some(of: Values, most: int) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def test_every_setting_is_drawn() -> None:
-    assert set(OF_GRID) == set(Sweep.model_fields)
+    assert set(OF_GRID) == {row.key for row in SWEEP_SETTINGS} == set(Sweep.model_fields)
+    assert set(OF_PLAN) == {row.key for row in PLAN_SETTINGS} | {"name"}
     assert set(OF_PLAN) | {"sweeps"} == set(Plan.model_fields)
+
+
+@pytest.mark.parametrize("row", [*PLAN_SETTINGS, *SWEEP_SETTINGS], ids=lambda row: row.key)
+def test_each_setting_survives_its_flag_every_spelling_a_field_and_a_file(row: Setting) -> None:
+    """Over the table: words are read as the value that they were written for, by each command."""
+    sample = {**samples.PLAN, **samples.SWEEP}[row.key]
+    plan = parse_plan(_with(row, row.key, sample), "test")
+    value = getattr(plan if row.scope == "plan" else plan.sweeps[0], row.key)
+    assert value != default_of(row)
+    for spelling in row.spellings:
+        words = list(flag_words(spelling, row.form, value))
+        for command in row.commands:
+            parser = argparse.ArgumentParser()
+            add_arguments(parser, command)
+            given = given_settings(parser.parse_args(words), row.scope)
+            assert parse_plan(_with(row, row.key, given[row.key]), "test") == plan
+    if not isinstance(row.form, Switch):
+        read = field_value(row.form, field_text(row.form, value), row.flag)
+        assert parse_plan(_with(row, row.key, read), "test") == plan
+    for name in {row.name, row.key}:
+        assert parse_plan(_with(row, name, sample), "test") == plan
+    assert parse_plan(tomllib.loads(plan_toml(plan)), "test") == plan
+
+
+def _with(row: Setting, name: str, value: Any) -> dict[str, Any]:
+    """A plan with the value of this setting, by its key or by its name in files."""
+    grid: dict[str, Any] = {"models": ["mlp"]}
+    if row.scope == "sweep":
+        return {"sweeps": [{**grid, name: value}]}
+    return {"sweeps": [grid], name: value}
+
+
+@pytest.mark.parametrize("row", [*PLAN_SETTINGS, *SWEEP_SETTINGS], ids=lambda row: row.key)
+def test_a_setting_that_is_named_twice_is_refused(row: Setting) -> None:
+    if row.name == row.key:
+        return
+    sample = {**samples.PLAN, **samples.SWEEP}[row.key]
+    both = {row.name: sample, row.key: sample}
+    plan = {"sweeps": [{"models": ["mlp"], **both}]} if row.scope == "sweep" else both
+    with pytest.raises(PlanError) as refused:
+        parse_plan({"sweeps": [{"models": ["mlp"]}], **plan}, "test")
+    assert refused.value.remedy
+
+
+def test_every_spelling_belongs_to_one_setting() -> None:
+    spellings = [spelling for row in SETTINGS for spelling in row.spellings]
+    assert len(spellings) == len(set(spellings))
+    dests = [row.dest for row in SETTINGS]
+    assert len(dests) == len(set(dests))
+
+
+def test_a_brief_help_has_the_common_settings_alone() -> None:
+    brief, whole = argparse.ArgumentParser(), argparse.ArgumentParser()
+    add_arguments(brief, "run", brief=True)
+    add_arguments(whole, "run")
+    common = [row.flag for row in SETTINGS if row.common and "run" in row.commands]
+    assert 12 <= len(common) <= 18
+    assert all(flag in brief.format_help() for flag in common)
+    assert len(brief.format_help().splitlines()) < 60 < len(whole.format_help().splitlines())
 
 
 @settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])

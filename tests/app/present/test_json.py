@@ -26,7 +26,7 @@ from app.present.json import csv_text, json_text
 RESULTS = Table(
     (Column("model", is_name=True), Column("ort-cpu"), Column("ort-cpu")),
     (
-        ("=mlp", Cell("16.5 µs*", 16.5, "good", "us"), Cell("failed ", tone="bad")),
+        ("=mlp", Cell("16.5 µs*", 16.5, "ok", "us"), Cell("failed ", tone="error")),
         ("gru", Cell("20 µs ", 20.0, unit="us"), Cell("?", float("nan"), unit="us")),
     ),
     "fastest is marked",
@@ -42,7 +42,7 @@ def test_every_block_has_a_type_and_its_own_fields() -> None:
                 Heading("One", 1),
                 Paragraph("warnings in 2 cases", counts=(("drift", 2),)),
                 Points(("a", "b")),
-                Note("out of memory", "net on ort", "bad", "out_of_memory"),
+                Note("out of memory", "net on ort", "error", "out_of_memory"),
                 Command("graphlap --list", "all models"),
                 Picture("a.svg", "a curve"),
             ]

@@ -112,7 +112,7 @@ def test_colours_are_for_terminals_alone() -> None:
         def isatty(self) -> bool:
             return True
 
-    blocks = [Note("crashed", "no kernel", "bad")]
+    blocks = [Note("crashed", "no kernel", "error")]
     terminal, pipe = Terminal(), io.StringIO()
     write_document(blocks, terminal, 80)
     write_document(blocks, pipe, 80)

@@ -169,7 +169,7 @@ def test_a_check_is_a_table_of_words(tmp_path: Path) -> None:
     assert main(["--report", str(tmp_path / "run"), "-o", str(page)]) == 0
     text = page.read_text("utf-8")
     table = text[text.index('class="checks"') :].partition("</table>")[0]
-    assert '<td class="good">compiles</td><td class="doubtful">unsupported</td>' in table
+    assert '<td class="ok">compiles</td><td class="warning">unsupported</td>' in table
     assert "fpga:v80" not in table, "what is not on the machine is only a reason"
     assert "Will it run there" in text
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import get_args
 
 import pytest
 
 from app.cases.chosen_columns import chosen_names
-from app.cases.column import Row
-from app.cases.columns import NAMES
+from app.cases.column import FamilyName, Row
+from app.cases.columns import COLUMNS
+from app.plan.plan import Plan
 from app.results import families, rows
-from app.results.families import ACROSS_CASES, FAMILIES, CaseData, Family
+from app.results.families import COMPARING, FAMILIES, CaseData, Comparing, Family
+from app.results.measured import Measured
 from tests.app.results.filled import NEVER_FILLED, filled_csv
-
-_ACROSS: Mapping[str, str] = {
-    "baseline": "baseline_columns",
-    "null twin": "null_columns",
-    "scaling": "scaling_columns",
-}
 
 
 class Recorded:
@@ -43,16 +38,14 @@ class Recorded:
 
         return replace(family, fill=fill)
 
-    def across(
-        self, name: str, columns: Callable[..., Mapping[str, Row]]
-    ) -> Callable[..., Mapping[str, Row]]:
-        def compute(*arguments: Any) -> Mapping[str, Row]:
-            by_case = columns(*arguments)
+    def comparing(self, family: Comparing) -> Comparing:
+        def fill(plan: Plan, measured: Sequence[Measured]) -> Mapping[str, Row]:
+            by_case = family.fill(plan, measured)
             for row in by_case.values():
-                self.take(name, row)
+                self.take(family.name, row)
             return by_case
 
-        return compute
+        return replace(family, fill=fill)
 
 
 @pytest.fixture(scope="module")
@@ -61,25 +54,26 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     found = Recorded()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(families, "FAMILIES", tuple(map(found.family, FAMILIES)))
-        for name, function in _ACROSS.items():
-            patched.setattr(rows, function, found.across(name, getattr(rows, function)))
+        patched.setattr(rows, "COMPARING", tuple(map(found.comparing, COMPARING)))
         filled_csv(tmp_path_factory.mktemp("families") / "run")
     return found
 
 
-def test_every_column_is_written_by_one_family() -> None:
-    declared = [*(family.columns for family in FAMILIES), *ACROSS_CASES.values()]
-    writers = Counter(name for columns in declared for name in columns)
-    assert {name for name, count in writers.items() if count > 1} == set()
-    assert writers.keys() - set(NAMES) == set(), "without a column"
-    assert set(NAMES) - writers.keys() == set(), "never filled"
+def test_every_column_has_a_family_and_every_family_is_one_computation() -> None:
+    names = [family.name for family in (*FAMILIES, *COMPARING)]
+    assert len(set(names)) == len(names)
+    assert {column.family for column in COLUMNS} <= set(names), "never filled"
+    assert set(get_args(FamilyName)) == {column.family for column in COLUMNS}
+    without = {family.name for family in FAMILIES if not family.columns}
+    assert without == {"stopping", "mixed_graphs"}, "they revise what others fill"
 
 
 def test_what_a_family_revises_is_written_by_one_before_it() -> None:
     written: set[str] = set()
     for family in FAMILIES:
         if family.name != "imported":  # which may state any figure
-            assert family.revises <= written | set().union(*ACROSS_CASES.values()), family.name
+            compared = set().union(*(other.columns for other in COMPARING))
+            assert family.revises <= written | compared, family.name
         written |= family.columns
 
 
@@ -89,13 +83,13 @@ def test_a_family_writes_only_what_it_declares(recorded: Recorded) -> None:
     for family in FAMILIES:
         names = {chosen.get(name, name) for name in recorded.returned.get(family.name, ())}
         assert names <= family.columns | family.revises, family.name
-    for name, columns in ACROSS_CASES.items():
-        assert recorded.returned[name] <= columns, name
+    for comparing in COMPARING:
+        assert recorded.returned[comparing.name] <= comparing.columns, comparing.name
 
 
 def test_every_declared_column_is_filled_by_its_family(recorded: Recorded) -> None:
     """Those of imported rows are in tests/app/results/imports."""
-    declared = {family.name: family.columns for family in FAMILIES} | ACROSS_CASES
+    declared = {family.name: family.columns for family in (*FAMILIES, *COMPARING)}
     empty = {
         name: sorted(columns - recorded.with_values.get(name, set()) - NEVER_FILLED)
         for name, columns in declared.items()

@@ -136,7 +136,7 @@ def test_every_status_has_its_rank() -> None:
 
 def test_a_case_that_was_not_reached_is_a_row(folder: RunFolder) -> None:
     rows = rows_of(folder)
-    assert [row["status"] for row in rows] == ["cancelled"] * 3
+    assert [row["status"] for row in rows] == ["not_run"] * 3
     assert "--resume" in str(rows[0]["reason"])
 
 

@@ -149,7 +149,7 @@ def test_several_devices_are_held_against_the_first_of_them_by_each_of_its_names
 @pytest.mark.parametrize(
     ("facts", "why"),
     [
-        ({"status": "wrong_output", "reason": "off by 2"}, "it is wrong_output: off by 2"),
+        ({"status": "wrong_output", "reason": "off by 2"}, "it is wrong output: off by 2"),
         ({"clock": "simulated"}, "the clock is simulated, alone wall"),
     ],
 )

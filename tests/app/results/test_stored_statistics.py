@@ -161,7 +161,7 @@ def test_a_changed_journal_line_is_noticed(folder: Path, computed: list[str]) ->
     ("settings", "column"),
     [
         ({"percentiles": [50.0, 90.0, 95.0, 97.0, 99.0]}, "latency_p97_us"),
-        ({"deadline_us": 20.5}, "late_share"),
+        ({"deadline_us": 20.5}, "deadline_miss_rate"),
         ({"precise": {"p50": 0.01}}, "stop_reason"),
     ],
 )

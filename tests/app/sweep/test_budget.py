@@ -110,7 +110,7 @@ def test_what_was_not_come_to_is_said_and_fails_the_run(
     code, out = run_of(folder, monkeypatch, rounds=1, budget_s=0.01)
     assert code == 1
     assert "the 4 rounds that the budget of 0 s left out" in out
-    assert statuses(folder) == {"cancelled"}
+    assert statuses(folder) == {"not_run"}
     (line,) = (line for line in out.splitlines() if "--resume '" in line)
     assert shlex.split(line)[-2:] == ["--resume", str(folder / "run")], "to be pasted"
 

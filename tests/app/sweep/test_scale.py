@@ -114,7 +114,7 @@ def test_results_are_renewed_a_little_at_a_time(
     monkeypatch.setattr(refreshing, "AT_ONCE_S", 0.0)
     monkeypatch.setattr(refreshing, "REFRESH_S", 0.0)
     begun: Row = {"case_id": "a", "status": "ok"}
-    waiting: list[Row] = [{"case_id": str(n), "status": "cancelled"} for n in range(9)]
+    waiting: list[Row] = [{"case_id": str(n), "status": "not_run"} for n in range(9)]
     rows = [begun, *waiting]
     taken: list[Row] = []
 
@@ -139,7 +139,7 @@ def test_results_are_renewed_a_little_at_a_time(
     assert refresher.told == {"a": begun}
     for name in (RESULTS, FULL_TABLE):
         lines = (tmp_path / "run" / name).read_text().splitlines()
-        assert lines == ["case_id,status", "a,ok", *(f"{n},cancelled" for n in range(9))]
+        assert lines == ["case_id,status", "a,ok", *(f"{n},not_run" for n in range(9))]
 
 
 def test_what_is_counted_is_what_a_sum_would_be() -> None:

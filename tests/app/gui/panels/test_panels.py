@@ -93,7 +93,7 @@ def test_a_run_in_which_every_case_failed_is_not_just_finished(
     crashed = tuple(replace(one, status="crashed") for one in state.series)
     panel.show_run(replace(state, live=live, alive=False, series=crashed))
     assert "every case failed" in panel.bar.format()
-    assert panel.bar.property("tone") == "bad", "and its bar is not that of a success"
+    assert panel.bar.property("tone") == "error", "and its bar is not that of a success"
 
 
 def test_progress_tells_what_p99_still_needs(qtbot: QtBot, state: RunState) -> None:
@@ -134,14 +134,14 @@ def test_the_bar_says_how_a_run_ended(qtbot: QtBot, state: RunState) -> None:
         return panel.bar.format().partition(" rounds, ")[2], panel.bar.property("tone")
 
     finished = replace(live, state="finished")
-    assert told(finished, "ok", "partial") == ("finished", "good")
-    assert told(finished, "ok", "wrong_output") == ("finished, 1 of 2 cases failed", "bad")
-    assert told(finished, "ok", "cancelled") == ("finished, 1 not measured", "doubtful")
+    assert told(finished, "ok", "partial") == ("finished", "ok")
+    assert told(finished, "ok", "wrong_output") == ("finished, 1 of 2 cases failed", "error")
+    assert told(finished, "ok", "cancelled") == ("finished, 1 not measured", "warning")
     assert told(finished, "unavailable")[0].startswith("finished: nothing could be measured")
     stopped = replace(live, state="stopped", exit_code=130)
-    assert told(stopped, "ok") == ("stopped, can be resumed", "doubtful")
+    assert told(stopped, "ok") == ("stopped, can be resumed", "warning")
     full = told(replace(stopped, exit_code=1), "ok")
-    assert full == ("broken off by an error, the log says which; can be resumed", "bad")
+    assert full == ("broken off by an error, the log says which; can be resumed", "error")
 
 
 def test_paused_is_said_and_no_time_is_promised(qtbot: QtBot, state: RunState) -> None:
@@ -158,7 +158,7 @@ def test_paused_is_said_and_no_time_is_promised(qtbot: QtBot, state: RunState) -
     panel.show_run(replace(alive, live=live))
     assert panel.values["phase"].text() == "paused"
     assert panel.bar.format().endswith("rounds, paused")
-    assert panel.bar.property("tone") == "doubtful"
+    assert panel.bar.property("tone") == "warning"
     assert panel.values["eta"].text() == NOT_MEASURED
     panel.show_run(alive)
     assert panel.values["eta"].text() == "3 min 20 s"
@@ -178,14 +178,14 @@ def test_a_word_says_at_a_glance_what_is_amiss(qtbot: QtBot, state: RunState) ->
     assert word(True) == "", "a run that goes on needs none"
     assert word(True, "paused") == "PAUSING"
     assert word(True, state="paused") == "PAUSED"
-    assert panel.word.property("tone") == "doubtful"
+    assert panel.word.property("tone") == "warning"
     assert word(True, "stopping") == "STOPPING"
     assert word(False, state="stopped", exit_code=130) == "STOPPED"
     assert word(False) == "INTERRUPTED"
     assert word(False, state="stopped", exit_code=1) == "BROKEN OFF"
     full = f"run can't be written any more ({os.strerror(errno.ENOSPC)})"
     assert word(False, state="stopped", exit_code=1, disk_error=full) == "DISK FULL"
-    assert panel.word.property("tone") == "bad"
+    assert panel.word.property("tone") == "error"
     assert full in panel.bar.format()
     torn = f"run can't be written any more ({os.strerror(errno.EIO)})"
     assert word(False, state="stopped", exit_code=1, disk_error=torn) == "DISK ERROR"

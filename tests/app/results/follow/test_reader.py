@@ -103,7 +103,7 @@ def test_an_interrupted_run_says_so_of_what_was_not_measured(tmp_path: Path, clo
     assert [one.status for one in _polled(reader).series] == ["waiting", "waiting"]
     folder.close()
     state = _polled(reader)
-    assert [one.status for one in state.series] == ["cancelled", "cancelled"]
+    assert [one.status for one in state.series] == ["not_run", "not_run"]
     assert "resume" in state.series[0].row["reason"]
 
 

@@ -1,0 +1,203 @@
+"""`graphlap card`: what a model would need of a simulated card, from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import math
+import re
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, fields
+from typing import NoReturn
+
+from app.cases.errors import PlanError
+from app.cases.microseconds import TIME, microseconds
+from app.plan.settings.forms import Pairs
+from app.plan.settings.values import whole
+from app.present.document import Block, Column, Paragraph, Table, names
+from app.present.terminal import as_text
+from exporters import own
+from exporters.codec import CodecError, from_json, object_of, to_json
+from exporters.request import ExportReply, ExportRequest
+from runtimes.fpga.cards import card_keys, load_card
+from runtimes.fpga.graph import importer
+from runtimes.fpga.lower import lower
+from runtimes.fpga.lower.steps import Lowered
+from runtimes.fpga.search import Configuration, Found, search
+
+FORMATS = ("table", "json", "csv")
+MOST_LINES = 24
+"""Of the trade-off curve in a table; the other formats have all of it."""
+
+
+def card_command(arguments: Sequence[str], width: int) -> tuple[str, int]:
+    """The text for standard output, and the exit code: 1 where no configuration meets the target.
+
+    PlanError for what is not usable; GraphlapError for a model that has no graph on a card.
+    """
+    chosen = _parser().parse_args(arguments)
+    axes = Pairs("batch=1", whole(1)).read(chosen.axis, "--axis")
+    states = Pairs("OUT=IN").read(chosen.state, "--state")
+    target_us = _target_us(chosen.p99)
+    cards = [load_card(key) for key in chosen.cards.split(",")]
+    lowered = lowered_model(chosen.model, axes, states)
+    idle_us = 0.0 if chosen.back_to_back else math.inf
+    found = search(lowered, cards, target_us, chosen.release, idle_us)
+    text = {"table": _table, "json": _json, "csv": _csv}[chosen.format](found, target_us, width)
+    return text, 0 if found.smallest else 1
+
+
+def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> Lowered:
+    """A model as every command names it, as steps of a card."""
+    request = ExportRequest(model, points=(axes,), states=states, checked=False)
+    command = own.command("exporters.worker")
+    done = subprocess.run(
+        command,
+        input=json.dumps(to_json(request)) + "\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        env=own.child_environment(),
+    )
+    reply = None
+    for line in done.stdout.splitlines():
+        with suppress(CodecError):
+            reply = from_json(ExportReply, object_of(line))
+    if reply is None:
+        raise PlanError(
+            f"{model}: the export ended with exit code {done.returncode}",
+            f"export it alone to see why: graphlap --check --models {model} --runtimes fpga",
+        )
+    if reply.model is None:
+        raise PlanError(f"{model}: {reply.reason}")
+    exported = reply.model.at(axes)
+    pairs = tuple((pair.input, pair.output) for pair in exported.states)
+    sizes = {name: exported.axes[name] for name in exported.open_axes}
+    return lower(importer.load(exported.path, sizes, pairs))
+
+
+def _table(found: Found, target_us: float, width: int) -> str:
+    blocks: list[Block] = []
+    if found.smallest is None:
+        best = min(point.p99_us for point in found.curve)
+        blocks.append(
+            Paragraph(f"No configuration has a p99 of {target_us:g} us; the lowest is {best:.3f}.")
+        )
+    else:
+        blocks.append(
+            Paragraph(f"Smallest with p99 <= {target_us:g} us: {_words(found.smallest)}.")
+        )
+    columns = (
+        *names("", "card"),
+        Column("cores"),
+        Column("block"),
+        Column("MHz"),
+        Column("DSP"),
+        Column("tiles"),
+        Column("mean", unit="us"),
+        Column("p99", unit="us"),
+        *names("fidelity"),
+    )
+    rows = [
+        (
+            "*" if point == found.smallest else "",
+            f"{point.card}@{point.release}",
+            str(point.cores),
+            str(point.block),
+            f"{point.clock_mhz:g}",
+            f"{point.share:.0%}",
+            f"{point.tiles_used / point.tiles_total:.0%}",
+            f"{point.mean_us:.3f}",
+            f"{point.p99_us:.3f}",
+            point.fidelity,
+        )
+        for point in found.curve
+    ]
+    caption = (
+        "From small to large: DSP blocks of the part, multiplications a cycle, clock, cores. Each "
+        f"line has a lower p99 than all smaller ones of {found.tried} configurations. DSP: share "
+        "of the part's products a cycle; tiles: share of the weight memory. Simulated; whatever "
+        "differs from a public design is an extrapolation."
+    )
+    curve = Table(columns, tuple(rows), caption, MOST_LINES, "-f csv")
+    return as_text([*blocks, curve], width)
+
+
+def _words(point: Configuration) -> str:
+    return (
+        f"{point.card}@{point.release} with {point.cores} cores, blocks of {point.block}, "
+        f"{point.clock_mhz:g} MHz: mean {point.mean_us:.3f} us, p99 {point.p99_us:.3f} us, "
+        f"{point.fidelity}"
+    )
+
+
+def _json(found: Found, target_us: float, _: int) -> str:
+    value = {
+        "clock": "simulated",
+        "p99_target_us": target_us,
+        "smallest": asdict(found.smallest) if found.smallest else None,
+        "curve": [asdict(point) for point in found.curve],
+        "tried": found.tried,
+    }
+    return json.dumps(value, indent=1) + "\n"
+
+
+def _csv(found: Found, _target_us: float, _width: int) -> str:
+    out = io.StringIO()
+    header = ["smallest", *(field.name for field in fields(Configuration))]
+    writer = csv.DictWriter(out, header, lineterminator="\n")
+    writer.writeheader()
+    for point in found.curve:
+        writer.writerow({"smallest": point == found.smallest, **asdict(point)})
+    return out.getvalue()
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise PlanError(message, f"see {self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="graphlap card")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+    command = commands.add_parser("search", help="smallest card that meets a latency target")
+    command.add_argument("model", help="a model, as --models names one")
+    command.add_argument("--p99", required=True, metavar="TIME", help="target, such as 2us")
+    command.add_argument(
+        "--cards",
+        default=",".join(card_keys()),
+        metavar="CARD,...",
+        help="cards to consider, or .toml files (default: all)",
+    )
+    command.add_argument(
+        "--release", default="", help="release (default: each card's newest published)"
+    )
+    command.add_argument(
+        "--back-to-back", action="store_true", help="requests without a pause (default: spaced)"
+    )
+    command.add_argument(
+        "--axis", action="append", default=[], metavar="NAME=SIZE", help="size of a named axis"
+    )
+    command.add_argument(
+        "--state",
+        action="append",
+        default=[],
+        metavar="OUT=IN",
+        help="output that is an input of the next request",
+    )
+    command.add_argument(
+        "-f", "--format", choices=FORMATS, default="table", help="(default: table)"
+    )
+    return parser
+
+
+def _target_us(text: str) -> float:
+    match = re.fullmatch(TIME, text.strip())
+    target_us = microseconds(match["time"], match["unit"]) if match else 0.0
+    if not 0.0 < target_us < math.inf:
+        raise PlanError(f"--p99: expected a time above 0 (got {text!r})", "write it like 2us")
+    return target_us

@@ -1,0 +1,77 @@
+"""`graphlap card search`: its formats, its exit codes, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+
+from app.__main__ import main
+from tests.runtimes.fpga.graphs import cnn_step
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "step.onnx"
+    onnx.save(cnn_step(2, 64).model(), path)
+    return str(path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[str, str, int]:
+    code = main(["card", *arguments])
+    out, err = capsys.readouterr()
+    return out, err, code
+
+
+def test_all_formats_name_the_same_configuration(
+    model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("search", model, "--p99", "2.5us", "--cards", "ia-420f,v80")
+    table, _, code = run(capsys, *asked)
+    assert code == 0
+    answer = json.loads(run(capsys, *asked, "-f", "json")[0])
+    smallest = answer["smallest"]
+    assert answer["clock"] == "simulated"
+    assert smallest["p99_us"] <= 2.5
+    assert smallest in answer["curve"]
+    rows = list(csv.DictReader(io.StringIO(run(capsys, *asked, "-f", "csv")[0])))
+    (marked,) = [row for row in rows if row["smallest"] == "True"]
+    for name, value in smallest.items():
+        assert marked[name] == str(value)
+    assert f"{smallest['p99_us']:.3f}" in table
+    assert len(rows) == len(answer["curve"])
+
+
+def test_a_target_out_of_reach_is_exit_code_1_with_the_curve(
+    model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, _, code = run(capsys, "search", model, "--p99", "1us", "-f", "json")
+    answer = json.loads(out)
+    assert (code, answer["smallest"]) == (1, None)
+    assert answer["curve"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search",),
+        ("search", "mlp"),
+        ("search", "mlp", "--p99", "2"),
+        ("search", "mlp", "--p99", "0us"),
+        ("search", "mlp", "--p99", "2us", "--cards", "v90"),
+        ("search", "mlp", "--p99", "2us", "-f", "xml"),
+        ("search", "mlp", "--p99", "2us", "--axis", "batch"),
+        ("search", "absent.onnx", "--p99", "2us"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err, code = run(capsys, *arguments)
+    assert (out, code) == ("", 2)
+    assert len(err.strip().splitlines()) == 1

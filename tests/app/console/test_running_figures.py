@@ -1,0 +1,76 @@
+"""The figures of a run that goes on: from provisional to one that holds, in the order of events."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from app.console.progress import display_for
+from app.console.running_figures import UNCHECKED, RunningFigure, RunningFigures
+from app.plan.plan import parse_plan
+from app.results.folder import RunFolder
+from app.sweep.begin import begin
+from app.sweep.events import Ended
+from app.sweep.run import SweepRun
+from tests.app.results.runs import ENVIRONMENT
+from tests.app.sweep.sweeps import write_add_graph
+
+SLEEPING = {"fake.latency_us": [3000], "fake.wait": ["sleep"]}
+
+
+def new_run(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: object) -> RunFolder:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(folder / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+    graph = str(write_add_graph(folder / "add.onnx"))
+    grid = {"models": [graph], "runtimes": ["fake"], "options": SLEEPING | options}
+    return begin(parse_plan({"rounds": 4, "sweeps": [grid]}, "test"), folder / "run")
+
+
+def test_a_figure_is_provisional_until_its_outputs_are_checked_and_rounds_are_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = io.StringIO()
+    states: list[tuple[int, RunningFigure]] = []
+    with new_run(tmp_path, monkeypatch) as folder, SweepRun(folder, ENVIRONMENT) as run:
+        display, figures = display_for(run, log), RunningFigures(run)
+        rounds = 0
+        while not run.finished:
+            events = run.step(0.1)
+            display.show(events)
+            rounds += sum(
+                isinstance(event, Ended) and event.work.kind == "round" for event in events
+            )
+            states += [(rounds, figure) for _, figure in figures.take(events)]
+        run.close(0)
+        (row,) = run.rows()
+    (none, first), (one, checked), (three, interval), *_ = states
+    assert (none, one, three) == (0, 1, 3)
+    assert first.lacks == (UNCHECKED,) and first.interval_us is None
+    assert checked.lacks == ("1 of 4 rounds",) and checked.interval_us is None
+    assert interval.interval_us is not None and interval.lacks[0] == "3 of 4 rounds"
+    (last,) = figures.figures.values()
+    assert last.p50_us == row["latency_p50_us"]
+    assert len(last.lacks) == 1, "all rounds are there, and within a minute"
+    lines = log.getvalue().splitlines()
+    order = [
+        next(number for number, line in enumerate(lines) if part in line)
+        for part in (first.text(), "round 1: ok", "round 3: ok", interval.text())
+    ]
+    assert order == sorted(order)
+    assert sum(UNCHECKED in line for line in lines) == 1
+
+
+def test_a_case_with_wrong_outputs_has_no_figure_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"fake.fail": ["wrong"]}
+    with new_run(tmp_path, monkeypatch, **options) as folder, SweepRun(folder, ENVIRONMENT) as run:
+        figures = RunningFigures(run)
+        seen = []
+        while not run.finished:
+            seen += [figure.lacks for _, figure in figures.take(run.step(0.1))]
+        run.close(0)
+    assert seen == [(UNCHECKED,)]
+    assert not figures.figures

@@ -1,0 +1,170 @@
+"""Configuration files give defaults that a plan and a command line override, and run no code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.__main__ import main
+from app.cases.errors import PlanError
+from app.plan.command_line import parse
+from app.plan.config_text import config_text
+from app.plan.configuration import VARIABLE, configurations, user_file
+from app.plan.environments import users_environments
+from app.plan.options import plan_from_options
+from app.plan.plan import Plan
+from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS
+from app.plan.toml_text import toml_value
+from app.results.reader import read_run
+from tests.app.plan.samples import PLAN, SWEEP
+
+MODELS = ("--headless", "--models", "mlp", "--runtimes", "fake")
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, below which nothing is configured yet, and a user without files."""
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    user_file().parent.mkdir(parents=True)
+    return folder
+
+
+def planned(*words: str) -> Plan:
+    return plan_from_options(parse([*MODELS, *words]))
+
+
+def test_each_layer_overrides_those_below_it(project: Path) -> None:
+    assert planned().profile == "quick"
+    user_file().write_text('preset = "brief"\nrounds = 3\nseed = 1\nthreads = [2]\n')
+    (project / "graphlap.toml").write_text("rounds = 4\nseed = 2\n")
+    (project / "own.toml").write_text('seed = 3\n[[sweeps]]\nmodels = ["mlp"]\n')
+    assert (planned().profile, planned().rounds, planned().seed) == ("brief", 4, 2)
+    assert planned().sweeps[0].threads == (2,)
+    named = planned("--plan", "own.toml")
+    assert (named.profile, named.rounds, named.seed) == ("brief", 4, 3)
+    typed = planned("--plan", "own.toml", "--seed", "4", "--threads", "1")
+    assert (typed.rounds, typed.seed, typed.sweeps[0].threads) == (4, 4, (1,))
+
+
+def test_the_nearest_project_counts_and_pyproject_is_one(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "pyproject.toml").write_text("[tool.graphlap]\nrounds = 5\n")
+    inner = project / "a" / "b"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    (inner / "pyproject.toml").write_text("[tool.other]\nrounds = 6\n")
+    assert planned().rounds == 5
+    (project / "a" / "graphlap.toml").write_text("rounds = 7\n")
+    assert planned().rounds == 7
+    (project / "a" / "pyproject.toml").write_text("[tool.graphlap]\nrounds = 8\n")
+    with pytest.raises(PlanError) as refused:
+        planned()
+    assert refused.value.remedy
+
+
+def test_a_file_that_is_named_replaces_the_projects(project: Path) -> None:
+    (project / "graphlap.toml").write_text("rounds = 4\n")
+    (project / "other.toml").write_text('rounds = 9\ncustom_ops = ["own.so"]\n')
+    assert planned("--config", "other.toml").custom_ops == ("own.so",)
+    assert planned("--config", "none").rounds is None
+    assert planned().rounds == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'environments = {old = "/tmp/python"}',
+        'custom_ops = ["ops.so"]',
+        'models = ["net.py:build"]',
+        'conditions = ["with:net.py:build"]',
+        'runtimes = ["ort-ep:/tmp/lib.so"]',
+        'anchor = "ort-ep:/tmp/lib.so"',
+        'cluster = "ssh:board"',
+        "send_code = true",
+    ],
+)
+def test_a_project_cannot_make_the_program_run_code(project: Path, text: str) -> None:
+    (project / "graphlap.toml").write_text(text)
+    with pytest.raises(PlanError) as refused:
+        planned()
+    assert refused.value.remedy
+    (project / "graphlap.toml").rename(user_file())
+    assert configurations()
+
+
+@pytest.mark.parametrize("text", ["roundss = 3", "rounds = 0", "rounds", 'preset = "fast"'])
+def test_what_is_wrong_with_a_file_is_one_sentence_with_its_path(
+    project: Path, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "graphlap.toml").write_text(text)
+    assert main([*MODELS]) == 2
+    said = capsys.readouterr().err
+    assert str(project / "graphlap.toml") in said and len(said.splitlines()) == 1
+    assert [path.name for path in project.iterdir()] == ["graphlap.toml"]
+
+
+@pytest.mark.parametrize("row", [*PLAN_SETTINGS, *SWEEP_SETTINGS], ids=lambda row: row.key)
+def test_every_setting_can_be_configured(row: Any) -> None:
+    value = {**PLAN, **SWEEP}[row.key]
+    user_file().write_text(f"{row.name} = {toml_value(value)}\n")
+    (found,) = configurations()
+    plain = Plan.model_validate({"sweeps": [{"models": ["any"], **_of(SWEEP, row.key)}],
+                                 **_of(PLAN, row.key)})  # fmt: skip
+    part = plain if row.scope == "plan" else plain.sweeps[0]
+    assert {**found.plan, **found.sweep} == {row.key: getattr(part, row.key)}
+
+
+def _of(samples: dict[str, Any], key: str) -> dict[str, Any]:
+    return {key: samples[key]} if key in samples else {}
+
+
+def test_a_check_and_a_study_take_what_they_read(project: Path) -> None:
+    (project / "graphlap.toml").write_text('rounds = 4\nscenarios = ["paced:1ms"]\nthreads = [2]\n')
+    check = plan_from_options(parse(["--check", "--models", "mlp", "--runtimes", "fake"]))
+    assert (check.rounds, check.sweeps[0].scenarios) == (None, ("closed_loop",))
+    assert check.sweeps[0].threads == (2,)
+
+
+def test_the_origin_of_each_value_is_printed_and_nothing_measured(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user_file().write_text('preset = "brief"\n')
+    (project / "graphlap.toml").write_text("rounds = 4\n")
+    words = [*MODELS, "--seed", "7", "--show-config"]
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "seed = 7  # command line" in lines
+    assert f"rounds = 4  # project {project / 'graphlap.toml'}" in lines
+    assert f'preset = "brief"  # user {user_file()}' in lines
+    assert "op_times = false  # default" in lines
+    assert 'models = ["mlp"]  # command line' in lines
+    assert sorted(path.name for path in project.iterdir()) == ["graphlap.toml"]
+    (project / "two.toml").write_text(
+        '[[sweeps]]\nmodels = ["cnn_tiny"]\nthreads = [2]\n[[sweeps]]\nmodels = ["mlp"]\n'
+    )
+    text = config_text(parse([*words, "--plan", "two.toml"]))
+    assert "threads = [1]  # default" in text.splitlines()
+
+
+def test_a_run_records_its_values_and_resume_reads_no_file(project: Path) -> None:
+    (project / "graphlap.toml").write_text('preset = "glance"\nrounds = 2\nthreshold = 0.05\n')
+    assert main([*MODELS, "--budget", "0.001", "--out", "run"]) in (0, 1)
+    (project / "graphlap.toml").write_text("rounds = nonsense\n")
+    main(["--headless", "--resume", "run"])
+    plan = read_run(project / "run").manifest.asked
+    assert (plan.profile, plan.rounds, plan.band) == ("glance", 2, 0.05)
+
+
+def test_a_users_environments_are_those_of_both_files() -> None:
+    user_file().with_name("environments.toml").write_text('[environments]\na = "x"\nb = "y"\n')
+    user_file().write_text('environments = {b = "z"}\n')
+    assert users_environments() == {"a": "x", "b": "z"}
+    assert planned().environments == {}
+    assert planned("--runtimes", "ort-cpu@b").environments == {"b": "z"}

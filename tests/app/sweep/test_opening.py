@@ -1,0 +1,162 @@
+"""The first round of a user's file is measured before its references are there, and checked after.
+
+What is recorded is what a round after the whole export would have left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from app.plan.plan import parse_plan
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.sweep.begin import begin
+from app.sweep.events import Dropped, Ended, Event, Paused, Started
+from app.sweep.run import SweepRun
+from app.sweep.work.round import RoundWork
+from tests.app.results.runs import ENVIRONMENT
+from tests.app.sweep.sweeps import write_add_graph
+
+pytestmark = pytest.mark.usefixtures("brief")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+
+
+def events_of(folder: Path, grid: dict[str, object], **plan: object) -> Iterator[Event]:
+    """Those of a sweep of the graph that adds 1, whose run folder is `folder / "run"`."""
+    graph = folder / "add.onnx"
+    if not graph.exists():
+        write_add_graph(graph)
+    sweeps = [{"models": [str(graph)], "runtimes": ["ort-cpu"], **grid}]
+    parsed = parse_plan({"rounds": 2, "sweeps": sweeps, **plan}, "test")
+    with begin(parsed, folder / "run") as written, SweepRun(written, ENVIRONMENT) as run:
+        while not run.finished:
+            for event in run.step(0.1):
+                yield event
+                if isinstance(event, Paused):
+                    run.resume()
+        run.close(0)
+
+
+def write_unfit(path: Path) -> None:
+    """A graph that reads beyond the end of its input, which shows when it runs."""
+    spec = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 1])
+    index = helper.make_tensor("index", TensorProto.INT64, [1], [7])
+    node = helper.make_node("Gather", ["x", "index"], ["y"], axis=1)
+    graph = helper.make_graph([node], "unfit", [spec], [result], [index])
+    opsets = [helper.make_opsetid("", 20)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
+
+
+def order(events: Iterator[Event]) -> list[str]:
+    """The kinds of work as they start and end."""
+    return [
+        f"{event.work.kind} {'starts' if isinstance(event, Started) else 'ends'}"
+        for event in events
+        if isinstance(event, Started | Ended | Dropped)
+    ]
+
+
+def test_the_first_round_is_measured_before_the_references_and_ends_after_them(
+    tmp_path: Path,
+) -> None:
+    assert order(events_of(tmp_path, {})) == [
+        "draft starts",
+        "draft ends",
+        "round starts",
+        "export starts",
+        "export ends",
+        "round ends",
+        "round starts",
+        "round ends",
+    ]
+    run = read_run(tmp_path / "run")
+    (case,) = run.cases
+    first, second = run.rounds_of(case)
+    assert first.status == second.status == "ok"
+    assert first.check is not None and second.check is not None
+    assert first.check == second.check, "as if it had been checked at once"
+    assert first.model_sha256 == second.model_sha256
+    assert len(run.models) == 1, "the draft is not recorded"
+
+
+def test_a_graph_that_no_reference_can_be_computed_of_is_refused_without_a_round(
+    tmp_path: Path,
+) -> None:
+    """The engine fails first, and what is recorded is the export's reason, as before."""
+    write_unfit(tmp_path / "add.onnx")
+    events = list(events_of(tmp_path, {}))
+    dropped = [event.work for event in events if isinstance(event, Dropped)]
+    assert [work.kind for work in dropped] == ["round"]
+    run = read_run(tmp_path / "run")
+    (case,) = run.cases
+    (result,) = run.rounds_of(case)
+    assert result.status == "export_failed"
+    assert not any((tmp_path / "run" / "samples").iterdir())
+
+
+def test_a_pause_while_the_round_awaits_its_references_comes_and_nothing_is_lost(
+    tmp_path: Path,
+) -> None:
+    write_add_graph(tmp_path / "add.onnx")
+    grid = {"models": [str(tmp_path / "add.onnx")], "runtimes": ["ort-cpu"]}
+    parsed = parse_plan({"rounds": 1, "sweeps": [grid]}, "test")
+    paused = 0
+    with begin(parsed, tmp_path / "run") as written, SweepRun(written, ENVIRONMENT) as run:
+        while not run.finished:
+            for event in run.step(0.1):
+                if isinstance(event, Started) and _is_round(event) and not paused:
+                    run.pause()
+                if isinstance(event, Paused):
+                    paused += 1
+                    run.resume()
+        run.close(0)
+    assert paused == 1
+    (case,) = run.cases.values()
+    (result,) = run.run.rounds_of(case)
+    assert result.status == "ok" and result.check is not None
+
+
+@pytest.mark.parametrize(
+    ("grid", "plan"),
+    [
+        ({"runtimes": ["fake"]}, {}),
+        ({"scenarios": ["poisson:500/s"]}, {}),
+        ({}, {"checked": False}),
+        ({}, {"budget_s": 60.0}),
+        ({}, {"memory_limit": "2GiB"}),
+    ],
+)
+def test_what_another_order_could_change_is_exported_whole_first(
+    tmp_path: Path, grid: dict[str, object], plan: dict[str, object]
+) -> None:
+    kinds = order(events_of(tmp_path, grid, rounds=1, **plan))
+    assert "draft starts" not in kinds
+
+
+def test_a_resumed_run_has_no_opening(tmp_path: Path) -> None:
+    graph = str(write_add_graph(tmp_path / "add.onnx"))
+    grid = {"models": [graph], "runtimes": ["ort-cpu"], "threads": [1, 2]}
+    parsed = parse_plan({"rounds": 1, "sweeps": [grid]}, "test")
+    with begin(parsed, tmp_path / "run") as written, SweepRun(written, ENVIRONMENT) as run:
+        while not any(isinstance(event, Ended) and _is_round(event) for event in run.step(0.1)):
+            pass
+    with RunFolder.reopen(tmp_path / "run") as again, SweepRun(again, ENVIRONMENT) as run:
+        kinds: list[str] = []
+        while not run.finished:
+            kinds += order(iter(run.step(0.1)))
+        run.close(0)
+    assert kinds == ["export starts", "export ends", "round starts", "round ends"]
+
+
+def _is_round(event: Started | Ended) -> bool:
+    return isinstance(event.work, RoundWork)

@@ -1,0 +1,115 @@
+"""The search against every configuration in turn, and what it says of a target out of reach."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from runtimes.faults import Unsupported
+from runtimes.fpga.card.compiler import compile_lowered
+from runtimes.fpga.card.timing import jitter_us, latency_us
+from runtimes.fpga.cards import Card, CardError, card_keys, load_card
+from runtimes.fpga.graph.graph import Graph
+from runtimes.fpga.lower import lower
+from runtimes.fpga.search import Configuration, search
+from tests.runtimes.fpga.graphs import cnn_step, lstm_step, mlp
+from tests.runtimes.fpga.random_graphs import random_graph
+
+CARDS = [load_card(key) for key in card_keys()]
+CHUNK = 8
+SEEDS = [
+    pytest.param(seed, marks=[pytest.mark.rare] if seed >= CHUNK else []) for seed in range(200)
+]
+
+Key = tuple[int, int, float, int]
+
+
+def every_configuration(public: Card) -> Iterator[Card]:
+    clocks = [mhz for mhz in range(100, 1000, 25) if mhz < public.clock_mhz]
+    for cores in range(1, 17):
+        for block in (16, 32, 64, 128):
+            store = public.cores * public.tiles_per_core * public.block**2
+            tiles = store // block**2 // cores
+            for mhz in (*clocks, public.clock_mhz):
+                yield replace(
+                    public,
+                    cores=cores,
+                    block=block,
+                    tiles_per_core=tiles,
+                    clock_mhz=float(mhz),
+                )
+
+
+def brute_force(graph: Graph, release: str, idle_us: float) -> list[tuple[Key, float]]:
+    """The order and the p99 of all that fit, each compiled by itself."""
+    timed = []
+    lowered = lower(graph)
+    for public in CARDS:
+        part = public.part
+        assert part is not None
+        for card in every_configuration(public):
+            products = card.cores * card.block**2
+            if products > part.dsp_blocks * part.multiplications_per_dsp:
+                continue
+            try:
+                compiled = compile_lowered(lowered, card, release)
+            except Unsupported:
+                continue
+            p99 = latency_us(compiled, idle_us) + jitter_us(compiled) * (math.log(100) - 1)
+            timed.append(((part.dsp_blocks, products, card.clock_mhz, card.cores), round(p99, 6)))
+    return sorted(timed)
+
+
+def key_of(found: Configuration) -> Key:
+    part = load_card(found.card).part
+    assert part is not None
+    return part.dsp_blocks, found.cores * found.block**2, found.clock_mhz, found.cores
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_search_equals_brute_force(seed: int) -> None:
+    draw = random.Random(seed)
+    graph = random_graph(seed)
+    release, idle_us = draw.choice(("", "sdk27")), draw.choice((0.0, math.inf))
+    timed = brute_force(graph, release, idle_us)
+    target_us = draw.choice(timed)[1]
+    found = search(lower(graph), CARDS, target_us, release, idle_us)
+    assert found.tried == len(timed)
+    assert found.smallest is not None
+    meeting = [(key, us) for key, us in timed if us <= target_us]
+    assert (key_of(found.smallest), found.smallest.p99_us) == min(meeting)
+    curve = [
+        (key, us)
+        for number, (key, us) in enumerate(timed)
+        if all(us < smaller for _, smaller in timed[:number])
+    ]
+    assert [(key_of(point), point.p99_us) for point in found.curve] == curve
+
+
+def test_a_target_below_every_configuration_has_the_curve_and_no_smallest() -> None:
+    found = search(lower(cnn_step(3, 128).graph()), CARDS, 0.5)
+    assert found.smallest is None
+    assert min(point.p99_us for point in found.curve) > 0.5
+
+
+def test_the_public_design_alone_is_calibrated() -> None:
+    found = search(lower(cnn_step(3, 128).graph()), [load_card("v80")], 2.7)
+    for point in found.curve:
+        public = (point.cores, point.block, point.clock_mhz) == (6, 32, 300)
+        assert (point.fidelity == "calibrated") == public
+        assert public == (point.fidelity_reason == "")
+
+
+def test_what_fits_no_card_at_any_size_is_refused() -> None:
+    with pytest.raises(Unsupported, match="tiles"):
+        search(lower(lstm_step(3, 960).graph()), [load_card("ia-420f")], 10.0)
+
+
+def test_a_card_without_a_part_has_no_size() -> None:
+    with pytest.raises(CardError) as raised:
+        search(lower(mlp(32, 32).graph()), [replace(CARDS[0], part=None)], 10.0)
+    assert "[part]" in raised.value.remedy
