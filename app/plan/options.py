@@ -15,10 +15,16 @@ from app.plan.checking import of_a_check
 from app.plan.configuration import Configuration, configurations
 from app.plan.exclusions import reject_without_effect
 from app.plan.plan import Plan, parse_plan
-from app.plan.plan_files import load_plan, load_suite
+from app.plan.plan_files import load_plan
 from app.plan.settings.arguments import given_settings
 from app.plan.settings.table import accepted_by
-from app.plan.studies import adjusted, load_study, refuse_fixed, with_devices
+from app.plan.studies import (
+    adjusted,
+    load_study,
+    refuse_fixed,
+    shipped_plan,
+    with_devices,
+)
 from app.tune.values import threads_of
 from exporters.types import PRECISIONS
 from runtimes.environment import environment_of
@@ -66,7 +72,7 @@ def layers_of(options: argparse.Namespace) -> Layers:
     if study is not None:
         named, origin = load_study(study).model_dump(exclude_unset=True), f"--study {study}"
     elif suite:
-        named, origin = load_suite(suite).model_dump(exclude_unset=True), f"--suite {suite}"
+        named, origin = shipped_plan(suite).model_dump(exclude_unset=True), f"--suite {suite}"
     elif file:
         named, origin = load_plan(Path(file)).model_dump(exclude_unset=True), f"--plan {file}"
     else:

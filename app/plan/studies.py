@@ -28,6 +28,7 @@ from runtimes.options import SESSIONS
 from runtimes.registry import parse_spec
 
 _FOLDER, _ENDING = "studies", ".toml"
+_STUDY = "study-"
 CHANGED = tuple(row for row in accepted_by("study") if row.scope == "sweep" and row.key != "models")
 """The settings of a study's grids that the command line may change."""
 _KEYS = frozenset(row.key for row in CHANGED)
@@ -72,6 +73,16 @@ def load_study(name: str) -> StudyPlan:
     fixed = data.pop("fixed", {})
     plan = parse_plan({"name": f"study-{name.replace('/', '-')}", **data}, f"the study {name}")
     return StudyPlan(**plan.model_dump(exclude_unset=True), fixed=fixed)
+
+
+def shipped_plan(name: str) -> Plan:
+    """The plan of a suite, or of a study by the name `study-NAME`, with this machine's runtimes."""
+    if not name.startswith(_STUDY):
+        return load_suite(name)
+    plan = load_study(name.removeprefix(_STUDY))
+    data = plan.model_dump(exclude_unset=True)
+    grids = [part for grid in data["sweeps"] for part in with_devices(adjusted(grid, {}))]
+    return parse_plan({**data, "sweeps": grids}, name)
 
 
 def refuse_fixed(name: str, asked: Collection[str]) -> None:

@@ -179,7 +179,7 @@ def test_a_search_that_has_no_ladder_yet_says_so(tmp_path: Path) -> None:
     assert "there is no ladder yet" in page
 
 
-FUSED = (
+FUSED: tuple[tuple[str, list[str], float], ...] = (
     ("Conv", ["node_conv1d"], 100.0),
     ("LayerNorm", ["node_layer_norm", "node_relu"], 10.0),
     ("MaxPool", ["node_max_pool1d"], 5.0),

@@ -197,7 +197,8 @@ def test_the_largest_batches_are_drawn(tmp_path: Path) -> None:
         for first in cases:
             if first.model in ("alexnet", "vgg11"):
                 record(run, first, 0, [50.0] * 9)
-                for batch, status in ((2, "ok"), (3, "out_of_memory")):
+                ends: dict[int, Status] = {2: "ok", 3: "out_of_memory"}
+                for batch, status in ends.items():
                     case = replace(first, axes={"batch": batch})
                     run.record(Tried(case))
                     record(run, case, 0, [50.0] * 9 if status == "ok" else [], status)

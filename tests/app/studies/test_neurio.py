@@ -98,8 +98,14 @@ def test_layers_that_are_mostly_the_call_are_counted(told: str) -> None:
 def test_settings_and_machines_are_lines_of_the_table(tmp_path: Path) -> None:
     """Two batch sizes, two precisions: each line says in what it differs from the others."""
     folder = tmp_path / "run"
-    settings = {"batch_size": [1, 8], "precisions": ["fp32", "fp16"]}
-    make_run(folder, "neurio", ["ort-cpu"], lambda case: 5.0 * case.axes["batch"], **settings)
+    make_run(
+        folder,
+        "neurio",
+        ["ort-cpu"],
+        lambda case: 5.0 * case.axes["batch"],
+        batch_size=[1, 8],
+        precisions=["fp32", "fp16"],
+    )
     text = as_markdown(page(study("neurio"), found_in(folder, load_study("neurio"))))
     _, layers, *_ = tables(text)
     lines = {row[1]: row[2] for row in layers[1:6] if row[1]}
