@@ -151,7 +151,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from app.console.stored.show import show
         from app.console.width import width_of
 
-        report, code = show(flags.show, width_of(sys.stdout), flags.sort, flags.verbose)
+        report, code = show(flags.show, width_of(sys.stdout), flags.sort, flags.verbose, flags.time)
         return _print(report) or code
     if flags.report:
         from app.report.page import write_report

@@ -36,6 +36,7 @@ from app.console.width import width_of
 from app.machine import engines
 from app.machine.environment import describe_host
 from app.machine.steered import take_steered
+from app.machine.system import program_begun_s
 from app.plan.command_line import (
     refuse_with_check,
     refuse_with_resume,
@@ -113,7 +114,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     ):
         return measure(
             folder,
-            make_run=partial(SweepRun, cluster=cluster, columns=columns),
+            make_run=partial(SweepRun, cluster=cluster, columns=columns, begun_s=program_begun_s()),
             strict=flags.strict,
             formats=formats,
             columns=columns,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from warnings import warn
@@ -12,6 +11,9 @@ from app.cases.errors import PlanError, ResultsError
 from app.cases.operators import OperatorTimes
 from app.cases.verdict import BAND
 from app.console.said import verdict_text
+from app.present.figure import Figure
+from app.present.html import WIDE
+from app.present.svg import svg_document
 from app.report import card, figures, reach, schedule
 from app.report.operators import roofline, slowest
 from app.report.shown import Shown, shown
@@ -28,7 +30,6 @@ from exporters.types import GraphlapError
 
 if TYPE_CHECKING:
     import pandas as pd
-    from plotly.graph_objects import Figure
 
 _BRIEF = ("model", "runtime", "batch_size", "latency_p50_us", "latency_p99_us", "status")
 _FASTEST = ("what", "first", "second", "times", "told_apart", "verdict")
@@ -58,6 +59,22 @@ def open(path: str | Path) -> OpenedRun:
     for sentence in found.left_out:
         warn(sentence, stacklevel=2)
     return OpenedRun(found.run)
+
+
+class DrawnFigure:
+    """A figure of a run: `figure` is its data, a notebook shows it as a picture."""
+
+    def __init__(self, figure: Figure) -> None:
+        self.figure = figure
+
+    def save(self, path: str | Path) -> Path:
+        """Write the picture as SVG."""
+        Path(path).write_bytes(svg_document([self.figure], WIDE))
+        return Path(path)
+
+    def _repr_svg_(self) -> str:
+        """What a notebook shows of it."""
+        return svg_document([self.figure], WIDE).decode("utf-8")
 
 
 class OpenedRun:
@@ -111,47 +128,47 @@ class OpenedRun:
                 lines.append((case.label, name, *figures_us, *bounds, *told))
         return pandas().DataFrame(lines, columns=list(_COMPARED))
 
-    def latency(self, cases: Sequence[str] = ()) -> Figure:
+    def latency(self, cases: Sequence[str] = ()) -> DrawnFigure:
         """p50 and p99 of each case with their 95 % intervals."""
         return self._drawn(figures.latency, cases)
 
-    def percentiles(self, cases: Sequence[str] = ()) -> Figure:
+    def percentiles(self, cases: Sequence[str] = ()) -> DrawnFigure:
         """Latency over the share of runs that are faster."""
         return self._drawn(figures.percentiles, cases)
 
-    def histogram(self, cases: Sequence[str] = ()) -> Figure:
+    def histogram(self, cases: Sequence[str] = ()) -> DrawnFigure:
         """How many runs took how long."""
         return self._drawn(figures.histogram, cases)
 
-    def throughput(self, cases: Sequence[str] = ()) -> Figure:
+    def throughput(self, cases: Sequence[str] = ()) -> DrawnFigure:
         """Inferences a second over the batch size."""
         return self._drawn(figures.throughput, cases, "no case was measured at two batch sizes")
 
-    def load(self, cases: Sequence[str] = ()) -> Figure:
+    def load(self, cases: Sequence[str] = ()) -> DrawnFigure:
         """p99 over the rate of requests."""
         return self._drawn(figures.load, cases, "no case was measured at two rates")
 
-    def heatmap(self, cases: Sequence[str] = ()) -> Figure:
-        """How many times the best of its model each runtime takes, only like beside like."""
-        return self._drawn(figures.heatmap, cases, "there are not two models on two runtimes")
+    def ratios(self, cases: Sequence[str] = ()) -> DrawnFigure:
+        """How many times the best of its model each runtime takes, on one clock and precision."""
+        return self._drawn(figures.ratios, cases, "there are not two models on two runtimes")
 
-    def devices(self, cases: Sequence[str] = ()) -> Figure:
+    def devices(self, cases: Sequence[str] = ()) -> DrawnFigure:
         """Inferences a second by runtime, at the batch size that most of them ran."""
         return self._drawn(reach.devices, cases, "no model was measured on two runtimes")
 
-    def replicas(self, cases: Sequence[str] = ()) -> Figure:
+    def replicas(self, cases: Sequence[str] = ()) -> DrawnFigure:
         """Inferences a second over the replicas, beside what perfect scaling would give."""
         return self._drawn(reach.replicas, cases, "no case was measured alone and with several")
 
-    def accuracy(self, cases: Sequence[str] = ()) -> Figure:
+    def accuracy(self, cases: Sequence[str] = ()) -> DrawnFigure:
         """Top-1 over inferences a second."""
         return self._drawn(reach.accuracy, cases, "fewer than two cases have an accuracy")
 
-    def card(self, cases: Sequence[str] = ()) -> Figure:
+    def card(self, cases: Sequence[str] = ()) -> DrawnFigure:
         """How full the simulated cards are."""
         return self._drawn(card.fit, cases, "nothing ran on a simulated card")
 
-    def schedule(self, case_id: str) -> Figure:
+    def schedule(self, case_id: str) -> DrawnFigure:
         """Which instruction a simulated card runs on which unit when, of one case; waits for the
         card's compiler."""
 
@@ -166,23 +183,23 @@ class OpenedRun:
 
         return self._drawn(drawn, [case_id], "it did not run on a simulated card")
 
-    def largest_batch(self) -> Figure:
+    def largest_batch(self) -> DrawnFigure:
         """How far a search for the largest batch came, and what stopped it."""
         return _or_why(
             lambda: reach.largest_batch(self.run, self.measured), "the run has no such search"
         )
 
-    def operators(self, case_id: str) -> Figure:
+    def operators(self, case_id: str) -> DrawnFigure:
         """The slowest operators of one case."""
         return self._of_operators(case_id, slowest, "its operators were not timed")
 
-    def roofline(self, case_id: str) -> Figure:
+    def roofline(self, case_id: str) -> DrawnFigure:
         """FLOP/s of one case's operators below the machine's peaks."""
         return self._of_operators(case_id, roofline, "its operators' work or the peak is not known")
 
     def _of_operators(
         self, case_id: str, draw: Callable[[Shown, OperatorTimes], Figure | None], why_not: str
-    ) -> Figure:
+    ) -> DrawnFigure:
         def drawn(cases: Sequence[Shown]) -> Figure | None:
             times = case_operators(self.run, cases[0].measured.case)
             return draw(cases[0], times) if times is not None and times.ops else None
@@ -204,7 +221,7 @@ class OpenedRun:
         draw: Callable[[Sequence[Shown]], Figure | None],
         cases: Sequence[str],
         why_not: str = "",
-    ) -> Figure:
+    ) -> DrawnFigure:
         # It may be an index of a dataframe, which is neither true nor false.
         named = [cases] if isinstance(cases, str) else list(cases)
         self._refuse_unknown(named)
@@ -231,13 +248,9 @@ class OpenedRun:
         return str(self.rows[list(_BRIEF)].to_html(index=False))
 
 
-def _or_why(draw: Callable[[], Figure | None], why_not: str) -> Figure:
-    """The figure; ResultsError without the plotting library, or why there is nothing to draw."""
-    if find_spec("plotly") is None:
-        raise ResultsError(
-            "a figure needs plotly, which is not installed", "pip install 'graphlap[report]'"
-        )
+def _or_why(draw: Callable[[], Figure | None], why_not: str) -> DrawnFigure:
+    """The figure; ResultsError with the reason if there is nothing to draw."""
     figure = draw()
     if figure is None:
         raise ResultsError(f"there is nothing to draw ({why_not})", "choose another figure")
-    return figure
+    return DrawnFigure(figure)

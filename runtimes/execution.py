@@ -119,7 +119,15 @@ class Scheduled:
     times_ns: np.ndarray
 
 
-Arrivals = AfterCompletion | Scheduled
+@dataclass(frozen=True, slots=True)
+class Queries:
+    """Queries of `requests` requests each, submitted together; the next when all are answered."""
+
+    count: int
+    requests: int
+
+
+Arrivals = AfterCompletion | Scheduled | Queries
 
 
 @dataclass(frozen=True, slots=True)

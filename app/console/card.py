@@ -9,9 +9,9 @@ import json
 import math
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import NoReturn
 
 from app.cases.errors import PlanError
@@ -23,11 +23,12 @@ from app.present.terminal import as_text
 from exporters import own
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.request import ExportReply, ExportRequest
-from runtimes.fpga.cards import card_keys, load_card
+from runtimes.fpga.cards import DEFAULT_CARD, card_keys, load_card
 from runtimes.fpga.graph import importer
 from runtimes.fpga.lower import lower
 from runtimes.fpga.lower.steps import Lowered
 from runtimes.fpga.search import Configuration, Found, search
+from runtimes.fpga.sharing import share
 
 FORMATS = ("table", "json", "csv")
 MOST_LINES = 24
@@ -40,6 +41,11 @@ def card_command(arguments: Sequence[str], width: int) -> tuple[str, int]:
     PlanError for what is not usable; GraphlapError for a model that has no graph on a card.
     """
     chosen = _parser().parse_args(arguments)
+    answer: tuple[str, int] = chosen.run(chosen, width)
+    return answer
+
+
+def _search(chosen: argparse.Namespace, width: int) -> tuple[str, int]:
     axes = Pairs("batch=1", whole(1)).read(chosen.axis, "--axis")
     states = Pairs("OUT=IN").read(chosen.state, "--state")
     target_us = _target_us(chosen.p99)
@@ -47,8 +53,58 @@ def card_command(arguments: Sequence[str], width: int) -> tuple[str, int]:
     lowered = lowered_model(chosen.model, axes, states)
     idle_us = 0.0 if chosen.back_to_back else math.inf
     found = search(lowered, cards, target_us, chosen.release, idle_us)
-    text = {"table": _table, "json": _json, "csv": _csv}[chosen.format](found, target_us, width)
+    if chosen.format == "table":
+        text = _table(found, target_us, width)
+    elif chosen.format == "json":
+        text = _json(found, target_us)
+    else:
+        rows = [{"smallest": point == found.smallest, **asdict(point)} for point in found.curve]
+        text = _csv(rows)
     return text, 0 if found.smallest else 1
+
+
+def _share(chosen: argparse.Namespace, width: int) -> tuple[str, int]:
+    shares = Pairs("2", whole(1), name_has_equals=True)
+    card = load_card(chosen.card)
+    models = [
+        (name, lowered_model(name, {}, {}), cores)
+        for text in chosen.models
+        for name, cores in shares.read([text], "MODEL=CORES").items()
+    ]
+    idle_us = 0.0 if chosen.back_to_back else math.inf
+    tenants = share(models, card, chosen.release, idle_us)
+    rows = [asdict(tenant) for tenant in tenants]
+    if chosen.format == "json":
+        value = {"clock": "simulated", "card": card.key, "fidelity": "extrapolated", "models": rows}
+        return json.dumps(value, indent=1) + "\n", 0
+    if chosen.format == "csv":
+        return _csv(rows), 0
+    columns = (
+        *names("model"),
+        Column("cores"),
+        Column("tiles"),
+        Column("activations", unit="bytes"),
+        Column("mean", unit="us"),
+        Column("p99", unit="us"),
+        Column("contended", unit="us"),
+    )
+    cells = [
+        (
+            tenant.model,
+            str(tenant.cores),
+            f"{tenant.tiles_used} of {tenant.tiles_total}",
+            str(tenant.activation_bytes),
+            f"{tenant.mean_us:.3f}",
+            f"{tenant.p99_us:.3f}",
+            f"{tenant.contended_us:.3f}",
+        )
+        for tenant in tenants
+    ]
+    caption = (
+        f"{card.name}, each model on cores of its own; the link is common. contended: the mean "
+        "where every other model's transfer goes first. Simulated, all of it an extrapolation."
+    )
+    return as_text([Table(columns, tuple(cells), caption)], width), 0
 
 
 def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> Lowered:
@@ -135,7 +191,7 @@ def _words(point: Configuration) -> str:
     )
 
 
-def _json(found: Found, target_us: float, _: int) -> str:
+def _json(found: Found, target_us: float) -> str:
     value = {
         "clock": "simulated",
         "p99_target_us": target_us,
@@ -146,13 +202,11 @@ def _json(found: Found, target_us: float, _: int) -> str:
     return json.dumps(value, indent=1) + "\n"
 
 
-def _csv(found: Found, _target_us: float, _width: int) -> str:
+def _csv(rows: Sequence[Mapping[str, object]]) -> str:
     out = io.StringIO()
-    header = ["smallest", *(field.name for field in fields(Configuration))]
-    writer = csv.DictWriter(out, header, lineterminator="\n")
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    for point in found.curve:
-        writer.writerow({"smallest": point == found.smallest, **asdict(point)})
+    writer.writerows(rows)
     return out.getvalue()
 
 
@@ -164,34 +218,42 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="graphlap card")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
-    command = commands.add_parser("search", help="smallest card that meets a latency target")
-    command.add_argument("model", help="a model, as --models names one")
-    command.add_argument("--p99", required=True, metavar="TIME", help="target, such as 2us")
-    command.add_argument(
+    find = commands.add_parser("search", help="smallest card that meets a latency target")
+    find.set_defaults(run=_search)
+    find.add_argument("model", help="a model, as --models names one")
+    find.add_argument("--p99", required=True, metavar="TIME", help="target, such as 2us")
+    find.add_argument(
         "--cards",
         default=",".join(card_keys()),
         metavar="CARD,...",
         help="cards to consider, or .toml files (default: all)",
     )
-    command.add_argument(
-        "--release", default="", help="release (default: each card's newest published)"
-    )
-    command.add_argument(
-        "--back-to-back", action="store_true", help="requests without a pause (default: spaced)"
-    )
-    command.add_argument(
+    find.add_argument(
         "--axis", action="append", default=[], metavar="NAME=SIZE", help="size of a named axis"
     )
-    command.add_argument(
+    find.add_argument(
         "--state",
         action="append",
         default=[],
         metavar="OUT=IN",
         help="output that is an input of the next request",
     )
-    command.add_argument(
-        "-f", "--format", choices=FORMATS, default="table", help="(default: table)"
+    divide = commands.add_parser("share", help="several models on cores of one card")
+    divide.set_defaults(run=_share)
+    divide.add_argument("models", nargs="+", metavar="MODEL=CORES", help="a model and its cores")
+    divide.add_argument(
+        "--card", default=DEFAULT_CARD, help=f"card, or .toml file (default: {DEFAULT_CARD})"
     )
+    for command in (find, divide):
+        command.add_argument(
+            "--release", default="", help="release (default: the card's newest published)"
+        )
+        command.add_argument(
+            "--back-to-back", action="store_true", help="requests without a pause (default: spaced)"
+        )
+        command.add_argument(
+            "-f", "--format", choices=FORMATS, default="table", help="output (default: table)"
+        )
     return parser
 
 

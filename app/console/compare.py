@@ -20,8 +20,9 @@ from app.console.gate import code
 from app.console.verdicts import Wanted, as_markdown, comparison_blocks, files, write
 from app.present.terminal import as_text
 from app.results.compare import RunSide, compare_runs, side_of
+from app.results.history import History
 from app.results.past_variation import history_below, history_beside
-from app.results.verify import read_whole
+from app.results.verify import Whole, read_whole
 from exporters.invalid_value import InvalidValue
 
 
@@ -44,7 +45,7 @@ def compare(
     paths = [Path(first), Path(second)]
     whole = [read_whole(path) for path in paths]
     one, other = (side_of(each.run) for each in whole)
-    history = history_beside(paths) if past is None else history_below(Path(past))
+    history = _beside(paths, whole, (one, other)) if past is None else history_below(Path(past))
     compared = compare_runs(one, other, band, history, _figures(judge, other))
     found = replace(compared, damaged=damage(whole))
     if not found.cases and not any(each.lost for each in found.not_compared):
@@ -59,6 +60,16 @@ def compare(
     if wanted.markdown:
         return as_markdown(found, gated), code(found, gated)
     return as_text(comparison_blocks(found, gated), width), code(found, gated)
+
+
+def _beside(
+    paths: Sequence[Path], whole: Sequence[Whole], sides: Sequence[RunSide]
+) -> History | None:
+    """A run of which something is damaged is read as a past run is, if it can be."""
+    read = zip(whole, sides, strict=True)
+    return history_beside(
+        paths, [(each.run, side.cases) for each, side in read if not each.left_out]
+    )
 
 
 def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def _figure(trend: Trend) -> Figure:
             "x",
             places[change.point.run.run_id] - 0.5,
             f"{change.word} {change.ratio - 1.0:+.1%}",
-            "bad" if change.word == "slower" else "good",
+            "error" if change.word == "slower" else "ok",
         )
         for change in trend.changes
     )

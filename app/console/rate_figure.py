@@ -48,7 +48,7 @@ def _figure(subject: str, searched: Searched, target: Target) -> Figure:
 
 
 def _references(searched: Searched, target: Target) -> Iterator[ReferenceLine]:
-    yield ReferenceLine("y", target.limit_us, kept(target), "bad")
+    yield ReferenceLine("y", target.limit_us, kept(target), "error")
     bend = knee_hz(searched)
     if bend is not None:
-        yield ReferenceLine("x", bend, f"knee at {rate(bend)}", "good")
+        yield ReferenceLine("x", bend, f"knee at {rate(bend)}", "ok")

@@ -36,14 +36,17 @@ def row_table(
         columns = [column for column in columns if column.heading != "batch"]
         common += [f"batch {size}" for size in sizes if size is not None]
     cells: list[tuple[Cell, ...]] = []
+    ids: list[str] = []
     for group in [in_order(rows, sort)] if sort else _models(rows).values():
         for row in group:
             told = [_cell(column, row) for column in columns]
             told[-1] = Cell(columns[-1].cell(row), tone=_tone(row, marks))
             cells.append(tuple(told))
+            ids.append(str(row["case_id"]))
         for model in _models(group):
             for figure in figures[model]:
                 cells.append(tuple(Cell(c.published(figure), tone="quiet") for c in columns))
+                ids.append("")
     return Table(
         tuple(
             Column(column.heading, is_name=not column.figure, priority=column.spare)
@@ -53,6 +56,7 @@ def row_table(
         f"every measured row: {', '.join(common)}" if common and _is_measured(rows) else "",
         elsewhere=RESULTS,
         is_main=True,
+        row_ids=tuple(ids),
     )
 
 

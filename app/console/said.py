@@ -26,7 +26,7 @@ from app.stats.between import LEAST_ROUNDS
 from exporters.diagnostics.groups import DiagnosticGroup
 from exporters.twins import is_null
 
-FASTEST, SURE = "fastest, by the median", "how sure that is"
+FASTEST, SURE = "fastest by median", "confidence"
 """Headings; `noticed` has its own."""
 
 

@@ -24,15 +24,15 @@ def sureness(rows: Sequence[Row]) -> Iterator[str]:
         some = [row for row in known if row[f"required_rounds_{name}"]]
         if some:
             needed = [int(row[f"required_rounds_{name}"] or 0) for row in some]
-            rounds.append(f"{_between(needed)}{'' if rounds else ' rounds'} for {name}")
+            rounds.append(f"{_between(needed)} rounds for {name}")
             found = [float(row[f"detectable_slowdown_{name}"] or 0.0) for row in some]
-            changes.append(f"{_shares(found)} in {name}")
+            changes.append(f"{name} {_shares(found)}")
     had = _between([int(row["rounds"] or 0) for row in known])
     lacking = any(int(row["required_rounds_p50"] or 0) > int(row["rounds"] or 0) for row in known)
     narrow = f"{100 * NARROW:g}"
-    remedy = f": --ci-width p50={narrow}% adds as many as each case needs" if lacking else ""
-    yield f"an interval of ±{narrow} % takes {', '.join(rounds)}; there were {had}{remedy}"
-    yield f"such rounds find, in 9 of 10 tries, a slowdown of {', '.join(changes)}"
+    remedy = f"; --ci-width p50={narrow}% adds them" if lacking else ""
+    yield f"±{narrow} % needs {', '.join(rounds)} ({had} were run){remedy}"
+    yield f"detectable slowdown at 90 % power with {had} rounds: {', '.join(changes)}"
 
 
 def _between(numbers: Sequence[int]) -> str:

@@ -5,13 +5,18 @@ Run folders and the cache are locked by `fcntl`, and children are ended by POSIX
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from pathlib import Path
 
 from app.cases.errors import PlanError
+from exporters.own import module_name
 
 _SYSTEMS = ("linux", "darwin")
 _PROC = Path("/proc/self/stat")
+_PROGRAMS = (module_name("app.__main__"), "graphlap.__main__", "graphlap")
+"""What this program is to Python when it is started as a module or as a command."""
 
 
 def refuse_other_systems() -> None:
@@ -21,6 +26,25 @@ def refuse_other_systems() -> None:
             f"Graphlap runs on Linux and macOS, and this system is {sys.platform!r}",
             "on Windows, install WSL (wsl --install) and run it in there",
         )
+
+
+def program_begun_s() -> float:
+    """When this program was started, on the scale of `time.monotonic`; now where that is not known,
+    or where another program has called us.
+
+    /proc has it in ticks since the machine booted.
+    """
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    started_as = spec.name if spec is not None else Path(sys.argv[0]).name
+    if started_as not in _PROGRAMS:
+        return time.monotonic()
+    try:
+        ticks = int(_PROC.read_text().rpartition(")")[2].split()[19])
+        since_boot_s = ticks / os.sysconf("SC_CLK_TCK")
+        age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - since_boot_s
+    except (OSError, ValueError, IndexError, AttributeError):
+        return time.monotonic()
+    return time.monotonic() - max(0.0, age_s)
 
 
 def refuse_without_proc() -> None:

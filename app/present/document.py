@@ -5,11 +5,12 @@ Text in a block is as it is; each renderer escapes what its own form would take 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.cases.column import Value
+from app.present.figure import Figure
 
 Tone = Literal["", "ok", "warning", "error", "quiet"]
 
@@ -101,7 +102,8 @@ class Table:
 
     A terminal shows the first `most_rows` of them (0: all) and says how many there are more, and
     that they are in `elsewhere`. `caption` stands below. A document has one `is_main` at most: what
-    it is written as where there is room for one table.
+    it is written as where there is room for one table. `row_ids` are the ids of the rows' cases, ""
+    for a row of none; such a table can be filtered on a page, and figures follow.
     """
 
     columns: tuple[Column, ...]
@@ -110,6 +112,7 @@ class Table:
     most_rows: int = 0
     elsewhere: str = ""
     is_main: bool = False
+    row_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,17 @@ class Picture:
     description: str
 
 
-Block = Heading | Paragraph | Points | Note | Command | Table | Picture
+@dataclass(frozen=True, slots=True)
+class Details:
+    """Blocks that a page shows only when they are asked for, under a heading of this level."""
+
+    summary: str
+    blocks: tuple[Block, ...]
+    level: int = 2
+
+
+Block = Heading | Paragraph | Points | Note | Command | Table | Picture | Figure | Details
+"""A figure is in every document; a renderer without pictures shows those that have a table."""
 
 
 def text_of(cell: Cell | str) -> str:
@@ -145,6 +158,16 @@ def table(
     return Table(tuple(columns), tuple(map(tuple, rows)), caption)
 
 
+def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
+    """The blocks in order, details as a heading and what is in them."""
+    for block in blocks:
+        if isinstance(block, Details):
+            yield Heading(block.summary, block.level)
+            yield from unfolded(block.blocks)
+        else:
+            yield block
+
+
 def within(block: Block, folder: str) -> Block:
     """The block on the page of a whole, of which its own page is a part in this folder."""
     match block:
@@ -152,4 +175,7 @@ def within(block: Block, folder: str) -> Block:
             return replace(block, level=level + 1)
         case Picture(file=file):
             return replace(block, file=f"{folder}/{file}")
+        case Details(blocks=blocks, level=level):
+            inner = tuple(within(one, folder) for one in blocks)
+            return replace(block, blocks=inner, level=level + 1)
     return block

@@ -12,7 +12,7 @@ from typing import Literal
 Unit = Literal["", "us", "per_s", "percent", "times", "flop_per_s", "count"]
 Kind = Literal["points", "line", "steps", "bars"]
 Symbol = Literal["circle", "diamond", "none"]
-Tone = Literal["", "good", "bad", "quiet"]
+Tone = Literal["", "ok", "error", "quiet"]
 
 
 @dataclass(frozen=True, slots=True)

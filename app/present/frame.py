@@ -36,6 +36,7 @@ class Frame:
     x: Scale
     y: Scale
     titled: bool
+    y_title_at: float
     title_lines: tuple[str, ...]
     x_title_lines: tuple[str, ...]
     names: tuple[tuple[str, ...], ...]
@@ -82,7 +83,8 @@ def axis_ticks(axis: Axis, scale: Scale) -> list[tuple[float, str]]:
 def frame_of(figure: Figure, width: int, titled: bool) -> Frame:
     """The frame of a drawing so wide; one that is `titled` has room for its title."""
     title_lines = _lines(figure.title, width - 20) if titled else ()
-    top = LINE * len(title_lines) + (28.0 if figure.y.title and not figure.is_by_name else 12.0)
+    above = bool(figure.y.title and not figure.is_by_name) + _has_labels_above(figure)
+    top = 12.0 + LINE * (len(title_lines) + above)
     names, is_stacked = _names(figure, width)
     left = _left(figure, names, is_stacked)
     labels = max((text_width(mark.label) for mark in figure.marks if mark.label), default=0.0)
@@ -98,9 +100,10 @@ def frame_of(figure: Figure, width: int, titled: bool) -> Frame:
     lines = 1 + max((line for _, (_, line, _) in _flow(figure, width)), default=-1)
     note_top = legend_top + LINE * lines + (6 if lines else 0)
     height = note_top + LINE * len(note_lines) + 12
+    y_title_at = 8.0 + LINE * (len(title_lines) + 0.5)
     return Frame(
-        width, height, left, right, top, bottom, x, y, titled, title_lines, x_title, names,
-        is_stacked, row, lane, legend_top, note_top, note_lines,
+        width, height, left, right, top, bottom, x, y, titled, y_title_at, title_lines, x_title,
+        names, is_stacked, row, lane, legend_top, note_top, note_lines,
     )  # fmt: skip
 
 
@@ -130,6 +133,11 @@ def _names(figure: Figure, width: int) -> tuple[tuple[tuple[str, ...], ...], boo
     is_stacked = widest > _MOST_NAMES * width
     room = width - 30 if is_stacked else _MOST_NAMES * width
     return tuple(_lines(name, room) or ("",) for name in figure.y.names), is_stacked
+
+
+def _has_labels_above(figure: Figure) -> bool:
+    """Whether lines across x have labels, which stand above the plot."""
+    return any(line.label for line in figure.references if line.axis == "x")
 
 
 def _left(figure: Figure, names: Sequence[Sequence[str]], is_stacked: bool) -> float:

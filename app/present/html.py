@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from html import escape
 
 from app.present.document import (
     Block,
     Cell,
     Column,
     Command,
+    Details,
     Heading,
     Note,
     Paragraph,
@@ -19,18 +19,12 @@ from app.present.document import (
     text_of,
     tone_of,
 )
-from app.results.plain import printable
+from app.present.figure import Figure
+from app.present.svg import svg
+from app.present.xml import element, safe_text
 
-
-def safe(text: str) -> str:
-    """Text that a page or a figure shows as it is; between dollars plotly would look for TeX."""
-    return escape(printable(text)).replace("$", "&#36;")
-
-
-def scrolled(label: str) -> str:
-    """The beginning of what may be wider than the page, which a keyboard reaches and scrolls;
-    `label` is escaped."""
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
+WIDE, NARROW = 960, 340
+"""Pixels for which a figure is drawn; a style sheet shows one of both."""
 
 
 def as_html(blocks: Iterable[Block]) -> Iterator[str]:
@@ -39,52 +33,81 @@ def as_html(blocks: Iterable[Block]) -> Iterator[str]:
     for block in blocks:
         match block:
             case Heading(text, level):
-                label = safe(text)
-                yield f"<h{level}>{label}</h{level}>\n"
+                label = text
+                yield element(f"h{level}", {}, safe_text(text)) + "\n"
             case Paragraph(text, tone):
-                kind = f' class="{tone}"' if tone else ""
-                yield f"<p{kind}>{safe(text)}</p>\n" if text else ""
+                yield element("p", _classes(tone), safe_text(text)) + "\n" if text else ""
             case Points(sentences):
                 yield from _list(sentences)
             case Note(name, text, tone):
-                yield f'<p><span class="{tone}">{safe(name)}</span>: {safe(text)}</p>\n'
+                head = element("span", _classes(tone), safe_text(name))
+                yield element("p", {}, f"{head}: {safe_text(text)}") + "\n"
             case Command(line, purpose):
-                yield f"<p>{safe(purpose)}:</p>\n" if purpose else ""
-                yield f'<pre tabindex="0"><code>{safe(line)}</code></pre>\n'
+                yield element("p", {}, f"{safe_text(purpose)}:") + "\n" if purpose else ""
+                code = element("code", {}, safe_text(line))
+                yield element("pre", {"tabindex": "0"}, code) + "\n"
             case Picture(file, description):
-                yield f'<img src="{safe(file)}" alt="{safe(description)}">\n'
+                yield element("img", {"src": file, "alt": description}) + "\n"
+            case Details(summary, inner):
+                head = element("summary", {}, safe_text(summary))
+                yield element("details", {}, f"{head}\n{''.join(as_html(inner))}") + "\n"
+            case Figure():
+                yield _figure(block)
             case Table():
                 yield from _table(block, label)
+
+
+def _figure(figure: Figure) -> str:
+    drawings = "".join(
+        element("div", {"class": name}, svg(figure, width))
+        for name, width in (("wide", WIDE), ("narrow", NARROW))
+    )
+    caption = element("figcaption", {}, safe_text(figure.title))
+    return element("figure", {}, f"{caption}{drawings}") + "\n"
 
 
 def _list(sentences: tuple[str, ...]) -> Iterator[str]:
     """A paragraph of one sentence, a list of several."""
     if len(sentences) == 1:
-        yield f"<p>{safe(sentences[0])}</p>\n"
+        yield element("p", {}, safe_text(sentences[0])) + "\n"
     elif sentences:
-        items = "".join(f"<li>{safe(sentence)}</li>\n" for sentence in sentences)
-        yield f'<ul class="words">\n{items}</ul>\n'
+        items = "".join(element("li", {}, safe_text(one)) + "\n" for one in sentences)
+        yield element("ul", {"class": "words"}, f"\n{items}") + "\n"
 
 
 def _table(table: Table, label: str) -> Iterator[str]:
-    yield f"{scrolled(label)}<table>"
+    """What may be wider than the page is scrolled by itself, with a keyboard too."""
+    kind = ' class="cases"' if table.row_ids else ""
+    yield f'<div class="scroll" tabindex="0" role="region" aria-label="{safe_text(label)}">'
+    yield f"<table{kind}>"
     if table.caption:
-        yield f"<caption>{safe(table.caption)}</caption>"
-    heads = (f'<th scope="col"{_kind(c)}>{safe(c.title)}</th>' for c in table.columns)
+        yield element("caption", {}, safe_text(table.caption))
+    heads = (element("th", {"scope": "col"} | _kind(c), safe_text(c.title)) for c in table.columns)
     yield f"<thead><tr>{''.join(heads)}</tr></thead>\n<tbody>\n"
-    for row in table.rows:
-        cells = (_cell(column, cell) for column, cell in zip(table.columns, row, strict=True))
-        yield f"<tr>{''.join(cells)}</tr>\n"
+    ids = table.row_ids or ("",) * len(table.rows)
+    for row, case_id in zip(table.rows, ids, strict=True):
+        pairs = enumerate(zip(table.columns, row, strict=True))
+        cells = "".join(_cell(column, cell, place == 0) for place, (column, cell) in pairs)
+        yield element("tr", {"data-case": case_id} if case_id else {}, cells) + "\n"
     yield "</tbody></table></div>\n"
 
 
-def _cell(column: Column, cell: Cell | str) -> str:
-    """With its value, by which the page sorts."""
+def _cell(column: Column, cell: Cell | str, is_first: bool) -> str:
+    """With its value, by which the page sorts, and its column for a page too narrow for columns."""
     value = cell.value if isinstance(cell, Cell) else None
-    data = f' data-value="{escape(str(value))}"' if value is not None else ""
-    return f"<td{_kind(column, tone_of(cell))}{data}>{safe(text_of(cell).strip())}</td>"
+    text = text_of(cell).strip()
+    attributes = _kind(column, tone_of(cell))
+    if value is not None:
+        attributes["data-value"] = str(value)
+    if not is_first and column.title:
+        attributes["data-label"] = column.title
+    return element("td", attributes, safe_text(text)) if text else "<td></td>"
 
 
-def _kind(column: Column, tone: str = "") -> str:
-    words = " ".join(filter(None, ("" if column.is_name else "figure", tone)))
-    return f' class="{words}"' if words else ""
+def _kind(column: Column, tone: str = "") -> dict[str, str]:
+    return _classes(*("" if column.is_name else "figure", tone))
+
+
+def _classes(*names: str) -> dict[str, str]:
+    known = " ".join(filter(None, names))
+    return {"class": known} if known else {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from app.cases.column import Value
@@ -20,6 +21,7 @@ from app.present.document import (
     Cell,
     Column,
     Command,
+    Details,
     Heading,
     Note,
     Paragraph,
@@ -28,7 +30,9 @@ from app.present.document import (
     Table,
     text_of,
     tone_of,
+    unfolded,
 )
+from app.present.figure import Figure
 from app.results.table import to_csv
 
 FORMAT, VERSION = "graphlap-document", 1
@@ -50,7 +54,7 @@ def csv_text(blocks: Iterable[Block]) -> str:
 
     A number is its value, without the unit that the header names.
     """
-    tables = [block for block in blocks if isinstance(block, Table)]
+    tables = [block for block in unfolded(blocks) if isinstance(block, Table)]
     main = next((table for table in tables if table.is_main), next(iter(tables), None))
     if main is None:
         raise PlanError("csv: there is no table to write", "use another format")
@@ -96,6 +100,10 @@ def as_object(block: Block) -> dict[str, Any]:
             return {"type": "command", "line": line, "purpose": purpose}
         case Picture(file, description):
             return {"type": "picture", "file": file, "description": description}
+        case Details(summary, inner):
+            return {"type": "details", "summary": summary, "blocks": list(map(as_object, inner))}
+        case Figure():
+            return {"type": "figure", **asdict(block)}
         case Table():
             return _table(block)
 
@@ -118,7 +126,8 @@ def _table(table: Table) -> dict[str, Any]:
         }
         for row in table.rows
     ]
-    return {"type": "table", "caption": table.caption, "columns": columns, "rows": rows}
+    ids = {"row_ids": list(table.row_ids)} if table.row_ids else {}
+    return {"type": "table", "caption": table.caption, "columns": columns, "rows": rows, **ids}
 
 
 def _units(table: Table, place: int) -> str:

@@ -15,13 +15,16 @@ from app.present.document import (
     Points,
     Table,
     text_of,
+    unfolded,
 )
 from app.present.escaping import escaped
+from app.present.figure import Figure
+from app.present.figure_table import figure_table
 
 
 def as_markdown(blocks: Iterable[Block]) -> str:
     """The page. Names are a user's: nothing in one is taken for Markdown or HTML."""
-    parts = ("\n".join(_lines(block)) for block in blocks)
+    parts = ("\n".join(_lines(block)) for block in unfolded(blocks))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -44,6 +47,10 @@ def _lines(block: Block) -> Iterator[str]:
             yield f"![{escaped(description)}]({quote(file)})"
         case Table():
             yield from _table(block)
+        case Figure(has_table=True):
+            yield escaped(block.title)
+            yield ""
+            yield from _table(figure_table(block))
 
 
 def _table(table: Table) -> Iterator[str]:

@@ -13,7 +13,6 @@ _FEW_DECADES = 2.5
 _ROOM = 1.15
 """A logarithmic axis reaches beyond its marks by this factor."""
 _LINEAR_ROOM = 0.04
-_STEPS = (1.0, 2.0, 5.0, 10.0)
 
 TICK_TEXTS: dict[Unit, Callable[[float], str]] = {
     "": lambda value: f"{value:.4g}",
@@ -60,26 +59,27 @@ class Scale:
 
 
 def linear_ticks(least: float, most: float, count: int) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten, at most so many."""
+    """Multiples of 1, 2 or 5 times a power of ten: at most so many, but two or more."""
     rough = (most - least) / max(1, count - 1)
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(times * power for times in _STEPS if times * power >= rough * 0.999)
-    first, last = math.ceil(least / step - 1e-9), math.floor(most / step + 1e-9)
+    steps = [times * power for times in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)]
+    largest = next(place for place, step in enumerate(steps) if step >= rough * 0.999)
+    for step in reversed(steps[: largest + 1]):
+        first, last = math.ceil(least / step - 1e-9), math.floor(most / step + 1e-9)
+        if last > first:
+            break
     return [number * step for number in range(first, last + 1)]
 
 
 def scale_of(axis: Axis, span: tuple[float, float], begin: float, end: float) -> Scale:
-    """The scale of an axis that shows `span`, with room for marks at its ends; none beyond an end
-    that the axis itself names."""
+    """The scale of an axis that shows `span`, with room for marks at its ends but below 0."""
     low, high = span
     if axis.scale == "log":
         least, most = low / _ROOM, high * _ROOM
     else:
         room = _LINEAR_ROOM * (high - low) or abs(high) * 0.1 or 0.5
         least, most = low - room, high + room
-    least = low if axis.least == low else least
-    most = high if axis.most == high and high > least else most
-    return Scale(least, most, begin, end, axis.scale == "log")
+    return Scale(low if low == 0 else least, most, begin, end, axis.scale == "log")
 
 
 def tick_text(axis: Axis, value: float) -> str:

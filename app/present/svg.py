@@ -27,12 +27,12 @@ class Look:
     quiet: str
     line: str
     back: str
-    good: str
-    bad: str
+    ok: str
+    error: str
     colors: tuple[str, ...]
 
     def tone(self, tone: str) -> str:
-        return {"good": self.good, "bad": self.bad}.get(tone, self.quiet)
+        return {"ok": self.ok, "error": self.error}.get(tone, self.quiet)
 
     def color(self, series: Series) -> str:
         return self.colors[series.color % len(self.colors)]
@@ -50,7 +50,7 @@ FILE_LOOK = Look(
     ("#0072b2", "#c25200", "#00795a", "#a8508a", "#8a6a00", "#3d7fb5", "#5f5f5f"),
 )
 PAGE_LOOK = Look(
-    *(f"var(--{name})" for name in ("ink", "quiet", "line", "back", "good", "bad")),
+    *(f"var(--{name})" for name in ("ink", "quiet", "line", "back", "ok", "error")),
     tuple(f"var(--c{number})" for number in range(len(FILE_LOOK.colors))),
 )
 
@@ -100,11 +100,11 @@ def _figure(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
     for region in figure.regions:
         left, right = frame.x(region.low), frame.x(region.high)
         box = _box(left, frame.top, right - left, frame.bottom - frame.top)
-        yield element("rect", {**box, "fill": look.bad, "fill-opacity": "0.12"})
+        yield element("rect", {**box, "fill": look.error, "fill-opacity": "0.12"})
     yield from _x_axis(figure, frame, look)
     yield from _names(figure, frame, look) if figure.is_by_name else _y_axis(figure, frame, look)
-    for number, line in enumerate(figure.references):
-        yield from _reference(line, number, frame, look)
+    for reference in figure.references:
+        yield from _reference(reference, frame, look)
     for series in figure.series:
         yield _series(figure, series, frame, look)
     yield from _legend(figure, frame, look)
@@ -124,7 +124,7 @@ def _x_axis(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
 
 def _y_axis(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
     if figure.y.title:
-        yield _text(10, frame.top - 8, figure.y.title, look.ink)
+        yield _text(10, frame.y_title_at, figure.y.title, look.ink)
     ticks = figure.y.ticks or [
         (tick, tick_text(figure.y, tick)) for tick in frame.y.ticks(frame.most_y_ticks)
     ]
@@ -141,7 +141,7 @@ def _names(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
             top = frame.top + frame.row_height * place
             yield _line(frame.left, top, frame.right, top, look.line)
             for number, line in enumerate(lines):
-                yield _text(frame.left, top + LINE * (number + 1), line, look.ink)
+                yield _text(frame.left, top + LINE * (number + 1), line, look.ink, halo=look.back)
             continue
         at = frame.place(place)
         yield _line(frame.left, at, frame.right, at, look.line)
@@ -150,7 +150,7 @@ def _names(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
             yield _text(frame.left - 8, down, line, look.ink, "end")
 
 
-def _reference(line: ReferenceLine, number: int, frame: Frame, look: Look) -> Iterator[str]:
+def _reference(line: ReferenceLine, frame: Frame, look: Look) -> Iterator[str]:
     color = look.tone(line.tone)
     if line.axis == "y":
         at = frame.place(line.value)
@@ -159,9 +159,8 @@ def _reference(line: ReferenceLine, number: int, frame: Frame, look: Look) -> It
         return
     at = frame.x(line.value)
     yield _line(at, frame.top, at, frame.bottom, color, "4 3")
-    fits = at + 4 + text_width(line.label) <= frame.right
-    place, anchor = (at + 4, "start") if fits else (at - 4, "end")
-    yield _text(place, frame.top + LINE * (1 + number % 3), line.label, color, anchor)
+    fits = at + text_width(line.label) <= frame.right
+    yield _text(at, frame.top - 6, line.label, color, "start" if fits else "end")
 
 
 def _series(figure: Figure, series: Series, frame: Frame, look: Look) -> str:
@@ -289,13 +288,22 @@ def _line(
 
 
 def _text(
-    x: float, y: float, text: str, color: str, anchor: str = "start", weight: str = ""
+    x: float,
+    y: float,
+    text: str,
+    color: str,
+    anchor: str = "start",
+    weight: str = "",
+    halo: str = "",
 ) -> str:
+    """A `halo` keeps what is behind the text off it."""
     attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "fill": color, "stroke": "none"}
     if anchor != "start":
         attributes["text-anchor"] = anchor
     if weight:
         attributes["font-weight"] = weight
+    if halo:
+        attributes |= {"stroke": halo, "stroke-width": "4", "paint-order": "stroke"}
     return element("text", attributes, safe_text(text))
 
 

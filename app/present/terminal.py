@@ -24,7 +24,10 @@ from app.present.document import (
     Tone,
     text_of,
     tone_of,
+    unfolded,
 )
+from app.present.figure import Figure
+from app.present.figure_table import figure_table
 from app.present.wrapping import filled, width_of_text
 from app.results.plain import printable
 
@@ -52,7 +55,7 @@ def as_text(blocks: Iterable[Block], width: int) -> str:
 def as_lines(blocks: Iterable[Block], width: int, colored: bool = False) -> Iterator[str]:
     """Its lines, none wider than `width` but commands, which are to be copied whole."""
     first = True
-    for block in blocks:
+    for block in unfolded(blocks):
         match block:
             case Heading(text):
                 yield from [] if first else [""]
@@ -70,6 +73,9 @@ def as_lines(blocks: Iterable[Block], width: int, colored: bool = False) -> Iter
                 yield from filled(f"picture: {file}, {description}", width)
             case Table():
                 yield from _table(block, width, colored)
+            case Figure(has_table=True):
+                yield from filled(block.title, width)
+                yield from _table(figure_table(block), width, colored)
         first = False
 
 

@@ -13,7 +13,8 @@ def safe_text(text: str) -> str:
     return escape(printable(text))
 
 
-def element(name: str, attributes: Mapping[str, str], content: str = "") -> str:
-    """An element with its attributes escaped; `content` is escaped already."""
+def element(name: str, attributes: Mapping[str, str], content: str | None = None) -> str:
+    """An element with its attributes escaped; `content` is escaped already, and None where there
+    can be none."""
     told = "".join(f' {key}="{safe_text(value)}"' for key, value in attributes.items())
-    return f"<{name}{told}>{content}</{name}>" if content else f"<{name}{told}/>"
+    return f"<{name}{told}/>" if content is None else f"<{name}{told}>{content}</{name}>"

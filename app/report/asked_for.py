@@ -1,43 +1,41 @@
-"""What a plan asked for beside its rows, in the sections of a page."""
+"""The answer of a run as blocks: what its plan asked for, and all that was measured besides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from app.console.comparing import Comparing
+from app.console.answer.document import page_answer
+from app.console.answer.ended import EndedRun
+from app.console.checks import check_blocks
 from app.console.extras import extra_tables
+from app.console.hosts_together import together_sentences
 from app.console.ladder import ladder_tables
+from app.console.rate_figure import rate_figures
 from app.console.rates import rate_tables
-from app.present.document import Block, Heading
-from app.results.measured import Measured
-from app.results.rates_found import rates_found
-from app.results.run import Run
-from app.results.tune_answer import tunes_found
+from app.present.document import Block, Heading, Points
 
 _WIDTH = 200
 """Columns of a terminal in which no table leaves anything out."""
 
 
-def searched(run: Run) -> Iterator[Block]:
-    """The ladder of a search over options, the steps of one for a rate, each with sentences that
-    say what it came to and how far to trust it."""
-    tunes, rates = tunes_found(run), rates_found(run)
-    if tunes is None and rates is None:
-        return
-    yield Heading("What was searched for, and found")
-    if tunes is not None:
-        yield from ladder_tables(tunes)
-    if rates is not None:
-        yield from rate_tables(rates)
+def answer(ended: EndedRun) -> Iterator[Block]:
+    """What was measured and what it comes to: searches and comparisons, else who is fastest."""
+    yield from page_answer(ended)
+    if ended.tunes is not None:
+        yield from ladder_tables(ended.tunes)
+    if ended.rates is not None:
+        yield from rate_tables(ended.rates)
+        yield from rate_figures(ended.rates)
+    if ended.plan.check:
+        yield from check_blocks(ended.measured, _WIDTH)
+    if ended.compared is not None:
+        yield from ended.compared.blocks
+    yield Points(tuple(together_sentences(ended.together)))
 
 
-def asked_for(run: Run, measured: Sequence[Measured]) -> Iterator[Block]:
-    """What the run was compared with, then the largest batches, cold starts, operators and more;
-    nothing of a plan that asked for none."""
-    outcome = Comparing().of(run, measured)
-    if outcome is not None:
-        yield from outcome.blocks
-    tables = list(extra_tables(run, [one.row for one in measured], _WIDTH))
+def more_results(ended: EndedRun) -> Iterator[Block]:
+    """Largest batches, cold starts, operators and what else a plan may ask for."""
+    tables = list(extra_tables(ended.run, ended.rows, _WIDTH))
     if tables:
-        yield Heading("What was asked for besides")
+        yield Heading("More results")
         yield from tables

@@ -1,122 +1,158 @@
-"""Figures of a run, as plotly's: each takes cases and gives a figure with one trace for each.
+"""Figures of the cases of a run: latencies with their intervals, distributions, and curves.
 
-A trace's `meta` is the id of its case, by which a page shows and hides it. What is simulated or
-did not end well is hollow and says so in its name, and is never told without that.
+Each takes cases and gives a figure, or None where there is nothing to show. What is simulated or
+did not end well is hollow, and its name says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import log10
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from app.present.html import safe
-from app.report.shown import NAMED, NAMES, Shown
-from app.results.text import is_too_noisy
+import numpy as np
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series, Symbol, Unit
+from app.report.shown import Shown
+from app.results import text
+from exporters.twins import is_null
 
-_TIME = "latency (µs)"
+MOST_SERIES = 24
+"""Lines in one figure that an eye can follow."""
 _APART = " · "
+_BINS = 120
+"""Of a whole axis: finer ones would be narrower than a few pixels."""
 _NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
+_PERCENTILES: tuple[tuple[str, Symbol], ...] = (("p50", "circle"), ("p99", "diamond"))
+_DODGE = 0.7
+"""Marks of several series in one lane share this much of it, so that none hides another."""
+HOLLOW = "Hollow: simulated, or not valid."
 
 
 def latency(cases: Sequence[Shown]) -> Figure:
     """p50 and p99 of each case with their 95 % intervals, in the order of the cases.
 
-    An interval that is too noisy to be shown has no bar.
+    An interval that is too noisy to be shown is left out.
     """
-    from plotly import graph_objects as go
+    series = []
+    for place, one in enumerate(cases):
+        for percentile, symbol in _PERCENTILES:
+            column = f"latency_{percentile}"
+            mark = interval_mark(one, place, f"{column}_us", f"{column}_ci", "us")
+            if mark is not None:
+                described = f"{one.name}, {percentile}: {mark.text}"
+                series.append(
+                    Series(
+                        f"{one.name} {percentile}",
+                        (replace(mark, text=described),),
+                        color=one.color,
+                        symbol=symbol,
+                        cases=(one.case_id,),
+                        has_legend=False,
+                    )
+                )
+    return Figure(
+        "Latency",
+        Axis("latency", "us", "log"),
+        names_axis(cases),
+        tuple(series),
+        note=f"Circle: p50. Diamond: p99. Line: 95 % interval. {HOLLOW}",
+    )
 
-    figure = go.Figure()
-    for one in cases:
-        for percentile, symbol in (("p50", "circle"), ("p99", "diamond")):
-            value = one.figure(f"latency_{percentile}_us")
-            if value is None:
-                continue
-            low = one.figure(f"latency_{percentile}_ci_low_us")
-            high = one.figure(f"latency_{percentile}_ci_high_us")
-            if low is not None and high is not None and is_too_noisy(low, high):
-                low = high = None
-            figure.add_scatter(
-                x=[value],
-                y=[one.name],
-                mode="markers",
-                name=f"{one.name} {percentile}",
-                meta=one.case_id,
-                marker={"color": one.color, "size": 10, "symbol": one.symbol(symbol)},
-                error_x={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [high - value if high is not None else 0.0],
-                    "arrayminus": [value - low if low is not None else 0.0],
-                },
-                hovertemplate=f"{percentile} %{{x:.4g}} µs<extra>%{{y}}</extra>",
-                showlegend=False,
-            )
-    figure.update_xaxes(type="log", title=f"{_TIME}: circle p50, diamond p99, bars 95 %")
-    figure.update_yaxes(**NAMES)
-    figure.update_layout(height=120 + 26 * len(cases))
-    return figure
+
+def interval_mark(one: Shown, place: int, column: str, ends: str, unit: Unit) -> Mark | None:
+    """The value of a column in the lane of its case; None where it is empty."""
+    value = one.figure(column)
+    if value is None:
+        return None
+    low, high = (one.figure(f"{ends}_{end}_{unit}") for end in ("low", "high"))
+    described = text.figure(value, unit)
+    if low is None or high is None or text.is_too_noisy(low, high):
+        low = high = None
+    else:
+        described += f" ({text.figure(low, unit)} to {text.figure(high, unit)})"
+    return Mark(value, place, described, low, high, is_hollow=one.is_hollow)
+
+
+def names_axis(cases: Iterable[Shown]) -> Axis:
+    """A lane for each case."""
+    return Axis(names=tuple(one.name for one in cases))
 
 
 def percentiles(cases: Sequence[Shown]) -> Figure:
     """Latency over the share of runs that are faster, out to the last that the samples support."""
-    from plotly import graph_objects as go
-
-    figure = go.Figure()
-    for one in cases:
-        points = one.percentiles_us()
-        figure.add_scatter(
-            x=[round(1.0 / (1.0 - share), 4) for share, _ in points],
-            y=[_rounded(value) for _, value in points],
-            text=[f"p{100 * share:.6g}" for share, _ in points],
-            mode="lines+markers",
-            name=one.name,
-            meta=one.case_id,
-            line={"color": one.color, "dash": one.dash},
-            marker={"size": 4, "symbol": one.symbol("circle")},
-            hovertemplate=f"%{{text}}: %{{y:.4g}} µs{NAMED}",
+    series = tuple(
+        Series(
+            one.name,
+            tuple(
+                Mark(
+                    _rarity(share),
+                    value,
+                    f"{one.name}, p{100 * share:.6g}: {text.latency(value)}",
+                )
+                for share, value in one.percentiles_us()
+            ),
+            "line",
+            one.color,
+            one.dash,
+            cases=(one.case_id,),
         )
-    ticks = [1.0 / (1.0 - share) for share in _NINES]
-    text = [f"{100 * share:.6g} %" for share in _NINES]
-    figure.update_xaxes(type="log", tickvals=ticks, ticktext=text, title="share of runs")
-    figure.update_yaxes(type="log", title=_TIME)
-    return figure
+        for one in cases[:MOST_SERIES]
+    )
+    ticks = tuple((_rarity(share), f"p{100 * share:.6g}") for share in _NINES)
+    x = Axis("percentile", scale="log", ticks=ticks)
+    return Figure("Percentiles", x, Axis("latency", "us", "log"), series, note=limit_note(cases))
+
+
+def _rarity(share: float) -> float:
+    """One run in so many is slower than the percentile of this share."""
+    return 1.0 / (1.0 - share)
 
 
 def histogram(cases: Sequence[Shown]) -> Figure:
-    """How many of all runs took how long, up to the p99.5 of each case."""
-    from plotly import graph_objects as go
+    """How many of all runs took how long, up to the p99.5 of each case: the same bins for all,
+    equally wide on the axis."""
+    drawn = cases[:MOST_SERIES]
+    spans = [span for one in drawn if (span := one.fastest_and_slow_us)]
+    low = min((fastest for fastest, _ in spans), default=1.0)
+    high = max((slow for _, slow in spans), default=1.0)
+    edges = np.geomspace(low, max(high, low * 1.001), _BINS + 1)
+    series = tuple(
+        Series(one.name, _steps(one, edges), "steps", one.color, one.dash, cases=(one.case_id,))
+        for one in drawn
+        if one.fastest_and_slow_us
+    )
+    return Figure(
+        "Histogram",
+        Axis("latency, up to p99.5", "us", "log"),
+        Axis("share of runs in a bin", "percent", least=0.0),
+        series,
+        note=limit_note(cases),
+    )
 
-    figure = go.Figure()
-    for one in cases:
-        edges, shares = one.histogram()
-        figure.add_scatter(
-            x=[_rounded(edge) for edge in edges],
-            y=[_rounded(100.0 * share) for share in (*shares, 0.0)][: len(edges)],
-            mode="lines",
-            name=one.name,
-            meta=one.case_id,
-            line={"color": one.color, "dash": one.dash, "shape": "hv", "width": 1.5},
-            hovertemplate=f"from %{{x:.4g}} µs: %{{y:.2f}} % of the runs{NAMED}",
-        )
-    figure.update_xaxes(type="log", title=f"{_TIME}, up to the p99.5")
-    figure.update_yaxes(title="runs in a bin (%)", rangemode="tozero")
-    return figure
+
+def _steps(one: Shown, edges: np.ndarray) -> tuple[Mark, ...]:
+    """From the first bin with runs to the end of the last."""
+    shares = one.shares(edges)
+    filled = np.flatnonzero(shares)
+    if not len(filled):
+        return ()
+    first, last = int(filled[0]), int(filled[-1])
+    heights = [0.0, *(100.0 * share for share in shares[first : last + 1]), 0.0]
+    places = [edges[first], *edges[first : last + 2]]
+    return tuple(Mark(float(x), float(y)) for x, y in zip(places, heights, strict=True))
 
 
 def throughput(cases: Sequence[Shown]) -> Figure | None:
-    """Inferences a second over the batch size; None where no case has two sizes."""
+    """Inferences per second over the batch size; None where no case has two sizes."""
     groups: dict[str, list[Shown]] = {}
     for one in cases:
         groups.setdefault(one.without_batch.case_id, []).append(one)
-    figure = _lines(groups, "batch_size", "throughput_per_s")
-    if figure is not None:
-        figure.update_xaxes(title="batch")
-        figure.update_yaxes(title="inferences a second")
-    return figure
+    return _lines(
+        "Throughput over batch size",
+        groups,
+        (Axis("batch size", "count", "log"), "batch_size"),
+        (Axis("inferences per second", "per_s", "log"), "throughput_per_s"),
+    )
 
 
 def load(cases: Sequence[Shown]) -> Figure | None:
@@ -125,112 +161,140 @@ def load(cases: Sequence[Shown]) -> Figure | None:
     for one in cases:
         kind = one.measured.case.scenario.kind
         groups.setdefault(f"{kind} {one.without_load.case_id}", []).append(one)
-    figure = _lines(groups, "offered_rate_hz", "latency_p99_us")
-    if figure is not None:
-        figure.update_xaxes(title="requests a second")
-        figure.update_yaxes(title=f"p99 {_TIME}")
-    return figure
+    return _lines(
+        "Latency over request rate",
+        groups,
+        (Axis("requests per second", "per_s", "log"), "offered_rate_hz"),
+        (Axis("latency, p99", "us", "log"), "latency_p99_us"),
+    )
 
 
-def _lines(groups: Mapping[str, Sequence[Shown]], along: str, value: str) -> Figure | None:
-    """A line for each group that has two places `along` a column; None where none has."""
-    from plotly import graph_objects as go
-
-    figure = go.Figure()
+def _lines(
+    title: str,
+    groups: Mapping[str, Sequence[Shown]],
+    along: tuple[Axis, str],
+    value: tuple[Axis, str],
+) -> Figure | None:
+    """A line for each group that has two places along a column; None where none has."""
+    (x, x_column), (y, y_column) = along, value
+    found = []
     for group in groups.values():
-        told = [one for one in group if one.figure(along) and one.figure(value)]
-        if len({one.figure(along) for one in told}) < 2:
+        known = [
+            (at, height, one)
+            for one in group
+            if (at := one.figure(x_column)) and (height := one.figure(y_column))
+        ]
+        if len({at for at, _, _ in known}) < 2:
             continue
-        ordered = sorted(told, key=lambda one: one.figure(along) or 0.0)
-        first = ordered[0]
-        shared = set.intersection(*(set(one.name.split(_APART)) for one in ordered))
-        figure.add_scatter(
-            x=[one.figure(along) for one in ordered],
-            y=[one.figure(value) for one in ordered],
-            mode="lines+markers",
-            name=_APART.join(word for word in first.name.split(_APART) if word in shared),
-            meta=" ".join(one.case_id for one in ordered),
-            line={"color": first.color, "dash": first.dash},
-            marker={"symbol": [one.symbol("circle") for one in ordered], "size": 8},
+        known.sort(key=lambda entry: entry[0])
+        first = known[0][2]
+        shared = set.intersection(*(set(one.name.split(_APART)) for _, _, one in known))
+        found.append(
+            Series(
+                _APART.join(word for word in first.name.split(_APART) if word in shared),
+                tuple(
+                    Mark(
+                        at,
+                        height,
+                        f"{one.name}: {text.figure(height, y.unit)}",
+                        is_hollow=one.is_hollow,
+                    )
+                    for at, height, one in known
+                ),
+                "line",
+                first.color,
+                first.dash,
+                cases=tuple(one.case_id for _, _, one in known),
+            )
         )
-    if not figure.data:
+    if not found:
         return None
-    figure.update_xaxes(type="log")
-    figure.update_yaxes(type="log")
-    return figure
+    return Figure(title, x, y, tuple(found[:MOST_SERIES]), note=limit_note(found))
 
 
-def heatmap(cases: Sequence[Shown]) -> Figure | None:
-    """How many times the best median of its model each runtime takes, among those on one clock
-    and of one precision; None where nothing can be set side by side."""
-    from plotly import graph_objects as go
-
-    cells: dict[tuple[str, str], Shown] = {}
-    for one in cases:
-        value = one.figure("latency_p50_us")
-        column = _column(one)
-        key = (str(one.row["model"]), column)
-        if one.is_well and value and (key not in cells or value < _p50(cells[key])):
-            cells[key] = one
-    columns = sorted({column for _, column in cells}, key=lambda name: ("simulated" in name, name))
-    models = list(dict.fromkeys(model for model, _ in cells))
+def ratios(cases: Sequence[Shown]) -> Figure | None:
+    """How many times the best median of its model each runtime takes, among those on one clock and
+    of one precision; None where fewer than two models or two runtimes can be compared."""
+    best: dict[tuple[object, ...], float] = {}
+    own = (one for one in cases if not is_null(one.measured.case.model))
+    known = [one for one in own if one.is_well and _p50(one)]
+    for one in known:
+        key = _comparable(one)
+        best[key] = min(best.get(key, _p50(one)), _p50(one))
+    columns = sorted({_column(one) for one in known}, key=lambda name: ("simulated" in name, name))
+    models = list(dict.fromkeys(str(one.row["model"]) for one in known))
     if len(models) < 2 or len(columns) < 2:
         return None
-    best: dict[tuple[str, object, object], float] = {}
-    for (model, _), one in cells.items():
-        group = (model, one.row["clock"], one.row["precision"])
-        best[group] = min(best.get(group, _p50(one)), _p50(one))
-
-    def times(model: str, column: str) -> float | None:
-        one = cells.get((model, column))
-        if one is None:
-            return None
-        return _p50(one) / best[model, one.row["clock"], one.row["precision"]]
-
-    ratios = [[times(model, column) for column in columns] for model in models]
-    figure = go.Figure(
-        go.Heatmap(
-            z=[[None if r is None else log10(r) for r in line] for line in ratios],
-            x=[safe(name) for name in columns],
-            y=[_model(cells, model) for model in models],
-            text=[["" if r is None else f"{r:.2f} x" for r in line] for line in ratios],
-            texttemplate="%{text}",
-            colorscale="Cividis",
-            reversescale=True,
-            showscale=False,
-            hovertemplate="%{y}, %{x}: %{text} the best on its clock<extra></extra>",
+    fastest: dict[tuple[str, str], Shown] = {}
+    for one in known:
+        place = (_column(one), str(one.row["model"]))
+        if place not in fastest or _p50(one) < _p50(fastest[place]):
+            fastest[place] = one
+    labels = {str(one.row["model"]): one.label.partition(_APART)[0] for one in known}
+    series = []
+    for number, column in enumerate(columns):
+        chosen = {model: one for (of, model), one in fastest.items() if of == column}
+        color = next(iter(chosen.values())).color
+        aside = _DODGE * (number - (len(columns) - 1) / 2) / len(columns)
+        marks = tuple(
+            _ratio_mark(one, models.index(model) + aside, _p50(one) / best[_comparable(one)])
+            for model, one in chosen.items()
         )
+        again = any(other.color == color for other in series)
+        series.append(
+            Series(
+                column,
+                marks,
+                color=color,
+                symbol="diamond" if again else "circle",
+                cases=tuple(one.case_id for one in chosen.values()),
+            )
+        )
+    return Figure(
+        "Slowdown against the fastest runtime of each model",
+        Axis(
+            "median over the best (same clock and precision)",
+            "times",
+            "log",
+            least=1.0,
+        ),
+        Axis(names=tuple(labels[model] for model in models)),
+        tuple(series),
+        (ReferenceLine("x", 1.0),),
+        note="Simulated cards are compared with simulated cards only.",
     )
-    figure.update_xaxes(type="category")
-    figure.update_yaxes(**NAMES)
-    figure.update_layout(height=140 + 26 * len(models))
-    return figure
 
 
-FIGURES: dict[str, Callable[[Sequence[Shown]], Figure | None]] = {
-    "Latency": latency,
-    "Percentiles": percentiles,
-    "Histogram": histogram,
-    "Throughput over batch": throughput,
-    "Latency over rate": load,
-}
-"""By their headings, those of the cases of one model."""
+def _ratio_mark(one: Shown, place: float, ratio: float) -> Mark:
+    return Mark(ratio, place, f"{one.name}: {ratio:.2f} times the best", is_hollow=one.is_hollow)
 
 
-def _rounded(value: float) -> float:
-    """Four digits: what an eye can tell apart."""
-    return float(f"{value:.4g}")
-
-
-def _p50(one: Shown) -> float:
-    return one.figure("latency_p50_us") or 0.0
+def _comparable(one: Shown) -> tuple[object, ...]:
+    return one.row["model"], one.row["clock"], one.row["precision"]
 
 
 def _column(one: Shown) -> str:
     marks = [str(one.row["precision"] or "")] + (["simulated"] if one.simulated else [])
-    marks += [f"on {safe(one.measured.case.host)}"] if one.measured.case.host else []
-    return f"{one.row['runtime']} {' '.join(filter(None, marks))}"
+    marks += [f"on {one.measured.case.host}"] if one.measured.case.host else []
+    return " ".join([str(one.row["runtime"]), *filter(None, marks)])
 
 
-def _model(cells: dict[tuple[str, str], Shown], model: str) -> str:
-    return next(one for (name, _), one in cells.items() if name == model).label.split(" · ")[0]
+FIGURES: tuple[Callable[[Sequence[Shown]], Figure | None], ...] = (
+    latency,
+    percentiles,
+    histogram,
+    throughput,
+    load,
+)
+"""Those of the cases of one model."""
+
+
+def limit_note(found: Sequence[object]) -> str:
+    """That only the first are drawn; "" where all are."""
+    if len(found) <= MOST_SERIES:
+        return ""
+    return f"The first {MOST_SERIES} of {len(found)} are drawn; the window shows any."
+
+
+def _p50(one: Shown) -> float:
+    return one.figure("latency_p50_us") or 0.0

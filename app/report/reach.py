@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from app.cases.case import Case
 from app.cases.column import number_of
 from app.cases.status import FAILED, FITS, Status
-from app.present.html import safe
-from app.report.shown import NAMED, NAMES, Shown, without_batch
+from app.present.figure import Axis, Figure, Mark, Series
+from app.report.figures import HOLLOW, MOST_SERIES, interval_mark, names_axis
+from app.report.shown import Shown, without_batch
+from app.results import text
 from app.results.labels import labels
 from app.results.measured import Measured
 from app.results.run import Run
 from app.results.searches import largest_fit, stopped_by
-from app.results.text import is_too_noisy
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-_RATE = "inferences a second"
-_PERFECT = "if each served as much as one"
-_ROW_PX, _FRAME_PX = 26, 140
+_RATE = "inferences per second"
+_RATE_COLUMN = "throughput_per_s"
 
 
 def devices(cases: Sequence[Shown]) -> Figure | None:
     """Throughput of each runtime on each host at the batch size that most of them ran; None below
     two."""
-    from plotly import graph_objects as go
-
-    rated = [one for one in cases if one.is_well and one.figure("throughput_per_s")]
+    rated = [one for one in cases if one.is_well and one.figure(_RATE_COLUMN)]
     there: dict[float | None, set[tuple[str, str]]] = {}
     for one in rated:
         case = one.measured.case
@@ -37,106 +31,88 @@ def devices(cases: Sequence[Shown]) -> Figure | None:
     batch = max(there, key=lambda size: len(there[size]), default=None)
     if len(there.get(batch, ())) < 2:
         return None
-    figure = go.Figure()
     alike = [one for one in rated if one.figure("batch_size") == batch]
-    for one in sorted(alike, key=lambda one: -(one.figure("throughput_per_s") or 0.0)):
-        rate = one.figure("throughput_per_s") or 0.0
-        low, high = (one.figure(f"throughput_ci_{end}_per_s") for end in ("low", "high"))
-        if low is not None and high is not None and is_too_noisy(low, high):
-            low = high = None
-        figure.add_bar(
-            x=[rate],
-            y=[one.name],
-            orientation="h",
-            name=one.name,
-            meta=one.case_id,
-            marker={
-                "color": "rgba(0,0,0,0)" if one.simulated else one.color,
-                "line": {"color": one.color, "width": 1.5},
-            },
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": [high - rate if high is not None else 0.0],
-                "arrayminus": [rate - low if low is not None else 0.0],
-            },
-            hovertemplate="%{x:.4g} a second<extra>%{y}</extra>",
-            showlegend=False,
-        )
-    told = "" if batch is None else f", batch {batch:.0f}"
-    figure.update_xaxes(type="log", title=f"{_RATE}{told}; bars 95 %, hollow simulated")
-    figure.update_yaxes(**NAMES)
-    figure.update_layout(height=_FRAME_PX + _ROW_PX * len(alike))
-    return figure
+    ordered = sorted(alike, key=lambda one: -(one.figure(_RATE_COLUMN) or 0.0))
+    series = []
+    for place, one in enumerate(ordered):
+        mark = interval_mark(one, place, _RATE_COLUMN, "throughput_ci", "per_s")
+        if mark is not None:
+            cases_of = (one.case_id,)
+            series.append(
+                Series(one.name, (mark,), color=one.color, cases=cases_of, has_legend=False)
+            )
+    at = "" if batch is None else f" at batch {batch:.0f}"
+    return Figure(
+        "Throughput by device",
+        Axis(f"{_RATE}{at}", "per_s", "log"),
+        names_axis(ordered),
+        tuple(series),
+        note=f"Line: 95 % interval. {HOLLOW}",
+    )
 
 
 def accuracy(cases: Sequence[Shown]) -> Figure | None:
     """Top-1 over throughput, a point for each case; None where fewer than two have both."""
-    from plotly import graph_objects as go
-
-    told = [one for one in cases if one.figure("throughput_per_s") and one.figure("accuracy_top1")]
-    if len(told) < 2:
+    known = [one for one in cases if one.figure(_RATE_COLUMN) and one.figure("accuracy_top1")]
+    if len(known) < 2:
         return None
-    figure = go.Figure()
-    for one in told:
-        figure.add_scatter(
-            x=[one.figure("throughput_per_s")],
-            y=[100.0 * (one.figure("accuracy_top1") or 0.0)],
-            mode="markers",
-            name=one.name,
-            meta=one.case_id,
-            marker={"color": one.color, "size": 11, "symbol": one.symbol("circle")},
-            hovertemplate=f"%{{y:.2f}} % right, %{{x:.4g}} a second{NAMED}",
-        )
-    figure.update_xaxes(type="log", title=_RATE)
-    figure.update_yaxes(title="top-1 (%)")
-    return figure
+    series = []
+    for one in known:
+        rate, top1 = one.figure(_RATE_COLUMN) or 0.0, 100.0 * (one.figure("accuracy_top1") or 0.0)
+        described = f"{one.name}: {top1:.2f} % right, {text.rate_text(rate)}"
+        mark = Mark(rate, top1, described, is_hollow=one.is_hollow)
+        series.append(Series(one.name, (mark,), color=one.color, cases=(one.case_id,)))
+    return Figure(
+        "Top-1 accuracy over throughput",
+        Axis(_RATE, "per_s", "log"),
+        Axis("top-1", "percent"),
+        tuple(series),
+        note=HOLLOW,
+    )
 
 
 def replicas(cases: Sequence[Shown]) -> Figure | None:
-    """Inputs in a second over the replicas, and as many as perfect scaling would give; None where
-    nothing was measured with several and alone."""
-    from plotly import graph_objects as go
-
+    """Inputs per second over the replicas, and what perfect scaling would give; None where nothing
+    was measured with several and alone."""
     by_id = {one.case_id: one for one in cases}
     groups: dict[str, list[Shown]] = {}
     for one in cases:
         base = by_id.get(str(one.row["scaling_baseline_case_id"]))
         if base is not None and one.figure("speedup"):
             groups.setdefault(base.case_id, [base]).append(one)
-    figure = go.Figure()
-    for group in groups.values():
+    series = []
+    for group in list(groups.values())[:MOST_SERIES]:
         base, ordered = group[0], sorted(group, key=lambda one: one.figure("replicas") or 1.0)
         counts = [one.figure("replicas") or 1.0 for one in ordered]
-        rate = base.figure("throughput_per_s") or 0.0
-        ids = " ".join(one.case_id for one in ordered)
-        line = {"color": base.color, "dash": base.dash}
-        for name, rates, look in (
-            (base.name, [one.figure("throughput_per_s") for one in ordered], line),
-            (f"{base.name}, {_PERFECT}", [rate * n for n in counts], {**line, "width": 0.5}),
-        ):
-            mode = "lines" if look is not line else "lines+markers"
-            figure.add_scatter(x=counts, y=rates, mode=mode, name=name, meta=ids, line=look)
-    if not figure.data:
+        rates = [one.figure(_RATE_COLUMN) or 0.0 for one in ordered]
+        ids = tuple(one.case_id for one in ordered)
+        measured = tuple(
+            Mark(count, rate, f"{one.name}: {text.rate_text(rate)}", is_hollow=one.is_hollow)
+            for count, rate, one in zip(counts, rates, ordered, strict=True)
+        )
+        perfect = tuple(Mark(count, rates[0] * count) for count in counts)
+        series += [
+            Series(base.name, measured, "line", base.color, base.dash, cases=ids),
+            Series(f"{base.name}, linear scaling", perfect, "line", base.color, 2, "none", ids),
+        ]
+    if not series:
         return None
-    figure.update_xaxes(type="log", title="replicas")
-    figure.update_yaxes(type="log", title=f"{_RATE}, all replicas together")
-    return figure
+    return Figure(
+        "Throughput over replicas",
+        Axis("replicas", "count", "log"),
+        Axis(f"{_RATE}, all replicas together", "per_s", "log"),
+        tuple(series),
+    )
 
 
-OF_A_MODEL: dict[str, Callable[[Sequence[Shown]], Figure | None]] = {
-    "Throughput by device": devices,
-    "Throughput over replicas": replicas,
-}
-"""By their headings, those of the cases of one model."""
+OF_A_MODEL: tuple[Callable[[Sequence[Shown]], Figure | None], ...] = (devices, replicas)
+"""Those of the cases of one model."""
 
 
 def largest_batch(run: Run, measured: Sequence[Measured]) -> Figure | None:
     """How far each search for the largest batch came, and what stopped it; None without one."""
     if not run.manifest.asked.largest_batch:
         return None
-    from plotly import graph_objects as go
-
     tried: dict[str, dict[int, Status]] = {}
     ids: dict[str, list[str]] = {}
     subjects: dict[str, Case] = {}
@@ -150,21 +126,18 @@ def largest_batch(run: Run, measured: Sequence[Measured]) -> Figure | None:
     if not subjects:
         return None
     names = labels(list(subjects.values()))
-    figure = go.Figure()
-    for key, found in tried.items():
-        ending = stopped_by(found)
-        figure.add_bar(
-            x=[largest_fit(found) or None],
-            y=[safe(names[key])],
-            text=[safe(f"{largest_fit(found) or 'none'}, {ending}")],
-            textposition="auto",
-            orientation="h",
-            name=safe(names[key]),
-            meta=" ".join(ids[key]),
-            hovertemplate="%{text}<extra>%{y}</extra>",
-            showlegend=False,
+    series = []
+    for place, (key, found) in enumerate(tried.items()):
+        largest = largest_fit(found)
+        label = f"{largest or 'none'}, {stopped_by(found)}"
+        mark = Mark(
+            largest or 1.0, place, f"{names[key]}: {label}", label=label, is_hollow=not largest
         )
-    figure.update_xaxes(type="log", title="the largest batch that ran")
-    figure.update_yaxes(**NAMES)
-    figure.update_layout(height=_FRAME_PX + _ROW_PX * len(subjects))
-    return figure
+        series.append(Series(names[key], (mark,), cases=tuple(ids[key]), has_legend=False))
+    return Figure(
+        "Largest batch that ran",
+        Axis("batch size", "count", "log"),
+        Axis(names=tuple(names[key] for key in tried)),
+        tuple(series),
+        note="Right of a mark: what stopped the next batch. Hollow: not even the first ran.",
+    )

@@ -4,43 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.scenario import CLOSED_LOOP
-from app.present.html import safe
 from app.results.labels import labels
 from app.results.measured import Measured
 from app.results.run import Run
 
-# Okabe and Ito's palette, which stays apart for those who see fewer colours; yellow, which is
-# too light on white, is left out. https://jfly.uni-koeln.de/color/
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666")
-_DASHES = ("solid", "dash", "dot", "dashdot")
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999)
 _SHARES = (*SHARES, 0.99999, 0.999999)
-_BINS = 50
-NAMED = "<extra>%{fullData.name}</extra>"
-"""The end of a hover text: a name in the template itself would be read as one."""
-NAMES: dict[str, Any] = {"type": "category", "autorange": "reversed", "automargin": True}
-"""An axis of names from the top down: without the type, a model called 7 would be a number."""
+_LEAST_US = 1e-3
+"""A clock's step: a logarithmic axis has no 0."""
 
 
 @dataclass(slots=True)
 class Shown:
-    """One case that was timed. Text is escaped: a figure takes some tags for its own.
-
-    `color` and `dash` tell it from the others of its model.
-    """
+    """One case that was timed. `color` and `dash` are numbers that tell it from the others of its
+    model."""
 
     run: Run
     measured: Measured
     label: str
-    color: str
-    dash: str
+    color: int
+    dash: int
     _pooled: np.ndarray | None = None
 
     @property
@@ -59,9 +48,10 @@ class Shown:
     def is_well(self) -> bool:
         return self.measured.is_well
 
-    def symbol(self, name: str) -> str:
-        """A mark of this name, hollow where the figure is simulated or not to be ranked."""
-        return name if self.is_well and not self.simulated else f"{name}-open"
+    @property
+    def is_hollow(self) -> bool:
+        """Whether the figure is simulated, or not to be ranked."""
+        return self.simulated or not self.is_well
 
     @property
     def name(self) -> str:
@@ -92,15 +82,20 @@ class Shown:
         ranks = [max(0, int(np.ceil(share * count)) - 1) for share in supported]
         return [(s, float(sorted_us[rank])) for s, rank in zip(supported, ranks, strict=True)]
 
-    def histogram(self) -> tuple[np.ndarray, np.ndarray]:
-        """Edges [n + 1] in us and the share of all runs in each bin [n], up to the p99.5."""
+    @property
+    def fastest_and_slow_us(self) -> tuple[float, float] | None:
+        """The fastest run and the p99.5; None without samples."""
         sorted_us = self.latency_us
         if not len(sorted_us):
-            return np.empty(0), np.empty(0)
-        low, high = sorted_us[0], sorted_us[max(0, int(np.ceil(0.995 * len(sorted_us))) - 1)]
-        edges = np.linspace(low, max(high, low * 1.001 + 1e-3), _BINS + 1)
-        counts, edges = np.histogram(sorted_us, edges)
-        return edges, counts / len(sorted_us)
+            return None
+        slow = sorted_us[max(0, int(np.ceil(0.995 * len(sorted_us))) - 1)]
+        return max(float(sorted_us[0]), _LEAST_US), max(float(slow), _LEAST_US)
+
+    def shares(self, edges_us: np.ndarray) -> np.ndarray:
+        """The share of all runs between each two edges."""
+        sorted_us = self.latency_us
+        counts, _ = np.histogram(sorted_us, edges_us)
+        return counts / max(1, len(sorted_us))
 
     @property
     def without_batch(self) -> Case:
@@ -136,5 +131,4 @@ def _shown(run: Run, timed: Sequence[Measured]) -> Iterator[Shown]:
     for one in timed:
         own = (one.case.model, one.case.runtime)
         number = seen[own] = seen.get(own, -1) + 1
-        color = COLORS[runtimes.index(one.case.runtime) % len(COLORS)]
-        yield Shown(run, one, safe(told[one.case.case_id]), color, _DASHES[number % len(_DASHES)])
+        yield Shown(run, one, told[one.case.case_id], runtimes.index(one.case.runtime), number)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from app.plan.command import flags_line
 from app.plan.plan import Plan
 from app.plan.shell import shell_line
-from app.present.html import safe, scrolled
+from app.present.document import Block, Command, names, table
 from app.results.run import Run
 from exporters import own
 from exporters.models import catalogue
@@ -39,21 +39,19 @@ _HOST: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 )
 
 
-def where(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def where(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:
     """A column for each host; a merged run is repeated where its own were measured."""
-    merged = run.manifest.merged
-    how = "" if merged else ", and how to repeat it"
-    yield f"<h2>Where it was measured{how}</h2>\n"
-    yield f"{scrolled('hosts')}<table><tbody>\n"
-    told = [{**host, "host": name or host.get("host")} for name, host in hosts.items()]
-    for name, title, text in _HOST:
-        values = [host.get(name) for host in told]
-        if any(value is not None for value in values):
-            yield _facts(title, ["" if value is None else text(value) for value in values])
-    versions = [_versions(host.get("packages")) for host in hosts.values()]
-    yield _facts("Packages", versions or [""])
-    yield "</tbody></table></div>\n"
-    if not merged:
+    known = [{**host, "host": name or host.get("host")} for name, host in hosts.items()]
+    rows = [
+        (title, *("" if host.get(name) is None else text(host.get(name)) for host in known))
+        for name, title, text in _HOST
+        if any(host.get(name) is not None for host in known)
+    ]
+    versions = (_versions(host.get("packages")) for host in hosts.values())
+    rows.append(("Packages", *(versions if hosts else [""])))
+    columns = ("", *(str(host.get("host") or "machine") for host in known or [{}]))
+    yield table(names(*columns), rows)
+    if not run.manifest.merged:
         yield from _commands(run)
 
 
@@ -64,25 +62,16 @@ def _versions(packages: Any) -> str:
     return ", ".join(f"{name} {version}" for name, version in packages.items())
 
 
-def _commands(run: Run) -> Iterator[str]:
+def _commands(run: Run) -> Iterator[Command]:
     """By its folder, and for who has none by flags alone, where these say all of it."""
     folder = str(run.path.absolute())
-    yield _command(shell_line([*own.PROGRAM.split(), "--headless", "--plan", folder]))
+    yield Command(shell_line([*own.PROGRAM.split(), "--headless", "--plan", folder]))
     flags = flags_line(run.manifest.asked) if _of_catalogue(run.manifest.asked) else None
     if flags is not None:
-        yield f"<p>Without the run folder:</p>\n{_command(flags)}"
+        yield Command(flags, "Without the run folder")
 
 
 def _of_catalogue(plan: Plan) -> bool:
     """Whether nothing else is measured: a file has to be there, and may have changed."""
     known = catalogue.names()
     return all(model in known for sweep in plan.sweeps for model in sweep.models)
-
-
-def _command(line: str) -> str:
-    return f'<pre tabindex="0"><code>{safe(line)}</code></pre>\n'
-
-
-def _facts(title: str, values: Sequence[str]) -> str:
-    cells = "".join(f"<td>{safe(value)}</td>" for value in values)
-    return f'<tr><th scope="row">{title}</th>{cells}</tr>\n'

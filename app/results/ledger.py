@@ -18,7 +18,7 @@ from app.cases.round import RoundResult
 from app.cases.status import FAILED
 from app.results.checksum import new_digest, text_digest
 from app.results.journal import line_text
-from app.results.lines import Exported, Line, Operators, Tried, Voided, Writer, written
+from app.results.lines import Exported, Line, Operators, TimeSpent, Tried, Voided, Writer, written
 from app.results.manifest import Manifest
 from app.results.run import Run
 from app.results.stored_statistics import StatisticsStore
@@ -53,6 +53,7 @@ class Ledger:
     _tried: dict[str, Case] = field(default_factory=dict)
     _operators: dict[str, Operators] = field(default_factory=dict)
     _cold_starts: dict[str, dict[int, ColdStart]] = field(default_factory=dict)
+    _time_spent: list[TimeSpent] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.cases = {case.case_id: case for case in self.manifest.cases}
@@ -98,6 +99,8 @@ class Ledger:
             case Operators():
                 self._take_operators(line)
                 return line.case_id
+            case TimeSpent():
+                self._time_spent.append(line)
         return ""
 
     def _take_round(self, source: str, line: RoundResult, text: bytes) -> None:
@@ -180,6 +183,7 @@ class Ledger:
             models_there=self._models_there,
             environments=self.environments,
             void=self._void_cases,
+            time_spent=self._time_spent,
             digests=self._digests,
             others={source: digest.hexdigest() for source, digest in self._others.items()},
             store=self.store,

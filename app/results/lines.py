@@ -89,7 +89,25 @@ class Voided:
     attempt: int = 0
 
 
-Line = Writer | Exported | RoundResult | Voided | AccuracyResult | Tried | Operators | ColdStart
+@dataclass(frozen=True, slots=True)
+class TimeSpent:
+    """What a writer spent its time on: seconds by what was done and by runtime, which is empty for
+    what is of none."""
+
+    seconds: Mapping[str, Mapping[str, float]]
+
+
+Line = (
+    Writer
+    | Exported
+    | RoundResult
+    | Voided
+    | AccuracyResult
+    | Tried
+    | Operators
+    | ColdStart
+    | TimeSpent
+)
 KINDS: dict[str, type[Line]] = {
     "writer": Writer,
     "model": Exported,
@@ -99,6 +117,7 @@ KINDS: dict[str, type[Line]] = {
     "case": Tried,
     "operators": Operators,
     "cold_start": ColdStart,
+    "time": TimeSpent,
 }
 LONGEST_TEXT = 4096
 """Characters of a reason, or of a name in a diagnostic: nobody reads more."""

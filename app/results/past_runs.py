@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from app.cases.case import Case
@@ -24,6 +25,7 @@ from app.results.journal import FOLDER as JOURNAL
 from app.results.manifest import MANIFEST, Manifest, read_manifest
 from app.results.reader import read_environments, read_run
 from app.results.rows import Rows, row_names
+from app.results.run import Run
 from app.results.table import read_rows
 
 
@@ -85,9 +87,12 @@ def past_runs(folder: Path) -> tuple[list[PastRun], list[PassedOver]]:
     return sorted(found.values(), key=lambda run: run.created_at_utc), passed_over
 
 
-def runs_beside(folders: Iterable[Path]) -> list[PastRun]:
+def runs_beside(
+    folders: Iterable[Path], known: Mapping[Path, PastRun] = MappingProxyType({})
+) -> list[PastRun]:
     """The runs that lie in the same folders as these, the oldest first, each once; what can't be
-    read is left out, and so is what lies deeper."""
+    read is left out, and so is what lies deeper. `known` are some by their absolute paths, which
+    are not read again."""
     parents = dict.fromkeys(folder.absolute().parent for folder in folders)
     found: dict[str, PastRun] = {}
     for parent in parents:
@@ -95,7 +100,8 @@ def runs_beside(folders: Iterable[Path]) -> list[PastRun]:
             if not ((path / MANIFEST).is_file() and (path / JOURNAL).is_dir()):
                 continue
             with suppress(ResultsError):
-                run = _read(path)
+                is_known = path in known and not is_being_written(path)
+                run = known[path] if is_known else _read(path)
                 found.setdefault(run.run_id, run)
     for _ in _once(found):
         pass
@@ -143,11 +149,26 @@ def _read(path: Path) -> PastRun:
     if is_being_written(path):
         raise ResultsError(f"{path} is being measured", "look again when it has ended")
     rows = _whole_table(path, manifest) or _computed(path)
+    return _past_run(path, manifest, read_environments(path), rows)
+
+
+def past_run(run: Run, rows: Iterable[Row]) -> PastRun:
+    """A run that was read, with its rows."""
+    by_id = {str(row["case_id"]): row for row in rows}
+    return _past_run(run.path, run.manifest, run.environments, by_id)
+
+
+def _past_run(
+    path: Path,
+    manifest: Manifest,
+    hosts: Mapping[str, Mapping[str, Any]],
+    rows: Mapping[str, Row],
+) -> PastRun:
     return PastRun(
         path,
         manifest.run_id,
         manifest.created_at_utc,
-        environments(manifest, read_environments(path), rows.values()),
+        environments(manifest, hosts, rows.values()),
         tuple((case, rows[case.case_id]) for case in manifest.cases),
         tuple(part.run_id for part in manifest.merged),
         manifest.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from app.cases.column import number_of
@@ -11,7 +11,9 @@ from app.cases.errors import ResultsError
 from app.cases.judged import THROUGHPUT
 from app.results.history import PERCENTILES, History, Trend, history_of, is_well
 from app.results.hosts import identity_of
-from app.results.past_runs import past_runs, runs_beside
+from app.results.measured import Measured
+from app.results.past_runs import past_run, past_runs, runs_beside
+from app.results.run import Run
 from app.results.run_variation import Key
 from app.stats.run_variation import RunVariation, from_history
 
@@ -25,9 +27,15 @@ def past_variations(
     return _past(history, compared) | _past_of_rows(history, compared, of_rows)
 
 
-def history_beside(folders: Collection[Path]) -> History | None:
-    """Of the run folders that lie in the same folders as these; None where no run can be read."""
-    runs = runs_beside(folders)
+def history_beside(
+    folders: Collection[Path], sides: Collection[tuple[Run, Sequence[Measured]]] = ()
+) -> History | None:
+    """Of the run folders that lie in the same folders as these; None where no run can be read.
+    `sides` are runs that were read whole, with their cases."""
+    known = {
+        run.path.absolute(): past_run(run, [one.row for one in measured]) for run, measured in sides
+    }
+    runs = runs_beside(folders, known)
     return history_of(runs) if runs else None
 
 

@@ -121,8 +121,9 @@ def keep(run: Run, case: Case, rounds: Sequence[RoundResult], computed: RowStati
 def sound_key(run: Run, case: Case, timed: Sequence[RoundResult]) -> str:
     """The key of the statistics of just these rounds; "" where samples were not looked at."""
     known = run.sound.get(case.case_id)
-    numbers = tuple(result.round for result in timed)
-    return known.key if known is not None and numbers and known.rounds == numbers else ""
+    if known is None or not timed or known.lines != tuple(map(run.line_digest, timed)):
+        return ""
+    return known.key
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from app.cases.errors import FileError
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.results.checksum import text_digest
 from app.results.journal import line_text
-from app.results.lines import Operators, Writer, written
+from app.results.lines import Operators, TimeSpent, Writer, written
 from app.results.manifest import Manifest, MergedRun
 from app.results.stored_statistics import StatisticsStore
 from exporters.regular import read_file
@@ -31,10 +31,10 @@ Content = tuple[int, int]
 
 
 class Sound(NamedTuple):
-    """The numbers of rounds whose samples are sound, in their order, and the key of all that
-    statistics of them are computed from."""
+    """The digests of the lines of rounds whose samples are sound, in their order, and the key of
+    all that statistics of them are computed from."""
 
-    rounds: tuple[int, ...]
+    lines: tuple[str, ...]
     key: str
 
 
@@ -51,7 +51,8 @@ class Run:
     `void` has, by the case, the last attempt of which rounds count no more. `digests` are those of
     the journal lines of rounds that were read, by case and number; `others` those of all other
     lines, by their journal. `sound` are the timed rounds of each case whose samples were looked at,
-    and `store` has rows and statistics that were computed before.
+    and `store` has rows and statistics that were computed before. `time_spent` has a line of each
+    writer that ended by itself.
     """
 
     path: Path
@@ -67,6 +68,7 @@ class Run:
     models_there: Mapping[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     void: Mapping[str, int] = field(default_factory=dict)
+    time_spent: Sequence[TimeSpent] = ()
     digests: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     others: Mapping[str, str] = field(default_factory=dict)
     sound: Mapping[str, Sound] = field(default_factory=dict)

@@ -92,7 +92,7 @@ def sound(run: Run) -> Run:
         if case is not None and contents:
             left = [result for result in timed if result.round in contents]
             key = statistics.key(run, case, left, list(contents.values()))
-            whole[case_id] = Sound(tuple(contents), key)
+            whole[case_id] = Sound(tuple(map(run.line_digest, left)), key)
     if not damaged:
         return replace(run, sound=whole)
     rounds_left = {
@@ -115,7 +115,7 @@ def _unchanged(
     key = statistics.key(run, case, timed, contents)
     if not run.store.has(case.case_id, key):
         return None
-    return Sound(tuple(result.round for result in timed), key)
+    return Sound(tuple(map(run.line_digest, timed)), key)
 
 
 def _looked_at(

@@ -76,6 +76,11 @@ class Engine:
             running.work.stop(now)
 
     @property
+    def in_flight(self) -> tuple[Work, ...]:
+        """What was started and is not over."""
+        return tuple(running.work for running in self._running)
+
+    @property
     def quiet_matters(self) -> bool:
         """Whether work is in flight that has the cores to itself."""
         return any(CPU in running.work.needs.alone for running in self._running)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -25,7 +26,7 @@ from app.results.live import Live, LiveFile, State
 from app.results.measured import Measured
 from app.results.reader import JournalReader
 from app.results.rows import Rows, row_names
-from app.results.run import Run
+from app.results.run import Run, Sound
 from app.results.soundness import sound
 from app.results.stopping import looked_at
 from app.results.tables import write_tables
@@ -40,6 +41,7 @@ from app.sweep.sources.fixed import FixedSweep
 from app.sweep.sources.hosted import HostedSweep
 from app.sweep.sources.of_folder import sources
 from app.sweep.sources.rounds import ROUND_OVERHEAD_S
+from app.sweep.time_spent import TimeSpending
 from app.sweep.unchanged import refuse_changed, refuse_lost_engines, refuse_unknown_cases
 from app.sweep.work.base import Work
 from app.sweep.work.checking import MOST_CHECKS, CheckWork
@@ -64,11 +66,14 @@ class SweepRun:
         place: ThisMachine | None = None,
         cluster: Cluster | None = None,
         columns: Sequence[str] = (),
+        begun_s: float | None = None,
     ) -> None:
+        self._time = TimeSpending(time.monotonic() if begun_s is None else begun_s)
         self.folder = folder
         self._columns = columns
         self.stopped = False
         self.kept_table = ""
+        self._sound: Mapping[str, Sound] = {}
         reader = JournalReader(folder.path, folder.manifest)
         self._ledger = reader.whole()
         self._lines_before = reader.journal_lines
@@ -82,6 +87,7 @@ class SweepRun:
         asked = folder.manifest.asked
         self._kind = CheckWork.kind if asked.check else RoundWork.kind
         own = any(not environment_of(case.runtime) for case in folder.manifest.cases)
+        self._hosted = cluster is not None
         self._prepares = own and not asked.check and not cluster
         self._ledger.take(folder.writer(), folder.begin(environment))
         self.voided = tuple(self._void_damaged())
@@ -108,6 +114,7 @@ class SweepRun:
         )
         self._count()
         self._write_live(always=True)
+        self._time.pass_to(())
 
     @property
     def finished(self) -> bool:
@@ -116,7 +123,7 @@ class SweepRun:
     @property
     def run(self) -> Run:
         """What is recorded so far, as a reader of the folder would see it."""
-        return self._ledger.run
+        return replace(self._ledger.run, sound=self._sound)
 
     @property
     def cases(self) -> Mapping[str, Case]:
@@ -159,6 +166,7 @@ class SweepRun:
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
         events = self._engine.poll(timeout_s)
+        self._time.pass_to(self._engine.in_flight)
         lines: dict[str, list[Line]] = {}
         try:
             for event in events:
@@ -205,6 +213,9 @@ class SweepRun:
         `rows` are the run's where somebody has them.
         """
         self._engine.close()
+        self._time.pass_to(())
+        if not self._hosted:  # several hosts are at work at once
+            self._record((self._time.line,), "")
         write_tables(self.folder, self.rows() if rows is None else rows, self._columns)
         self._rows.store(sound(self.run))
         complete = self.finished and not self.stopped
@@ -224,7 +235,9 @@ class SweepRun:
 
     def _void_damaged(self) -> Iterator[Voided]:
         """What an earlier writer measured and somebody has damaged since is measured again."""
-        for case_id, damaged in sound(self.run).damaged.items():
+        looked_at = sound(self.run)
+        self._sound = looked_at.sound
+        for case_id, damaged in looked_at.damaged.items():
             for number, what in damaged.items():
                 line = Voided(case_id, number, what)
                 self.folder.record(line)

@@ -1,80 +1,21 @@
-// The page's hands: rows are filtered and sorted, figures drawn when they come into sight.
+// Filters and sorts the table of all rows; figures show the cases of the rows that are shown.
 "use strict";
 (() => {
-  const MOST = 24; // lines in one figure that an eye can follow
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  const drawn = new Set();
-  let onPaper = false; // which is white, whatever the screen is
+  const rowsOf = (table) => [...table.tBodies[0].rows];
 
-  const look = () => {
-    const night = dark.matches && !onPaper;
-    const ink = night ? "#e6e9ed" : "#1b1f24";
-    const line = night ? "#3a424c" : "#d5dae0";
-    const axis = { gridcolor: line, zerolinecolor: line, linecolor: line };
-    return { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: { color: ink, family: "system-ui, sans-serif" }, axis };
-  };
-
-  const layout = (figure) => {
-    const { axis, ...rest } = look();
-    const own = figure.layout;
-    return { margin: { t: 20, r: 20 }, legend: { orientation: "h", y: -0.25 }, ...own, ...rest,
-      xaxis: { ...axis, ...own.xaxis }, yaxis: { ...axis, ...own.yaxis } };
-  };
-
-  const shownCases = (section) => new Set(
-    [...section.querySelectorAll("tbody tr:not([hidden])")].map((row) => row.dataset.case));
-
-  const visible = (figure, cases) => {
-    // All traces of a case count once; cases beyond the most are told below the figure.
-    const kept = new Set();
-    return figure.data.map((trace) => {
-      if (!trace.meta) return true;
-      const own = trace.meta.split(" ");
-      if (!own.some((id) => cases.has(id))) return false;
-      if (!kept.has(trace.meta) && kept.size >= MOST) return false;
-      kept.add(trace.meta);
-      return true;
-    });
-  };
-
-  const tell = (holder, figure, cases) => {
-    const all = new Set(figure.data.map((trace) => trace.meta).filter(Boolean));
-    const found = [...all].filter((meta) => meta.split(" ").some((id) => cases.has(id))).length;
-    const told = holder.parentElement.querySelector(".count");
-    const count = Math.min(found, MOST);
-    told.textContent = count < all.size ? `${count} of ${all.size} shown: the filter chooses.` : "";
-  };
-
-  const draw = (holder) => {
-    if (!holder.figure) holder.figure = JSON.parse(holder.nextElementSibling.textContent);
-    const figure = holder.figure;
-    const cases = shownCases(holder.closest("section.run"));
-    const chosen = visible(figure, cases);
-    const data = figure.data.filter((_, place) => chosen[place]);
-    Plotly.react(holder, data, layout(figure), { responsive: true, displaylogo: false });
-    tell(holder, figure, cases);
-    drawn.add(holder);
-  };
-
-  const sight = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (!entry.isIntersecting) continue;
-      sight.unobserve(entry.target);
-      draw(entry.target);
-    }
-  }, { rootMargin: "200px" });
-
-  const filter = (section) => {
-    const words = section.querySelector("input").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = [...section.querySelectorAll("tbody tr[data-case]")];
-    for (const row of rows) {
+  const filter = (table, box, count) => {
+    const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const rows = rowsOf(table).filter((row) => row.dataset.case);
+    for (const row of rowsOf(table)) {
       const text = row.textContent.toLowerCase();
       row.hidden = !words.every((word) => text.includes(word));
     }
-    const count = rows.filter((row) => !row.hidden).length;
-    section.querySelector(".shown").textContent = `${count} of ${rows.length} cases shown`;
-    for (const holder of drawn) if (section.contains(holder)) draw(holder);
+    const shown = new Set(rows.filter((row) => !row.hidden).map((row) => row.dataset.case));
+    count.textContent = words.length ? `${shown.size} of ${rows.length} cases, in the figures too` : "";
+    for (const part of table.closest("section").querySelectorAll("svg [data-cases]")) {
+      const visible = part.dataset.cases.split(" ").some((id) => shown.has(id));
+      part.style.display = visible || !words.length ? "" : "none";
+    }
   };
 
   const sort = (header) => {
@@ -83,32 +24,42 @@
     const rising = header.getAttribute("aria-sort") !== "ascending";
     for (const other of header.parentElement.children) other.removeAttribute("aria-sort");
     header.setAttribute("aria-sort", rising ? "ascending" : "descending");
-    const value = (row) => row.children[place].dataset.value ?? row.children[place].textContent;
+    const numeric = header.classList.contains("figure");
+    const value = (row) => numeric ? row.cells[place].dataset.value ?? "" : row.cells[place].textContent;
     const compare = (a, b) => {
       const [first, second] = [value(a), value(b)];
       if (first === "" || second === "") return (first === "") - (second === "");
-      const order = header.classList.contains("figure")
-        ? Number(first) - Number(second) : first.localeCompare(second);
+      const order = numeric ? Number(first) - Number(second) : first.localeCompare(second);
       return rising ? order : -order;
     };
-    const body = table.tBodies[0];
-    body.append(...[...body.rows].sort(compare));
+    table.tBodies[0].append(...rowsOf(table).sort(compare));
   };
 
-  document.querySelectorAll("section.run").forEach((section) => {
-    const box = section.querySelector("input");
-    if (box) box.addEventListener("input", () => filter(section));
-    section.querySelectorAll("th button").forEach((button) =>
-      button.addEventListener("click", () => sort(button.closest("th"))));
-    section.querySelectorAll(".plot").forEach((holder) => sight.observe(holder));
+  const make = (name, properties, ...inside) => {
+    const element = Object.assign(document.createElement(name), properties);
+    element.append(...inside);
+    return element;
+  };
+
+  for (const table of document.querySelectorAll("table.cases")) {
+    const box = make("input", { type: "search", placeholder: "words of a row" });
+    const count = make("span", { className: "quiet" });
+    count.setAttribute("aria-live", "polite");
+    box.addEventListener("input", () => filter(table, box, count));
+    table.closest(".scroll").before(make("div", { className: "filter" }, make("label", {}, "Filter", box), count));
+    for (const header of table.tHead.rows[0].cells) {
+      const button = make("button", { type: "button" }, ...header.childNodes);
+      button.addEventListener("click", () => sort(header));
+      header.append(button);
+    }
+  }
+
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const one of closed) one.open = true;
   });
-  dark.addEventListener("change", () => drawn.forEach(draw));
-  window.addEventListener("beforeprint", () => {
-    onPaper = true;
-    document.querySelectorAll(".plot").forEach(draw);
-  });
-  window.addEventListener("afterprint", () => {
-    onPaper = false;
-    drawn.forEach(draw);
+  addEventListener("afterprint", () => {
+    for (const one of closed) one.open = false;
   });
 })();

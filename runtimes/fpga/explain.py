@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.card.schedule import Schedule
-from runtimes.fpga.card.timing import fidelity, io_us, latency_us, transfer
+from runtimes.fpga.card.timing import fidelity, latency_us
+from runtimes.fpga.card.transfers import io_us, transfer
 from runtimes.fpga.lower.steps import MatrixStep
 from runtimes.fpga.plain import plain
 

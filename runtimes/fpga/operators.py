@@ -12,7 +12,8 @@ from itertools import pairwise
 from runtimes.execution import OpTime
 from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.card.schedule import Schedule
-from runtimes.fpga.card.timing import idle_cycles, io_us
+from runtimes.fpga.card.timing import idle_cycles
+from runtimes.fpga.card.transfers import io_us
 
 _UNITS = {"matrix": "MatrixVector", "element": "Elementwise"}
 

@@ -35,6 +35,7 @@ OPTIONS = (
     Option("cores", 0, "the card's number of cores, 0 for its own", minimum=0),
     Option("block", 0, "the side of a tile, 0 for the card's own", minimum=0),
     Option("tiles", 0, "tiles a core holds, 0 for the card's own", minimum=0),
+    Option("cards", 1, "equal cards that share the requests", minimum=1, tuned=False),
 )
 
 
@@ -68,9 +69,9 @@ class Fpga(Runtime):
     def refuse_device(self, device: str, release: str) -> None:
         if set(device.split("+")) <= {*cards.card_keys()} and "+" in device:
             raise NotAvailable(
-                f"{self.name}:{device} is several simulated cards, and a host that deals work over "
-                "them is not simulated",
-                f"name each by itself, as {self.name}:{device.partition('+')[0]}",
+                f"{self.name}:{device} is several simulated cards",
+                f"name each by itself, as {self.name}:{device.partition('+')[0]}; for "
+                f"several equal cards use --option {self.name}.cards=2",
             )
         cards.load_card(device or cards.DEFAULT_CARD).release(release)
 
@@ -89,6 +90,11 @@ class Fpga(Runtime):
         texts = _provider_options(request)
         target = read_target(texts)
         states = tuple((pair.input, pair.output) for pair in request.model.states)
+        if states and target.cards > 1:
+            raise Unsupported(
+                f"cards={target.cards}: the state of a stream lies on one card",
+                "use cards=1, or a model without state",
+            )
         graph: Graph | None = None
         compiled: Compiled | None = None
         refused: Unsupported | None = None
@@ -113,7 +119,7 @@ class Fpga(Runtime):
         execution = _execution(engine, lane.call_path, uncounted, target.card.name)
         if refused is not None and not execution.elsewhere:
             raise refused
-        return FpgaSession(engine, lane, execution, compiled)
+        return FpgaSession(engine, lane, execution, compiled, target.cards)
 
 
 def _provider_options(request: Request) -> dict[str, str]:

@@ -8,7 +8,8 @@ from typing import Any, TextIO
 
 from exporters.types import GraphlapError
 from runtimes.fpga.card.compiler import compile_graph
-from runtimes.fpga.card.timing import fidelity, idle_cycles, io_us
+from runtimes.fpga.card.timing import fidelity, idle_cycles
+from runtimes.fpga.card.transfers import io_us
 from runtimes.fpga.cards import DEFAULT_CARD
 from runtimes.fpga.cards.target import read_target
 from runtimes.fpga.graph import importer

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from runtimes.fpga.card.compiler import Compiled
 from runtimes.fpga.card.schedule import Schedule
-from runtimes.fpga.card.timing import io_us
+from runtimes.fpga.card.transfers import io_us
 from runtimes.fpga.plain import plain
 
 _WIDTH, _LEFT, _RIGHT, _LANE, _TOP = 1000, 90, 40, 56, 48

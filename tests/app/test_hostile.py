@@ -113,8 +113,7 @@ def test_no_csv_has_a_formula(run: Path, graphs: Path, folder: Path) -> None:
 def test_operators_are_read_back_as_they_were_called(graphs: Path) -> None:
     told = open_run(graphs)
     ort = next(one for one in told.measured if one.case.runtime == "ort-cpu")
-    bars = told.operators(ort.case.case_id).data[0]
-    assert len(bars.x) >= 2
+    assert len(told.operators(ort.case.case_id).figure.marks) >= 2
 
 
 def test_json_and_parquet_have_the_names_themselves(run: Path) -> None:
@@ -174,14 +173,17 @@ def report(run: Path, graphs: Path) -> Path:
 
 
 TAGS = (
-    *("html", "head", "meta", "title", "style", "body", "main", "section", "script", "noscript"),
-    *("h1", "h2", "h3", "p", "ul", "ol", "li", "div", "span", "label", "input", "pre", "code"),
-    *("table", "caption", "thead", "tbody", "tr", "th", "td", "button", "figure", "figcaption"),
+    *("html", "head", "meta", "title", "style", "body", "main", "section", "script", "details"),
+    *("h1", "h2", "h3", "p", "ul", "li", "div", "span", "pre", "code", "summary"),
+    *("table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
+    *("svg", "g", "line", "text", "circle", "path", "polyline", "rect"),
 )
 ATTRIBUTES = (
-    *("lang", "charset", "name", "content", "class", "id", "type", "placeholder", "scope", "title"),
-    *("role", "style", "aria-label", "aria-live", "data-case", "data-value"),
-    *("tabindex", "http-equiv"),
+    *("lang", "charset", "name", "content", "class", "id", "scope", "role", "aria-label"),
+    *("data-case", "data-cases", "data-label", "data-value", "tabindex", "http-equiv"),
+    *("viewbox", "width", "height", "font-size", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r"),
+    *("d", "points", "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray"),
+    *("text-anchor", "paint-order"),
 )
 
 
@@ -193,25 +195,20 @@ def test_a_page_has_no_tags_but_its_own(report: Path) -> None:
     for name in OF_FILES:
         assert printable(name) in hostile.text
     assert "strange=1" in hostile.text
-    for script in hostile.scripts[:-2]:
-        json.loads(script)
+    assert len(hostile.scripts) == 1
 
 
 LOOK = """
 addEventListener("load", () => setTimeout(() => {
-  for (const plot of document.querySelectorAll(".plot")) {
-    plot.scrollIntoView();
-    const point = plot.querySelector(".point");
-    if (point) point.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
-  }
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
   setTimeout(() => {
     const answer = document.createElement("pre");
     answer.id = "answer";
     answer.textContent = JSON.stringify({ ran: typeof strange,
-      links: document.querySelectorAll("main a:not(.modebar-btn)").length,
+      links: document.querySelectorAll("main a").length,
       strange: document.querySelectorAll("main img, main b").length,
-      drawn: document.querySelectorAll("main .plot .main-svg").length,
-      ticks: [...document.querySelectorAll(".ytick text")].map((one) => one.textContent) });
+      drawn: document.querySelectorAll("main .wide svg").length,
+      ticks: [...document.querySelectorAll(".wide svg text")].map((one) => one.textContent) });
     document.body.append(answer);
   }, 1500);
 }, 500));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -53,20 +54,37 @@ def test_a_band_that_is_no_share_is_refused(path: Path, band: float) -> None:
 
 
 def test_a_figure_has_the_medians_of_the_rows(path: Path) -> None:
-    pytest.importorskip("plotly")
     run = open_run(path)
-    marks = {trace.meta: trace.x[0] for trace in run.latency().data if trace.name.endswith("p50")}
-    assert marks == dict(zip(run.rows["case_id"], run.rows["latency_p50_us"], strict=True))
-    assert {trace.meta for trace in run.percentiles([SLOW.case_id]).data} == {SLOW.case_id}
-    shares = run.histogram([FAST.case_id]).data[0].y
+    series = run.latency().figure.series
+    rows = run.rows.set_index("case_id")
+    for percentile in ("p50", "p99"):
+        marks = {one.cases[0]: one.marks[0] for one in series if one.name.endswith(percentile)}
+        for case_id, mark in marks.items():
+            assert mark.x == rows.loc[case_id, f"latency_{percentile}_us"]
+            if mark.low is not None:
+                assert mark.low == rows.loc[case_id, f"latency_{percentile}_ci_low_us"]
+                assert mark.high == rows.loc[case_id, f"latency_{percentile}_ci_high_us"]
+        assert set(marks) == set(rows.index[rows[f"latency_{percentile}_us"].notna()])
+    of_slow = run.percentiles([SLOW.case_id]).figure.series
+    assert [one.cases for one in of_slow] == [(SLOW.case_id,)]
+    shares = [mark.y for mark in run.histogram([FAST.case_id]).figure.series[0].marks]
     assert 66.0 < sum(shares) <= 100.1, "in percent of all runs, without the last half percent"
+
+
+def test_a_figure_is_a_picture_in_a_notebook_and_a_file(path: Path, tmp_path: Path) -> None:
+    figure = open_run(path).latency()
+    root = ElementTree.fromstring(figure._repr_svg_())
+    titles = list(root.iter("{http://www.w3.org/2000/svg}title"))
+    assert len(titles) == len(figure.figure.marks)
+    saved = figure.save(tmp_path / "latency.svg")
+    assert saved.read_text("utf-8") == figure._repr_svg_()
 
 
 @pytest.mark.parametrize(
     ("draw", "said"),
     [
         (lambda run: run.load(), "no case was measured at two rates"),
-        (lambda run: run.heatmap(), "there are not two models on two runtimes"),
+        (lambda run: run.ratios(), "there are not two models on two runtimes"),
         (lambda run: run.latency(["no such"]), "has no case 'no such'"),
         (lambda run: run.samples("no such"), "has no case 'no such'"),
     ],
@@ -101,7 +119,7 @@ def test_what_is_damaged_is_warned_of_and_the_rest_is_there(path: Path, tmp_path
 
 
 def test_a_case_may_be_named_alone_and_a_file_is_no_run(path: Path) -> None:
-    pytest.importorskip("plotly")
-    assert {trace.meta for trace in open_run(path).latency(SLOW.case_id).data} == {SLOW.case_id}
+    series = open_run(path).latency(SLOW.case_id).figure.series
+    assert {one.cases for one in series} == {(SLOW.case_id,)}
     with pytest.raises(ResultsError, match=r"is no run folder \(it is a file\)"):
         open_run(path / "manifest.json")

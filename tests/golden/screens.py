@@ -40,8 +40,9 @@ HELP = "help.txt"
 WIDTHS = (80, 120)
 WITH_TABLES = ("plain", "failures", "slo", "card", "imported")
 """Of the others results.csv and the exports would show nothing more."""
-_SCRIPTS = re.compile(r"<(script|style)\b.*?</\1>", re.DOTALL)
-_ENDS = re.compile(r"</(p|h1|h2|h3|li|tr|caption|figcaption|pre|button|th|td)>")
+_SCRIPTS = re.compile(r"<(script|style|svg)\b.*?</\1>", re.DOTALL)
+"""Of a drawing its caption is shown; tests of figures have its numbers."""
+_ENDS = re.compile(r"</(p|h1|h2|h3|li|tr|caption|figcaption|pre|summary|th|td)>")
 _TAG = re.compile(r"<[^>]+>")
 
 
@@ -154,6 +155,7 @@ def normalised(text: str, run: Path) -> str:
         (str(run.absolute()), "RUN"),
         (begun.run_id, "RUN-ID"),
         (begun.created_at_utc, "CREATED"),
+        (begun.created_at_utc[:16].replace("T", " "), "CREATED"),
         (graphlap_version(), "VERSION"),
     ):
         for form in (known, escaped(known)):

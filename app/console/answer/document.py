@@ -19,8 +19,9 @@ from app.console.row_columns import SHOWN, shown_percentiles, varied_and_common
 from app.console.row_table import row_table
 from app.console.said import FASTEST, SURE, Said, said
 from app.console.spread_advice import spread_advice
+from app.console.time_spent import time_line
 from app.plan.program import typed_path
-from app.present.document import Block, Command, Heading, Note, Paragraph, Points
+from app.present.document import Block, Command, Heading, Note, Paragraph, Points, tone_of
 from app.results.folder import RESULTS
 from app.results.noticing.noticed import HEADING, noticed
 
@@ -56,20 +57,24 @@ def run_document(
         yield Paragraph(sentence)
     if advice := spread_advice(ended.run, ended.measured):
         yield Paragraph(advice)
+    if spent := time_line(ended.run):
+        yield Paragraph(spent, tone="quiet")
     yield from next_commands(ended, verbose)
     yield Command(typed_path(ended.run.path / RESULTS, ended.here), "all rows")
 
 
 def page_answer(ended: EndedRun) -> Iterator[Block]:
-    """The head of a page: what was measured, how far to trust it, medians and their leaders."""
+    """The answer on a page: what was measured, medians and their leaders."""
     yield Paragraph(measured_line(ended))
-    if trust := trust_line(ended):
-        yield Paragraph(trust)
     matrix = matrix_of(ended)
     if ended.has_answer or ended.plan.check or ended.is_imported:
         return
     if matrix.measured or matrix.simulated:
-        yield replace(matrix_table(matrix, _PAGE_WIDTH), caption=legend(matrix, ended.plan.band))
+        table = matrix_table(matrix, _PAGE_WIDTH)
+        cells = (cell for row in table.rows for cell in row[1:])
+        warned = "amber: with warnings" * any(tone_of(cell) == "warning" for cell in cells)
+        marks = legend(matrix, ended.plan.band)
+        yield replace(table, caption="  ".join(filter(None, (marks, warned))))
         yield from _shared_settings(ended)
     yield Points(tuple(leader_sentences(ended, labels_of_cases(matrix))))
 

@@ -10,6 +10,7 @@ from app.console.answer.ended import ended_run
 from app.console.comparing import Comparing
 from app.console.damage import with_damage
 from app.console.row_columns import sort_column
+from app.console.time_spent import time_blocks
 from app.present.terminal import as_text
 from app.results.measured import Measured
 from app.results.rows import Rows
@@ -17,10 +18,15 @@ from app.results.run import Run
 from app.results.verify import read_whole
 
 
-def show(folder: str, width: int, sort: str | None, verbose: bool) -> tuple[str, int]:
-    """What was printed when the run ended, of what is whole of it; and the exit code, 1 where
-    something is damaged. PlanError or ResultsError for a folder or a column that is none."""
+def show(
+    folder: str, width: int, sort: str | None, verbose: bool, times: bool = False
+) -> tuple[str, int]:
+    """What was printed when the run ended, of what is whole of it, or with `times` what its time
+    was spent on; and the exit code, 1 where something is damaged. PlanError or ResultsError for a
+    folder or a column that is none."""
     whole = read_whole(Path(folder))
+    if times:
+        return with_damage(as_text(time_blocks(whole.run), width), [whole])
     column = sort_column(sort, whole.run.manifest.asked.percentiles) if sort is not None else ""
     measured = Rows().measured(whole.run)
     text = shown(whole.run, measured, width, column, verbose=verbose)

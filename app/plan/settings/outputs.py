@@ -184,6 +184,14 @@ OUTPUTS = (
         common=True,
     ),
     Setting(
+        key="time",
+        flag="--time",
+        help="print what the run spent its time on instead",
+        form=Switch(),
+        group=OUTPUT,
+        commands=("show",),
+    ),
+    Setting(
         key="cache_limit",
         flag="--cache-limit",
         metavar="SIZE",

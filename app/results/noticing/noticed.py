@@ -27,7 +27,7 @@ from app.results.together import Together
 MOST = 5
 _MOST_OF_SHAPE = 3
 """So that what settings did is heard of too, if there is something."""
-HEADING = "what to look at"
+HEADING = "findings"
 
 Rule = Callable[[Sequence[Fact], Together], Iterator[Notice]]
 ContestRule = Callable[[Sequence[Fact], Together, Sequence[Fastest]], Iterator[Notice]]

@@ -12,21 +12,18 @@ from decimal import Decimal
 
 import numpy as np
 
-from runtimes.execution import AfterCompletion, Arrivals, Samples
+from runtimes.execution import AfterCompletion, Arrivals, Queries, Samples
 from runtimes.fpga.card.compiler import Compiled
-from runtimes.fpga.cards import Card, PublishedTable, changed_figures, is_published
-from runtimes.fpga.cards.link import Transfer, link_table
+from runtimes.fpga.card.transfers import (
+    CALIBRATED_BYTES,
+    P99_ABOVE_MEAN,
+    Stages,
+    io_us,
+    jitter_us,
+    stages,
+)
+from runtimes.fpga.cards import PublishedTable, changed_figures, is_published
 from runtimes.fpga.lower.steps import Lowered
-
-CALIBRATED_BYTES = 2048
-"""The largest transfer of the published tables, rounded up to a power of two.
-
-Up to there the fitted constants contain the link; beyond, its rate is added.
-"""
-
-
-_P99_ABOVE_MEAN = math.log(100) - 1
-"""Of an exponential: its p99 minus its mean, in scales."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +37,14 @@ class Fidelity:
     reason: str
 
 
-def fidelity(compiled: Compiled, idle_us: float = math.inf) -> Fidelity:
+def fidelity(
+    compiled: Compiled, idle_us: float = math.inf, *, overlapping: bool = False
+) -> Fidelity:
     """Whether a table was published for this release with models like this graph, for requests
-    that arrive `idle_us` after the last was finished."""
+    that arrive `idle_us` after the last was finished; `overlapping` ones do not wait for it."""
     reason = _why_extrapolated(compiled, idle_us)
+    if not reason and overlapping:
+        reason = "the published requests follow each other, these overlap"
     return Fidelity("extrapolated" if reason else "calibrated", reason)
 
 
@@ -86,37 +87,6 @@ def _distance(lowered: Lowered, table: PublishedTable) -> str:
     return ", ".join(parts)
 
 
-def transfer(compiled: Compiled) -> Transfer | None:
-    """The request's round trip by the release's table of the link; None where it has none."""
-    lowered, name = compiled.lowered, compiled.release.link
-    if not name:
-        return None
-    return link_table(name).transfer(lowered.input_bytes, lowered.output_bytes)
-
-
-def io_us(compiled: Compiled) -> float:
-    """A request's way to the card and back with the fabric's fill and drain, microseconds."""
-    card, release, lowered = compiled.card, compiled.release, compiled.lowered
-    measured = transfer(compiled)
-    if measured is not None:
-        return release.io_us + measured.mean_us
-    dma = release.dma_us if lowered.input_bytes > release.register_bytes else 0.0
-    return release.io_us + dma + _link_us(card, lowered.input_bytes, lowered.output_bytes)
-
-
-def jitter_us(compiled: Compiled) -> float:
-    """The scale of the exponential jitter: the link's own where its table has a p99."""
-    measured = transfer(compiled)
-    if measured is None:
-        return compiled.card.jitter_us
-    return max(0.0, measured.p99_us - measured.mean_us) / _P99_ABOVE_MEAN
-
-
-def _link_us(card: Card, *transfers: int) -> float:
-    beyond = sum(max(0, size - CALIBRATED_BYTES) for size in transfers)
-    return beyond / card.link_bytes_per_us
-
-
 def latency_us(compiled: Compiled, idle_us: float = math.inf) -> float:
     """The mean latency of a request that arrives `idle_us` after the last was finished."""
     cycles = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us)).cycles
@@ -125,7 +95,7 @@ def latency_us(compiled: Compiled, idle_us: float = math.inf) -> float:
 
 def p99_us(compiled: Compiled, idle_us: float = math.inf) -> float:
     """The 99th percentile of such requests."""
-    return latency_us(compiled, idle_us) + jitter_us(compiled) * _P99_ABOVE_MEAN
+    return latency_us(compiled, idle_us) + jitter_us(compiled) * P99_ABOVE_MEAN
 
 
 def idle_cycles(compiled: Compiled, idle_us: float) -> int:
@@ -140,13 +110,22 @@ def idle_cycles(compiled: Compiled, idle_us: float) -> int:
     return min(max(0, int(cycles)), enough)
 
 
-def simulate(compiled: Compiled, arrivals: Arrivals, rng: np.random.Generator) -> Samples:
-    """Timings of a stream of requests, one at a time; a request waits for the one before.
+def simulate(
+    compiled: Compiled, arrivals: Arrivals, rng: np.random.Generator, cards: int = 1
+) -> Samples:
+    """Timings of a stream of requests. Those of a query overlap, all others are taken one at a
+    time by each of some equal cards and wait until one is free. What it costs the host to deal
+    requests over cards is not known and not counted.
 
     Jitter is drawn from `rng`: an exponential shifted to mean zero, so that it moves the
     percentiles and not the mean. The first scheduled request finds the card long idle.
     """
-    count = arrivals.count if isinstance(arrivals, AfterCompletion) else len(arrivals.times_ns)
+    if isinstance(arrivals, Queries):
+        count = arrivals.count * arrivals.requests
+    elif isinstance(arrivals, AfterCompletion):
+        count = arrivals.count
+    else:
+        count = len(arrivals.times_ns)
     scale = jitter_us(compiled)
     jitter_ns = np.round((rng.exponential(scale, count) - scale) * 1e3).astype(np.int64)
     if isinstance(arrivals, AfterCompletion):
@@ -154,20 +133,61 @@ def simulate(compiled: Compiled, arrivals: Arrivals, rng: np.random.Generator) -
         finished = np.cumsum(spent + arrivals.gap_ns) - arrivals.gap_ns
         started = finished - spent
         return Samples(started, started, finished, "simulated")
-    return _scheduled(compiled, np.asarray(arrivals.times_ns, np.int64), jitter_ns)
+    if isinstance(arrivals, Queries):
+        return _queries(compiled, arrivals, jitter_ns, cards)
+    return _scheduled(compiled, np.asarray(arrivals.times_ns, np.int64), jitter_ns, cards)
 
 
-def _scheduled(compiled: Compiled, times_ns: np.ndarray, jitter_ns: np.ndarray) -> Samples:
+def _queries(compiled: Compiled, queries: Queries, jitter_ns: np.ndarray, cards: int) -> Samples:
+    """Requests that are submitted together, dealt over the cards in turn: a query begins when all
+    of the last are answered."""
+    started_ns, finished_ns = np.empty((2, queries.requests), np.int64)
+    for first in range(min(cards, queries.requests)):
+        mine = slice(first, None, cards)
+        count = len(started_ns[mine])
+        started_ns[mine], finished_ns[mine] = overlapped(stages(compiled), count)
+    finished = finished_ns + jitter_ns.reshape(queries.count, queries.requests)
+    finished = np.maximum.accumulate(finished, axis=1)  # answers come in order
+    ends = np.cumsum(finished.max(axis=1, initial=0))
+    begins = np.concatenate(([0], ends[:-1]))[: queries.count, None]
+    started = (begins + started_ns).reshape(-1)
+    return Samples(started, started, (begins + finished).reshape(-1), "simulated")
+
+
+def overlapped(parts: Stages, requests: int) -> tuple[np.ndarray, np.ndarray]:
+    """When each of some requests that wait together is begun and answered, nanoseconds.
+
+    While one is computed, the next is transferred and the one before returned. Inputs and outputs
+    have two buffers each: a request is sent once the one before begins to be computed, and computed
+    once the output of the last but one is fetched.
+    """
+    started, finished = np.empty(requests), np.empty(requests)
+    sent = computing = computed = 0.0
+    fetched = last_fetched = 0.0
+    for position in range(requests):
+        started[position] = max(sent, computing)
+        sent = started[position] + parts.input_us
+        computing = max(sent, computed, last_fetched)
+        computed = computing + parts.compute_us
+        last_fetched, fetched = fetched, max(computed, fetched) + parts.output_us
+        finished[position] = fetched
+    return tuple(np.round(times * 1e3).astype(np.int64) for times in (started, finished))
+
+
+def _scheduled(
+    compiled: Compiled, times_ns: np.ndarray, jitter_ns: np.ndarray, cards: int
+) -> Samples:
     known: dict[int, int] = {}
     started, finished = np.empty_like(times_ns), np.empty_like(times_ns)
-    free_at: int | None = None
+    free_at: list[int | None] = [None] * cards  # None: idle since long ago
     for position, arrival in enumerate(times_ns.tolist()):
-        begin = arrival if free_at is None else max(arrival, free_at)
-        idle_us = math.inf if free_at is None else (begin - free_at) / 1e3
+        card = min(range(cards), key=lambda number: free_at[number] or -math.inf)
+        ready = free_at[card]
+        begin = arrival if ready is None else max(arrival, ready)
+        idle_us = math.inf if ready is None else (begin - ready) / 1e3
         idle = idle_cycles(compiled, idle_us)
         if idle not in known:
             known[idle] = round(latency_us(compiled, idle_us) * 1e3)
         started[position] = begin
-        free_at = begin + known[idle] + int(jitter_ns[position])
-        finished[position] = free_at
+        free_at[card] = finished[position] = begin + known[idle] + int(jitter_ns[position])
     return Samples(times_ns, started, finished, "simulated")

@@ -40,11 +40,13 @@ class LinkTable:
 
     def transfer(self, input_bytes: int, output_bytes: int) -> Transfer:
         """The fastest way at these sizes."""
-        found = [
-            Transfer(WAYS[mode], *self._interpolated(table, output_bytes, input_bytes))
-            for mode, table in self.ways.items()
-        ]
+        found = [self.by_way(way, input_bytes, output_bytes) for way in WAYS.values()]
         return min(found, key=lambda transfer: transfer.mean_us)
+
+    def by_way(self, way: str, input_bytes: int, output_bytes: int) -> Transfer:
+        """The same by one of WAYS."""
+        mode = next(mode for mode, name in WAYS.items() if name == way)
+        return Transfer(way, *self._interpolated(self.ways[mode], output_bytes, input_bytes))
 
     def _interpolated(
         self,

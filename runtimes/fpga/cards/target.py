@@ -17,7 +17,7 @@ _NUMBERS: Mapping[str, str] = {
 }
 """Options that change one figure of the card, with the field of Card that each sets."""
 
-_NAMES = ("card", "release", *_NUMBERS)
+_NAMES = ("card", "release", "cards", *_NUMBERS)
 
 
 class OptionError(RuntimeFault):
@@ -26,15 +26,17 @@ class OptionError(RuntimeFault):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a session is compiled for."""
+    """What a session is compiled for: `cards` equal cards at a release."""
 
     card: Card
     release: Release
+    cards: int = 1
 
 
 def read_target(texts: Mapping[str, str]) -> Target:
     """The card that options ask for: `card` a key or a .toml file, `release` one of its own,
-    `clock` (MHz), `cores`, `block` and `tiles` (per core) in place of its own figures.
+    `clock` (MHz), `cores`, `block` and `tiles` (per core) in place of its own figures, `cards` how
+    many such cards there are.
 
     OptionError for an unknown option or a value that is no positive number, CardError for
     an unknown card or release; both name the nearest that is known. Unsupported for a card that
@@ -59,7 +61,8 @@ def read_target(texts: Mapping[str, str]) -> Target:
             f"the card needs {changed_card.excess}",
             "use fewer or smaller cores, fewer tiles or a lower clock",
         )
-    return Target(changed_card, release)
+    cards = int(_positive("cards", texts.get("cards", "1"), whole=True))
+    return Target(changed_card, release, cards)
 
 
 def provider_options(

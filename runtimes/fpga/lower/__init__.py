@@ -97,15 +97,19 @@ def lower(graph: Graph) -> Lowered:
             widest = max(matrix.rows for matrix in held) // _GATES.get(name, 1)
             layers[name] = count + len(held), max(width, widest)
     states = {name for pair in graph.states for name in pair}
+    sent = [name for name in graph.inputs if name not in states]
+    fetched = [name for name in graph.outputs if name not in states]
     return Lowered(
         name=graph.name,
         matrices=tuple(builder.matrices),
         steps=tuple(builder.steps),
-        input_bytes=_bytes(builder, [i for i in graph.inputs if i not in states]),
-        output_bytes=_bytes(builder, [o for o in graph.outputs if o not in states]),
+        input_bytes=_bytes(builder, sent),
+        output_bytes=_bytes(builder, fetched),
         extrapolated=builder.extrapolated or ("" if builder.matrices else "no matrix product"),
         layers=layers,
         buffers=activations.buffers(len(builder.steps)),
+        rows=_rows([builder.shape(name) for name in (*sent, *fetched)]),
+        output_steps=builder.after(fetched),
     )
 
 
@@ -150,6 +154,12 @@ def _chain(builder: Builder, group: Group) -> None:
         if node.op not in _PUBLISHED:
             builder.extrapolate(node.op)
     builder.sweep_output(group.name, passes(group.nodes), inputs, group.output)
+
+
+def _rows(shapes: list[tuple[int, ...]]) -> int:
+    """The first axis that all of them share; 1 where they share none."""
+    firsts = {shape[0] if shape else 1 for shape in shapes}
+    return firsts.pop() if len(firsts) == 1 else 1
 
 
 def _bytes(builder: Builder, names: list[str]) -> int:

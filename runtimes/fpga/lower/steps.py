@@ -95,7 +95,8 @@ class Lowered:
     stays on the card. `extrapolated` says why the published tables don't vouch for the
     timing, empty where they do. `layers` are the operators that hold weights, each with its number
     of matrices and the largest width: the rows of one gate. `buffers` are the tensors that lie in
-    memory between steps.
+    memory between steps. `rows` is the number of rows of a batch: the first axis of all that
+    crosses the link, 1 where that is not one number. `output_steps` make what the host fetches.
     """
 
     name: str
@@ -106,3 +107,5 @@ class Lowered:
     extrapolated: str
     layers: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     buffers: tuple[Buffer, ...] = ()
+    rows: int = 1
+    output_steps: tuple[int, ...] = ()

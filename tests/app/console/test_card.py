@@ -67,6 +67,10 @@ def test_a_target_out_of_reach_is_exit_code_1_with_the_curve(
         ("search", "mlp", "--p99", "2us", "-f", "xml"),
         ("search", "mlp", "--p99", "2us", "--axis", "batch"),
         ("search", "absent.onnx", "--p99", "2us"),
+        ("share",),
+        ("share", "mlp"),
+        ("share", "mlp=none"),
+        ("share", "mlp=2", "--card", "v90"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(
@@ -75,3 +79,18 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     out, err, code = run(capsys, *arguments)
     assert (out, code) == ("", 2)
     assert len(err.strip().splitlines()) == 1
+
+
+def test_models_share_a_card_by_core(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("share", f"{model}=4", f"{model}=2", "--card", "v80")
+    table, _, code = run(capsys, *asked)
+    assert code == 0
+    answer = json.loads(run(capsys, *asked, "-f", "json")[0])
+    assert [tenant["cores"] for tenant in answer["models"]] == [4, 2]
+    assert (answer["clock"], answer["fidelity"]) == ("simulated", "extrapolated")
+    for tenant in answer["models"]:
+        assert tenant["contended_us"] > tenant["mean_us"]
+        assert f"{tenant['contended_us']:.3f}" in table
+    rows = list(csv.DictReader(io.StringIO(run(capsys, *asked, "-f", "csv")[0])))
+    assert [float(row["p99_us"]) for row in rows] == [t["p99_us"] for t in answer["models"]]
+    assert run(capsys, "share", f"{model}=4", f"{model}=3")[2] == 2

@@ -236,11 +236,11 @@ def test_it_is_said_how_many_rounds_a_sure_figure_takes_and_what_these_would_fin
     assert all(row["required_rounds_p50"] and row["required_rounds_p99"] is None for row in rows)
     first, second = (row["required_rounds_p50"] for row in rows)
     said = " ".join(shown(path, width=80).split())
-    assert f"an interval of ±5 % takes {first} to {second} rounds for p50; there were 4" in said
-    assert "--ci-width p50=5% adds as many as each case needs" in said
+    assert f"±5 % needs {first} to {second} rounds for p50 (4 were run)" in said
+    assert "--ci-width p50=5%" in said
     changes = [f"{100 * float(row['detectable_slowdown_p50'] or 0):.0f}" for row in rows]
-    assert f"find, in 9 of 10 tries, a slowdown of {' to '.join(changes)} % in p50" in said
+    assert f"detectable slowdown at 90 % power with 4 rounds: p50 {' to '.join(changes)} %" in said
 
 
 def test_two_rounds_say_nothing_of_how_sure_they_are(path: Path) -> None:
-    assert "9 of 10 tries" not in answered(path, MLP)
+    assert "detectable slowdown" not in answered(path, MLP)

@@ -62,3 +62,21 @@ def test_a_linux_without_proc_is_told_in_one_sentence(arguments: list[str], tmp_
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "/proc is not mounted" in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_the_start_of_the_program_is_known_where_it_is_the_program() -> None:
+    """A process that was started as something else has done other things since."""
+    code = "import sys, time; time.sleep(0.3); sys.argv[0] = sys.argv[1]\n" + (
+        "from app.machine.system import program_begun_s\n"
+        "print(time.monotonic() - program_begun_s())"
+    )
+    ages = {
+        name: float(
+            subprocess.run(
+                [sys.executable, "-c", code, name], capture_output=True, text=True, check=True
+            ).stdout
+        )
+        for name in ("/somewhere/bin/graphlap", "/somewhere/bin/pytest")
+    }
+    assert ages["/somewhere/bin/graphlap"] >= 0.25
+    assert ages["/somewhere/bin/pytest"] < ages["/somewhere/bin/graphlap"] - 0.2

@@ -125,6 +125,14 @@ def test_a_logarithmic_axis_has_two_ticks_or_more_and_no_crowd(least: float, mos
     assert all(least <= tick <= most for tick in ticks)
 
 
+@pytest.mark.parametrize("most", [41.0, 1.0, 99.0, 0.003, 10_001.0])
+@pytest.mark.parametrize("count", [2, 4, 9])
+def test_a_linear_axis_has_two_round_ticks_or_more(most: float, count: int) -> None:
+    ticks = Scale(0.0, most, 0.0, 300.0).ticks(count)
+    assert 2 <= len(ticks) <= count + 1
+    assert all(0.0 <= tick <= most * (1 + 1e-9) for tick in ticks)
+
+
 def test_ticks_do_not_stand_on_each_other() -> None:
     axis = Axis(ticks=tuple((float(at), "2026-11-23") for at in range(30)))
     found = axis_ticks(axis, Scale(0.0, 29.0, 0.0, 400.0))

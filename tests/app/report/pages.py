@@ -18,19 +18,24 @@ _FLAGS = (
     "--disable-component-update",
     "--enable-logging=stderr",
     "--virtual-time-budget=20000",
-    "--window-size=1200,12000",
 )
 
 
-def rendered(page: Path, script: str = "", dark: bool = False) -> tuple[str, list[str]]:
+def rendered(
+    page: Path, script: str = "", dark: bool = False, width: int = 1200
+) -> tuple[str, list[str]]:
     """The page's elements when it has come to rest, and what its console said; `script` runs in it
-    after its own, and who looks at it prefers a `dark` one."""
+    after its own, the window is so wide, and who looks at it prefers a `dark` page."""
     assert CHROMIUM is not None
     tried = page.with_name("tried.html")
     tried.write_text(
         page.read_text("utf-8").replace("</body>", f"<script>{script}</script></body>")
     )
-    flags = (*_FLAGS, *(["--blink-settings=preferredColorScheme=0"] if dark else []))
+    flags = (
+        *_FLAGS,
+        f"--window-size={width},12000",
+        *(["--blink-settings=preferredColorScheme=0"] if dark else []),
+    )
     done = subprocess.run(
         [CHROMIUM, *flags, f"--user-data-dir={page.parent}/browser", "--dump-dom", tried.as_uri()],
         capture_output=True,

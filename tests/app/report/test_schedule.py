@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("plotly")
-
 from app.__main__ import main
 from app.cases.case import Case
 from app.cases.errors import ResultsError
@@ -52,11 +50,11 @@ def test_its_bars_are_the_instructions_of_the_cards_own_schedule(
 ) -> None:
     (answer,) = card_runs([question(STEP, graphs.step)])
     assert isinstance(answer, CardRun)
-    issues, flows = open_run(path).schedule(STEP.case_id).data
-    assert sorted(issues.base) == sorted(event.begun for event in answer.events)
-    ends = [begun + lasts for begun, lasts in zip(flows.base, flows.x, strict=True)]
-    assert max(ends) == answer.cycles
-    assert {round(place) for place in issues.y} == set(range(len(answer.units)))
+    issues, flows = open_run(path).schedule(STEP.case_id).figure.series
+    starts = sorted(mark.start for mark in issues.marks)
+    assert starts == sorted(event.begun for event in answer.events)
+    assert max(mark.x for mark in flows.marks) == answer.cycles
+    assert {round(mark.y) for mark in issues.marks} == set(range(len(answer.units)))
 
 
 def test_a_page_has_one_of_each_model_and_says_what_is_left_out(path: Path, tmp_path: Path) -> None:
@@ -84,10 +82,10 @@ def test_of_very_many_instructions_the_longest_are_drawn(path: Path) -> None:
     )
     last = events[-1].done
     figure = schedule(one, CardRun("m", "V80", "r", 800.0, 0.1, last, 1, 2, (1,), events))
-    issues, flows = figure.data
-    assert len(issues.x) == len(flows.x) == MOST_EVENTS
-    assert min(flows.x) >= 4, "the short ones are left out"
-    assert f"the longest {MOST_EVENTS} of {2 * MOST_EVENTS}" in figure.layout.xaxis.title.text
+    issues, flows = figure.series
+    assert len(issues.marks) == len(flows.marks) == MOST_EVENTS
+    assert min(mark.x - mark.start for mark in flows.marks) >= 4, "the short ones are left out"
+    assert f"{MOST_EVENTS} of {2 * MOST_EVENTS}" in figure.note
 
 
 @pytest.mark.rare

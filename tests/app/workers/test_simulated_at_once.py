@@ -31,9 +31,7 @@ class OfCard(Session):
     def close(self) -> None: ...
 
 
-def test_a_query_takes_as_long_as_its_requests_in_a_closed_loop(
-    measure: Measure, tmp_path: Path
-) -> None:
+def test_queries_overlap_and_follow_each_other(measure: Measure, tmp_path: Path) -> None:
     single, runs, _ = measure("fpga", limits=replace(SHORT, simulated_samples=400))
     if single.status == "unavailable":
         pytest.skip(single.reason)
@@ -44,18 +42,23 @@ def test_a_query_takes_as_long_as_its_requests_in_a_closed_loop(
         samples=tmp_path / "queries.bin",
     )
     assert (result.status, result.iterations) == ("ok", 100)
-    assert latency_ns(queries).tolist() == latency_ns(runs).reshape(100, 4).sum(axis=1).tolist()
+    one_ns, four_ns = latency_ns(runs).mean(), latency_ns(queries).mean()
+    assert one_ns < four_ns < 4 * one_ns
     assert (queries["started_ns"][1:] == queries["finished_ns"][:-1]).all()
 
 
-def test_all_at_once_is_a_closed_loop_of_one_block(measure: Measure, tmp_path: Path) -> None:
+def test_all_at_once_is_one_query(measure: Measure, tmp_path: Path) -> None:
     limits = replace(SHORT, simulated_samples=200)
     single, runs, _ = measure("fpga", limits=limits)
     if single.status == "unavailable":
         pytest.skip(single.reason)
-    _, block, _ = measure("fpga", scenario="offline", limits=limits, samples=tmp_path / "block.bin")
-    assert (block["finished_ns"] == runs["finished_ns"]).all()
+    result, block, _ = measure(
+        "fpga", scenario="offline", limits=limits, samples=tmp_path / "block.bin"
+    )
+    assert block["finished_ns"][-1] < runs["finished_ns"][-1]
+    assert (np.diff(block["finished_ns"]) >= 0).all()
     assert set(block["scheduled_ns"]) == {runs["started_ns"][0]}
+    assert result.facts["fidelity"] == "extrapolated"
 
 
 def test_more_queries_than_are_simulated_in_one_go_follow_each_other_alike(
@@ -65,7 +68,9 @@ def test_more_queries_than_are_simulated_in_one_go_follow_each_other_alike(
     card = compiled(cnn_step(2, 64))
     scenario, rng = Scenario.parse("multistream:3"), np.random.default_rng(1)
     samples = simulated_at_once.simulate_at_once(OfCard(card), scenario, 8, rng)
-    assert samples.latency_ns.tolist() == [3 * round(latency_us(card, 0) * 1e3)] * 8
+    (taken_ns,) = set(samples.latency_ns.tolist())
+    one_ns = round(latency_us(card, 0) * 1e3)
+    assert one_ns < taken_ns < 3 * one_ns
     assert (samples.started_ns[1:] == samples.finished_ns[:-1]).all()
 
 

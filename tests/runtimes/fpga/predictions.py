@@ -16,7 +16,8 @@ from runtimes import fpga
 from runtimes.execution import AfterCompletion
 from runtimes.faults import Unsupported
 from runtimes.fpga.card.compiler import compile_graph
-from runtimes.fpga.card.timing import fidelity, latency_us, simulate, transfer
+from runtimes.fpga.card.timing import fidelity, latency_us, simulate
+from runtimes.fpga.card.transfers import transfer
 from runtimes.fpga.cards import card_keys, load_card
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
 from tests.runtimes.fpga.published import read_rows

@@ -18,7 +18,7 @@ from exporters import own
 from exporters.types import ExportedModel, FixedGraph, StatePair, TensorSpec
 from runtimes import registry
 from runtimes.base import Available, Unavailable
-from runtimes.execution import AfterCompletion
+from runtimes.execution import AfterCompletion, Queries
 from runtimes.faults import CompileFault, NotAvailable, RunFault, Unsupported
 from runtimes.fpga import cards
 from runtimes.fpga.provider.shim import shim_path
@@ -120,6 +120,9 @@ def test_facts_are_those_of_the_arrivals(save: Save) -> None:
                 "io_us": 1.815,
                 "weight_tiles_used": 384,
                 "weight_tiles_total": 24576,
+                # 3 states of 7 x 128, 3 new columns of them, a product and a sum, in bf16.
+                "activation_bytes": 2 * 128 * (3 * 7 + 3 + 2),
+                "spilled_bytes": 0,
                 "fidelity": word,
                 "fidelity_reason": facts["fidelity_reason"],
                 "card_release": "sdk26",
@@ -141,6 +144,26 @@ def test_options_make_a_hypothetical_card(save: Save) -> None:
     # 64 tiles on 6 cores and on 8; 256 smaller ones on 6; 37 cycles deep.
     assert [cycles for cycles, _ in found] == [11 + 37, 11 + 37, 8 + 37, 43 + 37]
     assert [word for _, word in found] == ["extrapolated"] * 4
+
+
+def test_a_card_that_cannot_exist_is_unsupported(save: Save) -> None:
+    with pytest.raises(Unsupported, match="cores=100"):
+        Fpga().compile(save(mlp(32, 32)), {}, replace(CARD, options={"cores": 100}))
+
+
+def test_requests_are_dealt_over_equal_cards(save: Save) -> None:
+    model, ends = save(mlp(256, 256)), []
+    for count in (1, 4):
+        with Fpga().compile(model, {}, replace(CARD, options={"cards": count})) as session:
+            samples = session.simulate(Queries(1, 400), np.random.default_rng(0))
+            ends.append(int(samples.finished_ns[-1]))
+            assert session.execution.facts["fidelity"] == "extrapolated"
+    assert 3 < ends[0] / ends[1] < 4.1
+
+
+def test_a_stream_stays_on_one_card(save: Save) -> None:
+    with pytest.raises(Unsupported, match="state"):
+        Fpga().compile(save(lstm_step(1, 32)), {}, replace(CARD, options={"cards": 2}))
 
 
 def test_a_card_file_is_a_device(save: Save, tmp_path: Path) -> None:
@@ -220,6 +243,7 @@ def test_a_graph_with_its_sizes_baked_in_runs_at_the_sizes_of_its_case(save: Sav
         (Settings(device="v80", precision="fp16"), Unsupported, "fp16"),
         (Settings(device="v80", options={"speed": 1}), Unsupported, "no option 'speed'"),
         (Settings(device="v80", options={"cores": -1}), Unsupported, "cores=-1"),
+        (Settings(device="v80", options={"cards": 0}), Unsupported, "cards=0"),
     ],
 )
 def test_a_wrong_wish_is_refused_without_a_session(

@@ -11,7 +11,8 @@ import pytest
 
 from runtimes.faults import Unsupported
 from runtimes.fpga.card.compiler import compile_lowered
-from runtimes.fpga.card.timing import jitter_us, latency_us
+from runtimes.fpga.card.timing import latency_us
+from runtimes.fpga.card.transfers import jitter_us
 from runtimes.fpga.cards import Card, CardError, card_keys, load_card
 from runtimes.fpga.graph.graph import Graph
 from runtimes.fpga.lower import lower

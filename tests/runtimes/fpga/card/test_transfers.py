@@ -1,0 +1,111 @@
+"""Transfers that overlap with computing: within a batch, and between requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from runtimes.execution import AfterCompletion, Queries
+from runtimes.fpga.card.compiler import Compiled, compile_graph
+from runtimes.fpga.card.timing import latency_us, overlapped, simulate
+from runtimes.fpga.card.transfers import Stages, hidden_us, io_us, stages
+from runtimes.fpga.cards import Card, card_keys, load_card
+from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
+from tests.runtimes.fpga.published import read_rows
+
+V80 = load_card("v80")
+STILL = replace(V80, jitter_us=0.0)
+
+
+def compiled(made: ModelBuilder, release: str = "", card: Card = STILL) -> Compiled:
+    return compile_graph(made.graph(), card, release)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+def test_nothing_overlaps_in_the_published_figures() -> None:
+    for row in read_rows():
+        if row.fits:
+            assert hidden_us(row.compile()) == 0.0
+
+
+def test_rows_that_arrive_while_the_first_product_issues_cost_nothing() -> None:
+    """8 rows of 512 bytes: 2048 bytes beyond the calibrated ones take 0.065 us each way. The
+    product of 64 tiles issues 8 x 11 cycles at 300 MHz, 0.257 us of them after the first row."""
+    one, eight = compiled(mlp(256, 256)), compiled(mlp(256, 256, batch=8))
+    assert hidden_us(eight) == pytest.approx(2 * 2048 / 31_500)
+    assert io_us(eight) == pytest.approx(io_us(one))
+
+
+def test_rows_that_arrive_later_are_waited_for() -> None:
+    """2 rows of 8192 bytes: the second takes 0.26 us, and the first is computed in 22 cycles."""
+    two = compiled(mlp(4096, 32, batch=2))
+    assert hidden_us(two) == pytest.approx(22 / 300)
+    beyond_us = (2 * 8192 - 2048) / 31_500
+    assert io_us(two) == pytest.approx(V80.release().io_us + beyond_us - 22 / 300)
+
+
+@pytest.mark.parametrize("release", ["sdk26", "sdk27"])
+def test_a_larger_batch_never_hides_more_than_it_moves(release: str) -> None:
+    times = [latency_us(compiled(mlp(256, 384, 128, batch=rows), release)) for rows in range(1, 40)]
+    assert times == sorted(times)
+    alone = compiled(mlp(256, 384, 128), release)
+    for rows in (2, 8, 32):
+        batch = compiled(mlp(256, 384, 128, batch=rows), release)
+        assert hidden_us(batch) > 0.0 or batch.lowered.input_bytes <= 2048
+        assert io_us(batch) >= io_us(alone) - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("parts", "started", "finished"),
+    [
+        (Stages(1, 2, 1), [0, 1000, 3000, 5000], [4000, 6000, 8000, 10_000]),
+        (Stages(3, 1, 1), [0, 3000, 6000, 9000], [5000, 8000, 11_000, 14_000]),
+        # The third is computed once the first output buffer is free, at 5; the fourth at 8.
+        (Stages(1, 1, 3), [0, 1000, 2000, 5000], [5000, 8000, 11_000, 14_000]),
+    ],
+)
+def test_requests_overlap_as_two_buffers_allow(
+    parts: Stages, started: list[int], finished: list[int]
+) -> None:
+    begun, answered = overlapped(parts, 4)
+    assert (begun.tolist(), answered.tolist()) == (started, finished)
+
+
+@pytest.mark.parametrize(
+    "made", [cnn_step(3, 256), lstm_step(2, 128), mlp(256, 384, 128, batch=16)]
+)
+@pytest.mark.parametrize("release", ["sdk26", "sdk27"])
+def test_throughput_is_that_of_the_slowest_part(made: ModelBuilder, release: str) -> None:
+    this = compiled(made, release)
+    parts = stages(this)
+    one_us = parts.input_us + parts.compute_us + parts.output_us
+    assert one_us == pytest.approx(latency_us(this, 0.0))
+    still = replace(this, card=STILL)
+    finished = simulate(still, Queries(1, 1000), rng()).finished_ns
+    slowest_us = max(parts.input_us, parts.compute_us, parts.output_us)
+    interval_us = (finished[-1] - finished[99]) / 900 / 1e3
+    assert interval_us == pytest.approx(slowest_us, rel=0.01)
+    assert interval_us < one_us
+
+
+@pytest.mark.parametrize("key", card_keys())
+def test_a_query_of_one_is_a_closed_loop(key: str) -> None:
+    this = compile_graph(cnn_step(3, 128).graph(), load_card(key))
+    loop, queries = (
+        simulate(this, arrivals, rng()) for arrivals in (AfterCompletion(500), Queries(500, 1))
+    )
+    assert loop.finished_ns.tolist() == queries.finished_ns.tolist()
+
+
+def test_answers_come_in_order_and_queries_after_each_other() -> None:
+    this = compile_graph(cnn_step(3, 128).graph(), V80)
+    samples = simulate(this, Queries(50, 8), rng())
+    by_query = samples.finished_ns.reshape(50, 8)
+    assert (np.diff(by_query, axis=1) >= 0).all()
+    assert (samples.started_ns.reshape(50, 8)[1:, 0] == by_query[:-1, -1]).all()
+    assert samples.clock == "simulated"
