@@ -345,7 +345,7 @@ def study(path: Path) -> Path:
     data = load_study("neurio").model_dump(exclude_unset=True)
     grids = [adjusted(grid, {"runtimes": ["ort-cpu"]}) for grid in data["sweeps"]]
     data["sweeps"] = [part for grid in grids for part in with_devices(grid)]
-    plan = parse_plan({**data, "rounds": 1}, "neurio")
+    plan = parse_plan({**data, "rounds": 1, "null": False}, "neurio")
     cases = expand(plan)
     begun = replace(manifest("neurio", cases, 1), plan=plan.model_dump(mode="json"))
     with RunFolder.create(path, begun) as folder:
