@@ -94,7 +94,7 @@ def look(shown):
 
 original = window.MainWindow.show
 window.MainWindow.show = lambda self: (original(self), QTimer.singleShot(400, lambda: look(self)))
-sys.exit(main.main(sys.argv[1:]))
+sys.exit(main.main([Path(path) for path in sys.argv[1:]]))
 """
 
 
