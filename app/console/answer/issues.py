@@ -20,7 +20,9 @@ def cause_notes(ended: EndedRun) -> Iterator[Block]:
     """Of each cause why cases have no figures, or none that count, whose it is and what it is."""
     found = whys(ended.rows, ended.cases)
     for why in found[:MOST_CAUSES]:
-        yield Note(why.status.replace("_", " "), why.sentence, TONES[why.status], why.status)
+        # A row whose figures do not count has the status `ok` and no tone of its own.
+        tone = TONES.get(why.status, _BAD)
+        yield Note(why.status.replace("_", " "), why.sentence, tone, why.status.replace(" ", "_"))
     if len(found) > MOST_CAUSES:
         yield Paragraph(f"... and {len(found) - MOST_CAUSES:,} more in results.csv")
 
