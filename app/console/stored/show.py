@@ -20,8 +20,7 @@ from app.results.verify import read_whole
 
 def show(folder: str, width: int, sort: str | None, verbose: bool, times: bool = False) -> Shown:
     """What was printed when the run ended, of what is whole of it, or with `times` what its time
-    was spent on. PlanError or ResultsError for a
-    folder or a column that is none."""
+    was spent on. PlanError or ResultsError for a folder or a column that is none."""
     whole = read_whole(Path(folder))
     if times:
         return Shown(tuple(time_blocks(whole.run)), damage([whole]))
