@@ -1,4 +1,4 @@
-"""`--study NAME`: measure a study as batch mode measures a plan, then print and write its page."""
+"""`graphlap study NAME`: measure a study as a plan is measured, then print and write its page."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _parts_in(whole: Whole, root: Path) -> list[Study]:
     if not there:
         raise ResultsError(
             f"{root} has no part of the study {whole.name}",
-            f"name a folder that --study {whole.name} made",
+            f"name a folder that graphlap study {whole.name} made",
         )
     return there
 

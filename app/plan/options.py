@@ -109,7 +109,7 @@ def _data(layers: Layers, study: str | None) -> dict[str, Any]:
             part for grid in sweeps for part in with_devices(adjusted({**named, **grid}, given))
         ]
     elif not data and not sweeps[0]["models"]:
-        raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
+        raise PlanError("there is nothing to measure", "name a model, a suite or a plan")
     else:
         sweeps = [{**usual, **grid, **given} for grid in sweeps]
     if "environments" in defaults:

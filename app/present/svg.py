@@ -50,7 +50,12 @@ FILE_LOOK = Look(
     ("#0072b2", "#c25200", "#00795a", "#a8508a", "#8a6a00", "#3d7fb5", "#5f5f5f"),
 )
 PAGE_LOOK = Look(
-    *(f"var(--{name})" for name in ("ink", "quiet", "line", "back", "ok", "error")),
+    "var(--ink)",
+    "var(--quiet)",
+    "var(--line)",
+    "var(--back)",
+    "var(--ok)",
+    "var(--error)",
     tuple(f"var(--c{number})" for number in range(len(FILE_LOOK.colors))),
 )
 

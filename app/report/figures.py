@@ -231,7 +231,7 @@ def ratios(cases: Sequence[Shown]) -> Figure | None:
         if place not in fastest or _p50(one) < _p50(fastest[place]):
             fastest[place] = one
     labels = {str(one.row["model"]): one.label.partition(_APART)[0] for one in known}
-    series = []
+    series: list[Series] = []
     for number, column in enumerate(columns):
         chosen = {model: one for (of, model), one in fastest.items() if of == column}
         color = next(iter(chosen.values())).color

@@ -1,4 +1,4 @@
-"""On what, when and how long a run measured: what stands above every study's tables."""
+"""On what, when and how long a run measured: a line above every study's tables, the rest below."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from app.cases.round import RoundResult
 from app.cases.surroundings import others_ran
-from app.present.document import Block, Column, Paragraph, Points, Table
+from app.present.document import Block, Column, Heading, Paragraph, Points, Table
 from app.results import text
 from app.studies.found import Found
 
 
 def conditions(found: Found) -> Iterator[Block]:
-    """The date and the machine, how each case was measured, and a table of the runtimes."""
-    yield from _machines(found)
+    """How each case was measured, how busy the machine was, and a table of the runtimes."""
+    yield Heading("How it was measured")
     if found.host:
         hosts = sorted({found.run.host_of(case) for case in found.run.cases})
         yield Paragraph(
@@ -26,7 +26,7 @@ def conditions(found: Found) -> Iterator[Block]:
     yield _runtimes(found)
 
 
-def _machines(found: Found) -> Iterator[Block]:
+def machines(found: Found) -> Iterator[Block]:
     """The date with the one machine, or a line for each of several."""
     manifest = found.run.manifest
     made = f"Measured {manifest.created_at_utc[:10]} with Graphlap {manifest.graphlap_version} on"

@@ -88,7 +88,7 @@ def refuse_others(run: Run, study: StudyPlan) -> None:
     """ResultsError for a run that has nothing of the study."""
     if not any(is_part(case, study) for case in run.cases):
         raise ResultsError(
-            f"{run.path} has no case of {study.name}", "name a run that --study of this name made"
+            f"{run.path} has no case of {study.name}", "name a run that this study made"
         )
 
 

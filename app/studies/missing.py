@@ -20,7 +20,7 @@ from app.studies.found import Found
 
 def missing(found: Found, whole: Plan) -> Iterator[Block]:
     """`whole` is the study's own plan."""
-    yield Heading("What is left out")
+    yield Heading("Not measured")
     lacking = tuple(_lacking(found, whole))
     if lacking:
         yield Points(lacking)
@@ -31,11 +31,11 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
     together = Together([one.case for one in found.measured])
     rows = [one.row for one in found.measured if one.row["status"] not in INCOMPLETE]
     if causes := whys(rows, together):
-        yield Heading("What could not be measured, and why")
+        yield Heading("Failures")
         yield Points(tuple(f"{c.status.replace('_', ' ')}, {c.sentence}" for c in causes))
     groups = [group for group in warning_groups(rows) if group.code != MISSING]
     if groups:
-        yield Heading("What to doubt")
+        yield Heading("Warnings")
         yield Points(doubts(groups, together))
 
 
@@ -66,7 +66,7 @@ def _lacking(found: Found, whole: Plan) -> Iterator[str]:
     for count in sorted(set(had.values()) - {wanted}):
         named = _named([case for case in cases if had[case.case_id] == count], cases)
         yield f"{f'{count} of {wanted} rounds' if count else 'no round'}: {named}"
-    yield "--resume with the folder of this run measures the rest"
+    yield "graphlap study NAME --resume RUN measures the rest"
 
 
 def _absent(cases: Sequence[Case], whole: Plan) -> Iterator[str]:

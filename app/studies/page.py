@@ -1,5 +1,5 @@
-"""The page of a study: the document's own tables, and around them what makes figures worth
-reading: the machine, the date, what is left out, what to doubt and how to have it again."""
+"""The page of a study: the question and the machine, the document's own tables, then how they were
+measured, what is missing, warnings, and the command that repeats it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.plan.studies import CHANGED, load_study
 from app.present.document import Block, Command, Heading, Paragraph, Picture, Points, within
 from app.present.markdown import as_markdown
 from app.results.atomic import write_atomically
-from app.studies.conditions import conditions
+from app.studies.conditions import conditions, machines
 from app.studies.found import Found
 from app.studies.missing import missing
 from app.studies.study import Study, Whole
@@ -32,10 +32,14 @@ def page(study: Study, found: Found) -> Iterator[Block]:
     )
     return chain(
         (Heading(study.title, 1), Paragraph(study.repeats)),
-        conditions(found),
+        machines(found),
         there,
+        conditions(found),
         missing(found, whole),
-        (Heading("Again"), Command(command_line(study.name, whole, found.run.manifest.asked))),
+        (
+            Heading("Command that repeats it"),
+            Command(command_line(study.name, whole, found.run.manifest.asked)),
+        ),
     )
 
 
@@ -65,7 +69,7 @@ def write_page(study: Study, found: Found) -> Iterator[str]:
 
 def command_line(name: str, whole: Plan, asked: Plan) -> str:
     """What measures the study as it was asked for here: with the same part of it, as long."""
-    words = ["graphlap", "--study", name]
+    words = ["graphlap", "study", name]
     models = list(dict.fromkeys(model for sweep in asked.sweeps for model in sweep.models))
     if set(models) != {model for sweep in whole.sweeps for model in sweep.models}:
         words += ["--models", ",".join(models)]

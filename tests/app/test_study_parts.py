@@ -33,7 +33,7 @@ def test_accuracy_and_throughput_of_the_page_are_those_of_the_rows(
     measured: tuple[Path, str],
 ) -> None:
     folder, out = measured
-    *_, table = tables((folder / "study.md").read_text("utf-8"))
+    *_, table, _ = tables((folder / "study.md").read_text("utf-8"))
     told = {row[1]: row[2:] for row in table[1:]}
     for row in rows(folder / "accuracy"):
         assert row["status"] in ("ok", "wrong_output"), row["reason"]
@@ -92,7 +92,7 @@ def test_parts_share_a_budget_and_the_page_names_what_it_left_out(tmp_path: Path
     page = (folder / "study.md").read_text("utf-8")
     assert page.startswith("# The character-level CNN, optimised\n")
     assert "\n## One step at a time\n" in page
-    assert "\n### What is left out\n" in page
+    assert "\n### Not measured\n" in page
 
 
 def test_the_parts_of_every_whole_have_plans_and_shares() -> None:

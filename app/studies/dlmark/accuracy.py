@@ -48,7 +48,7 @@ def tables(found: Found) -> Iterator[Block]:
         for one in found.measured
     )
     if untested:
-        yield Paragraph(f"The run has not come to the top-1 of {untested} lines: --resume it.")
+        yield Paragraph(f"The run has not come to the top-1 of {untested} lines: resume it.")
 
 
 def files(found: Found) -> Mapping[str, bytes]:

@@ -58,7 +58,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_history_is_as_published(told: str) -> None:
-    table = tables(told)[1]
+    table = tables(told)[0]
     before: float | None = None
     for row, (step, rate) in zip(table[1:], history(), strict=True):
         assert row[0] == step
@@ -69,7 +69,7 @@ def test_the_history_is_as_published(told: str) -> None:
 
 
 def test_what_is_nearest_to_a_step_is_from_two_cases_of_this_run(told: str) -> None:
-    here = {row[0]: row[3:] for row in tables(told)[1][1:]}
+    here = {row[0]: row[3:] for row in tables(told)[0][1:]}
     # 1 input in 4 ms; 32 in 4 ms x 16.5.
     assert here["Naively batched computation"][1:] == ["250/s", "485/s", "1.94 (1 round)"]
     assert here["Naive CUDA conv1d"][1:] == ["250/s", "375/s", "1.50 (1 round)"]
@@ -87,7 +87,7 @@ def test_the_engine_that_the_steps_begin_with_is_no_step_where_it_is_the_fastest
 ) -> None:
     make_run(tmp_path / "run", "char-cnn/steps", ["ort-cpu"], latency_us)
     found = found_in(tmp_path / "run", load_study("char-cnn/steps"))
-    here = {row[0]: row[3:] for row in tables(as_markdown(page(study("char-cnn/steps"), found)))[1]}
+    here = {row[0]: row[3:] for row in tables(as_markdown(page(study("char-cnn/steps"), found)))[0]}
     assert here["Naive CUDA conv1d"] == ["no engine here is faster than ort-cpu", "", "250/s", ""]
 
 
@@ -121,7 +121,7 @@ def test_where_a_runtime_has_several_devices_they_share_the_inputs(tmp_path: Pat
     told = as_markdown(page(study("char-cnn/steps"), found))
     assert "are not the study's" not in told
     assert "against the first of them: fake:0+1+2" in told
-    here = {row[0]: row[3:] for row in tables(told)[1][1:]}
+    here = {row[0]: row[3:] for row in tables(told)[0][1:]}
     multiple = here["Use multiple GPUs"]
     assert multiple[0] == "3 devices share the inputs, fake:0+1+2"
     # Runs of one lane each as they were made: as many a second as on one.
@@ -168,7 +168,7 @@ def test_a_search_has_as_many_rounds_as_it_asks_for_and_lacks_none(tmp_path: Pat
     run = read_run(tmp_path / "run")
     found = Found(run, tuple(Rows().measured(run)))
     heading, said, *_ = as_markdown(missing(found, run.manifest.asked)).split("\n\n")
-    assert heading == "## What is left out"
+    assert heading == "## Not measured"
     assert said.startswith("What the search itself has not come to")
 
 
@@ -198,7 +198,7 @@ def test_the_checklist_is_read_from_the_executed_graph(tmp_path: Path) -> None:
         folder.record(write_operators(folder, OperatorTimes(case.case_id, "wall", 9, ops)))
     found = found_in(path, load_study("char-cnn/operators"))
     text = as_markdown(page(study("char-cnn/operators"), found))
-    _, checklist, times = tables(text)
+    checklist, times, _ = tables(text)
     cells = {row[2]: row[3] for row in checklist[1:]}
     assert cells["operators executed for 23"] == "6"
     assert cells["conv1d_relu"] == "1 of 4"

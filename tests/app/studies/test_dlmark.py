@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_throughput_is_the_batch_over_the_mean_run(folder: Path) -> None:
-    _, rates, memory, _ = tables(told("throughput", folder))
+    rates, memory, *_ = tables(told("throughput", folder))
     row = row_of(rates, "resnet50_v2")
     # 1 image in 2 ms, 4 in 5 ms, 16 in 17 ms.
     assert [row[size] for size in ("1", "4", "16")] == ["500/s", "800/s", "941/s"]
@@ -74,7 +74,7 @@ def test_throughput_is_the_batch_over_the_mean_run(folder: Path) -> None:
 
 def test_published_accuracy_has_a_column_of_its_own(folder: Path) -> None:
     text = told("throughput", folder)
-    table = tables(text)[-1]
+    table = tables(text)[-2]
     assert table[0] == ["model", "family", "images/s, measured", "top-1, published"]
     source = (ROOT / "assets" / "published" / "gluon_zoo.csv").read_text("utf-8")
     published = {row["model"]: row["published_top1"] for row in csv.DictReader(source.splitlines())}
@@ -104,7 +104,7 @@ def test_devices_stand_beside_each_other(tmp_path: Path) -> None:
         return 1000.0 if case.runtime == "ort-cpu" else 4000.0
 
     make_run(tmp_path / "run", "dlmark/devices", RUNTIMES, latency_us)
-    _, devices = tables(told("devices", tmp_path / "run"))
+    devices, _ = tables(told("devices", tmp_path / "run"))
     row = row_of(devices, "alexnet", "16")
     assert (row["ort-cpu"], row["torch-cpu"]) == ("16.0k/s", "4.00k/s")
 
@@ -131,7 +131,7 @@ def test_the_largest_batch_says_what_ended_the_search_and_that_one_is_not_over(
                 folder.record(Tried(case))
                 record(folder, case, 0, [50.0] * 9 if status == "ok" else [], status)
     assert read_manifest(path).asked.memory_limit == "4GiB"
-    *_, table = tables(told("largest", path))
+    *_, table, _ = tables(told("largest", path))
     over, going, absent = (row_of(table, name) for name in (*ends, "vgg19"))
     assert (over["largest batch"], over["what ended it"]) == ("3", "out of memory at 4")
     assert over["tried"] == "1, 2, 4, 3"
@@ -174,7 +174,7 @@ def test_memory_is_linear_where_its_slopes_agree(tmp_path: Path) -> None:
 def test_several_devices_have_lines_and_pictures_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "run"
     make_run(path, "dlmark/throughput", RUNTIMES, slower_in_batches, batch_size=[1, 64])
-    _, rates, *_ = tables(told("throughput", path))
+    rates, *_ = tables(told("throughput", path))
     assert rates[0] == ["model", "device", "1", "64"]
     assert row_of(rates, "alexnet", "torch-cpu")["64"] == "985/s"
     found = found_in(path, load_study("dlmark/throughput"))

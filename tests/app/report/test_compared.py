@@ -1,0 +1,66 @@
+"""The report of two runs: a figure of ratios that are those of the verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.cases.case import Case
+from app.report.compared import ratio_figure
+from app.results.compare import RunSide, compare_runs, side_of
+from app.results.folder import RunFolder
+from app.results.reader import read_run
+from app.results.rows import Rows
+from tests.app.results.runs import manifest_of, record
+
+FAST, SLOW = (Case("net", runtime) for runtime in ("ort-cpu", "openvino-cpu"))
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """Of the second run one case takes twice as long, the other as long as before."""
+    paths = tmp_path / "before", tmp_path / "after"
+    for path, factor in zip(paths, (1.0, 2.0), strict=True):
+        with RunFolder.create(path, manifest_of((FAST, SLOW), rounds=5)) as folder:
+            for number in range(5):
+                spread = 1.0 + 0.001 * number
+                record(folder, FAST, number, [10.0 * spread] * 400)
+                record(folder, SLOW, number, [20.0 * spread * factor] * 400)
+    return paths
+
+
+def side(path: Path) -> RunSide:
+    run = read_run(path)
+    return side_of(run, Rows().measured(run))
+
+
+def test_each_mark_is_a_ratio_with_the_interval_of_its_verdict(
+    folders: tuple[Path, Path],
+) -> None:
+    found = compare_runs(side(folders[0]), side(folders[1]))
+    figure = ratio_figure(found)
+    assert figure is not None
+    expected = [
+        (place, sides.ratio, sides.verdict.interval)
+        for place, case in enumerate(found.cases)
+        for sides in case.percentiles.values()
+    ]
+    assert len(figure.marks) == len(expected)
+    for mark, (place, ratio, interval) in zip(figure.marks, expected, strict=True):
+        assert (mark.y, mark.x) == (place, ratio)
+        if interval is not None:
+            assert (mark.low, mark.high) == (interval.low, interval.high)
+    twice = [mark.x for mark in figure.marks if "openvino" in figure.y.names[int(mark.y)]]
+    assert twice == pytest.approx([2.0] * len(twice), rel=0.01)
+    assert ratio_figure(replace(found, cases=())) is None
+
+
+def test_the_comparison_is_the_first_thing_on_the_page(folders: tuple[Path, Path]) -> None:
+    page = folders[0].with_name("page.html")
+    assert main(["--report", *map(str, folders), "-o", str(page)]) == 0
+    text = page.read_text("utf-8")
+    assert text.index("<h1>after against before</h1>") < text.index('id="run-0"')
+    assert "<figcaption>after over before</figcaption>" in text
