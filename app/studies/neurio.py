@@ -125,7 +125,7 @@ def _overhead(part: _Part) -> Iterator[Block]:
         yield Paragraph(
             "The overhead of each figure is the median of a copy of the model with the same "
             "inputs and outputs that computes nothing, measured in turn with it. Where the 95 % "
-            "interval of the difference reaches 0, its upper end stands there as `< …`."
+            "interval of the difference reaches 0, its upper end stands there, as in “< 0.2 µs”."
         )
         yield _table(part, _compute)
 

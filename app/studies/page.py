@@ -31,7 +31,8 @@ def page(study: Study, found: Found) -> Iterator[Block]:
         if not isinstance(block, Picture) or block.file in files
     )
     return chain(
-        (Heading(study.title, 1), Paragraph(study.repeats), *machines(found)),
+        (Heading(study.title, 1), Paragraph(study.repeats)),
+        machines(found),
         there,
         conditions(found),
         missing(found, whole),

@@ -125,8 +125,8 @@ def test_the_columns_of_dlmarks_notebook_are_there(tmp_path: Path) -> None:
     ]
     with RunFolder.create(tmp_path / "run", manifest_of(cases, rounds=1)) as folder:
         for case in cases:
-            on_device = {"device_memory_peak_mb": 900.0} if case.runtime == "fake:1" else {}
-            record(folder, case, 0, [2000.0] * 30, rss_peak_mb=300.0, **on_device)
+            held = 900.0 if case.runtime == "fake:1" else None
+            record(folder, case, 0, [2000.0] * 30, rss_peak_mb=300.0, device_memory_peak_mb=held)
     frame = load_results(tmp_path / "run")
     assert list(frame.device) == ["ort-cpu", "1", "fake"]
     first = frame[frame.device == frame.device.unique()[0]]

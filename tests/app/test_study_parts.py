@@ -33,7 +33,7 @@ def test_accuracy_and_throughput_of_the_page_are_those_of_the_rows(
     measured: tuple[Path, str],
 ) -> None:
     folder, out = measured
-    *_, table = tables((folder / "study.md").read_text("utf-8"))
+    *_, table, _ = tables((folder / "study.md").read_text("utf-8"))
     told = {row[1]: row[2:] for row in table[1:]}
     for row in rows(folder / "accuracy"):
         assert row["status"] in ("ok", "wrong_output"), row["reason"]

@@ -140,11 +140,11 @@ def test_two_machines_stand_beside_each_other(tmp_path: Path) -> None:
     code, _, errors = run(*words)
     assert code == 0, errors
     told = as_markdown(page(study("vollo"), found_in(tmp_path / "both", load_study("vollo"))))
-    _, means, *_ = tables(told)
+    means, *_ = tables(told)
     assert means[0][-2:] == ["ort-cpu on one measured", "ort-cpu on two measured"]
     assert means[1][-2] == means[1][-1] != ""
 
 
 def test_the_page_says_how_to_have_it_again(told: str) -> None:
     again = told.rpartition("```\n")[0].rpartition("```\n")[2].strip()
-    assert again == ("graphlap --study vollo --runtimes ort-cpu,torch-cpu --rounds 3 --budget 900s")
+    assert again == ("graphlap study vollo --runtimes ort-cpu,torch-cpu --rounds 3 --budget 900s")
