@@ -18,7 +18,7 @@ from app.console.gate import as_json as gate_json
 from app.console.history_figure import history_figures
 from app.console.history_files import as_csv, as_json
 from app.console.output_files import write_output
-from app.present.document import Column, Table, names
+from app.present.document import Cell, Column, Table, names
 from app.present.svg import svg_document
 from app.present.terminal import as_text as as_text_of
 from app.results import text
@@ -68,7 +68,7 @@ def as_text(found: History, width: int, why: Sequence[Reason] = ()) -> str:
         *map(Column, ("runs", "typical", "change")),
         *names("since (UTC)"),
     )
-    listed = Table(columns, tuple(rows), most_rows=_MOST_ROWS, elsewhere="--csv FILE")
+    listed = Table(columns, tuple(rows), most_rows=_MOST_ROWS, elsewhere="--csv FILE", is_main=True)
     parts = (_counts(found), _changes(found), _machine_changes(found))
     before = "".join(f"{line}\n" for line in chain(*parts))
     after = "".join(f"{line}\n" for line in (*_remarks(found), *map(printable, as_lines(why))))
@@ -86,13 +86,19 @@ def _since(trend: Trend) -> str:
     return "" if change is None else change.point.run.created_at_utc
 
 
-def _cells(found: History, trend: Trend) -> tuple[str, ...]:
+def _cells(found: History, trend: Trend) -> tuple[Cell | str, ...]:
     change = trend.last_change
-    cells = [_name(found, trend), INTERVALS[trend.percentile], str(len(trend.points))]
-    cells.append(text.latency(trend.typical_us))
+    runs = len(trend.points)
+    cells = (
+        _name(found, trend),
+        INTERVALS[trend.percentile],
+        Cell(str(runs), runs),
+        Cell(text.latency(trend.typical_us), trend.typical_us, unit="us"),
+    )
     if change is None:
         return (*cells, text.NOT_MEASURED, "")
-    return (*cells, _moved(change), _minute(_since(trend)))
+    moved = Cell(_moved(change), change.ratio, unit="times")
+    return (*cells, moved, _minute(_since(trend)))
 
 
 def _name(found: History, trend: Trend) -> str:
