@@ -16,7 +16,7 @@ HAS_COMPILER := import os, shutil, sysconfig; \
 .PHONY: bench test fuzz soak coverage check gui benchmarks install wheel wheel-check
 
 bench: $(BENCH)  ## the main job: the starter sweep on every runtime present, results as CSV
-	$(BIN)/python -m app --headless --suite starter
+	$(BIN)/python -m app run starter
 
 test: $(TEST)  ## all tests: what measures nothing on all cores at once, then the rest
 	$(BIN)/python -m tests
@@ -42,7 +42,7 @@ check: $(TEST)  ## lint, types and import contracts
 	$(BIN)/lint-imports
 
 gui: $(GUI)  ## the desktop window
-	$(BIN)/python -m app
+	$(BIN)/python -m app open
 
 benchmarks: $(TEST)  ## what is timed: our loop against C, start-up, exports, the card, the window
 	$(BIN)/python -m tests.benchmarks

@@ -41,6 +41,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _STEP_S = 0.2
+_NOTEBOOK_SOURCES = (
+    "device",
+    "runtime",
+    "throughput_per_s",
+    "device_memory_peak_mib",
+    "rss_peak_mib",
+    "accuracy_top1",
+)
 _OF_EVERY_FILE = {"case_id", "model", "runtime", "status"}
 """Columns by which a results.csv is told from another table."""
 
@@ -169,9 +177,11 @@ def load_results(pattern: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     """The rows of run folders and of their tables as one frame: `pattern` is the path of one, a
     glob, or a list of these. Of a run's `results.csv` the full table beside it is read.
 
-    Columns and types as `graphlap.open(RUN).rows` has them; a folder that is still being written
-    gives its rows so far. What is neither is passed over with one warning; ResultsError if
-    nothing else matches.
+    Columns and types as `graphlap.open(RUN).rows` has them, and the names of dlmark's notebook:
+    `throughput`, `memory` (the device's own in MiB where it has any, else the host's) and
+    `accuracy`. `device` is never empty: a runtime with one device stands there itself. A folder
+    that is still being written gives its rows so far. What is neither is passed over with one
+    warning; ResultsError if nothing else matches.
 
     >>> load_results("graphlap-results/zoo-*").groupby("model").throughput_per_s.max()
     """
@@ -193,7 +203,18 @@ def load_results(pattern: str | Path | Sequence[str | Path]) -> pd.DataFrame:
         asked = ", ".join(repr(str(one)) for one in patterns)
         what = f"{len(foreign)} of the {len(paths)} that match {asked} are passed over"
         warnings.warn(f"{what}: {foreign[0].cause}", stacklevel=2)
-    return dataframes.concat(frames, ignore_index=True)
+    return _with_notebook_names(dataframes.concat(frames, ignore_index=True))
+
+
+def _with_notebook_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """With the columns that dlmark's notebook reads; those that a table lacks are left empty."""
+    known = frame.reindex(columns=list(dict.fromkeys([*frame.columns, *_NOTEBOOK_SOURCES])))
+    return frame.assign(
+        device=known["device"].fillna(known["runtime"]).astype("string"),
+        throughput=known["throughput_per_s"],
+        memory=known["device_memory_peak_mib"].fillna(known["rss_peak_mib"]),
+        accuracy=known["accuracy_top1"],
+    )
 
 
 def _matches(pattern: str | Path) -> list[Path]:

@@ -39,10 +39,10 @@ from app.machine.steered import take_steered
 from app.machine.system import program_begun_s
 from app.plan.command_line import (
     refuse_with_check,
-    refuse_with_resume,
     refuse_with_run_as_plan,
 )
 from app.plan.config_text import config_text
+from app.plan.default_runtimes import with_default_runtimes
 from app.plan.environments import environments_of
 from app.plan.exclusions import reject_exclusions, reject_without_effect
 from app.plan.gaps import refuse_without_gaps
@@ -50,8 +50,8 @@ from app.plan.options import plan_from_options
 from app.plan.placing import refuse_misplaced
 from app.plan.plan import Plan, parse_plan
 from app.plan.settings.arguments import given_settings
+from app.present.formats import write_formatted
 from app.present.svg import svg_document
-from app.present.terminal import write_document
 from app.results.folder import RESULTS, RunFolder
 from app.results.gap_curves import idleness
 from app.results.hosts_together import hosts_together
@@ -121,8 +121,9 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
             sort=sort,
             comparing=comparing,
             plot=flags.plot or "",
-            page=plan.check and flags.markdown,
+            form=flags.format,
             verbose=flags.verbose,
+            log=Lasting(None) if flags.quiet else None,
             here=here,
             then=then,
             stdin=STDIN if steered else None,
@@ -138,7 +139,7 @@ def measure(
     sort: str = "",
     comparing: Comparing | None = None,
     plot: str = "",
-    page: bool = False,
+    form: str = "table",
     verbose: bool = False,
     here: Path | None = None,
     then: Then | None = None,
@@ -150,9 +151,11 @@ def measure(
     """Measure what the folder lacks, show it, and report; the folder's end state is written.
 
     Lines from the descriptor `stdin` steer the run, if it is given. Commands in the answer are for
-    a shell in the folder `here`; it is `verbose` if all rows and warnings are to be shown.
+    a shell in the folder `here`; it is `verbose` if all rows and warnings are to be shown, and a
+    document in the format `form`. Progress and notes go to `log`.
     """
-    shown, log = Lasting(out or sys.stdout), Lasting(log or sys.stderr)
+    shown, errors = Lasting(out or sys.stdout), Lasting(sys.stderr)
+    log = errors if log is None else Lasting(log)
     with make_run(folder, describe_host()) as run, Steering(run, stdin) as steering:
         models = model_labels(case.model for case in run.run.cases)
         for line in run.voided:
@@ -170,8 +173,8 @@ def measure(
         except ResultsError as error:  # the disk is full, or the folder was taken away
             display.close()
             close_quietly(run, FAILURE, error)
-            log.write(f"graphlap: {one_line(str(error))}\n")
-            log.flush()
+            errors.write(f"graphlap: {one_line(str(error))}\n")
+            errors.flush()
             write_error_file(error)
             return FAILURE
         display.close()
@@ -198,11 +201,11 @@ def measure(
                 write_ladder(folder, run.run, tunes)
             export(run.run, measured, formats, columns)
         except OSError as error:
-            raise unwritable(folder.path, error, ", then --resume it") from error
+            raise unwritable(folder.path, error, ", then resume it") from error
         steering.release()  # all is kept, and what is left is to tell it
         if compared is not None and compared.markdown:
             shown.write(compared.markdown)
-        elif page:
+        elif folder.manifest.asked.check and form == "markdown":
             shown.write("\n".join(check_page(run.run, measured)) + "\n")
         elif then is not None:
             page_code = then(run.run, measured)
@@ -220,20 +223,20 @@ def measure(
                 run.hosts_left_out,
                 here,
             )
-            write_document(run_document(ended, width, sort, verbose), shown, width)
+            write_formatted(run_document(ended, width, sort, verbose), form, shown, width)
         shown.flush()
         if shown.lost:
             why = shown.fault.strerror if shown.fault else ""
             where = folder.path / RESULTS
-            log.write(f"graphlap: the table can't be printed ({why}): read {where}\n")
-            log.flush()
+            errors.write(f"graphlap: the table can't be printed ({why}): read {where}\n")
+            errors.flush()
         if compared is not None:
             write(compared.files)
         if plot and (found := idleness(rows)):
             write_output(Path(plot), svg_document(gap_figures(found)))
         elif plot:
-            log.write(f"graphlap: {plot} is not written: fewer than three pauses were measured\n")
-            log.flush()
+            errors.write(f"graphlap: {plot} is not written: too few pauses were measured\n")
+            errors.flush()
         return code or int(shown.lost)
 
 
@@ -260,7 +263,6 @@ def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
 def _of_a_run(flags: argparse.Namespace) -> Manifest | None:
     """The manifest of the run that the flags have resumed or repeated; None for a new plan."""
     if flags.resume is not None:
-        refuse_with_resume(flags)
         return _with_budget(measurable(Path(flags.resume)), given_settings(flags, "plan"))
     if _is_repeated(flags):
         refuse_with_run_as_plan(flags)
@@ -295,7 +297,8 @@ def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
     """The plan of the flags, or that of the run which they name; one that is resumed may go on
     elsewhere than it began."""
     if manifest is None:
-        return plan_from_options(flags)
+        plan = plan_from_options(flags)
+        return with_default_runtimes(plan) if flags.models_named else plan
     if flags.resume is None:
         return manifest.asked
     resumed = manifest.asked.model_copy(update=given_settings(flags, "plan"))

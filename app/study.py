@@ -1,4 +1,4 @@
-"""`--study NAME`: measure a study as batch mode measures a plan, then print and write its page."""
+"""`graphlap study NAME`: measure a study as a plan is measured, then print and write its page."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def run_study(flags: argparse.Namespace) -> int:
         return run_parts(parts, flags)
     asked, plan = study(flags.study), load_study(flags.study)
     if flags.paths:
-        return tell(asked, found_in(Path(flags.paths[0]), plan, asked.of_hosts))
+        return tell(asked, found_in(Path(flags.paths[0]), plan, asked.one_host))
     if flags.resume is not None:
         # before it is gone on with
-        refuse_others(read_run(Path(flags.resume)), plan, asked.of_hosts)
+        refuse_others(read_run(Path(flags.resume)), plan)
 
     def then(run: Run, measured: Sequence[Measured]) -> int:
-        return tell(asked, found_of(run, measured, plan, asked.of_hosts))
+        return tell(asked, found_of(run, measured, plan, asked.one_host))
 
     return run_headless(flags, then)
 

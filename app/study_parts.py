@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from app.cases.errors import PlanError, ResultsError, suggestion
 from app.console.damage import DAMAGED, OK
@@ -19,6 +20,7 @@ from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
+from app.plan.settings.table import by_key
 from app.plan.studies import load_study
 from app.results.manifest import MANIFEST
 from app.results.measured import Measured
@@ -29,6 +31,7 @@ from app.studies.page import page_of_parts
 from app.studies.study import Study, Whole
 from app.studies.telling import told, written, written_alone
 from app.sweep.begin import begin, new_path
+from app.sweep.cluster import cluster_of
 
 
 def run_parts(whole: Whole, flags: argparse.Namespace) -> int:
@@ -59,7 +62,7 @@ def _writer(part: Study, found: dict[str, Found]) -> Then:
     """Writes a part's page and prints nothing: the whole is told at the end, of what is `found`."""
 
     def write(run: Run, measured: Sequence[Measured]) -> int:
-        found[part.name] = found_of(run, measured, load_study(part.name), part.of_hosts)
+        found[part.name] = found_of(run, measured, load_study(part.name), part.one_host)
         written(part, found[part.name])
         return 0
 
@@ -76,7 +79,8 @@ def _begun(whole: Whole, flags: argparse.Namespace) -> Path:
         raise ResultsError(f"{root} is there already", "give another folder with --out")
     for part in whole.parts:
         if part.name in plans:
-            begin(plans[part.name], root / whole.folder_of(part)).close()
+            with cluster_of(plans[part.name]) as cluster:
+                begin(plans[part.name], root / whole.folder_of(part), cluster).close()
     return root
 
 
@@ -101,11 +105,24 @@ def _plans(whole: Whole, flags: argparse.Namespace) -> dict[str, Plan]:
     for part in whole.parts:
         own = [model for model in asked if model in models[part.name]]
         if own or not asked:
-            said = {**vars(flags), "study": part.name, "models": ",".join(own) or None}
-            plans[part.name] = plan_from_options(argparse.Namespace(**said))
+            settings = _accepted(whole, part, flags)
+            settings |= {"study": part.name, "models": ",".join(own) or None}
+            plans[part.name] = plan_from_options(argparse.Namespace(**settings))
     shares = dict(zip((part.name for part in whole.parts), whole.shares, strict=True))
     total = sum(shares[name] for name in plans)
     return {name: _with_share(plan, shares[name] / total) for name, plan in plans.items()}
+
+
+def _accepted(whole: Whole, part: Study, flags: argparse.Namespace) -> dict[str, Any]:
+    """The flags without what this part fixes and another part leaves open, with a line for each."""
+    settings = dict(vars(flags))
+    others = [load_study(other.name).fixed for other in whole.parts]
+    for key, reason in load_study(part.name).fixed.items():
+        row = by_key()[key]
+        if settings.get(row.dest) is not None and not all(key in fixed for fixed in others):
+            sys.stderr.write(f"{part.name} {reason}: {row.flag} is not used there\n")
+            settings[row.dest] = None
+    return settings
 
 
 def _with_share(plan: Plan, share: float) -> Plan:
@@ -120,7 +137,7 @@ def _parts_in(whole: Whole, root: Path) -> list[Study]:
     if not there:
         raise ResultsError(
             f"{root} has no part of the study {whole.name}",
-            f"name a folder that --study {whole.name} made",
+            f"name a folder that graphlap study {whole.name} made",
         )
     return there
 
@@ -130,7 +147,7 @@ def _tell(whole: Whole, root: Path, found: dict[str, Found]) -> int:
     for part in _parts_in(whole, root):
         if part.name not in found:
             folder = root / whole.folder_of(part)
-            found[part.name] = found_in(folder, load_study(part.name), part.of_hosts)
+            found[part.name] = found_in(folder, load_study(part.name), part.one_host)
             written(part, found[part.name])
     blocks = list(page_of_parts(whole, found))
     damaged = any(one.damaged for one in found.values())

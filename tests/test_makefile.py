@@ -61,8 +61,8 @@ def calls(project: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("target", "extras", "command"),
     [
-        ("bench", "engines", "-m app --headless --suite starter"),
-        ("gui", "all", "-m app"),
+        ("bench", "engines", "-m app run starter"),
+        ("gui", "all", "-m app open"),
         ("test", "all,dev", "-m tests"),
     ],
 )

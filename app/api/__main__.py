@@ -19,6 +19,13 @@ def main() -> int:
     return run()
 
 
+def open_window() -> int:
+    """`graphlap-gui`: open the window with the paths; returns its exit code."""
+    if sys.argv[1:2] != ["open"]:
+        sys.argv.insert(1, "open")
+    return main()
+
+
 def _leave_the_users_folders() -> None:
     given = os.environ.get("PYTHONPATH", "")
     users = {os.path.abspath(folder) for folder in given.split(os.pathsep)} if given else set()

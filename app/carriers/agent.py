@@ -209,7 +209,7 @@ class Agent:
             return Child(command, bell, scrubbed())
         except OSError as error:
             raise CarrierError(
-                f"no worker can be started there ({error.strerror})", "see graphlap --doctor there"
+                f"no worker can be started there ({error.strerror})", "see graphlap doctor there"
             ) from error
         finally:
             _keep_threads_to(self._usable - set(affinity) or self._usable)

@@ -40,7 +40,7 @@ def unreadable(error: OSError, path: Path | None = None) -> Unreadable:
 
 def _unreadable(path: Path | str, why: str) -> Unreadable:
     return Unreadable(
-        f"{path} can't be read any more ({why})", "--resume the run, which exports it again"
+        f"{path} can't be read any more ({why})", "resume the run, which exports it again"
     )
 
 

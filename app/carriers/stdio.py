@@ -104,7 +104,7 @@ def _heed(agent: Agent, replies: _Replies, values: dict[str, Any], data: bytes) 
         replies.send({"n": number, "fault": error.cause, "remedy": error.remedy})
     except Exception as error:  # whatever it is, the sweep is to hear of it and go on
         fault = f"its agent failed with {type(error).__name__}: {error}"
-        replies.send({"n": number, "fault": fault, "remedy": "see graphlap --doctor there"})
+        replies.send({"n": number, "fault": fault, "remedy": "see graphlap doctor there"})
     else:
         replies.send({"n": number, "answer": answer})
 

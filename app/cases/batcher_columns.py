@@ -17,14 +17,14 @@ BATCHER = (
         "batch_size_mean",
         "Mean batch",
         "",
-        "How many requests a batch held, on average.",
+        "The mean number of requests in a batch.",
         group="throughput",
     ),
     number(
         "batch_fill_fraction",
-        "Filled",
+        "Batch fill",
         "",
-        "The share of the places of the batches run that held a request; the others were padding.",
+        "The fraction of the places in the batches that held a request; the others were padding.",
         group="throughput",
     ),
     *(

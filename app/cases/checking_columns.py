@@ -7,7 +7,7 @@ from app.cases.column import less, text
 CHECKING = (
     text(
         "check_level",
-        "Checked as",
+        "Check level",
         "How far a check came: opened here, or built for a device that is not here.",
     ),
     less(
@@ -17,10 +17,10 @@ CHECKING = (
         "The size of the compiled engine as a file.",
         group="other",
     ),
-    text("refused_node", "Stopped at", "The node of the graph that the engine refused."),
+    text("refused_node", "Refused node", "The node of the graph that the engine refused."),
     text(
         "fallback_ops",
-        "Operators elsewhere",
-        "The operators that the named engine left to another, each with how many nodes.",
+        "Fallback operators",
+        "Operators that the named engine left to another, each with its number of nodes.",
     ),
 )

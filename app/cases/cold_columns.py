@@ -55,7 +55,7 @@ COLD_START = (
     *(column for phase, what in _PHASES.items() for column in _of_phase(phase, what)),
     text(
         "cold_missing_reason",
-        "No cold start",
+        "Cold start missing",
         "Why a process gave no first answer.",
         group="confidence",
     ),

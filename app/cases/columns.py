@@ -85,7 +85,7 @@ _CASE = (
         group="identity",
         family="rounds",
     ),
-    text("precision_requested", "Precision asked", "The precision that the plan said."),
+    text("precision_requested", "Requested precision", "The precision that the plan requests."),
     text(
         "precision",
         "Precision",
@@ -110,8 +110,8 @@ _CASE = (
     ),
     text(
         "user_files",
-        "Given",
-        "The user's own weights, inputs, calibration and part of a graph.",
+        "User files",
+        "The user's own weights, inputs and calibration data, and the selected part of a graph.",
         group="settings",
     ),
     text(
@@ -121,8 +121,8 @@ _CASE = (
     ),
     text(
         "input_sets",
-        "Inputs fed",
-        "One set for all runs, cache-hot, or how many in turn.",
+        "Input sets",
+        "How many sets of inputs the runs use in turn; one set stays in the caches.",
         family="inputs",
     ),
     count(
@@ -147,19 +147,23 @@ _CASE = (
     number("gap_us", "Gap (µs)", "us", "The pause asked for between two runs.", group="settings"),
     number(
         "offered_rate_hz",
-        "Rate (1/s)",
+        "Offered rate (1/s)",
         "1/s",
-        "The arrivals asked for in a second.",
+        "Requests per second that the scenario offers.",
         group="settings",
     ),
     count(
         "burst_size",
-        "At once",
-        "How many requests arrive together, or are queued together.",
+        "Burst size",
+        "Requests that arrive together, of one multistream query, or queued together.",
         group="settings",
     ),
     number(
-        "burst_period_us", "Period (µs)", "us", "The time from burst to burst.", group="settings"
+        "burst_period_us",
+        "Burst period (µs)",
+        "us",
+        "The time from one burst to the next.",
+        group="settings",
     ),
     text(
         "condition",
@@ -224,14 +228,16 @@ _CASE = (
 _MEASURING = (
     text(
         "preset",
-        "Profile",
-        "The lengths of the run by name: how long, and how many rounds.",
+        "Preset",
+        "The name of the preset: how long each round measures, and how many rounds.",
         family="identity",
     ),
     count("warmup_iterations", "Warm-up runs", "Runs before the measurement, of all rounds."),
     number("warmup_s", "Warm-up (s)", "s", "How long the rounds warmed up, together."),
     flag(
-        "steady_state", "Settled", "Whether every round settled in its warm-up; empty: not known."
+        "steady_state",
+        "Steady state",
+        "Whether every round reached a steady state in its warm-up; empty: unknown.",
     ),
     text(
         "drift",
@@ -253,7 +259,7 @@ _MEASURING = (
     number("duration_s", "Measured (s)", "s", "How long the rounds measured, together."),
     number(
         "achieved_gap_p50_us",
-        "Gap p50 (µs)",
+        "Achieved gap p50 (µs)",
         "us",
         "The median of the pauses between two runs.",
         group="latency",
@@ -261,9 +267,9 @@ _MEASURING = (
     ),
     number(
         "achieved_gap_p99_us",
-        "Gap p99 (µs)",
+        "Achieved gap p99 (µs)",
         "us",
-        "99 of 100 pauses were at most so long.",
+        "The 99th percentile of these pauses.",
         family="pauses",
     ),
 )
@@ -272,14 +278,14 @@ _RESOURCES = (
         "device_memory_peak_mib",
         "Device memory (MiB)",
         "MiB",
-        "The most memory that the measuring process held on the device.",
+        "The peak memory of the measuring process on the device.",
         family="rounds",
     ),
     less(
         "rss_peak_mib",
         "Memory (MiB)",
         "MiB",
-        "The most memory that the process held.",
+        "The peak memory of the measuring process on the host.",
         family="rounds",
     ),
     less(
@@ -304,11 +310,16 @@ _RESOURCES = (
         family="ratios",
     ),
     number("gpu_clock_mhz", "GPU clock (MHz)", "MHz", "Median clock of the GPU."),
-    text("throttle_reasons", "Throttle", "What held the device's clock down, or none."),
+    text("throttle_reasons", "Throttle reasons", "What limited the device's clock, or none."),
 )
 _INTERFERENCE = (
     number("load_1min", "Load", "", "The highest load of the last minute when a round began."),
-    number("steal_fraction", "Steal", "", "What a hypervisor took of the usable cores' time."),
+    number(
+        "steal_fraction",
+        "Steal",
+        "",
+        "The fraction of the usable cores' time that a hypervisor took.",
+    ),
     number(
         "involuntary_switches_per_s",
         "Switches/s",
@@ -318,17 +329,31 @@ _INTERFERENCE = (
     number("page_faults_per_s", "Faults/s", "1/s", "Its page faults, minor and major."),
     number("interrupts_per_s", "Interrupts/s", "1/s", "Interrupts of the whole machine."),
     number(
-        "cpu_clock_min_mhz", "Clock from (MHz)", "MHz", "The lowest clock of the core that timed."
+        "cpu_clock_min_mhz",
+        "CPU clock from (MHz)",
+        "MHz",
+        "The lowest clock of the measuring core.",
     ),
-    number("cpu_clock_max_mhz", "Clock to (MHz)", "MHz", "Its highest clock."),
-    number("cpu_temperature_c", "Temperature (°C)", "C", "The processor's highest temperature."),
+    number(
+        "cpu_clock_max_mhz", "CPU clock to (MHz)", "MHz", "The highest clock of the measuring core."
+    ),
+    number(
+        "cpu_temperature_c",
+        "CPU temperature (°C)",
+        "C",
+        "The highest temperature of the processor.",
+    ),
     count(
         "outliers",
         "Outliers",
         "Runs more than 3 IQR above the third quartile of their round.",
         family="latency",
     ),
-    text("outlier_causes", "Outliers by", "What came between when they ran; unseen: nothing was."),
+    text(
+        "outlier_causes",
+        "Outlier causes",
+        "System events that coincide with outliers, with counts; unseen: none was recorded.",
+    ),
 )
 _OUTPUT = (
     text(
@@ -340,7 +365,7 @@ _OUTPUT = (
     text("references", "References", "All references of the model, and why it is without others."),
     text(
         "agreeing_references",
-        "Agrees with",
+        "Agreeing references",
         "The references that the outputs agree with, within the tolerance.",
     ),
     flag(
@@ -361,7 +386,12 @@ _OUTPUT = (
         "",
         "The largest difference from the reference output, over its largest value.",
     ),
-    number("cosine_similarity", "Cosine", "", "The cosine between the output and the reference."),
+    number(
+        "cosine_similarity",
+        "Cosine similarity",
+        "",
+        "The cosine similarity of the outputs and the reference.",
+    ),
     number(
         "tolerance",
         "Tolerance",
@@ -419,28 +449,28 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "The run": section("other", "identity", _RUN),
     "The model": section("other", "identity", _MODEL),
     "The case": section("other", "identity", _CASE),
-    "The engine that was loaded": section("other", "identity", ENGINE),
-    "How it was measured": section("other", "rounds", _MEASURING),
-    "Under its condition": section("latency", "sustained", CONDITION),
-    "Of several shapes": section("latency", "shapes", SHAPES),
-    "Where it was measured": section("other", "placement", PLACING),
-    "Latency and rate": section("other", "latency", LATENCY),
+    "Engine": section("other", "identity", ENGINE),
+    "Measurement": section("other", "rounds", _MEASURING),
+    "Conditions": section("latency", "sustained", CONDITION),
+    "Several shapes": section("latency", "shapes", SHAPES),
+    "Placement": section("other", "placement", PLACING),
+    "Latency and throughput": section("other", "latency", LATENCY),
     "Levels and stalls": section("other", "latency", PATTERNS),
-    "Later than a deadline": section("latency", "deadline", LATE),
-    "Of a batcher": section("latency", "batcher", BATCHER),
-    "Load as it arrives": section("latency", "load", LOAD),
-    "Against the baseline": section("verdict", "baseline", BASELINE),
-    "Against the null twin": section("latency", "overhead", NULL),
-    "Against one replica": section("throughput", "scaling", SCALING),
+    "Deadline": section("latency", "deadline", LATE),
+    "Dynamic batcher": section("latency", "batcher", BATCHER),
+    "Open-loop load": section("latency", "load", LOAD),
+    "Comparison with the baseline": section("verdict", "baseline", BASELINE),
+    "Call overhead": section("latency", "overhead", NULL),
+    "Scaling": section("throughput", "scaling", SCALING),
     "Cold starts": section("latency", "cold_start", COLD_START),
     "Memory, energy and clocks": section("other", "devices", _RESOURCES),
-    "On a GPU": section("other", "gpu_settings", GPU),
-    "What came between": section("other", "interference", _INTERFERENCE),
-    "Of a check": section("verdict", "facts", CHECKING),
+    "GPU": section("other", "gpu_settings", GPU),
+    "Interference": section("other", "interference", _INTERFERENCE),
+    "Checks": section("verdict", "facts", CHECKING),
     "Outputs": section("other", "rounds", _OUTPUT),
     "The simulated card": section("other", "facts", _CARD),
-    "Of another program": section("other", "imported", IMPORTED),
-    "How it ended": section("verdict", "ending", _ENDING),
+    "Imported results": section("other", "imported", IMPORTED),
+    "Outcome": section("verdict", "ending", _ENDING),
 }
 COLUMNS: tuple[Column, ...] = tuple(column for group in GROUPS.values() for column in group)
 BY_NAME: dict[str, Column] = {column.name: column for column in COLUMNS}

@@ -7,48 +7,49 @@ from app.cases.column import less, number, text
 CONDITION = (
     number(
         "evicted_mb",
-        "Polluted (MB)",
+        "Evicted (MB)",
         "MB",
-        "What went through the caches between two runs.",
+        "The memory that is read and written between two runs to evict the caches.",
         group="settings",
         family="facts",
     ),
     number(
         "eviction_ms",
-        "Pollution (ms)",
+        "Eviction (ms)",
         "ms",
-        "How long that took, outside the runs.",
+        "How long an eviction takes, outside the runs.",
         group="other",
         family="round_facts",
     ),
     number(
         "colocated_runs_per_s",
-        "Neighbour runs/s",
+        "Co-located runs/s",
         "1/s",
-        "How often the model beside it ran in a second of the measured time.",
+        "Runs per second of the co-located model during the measurement.",
         group="settings",
         family="round_facts",
     ),
     number(
         "colocated_busy_fraction",
-        "Neighbour at work",
+        "Co-located busy",
         "",
-        "The share of the measured time in which it was running.",
+        "The fraction of the measured time in which the co-located model ran.",
         group="settings",
         family="round_facts",
     ),
     number(
         "sampled_fraction",
-        "Kept",
+        "Sampled",
         "",
-        "The share of a sustained round's runs that are in its samples, drawn evenly over time.",
+        "The fraction of a sustained round's runs that its samples contain, drawn evenly "
+        "over time.",
         group="other",
         family="round_facts",
     ),
     text(
         "sustained_window",
-        "Compared",
-        "What of a sustained round is compared: its first and last minute, or tenths of it.",
+        "Window",
+        "The parts of a sustained round that are compared: its first and last minute, or tenth.",
         group="settings",
     ),
     *(
@@ -72,9 +73,9 @@ CONDITION = (
     ),
     number(
         "sustained_slowdown_after_s",
-        "Slower after (s)",
+        "Slowdown after (s)",
         "s",
-        "When the level had gone half of the way to a slower end for good; empty: it stayed.",
+        "When the latency had risen for good by half of its total rise; empty: no rise.",
     ),
     *(
         number(

@@ -29,12 +29,14 @@ class DiskError(ResultsError):
     """The run folder can no longer be written: exit 1, and what is recorded stays good."""
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """`did you mean 'x'?` for a near miss, else the known words (the first dozen)."""
+def suggestion(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """`did you mean 'x'?` for a near miss, else `otherwise`, or the first dozen known words."""
     words = list(known)
     near = get_close_matches(word, words, n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]!r}?"
+    if otherwise:
+        return otherwise
     listed = ", ".join(words[:12])
-    more = f" and {len(words) - 12} more (--list)" if len(words) > 12 else ""
+    more = f" and {len(words) - 12} more (graphlap models)" if len(words) > 12 else ""
     return f"use one of {listed}{more}"

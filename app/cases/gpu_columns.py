@@ -36,7 +36,7 @@ GPU = (
     ),
     count(
         "gpu_other_processes",
-        "Others on the GPU",
+        "Other GPU processes",
         "The most other processes that had the GPU open.",
         family="devices",
     ),
@@ -54,8 +54,8 @@ GPU = (
     ),
     text(
         "device_memory_source",
-        "Device memory by",
-        "Who told the device's memory: the driver, an allocator, sizes, or free memory.",
+        "Device memory source",
+        "Where the device memory is from: driver, allocator, sizes or free memory.",
         family="facts",
     ),
 )

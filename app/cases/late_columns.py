@@ -6,25 +6,34 @@ from app.cases.column import count, less, number, text
 
 LATE = (
     number("deadline_us", "Deadline (µs)", "us", "What --deadline asked for.", group="settings"),
-    count("deadline_misses", "Late", "How many runs of all rounds took longer."),
-    less("deadline_miss_rate", "Late share", "", "The share of all runs that took longer."),
+    count(
+        "deadline_misses",
+        "Deadline misses",
+        "Runs of all rounds that took longer than the deadline.",
+    ),
+    less(
+        "deadline_miss_rate",
+        "Miss rate",
+        "",
+        "The fraction of all runs that took longer than the deadline.",
+    ),
     less(
         "deadline_miss_rate_ci_low",
-        "Late from",
+        "Miss rate from",
         "",
         "The lower end of its 95 % interval.",
         group="confidence",
     ),
     less(
         "deadline_miss_rate_ci_high",
-        "Late to",
+        "Miss rate to",
         "",
         "The upper end of its 95 % interval.",
         group="confidence",
     ),
     text(
         "deadline_ci_missing_reason",
-        "Late not bounded",
+        "Miss rate interval missing",
         "Why that interval is empty.",
         group="confidence",
     ),

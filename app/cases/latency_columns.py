@@ -64,7 +64,7 @@ LATENCY = (
     _latency("max", "Slowest", "The slowest sample.", "latency"),
     less(
         "max_to_p50_ratio",
-        "Slowest to p50",
+        "Maximum to p50",
         "",
         "The slowest sample over the median.",
         family="ratios",
@@ -79,12 +79,12 @@ LATENCY = (
     number("ci_level", "Interval level", "", "How often such intervals hold the truth."),
     text(
         "ci_flags",
-        "Interval marks",
+        "Interval flags",
         "few_rounds: fewer than eight, so modes of processes go unseen. few_runs: fewer than 1,000 "
         "in a round, so rare spells do. rounds_correlated: neighbouring rounds resemble each "
         "other. rounds_close_in_time: all rounds began within a minute.",
     ),
-    text("ci_missing_reason", "Not claimed", "Which figures or intervals are empty, and why."),
+    text("ci_missing_reason", "Interval missing", "Which figures or intervals are empty, and why."),
     count(
         "effective_samples",
         "Independent samples",
@@ -93,18 +93,18 @@ LATENCY = (
     *(
         count(
             f"required_rounds_{name}",
-            f"Rounds for {name}",
-            f"How many rounds in all give {name} an interval of ±5 %, if more spread as these do.",
+            f"Required rounds for {name}",
+            f"Rounds in total for an interval of ±5 % of {name}, with the spread seen so far.",
         )
         for name in ("p50", "p99")
     ),
     *(
         number(
             f"detectable_slowdown_{name}",
-            f"Finds in {name}",
+            f"Detectable slowdown of {name}",
             "",
-            f"The smallest slowdown of {name}, as a share, that a comparison of as many rounds "
-            "would find in nine of ten tries.",
+            f"The smallest slowdown of {name}, as a fraction, that a comparison of as many "
+            "rounds finds with a power of 90 %.",
             "confidence" if name == "p50" else "other",
         )
         for name in SHORTLIST
@@ -114,15 +114,16 @@ LATENCY = (
             f"slowest_round_{name}_us",
             f"Slowest round's {name} (µs)",
             "us",
-            f"The largest {name} of a round: rare slow processes are not in the quoted figure.",
+            f"The largest {name} of a round; the quoted figure leaves out rare slow processes.",
         )
         for name in JUDGED
     ),
     number(
         "unseen_mode_fraction",
-        "Unseen share",
+        "Unseen modes",
         "",
-        "The largest share of slow processes that so many rounds miss in one run of twenty.",
+        "The largest fraction of slow processes that this number of rounds misses with a "
+        "probability of 5 %.",
         "other",
     ),
     *(
@@ -161,7 +162,7 @@ LATENCY = (
         )
         for name in BOUNDED
     ),
-    text("upper_bound_missing_reason", "No bound", "Which upper bounds are empty, and why."),
+    text("upper_bound_missing_reason", "Bound missing", "Which upper bounds are empty, and why."),
     *(
         less(
             f"mlperf_{name}_us",
@@ -173,7 +174,7 @@ LATENCY = (
         for name in BOUNDED
     ),
     flag("mlperf_valid", "MLPerf valid", "Whether its rules call the samples enough for both."),
-    text("mlperf_missing_reason", "MLPerf lacks", "Which MLPerf estimates are empty, and why."),
+    text("mlperf_missing_reason", "MLPerf missing", "Which MLPerf estimates are empty, and why."),
     less(
         "response_p50_us",
         "Response p50 (µs)",
@@ -184,16 +185,17 @@ LATENCY = (
     less("response_p99_us", "Response p99 (µs)", "us", "p99 from the scheduled start, likewise."),
     less(
         "schedule_slip_p50_us",
-        "Lateness p50 (µs)",
+        "Schedule slip p50 (µs)",
         "us",
-        "How late runs began by the generator's own fault, at the median: after the scheduled "
-        "start, in an open loop after what a lane that is never late would have made of it.",
+        "The median delay of starts that the load generator itself causes: after the "
+        "scheduled start, in an open loop after the start that a punctual lane would have "
+        "made.",
     ),
     less(
         "schedule_slip_p99_us",
-        "Lateness p99 (µs)",
+        "Schedule slip p99 (µs)",
         "us",
-        "How late 99 of 100 of these runs began at most.",
+        "The 99th percentile of this delay.",
     ),
     less(
         "h2d_p50_us",
@@ -260,9 +262,9 @@ LATENCY = (
     ),
     number(
         "harness_overhead_ns",
-        "Floor (ns)",
+        "Harness overhead (ns)",
         "ns",
-        "What the timed loop tells of an empty call.",
+        "What the timed loop measures for an empty call.",
         family="rounds",
     ),
 )
@@ -302,5 +304,5 @@ BASELINE = (
             ),
         )
     ),
-    text("baseline_verdict_reason", "Undecided", "Why a verdict is undecided, by figure."),
+    text("baseline_verdict_reason", "Verdict reason", "Why a verdict is undecided, by figure."),
 )

@@ -21,7 +21,7 @@ LOAD = (
     Column(
         "achieved_rate_hz",
         "number",
-        "Served (1/s)",
+        "Achieved rate (1/s)",
         "Requests answered per second of an open loop, over all rounds; compare offered_rate_hz.",
         "1/s",
         "higher",
@@ -36,21 +36,21 @@ LOAD = (
     ),
     count(
         "backlog_at_end",
-        "Left waiting",
+        "Backlog",
         "Requests that were due and not begun when their round ended.",
         group="throughput",
     ),
     count(
         "ramp_up_requests",
-        "Start requests",
-        "Requests at the beginning of the rounds that are not counted: the queue begins empty, and "
-        "they bring it into its steady state. Their samples are kept.",
+        "Ramp-up requests",
+        "Requests that are not counted, at the beginning of the rounds, in which the "
+        "queue reaches its steady state. Their samples are kept.",
     ),
     number(
         "ramp_up_s",
-        "Start (s)",
+        "Ramp-up (s)",
         "s",
-        "How long that beginning is in the longest of the rounds.",
+        "How long this beginning takes in the longest of the rounds.",
     ),
     text(
         "schedule_sha256",

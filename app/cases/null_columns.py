@@ -7,12 +7,17 @@ from app.cases.column import less, number, text
 NULL = (
     text(
         "overhead_case_id",
-        "Null twin",
-        "The case_id of the twin that computes next to nothing.",
+        "No-op model",
+        "The case_id of the no-op copy of the model.",
         group="other",
     ),
-    number("overhead_p50_us", "Null p50 (µs)", "us", "The twin's median: call, copies, boundary."),
-    number("overhead_p99_us", "Null p99 (µs)", "us", "The twin's 99th percentile."),
+    number(
+        "overhead_p50_us",
+        "Overhead p50 (µs)",
+        "us",
+        "The median of the no-op model: call, copies and boundary.",
+    ),
+    number("overhead_p99_us", "Overhead p99 (µs)", "us", "The 99th percentile of the no-op model."),
     less(
         "compute_p50_us",
         "Compute (µs)",
@@ -33,5 +38,10 @@ NULL = (
         "The upper end of its 95 % interval.",
         group="confidence",
     ),
-    text("compute_missing_reason", "No compute", "Why there is no difference.", group="confidence"),
+    text(
+        "compute_missing_reason",
+        "Compute missing",
+        "Why there is no difference.",
+        group="confidence",
+    ),
 )

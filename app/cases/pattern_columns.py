@@ -12,9 +12,13 @@ PATTERNS = (
         "Where the runs of most rounds jump between two levels, the lower; empty where they don't.",
     ),
     number("mode_high_us", "Upper level (µs)", "us", "The upper one of these levels."),
-    number("mode_high_fraction", "At upper level", "", "The share of the runs at the upper level."),
+    number(
+        "mode_high_fraction", "At upper level", "", "The fraction of the runs at the upper level."
+    ),
     count("stalls", "Stalls", "How many slow runs came at even distances; empty where none did."),
     number("stall_us", "Stall (µs)", "us", "By how much such a stall outlasts the median run."),
     number("stall_period_us", "Stalls every (µs)", "us", "The time from one stall to the next."),
-    number("stall_fraction", "In stalls", "", "The share of the measured time that stalls took."),
+    number(
+        "stall_fraction", "In stalls", "", "The fraction of the measured time that stalls took."
+    ),
 )

@@ -10,6 +10,6 @@ PLACING = (
     flag("memory_locked", "Memory locked", "Whether it was locked into memory while it was timed."),
     text("scheduler", "Scheduler", "How it was scheduled: other, or fifo with its priority."),
     count(
-        "attempts", "Attempt", "How often the case was begun: more than once if a host was lost."
+        "attempts", "Attempts", "How often the case was begun: more than once if a host was lost."
     ),
 )

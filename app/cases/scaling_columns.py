@@ -7,7 +7,7 @@ from app.cases.column import Column, number, text
 SCALING = (
     text(
         "scaling_baseline_case_id",
-        "Alone",
+        "Scaling baseline",
         "The case_id of the same case with one session and one stream, on its first device.",
         group="other",
     ),
@@ -48,8 +48,8 @@ SCALING = (
     ),
     text(
         "scaling_missing_reason",
-        "No efficiency",
-        "Why there is none, though it was measured alone too.",
+        "Efficiency missing",
+        "Why there is none although the scaling baseline was measured.",
         group="confidence",
     ),
 )

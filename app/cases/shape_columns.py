@@ -19,26 +19,27 @@ SHAPES = (
     ),
     count(
         "first_runs",
-        "First seen",
-        "First runs of a shape, in each process one of every shape but that of its very first run.",
+        "First runs",
+        "First runs of a shape in a process, without the first run of the process.",
         group="other",
     ),
     less(
         "first_run_p50_us",
-        "First seen p50 (µs)",
+        "First run p50 (µs)",
         "us",
-        "The median of these runs, empty where they are too few to bound it.",
+        "The median of these runs; empty if there are too few.",
     ),
     less(
         "first_run_p99_us",
-        "First seen p99 (µs)",
+        "First run p99 (µs)",
         "us",
-        "99 of 100 of these runs took at most so long, likewise.",
+        "The 99th percentile of these runs; empty if there are too few.",
     ),
     number(
         "first_run_slowdown",
-        "First to seen",
+        "First run slowdown",
         "",
-        "A first run over the median of its shape's later ones in that process: the median of all.",
+        "A first run over the median of the later runs of its shape in that process: the "
+        "median of these ratios.",
     ),
 )

@@ -85,13 +85,13 @@ STATUSES: dict[Status, StatusFact] = {
         tone="warning",
     ),
     "cancelled": StatusFact(
-        "not finished: ended from outside, by a full disk or for want of its host; --resume it",
+        "not finished: ended from outside, by a full disk or for want of its host; resume it",
         tried_again=True,
         incomplete=True,
         tone="warning",
     ),
     "not_run": StatusFact(
-        "never begun: the run ended before; --resume it",
+        "never begun: the run ended before; resume it",
         tried_again=True,
         incomplete=True,
         tone="warning",

@@ -1,17 +1,22 @@
-"""`--cache-info` and `--cache-clear`: the cache of exports and engines, for people."""
+"""`graphlap cache`: the cache of exports and engines, for people."""
 
 from __future__ import annotations
 
+import os
+
 from app.machine import engines
+from app.plan.settings.forms import parsed
+from app.plan.settings.values import size_in_bytes
+from app.present.document import Cell, Column, Table, names, table
 from exporters import cache
 
 
-def cache_text(clear: bool) -> str:
-    """What the cache holds, after emptying it of all that no running plan needs if asked to."""
-    freed = f"freed     {_size(_clear())}\n" if clear else ""
+def cache_text(freed: int | None) -> str:
+    """What the cache holds; with `freed` bytes, after it was emptied."""
     info = cache.info()
+    first = "" if freed is None else f"freed     {_size(freed)}\n"
     return (
-        f"{freed}cache     {info.path}\n"
+        f"{first}cache     {info.path}\n"
         f"exports   {info.entries:,} in {info.files:,} files\n"
         f"size      {_size(info.size_bytes)} of {_size(cache.default_limit_bytes())}\n"
         f"in use    {_size(info.in_use_bytes)} by plans that run now\n"
@@ -19,8 +24,37 @@ def cache_text(clear: bool) -> str:
     )
 
 
-def _clear() -> int:
-    """Engines go too, but for while a plan runs: nobody knows which of them it needs."""
+def cache_table(freed: int | None) -> Table:
+    """The same with numbers in bytes."""
+    info = cache.info()
+    sizes = {
+        "size": info.size_bytes,
+        "limit": cache.default_limit_bytes(),
+        "in use": info.in_use_bytes,
+        "engines": engines.size_bytes(),
+        **({} if freed is None else {"freed": freed}),
+    }
+    counts = {"exports": info.entries, "files": info.files}
+    return table(
+        (*names("what"), Column("value")),
+        [
+            ("folder", str(info.path)),
+            *((name, Cell(f"{count:,}", count)) for name, count in counts.items()),
+            *((name, Cell(_size(size), size, unit="bytes")) for name, size in sizes.items()),
+        ],
+    )
+
+
+def limit_cache(size: str, option: str) -> None:
+    """Set what the cache may hold, here and in child processes; PlanError if it is no size."""
+    os.environ[cache.LIMIT_VARIABLE] = str(parsed(size_in_bytes, size, option))
+
+
+def clear_cache() -> int:
+    """Empty it of all that no running plan needs; the bytes that were freed.
+
+    Engines stay while a plan runs: nobody knows which of them it needs.
+    """
     freed = cache.clear()
     return freed if cache.info().in_use_bytes else freed + engines.clear()
 

@@ -126,7 +126,7 @@ def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> L
     if reply is None:
         raise PlanError(
             f"{model}: the export ended with exit code {done.returncode}",
-            f"export it alone to see why: graphlap --check --models {model} --runtimes fpga",
+            f"export it alone to see why: graphlap check {model} --runtimes fpga",
         )
     if reply.model is None:
         raise PlanError(f"{model}: {reply.reason}")

@@ -1,4 +1,4 @@
-"""`graphlap --compare A B`: two run folders as a table or Markdown, and what a job fails by.
+"""`graphlap compare A B`: two run folders, case by case.
 
 The exit code is 3 where something is slower and the caller asked to fail on that, 1 where a
 case that the first run measured was not measured by the second, something damaged of either is
@@ -16,31 +16,22 @@ from app.cases.errors import PlanError
 from app.cases.imported import is_imported
 from app.cases.judged import figures_judged
 from app.console.damage import damage
-from app.console.gate import code
-from app.console.verdicts import Wanted, as_markdown, comparison_blocks, files, write
-from app.present.terminal import as_text
 from app.results.compare import RunSide, compare_runs, side_of
 from app.results.history import History
 from app.results.past_variation import history_below, history_beside
+from app.results.verdicts import Comparison
 from app.results.verify import Whole, read_whole
 from exporters.invalid_value import InvalidValue
 
 
 def compare(
-    first: str,
-    second: str,
-    *,
-    band: float,
-    wanted: Wanted,
-    width: int,
-    past: str | None = None,
-    judge: Sequence[str] = (),
-) -> tuple[str, int]:
-    """What to print in so many columns, and the exit code; ResultsError for a folder that is none.
+    first: str, second: str, *, band: float, past: str | None = None, judge: Sequence[str] = ()
+) -> Comparison:
+    """The verdicts on two run folders; ResultsError for a folder that is none.
 
     `past` is a folder of earlier runs of the machine; without one, those beside the two are read.
     `judge` are the figures to judge, as `--metrics` names them; PlanError for one that neither run
-    has.
+    has, and for two runs without a common case.
     """
     paths = [Path(first), Path(second)]
     whole = [read_whole(path) for path in paths]
@@ -55,11 +46,7 @@ def compare(
             f"{first} and {second} have no case in common",
             "compare runs of the same models, runtimes and settings",
         )
-    write(files(found, wanted))
-    gated = wanted.fail_on_slower
-    if wanted.markdown:
-        return as_markdown(found, gated), code(found, gated)
-    return as_text(comparison_blocks(found, gated), width), code(found, gated)
+    return found
 
 
 def _beside(

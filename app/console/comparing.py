@@ -155,13 +155,18 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
             "give one of them",
         )
     if flags.baseline_run is None and not plan.baseline:
-        told = () if plan.check else ("markdown",)
-        for name in ("fail_on", *told, "junit", *(() if plan.aa else ("band", "judge", "json"))):
+        for name in ("fail_on", "junit", *(() if plan.aa else ("band", "judge", "json"))):
             if getattr(flags, name):
                 raise PlanError(
                     f"--{name.replace('_', '-')} belongs to a comparison, and none is asked for",
                     "add --baseline or --against",
                 )
+    compares = flags.baseline_run is not None or plan.baseline
+    if compares and flags.format == "markdown" and flags.sort is not None:
+        raise PlanError(
+            "--sort has no effect: -f markdown prints the comparison and no rows",
+            "Leave out --sort or -f markdown",
+        )
     if plan.aa and plan.lengths.rounds < 2 * plan.aa * LEAST_ROUNDS:
         raise PlanError(
             "so few rounds a side decide nothing, and --aa would tell nothing",

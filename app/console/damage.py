@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from app.results.plain import printable
+from app.present.document import Block
 from app.results.verify import Whole
 
 OK, DAMAGED = 0, 1
@@ -15,8 +16,14 @@ def damage(runs: Sequence[Whole]) -> tuple[str, ...]:
     return tuple(f"{run.run.path}: {sentence}" for run in runs for sentence in run.left_out)
 
 
-def with_damage(told: str, runs: Sequence[Whole]) -> tuple[str, int]:
-    """What is `told` of runs, then a line for each thing in them that is damaged, and the exit
-    code."""
-    lines = damage(runs)
-    return told + "".join(f"{printable(line)}\n" for line in lines), DAMAGED if lines else OK
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of runs: blocks, and a sentence for each thing in the runs that is damaged."""
+
+    blocks: tuple[Block, ...]
+    damage: tuple[str, ...] = ()
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        return DAMAGED if self.damage else OK

@@ -1,4 +1,4 @@
-"""The environments that a user has named, as `--doctor` tells them: what each is and has."""
+"""The environments that a user has named, as `graphlap doctor` shows them: what each is and has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--export`: a run in the formats of other programs, as it ends or from a folder."""
+"""`graphlap export`, and `--export` of a run as it ends: the formats of other programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from app.cases.column_choice import parse_columns
 from app.cases.disk import unwritable
 from app.cases.errors import PlanError, ResultsError, suggestion
-from app.console.damage import with_damage
+from app.console.damage import damage
 from app.results.exports.earlier import keep_fuller
 from app.results.measured import Measured
 from app.results.rows import Rows
@@ -74,11 +74,11 @@ def export(
 
 def export_stored(
     folders: Sequence[str], names: Sequence[str], columns: str | None = None
-) -> tuple[str, int]:
-    """The same of what is whole in runs that are there: a line for each file and for each thing
-    that is damaged, and the exit code, 1 where there is one. `columns` is `--columns` as typed."""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The same of what is whole in runs that are there: a line for each file, and one for each
+    thing that is damaged. `columns` is `--columns` as typed."""
     if columns is not None and _CSV not in names:
-        raise PlanError("--columns is of results.csv", "add --export csv, or leave --columns out")
+        raise PlanError("--columns is of results.csv", "add -f csv, or leave --columns out")
     wrote: list[Path] = []
     runs: list[Whole] = []
     kept: list[str] = []
@@ -89,8 +89,7 @@ def export_stored(
             kept.append(sentence)
         wrote += export(found.run, Rows().measured(found.run), names, words)
         runs.append(found)
-    told = "".join(f"{line}\n" for line in (*kept, *(f"wrote {path}" for path in wrote)))
-    return with_damage(told, runs)
+    return (*kept, *(f"wrote {path}" for path in wrote)), damage(runs)
 
 
 def _words(run: Run, columns: str | None) -> tuple[str, ...]:

@@ -73,5 +73,5 @@ def _ending(search: Search, tries: Sequence[Try]) -> tuple[str, str, str]:
     tried = search.tried(tries)
     fits = str(largest_fit(tried) or text.NOT_MEASURED)
     ended = search.next_case(tries) is None
-    by = stopped_by(tried) if ended else "not searched to the end: --resume the run"
+    by = stopped_by(tried) if ended else "not searched to the end: resume the run"
     return fits, by, ", ".join(map(str, tried))

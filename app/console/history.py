@@ -1,4 +1,4 @@
-"""`graphlap --history DIR`: many runs as a table for a terminal, with what changed and when.
+"""`graphlap history DIR`: many runs as a table for a terminal, with what changed and when.
 
 Where the caller asked to fail on what is slower, the exit code is 3 if the last change of some case
 is a slowdown, else 1 if the newest run could not be judged. What all cases of a machine share is
@@ -8,6 +8,7 @@ the machine's: its changes are reported and fail no job.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from app.console.gate import as_json as gate_json
 from app.console.history_figure import history_figures
 from app.console.history_files import as_csv, as_json
 from app.console.output_files import write_output
-from app.present.document import Cell, Column, Table, names
+from app.present.document import Block, Cell, Column, Paragraph, Points, Table, names
 from app.present.svg import svg_document
 from app.present.terminal import as_text as as_text_of
 from app.results import text
@@ -32,47 +33,75 @@ _MOST_ROWS = 20
 """So many series are in the table on a terminal; files have all."""
 
 
-def history(
-    folder: str,
-    *,
-    band: float | None,
-    any_host: bool,
-    fail_on_slower: bool,
-    json_path: str | None,
-    csv_path: str | None,
-    plot_path: str | None,
-    width: int,
-) -> tuple[str, int]:
-    """What to print and the exit code; ResultsError for a folder without runs."""
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A history with the exit code of a job, and why a job that fails by it can't pass."""
+
+    found: History
+    code: int = OK
+    reasons: tuple[Reason, ...] = ()
+    gated: bool = False
+
+    def text(self, width: int) -> str:
+        """For a terminal of so many columns, on which lines with paths are not broken."""
+        return as_text(self.found, width, self.reasons)
+
+    def blocks(self) -> tuple[Block, ...]:
+        """The same as blocks, with the whole table."""
+        before = (*_changes(self.found), *_machine_changes(self.found))
+        return (
+            Paragraph(" ".join(_counts(self.found))),
+            Points(tuple(line.strip() for line in before if line)),
+            replace(_listed(self.found), most_rows=0),
+            Points((*_remarks(self.found), *as_lines(self.reasons))),
+        )
+
+    def json(self) -> str:
+        """With stable keys; with the gate where a job fails by it."""
+        gate = gate_json(self.code, self.reasons) if self.gated else None
+        return as_json(self.found, gate).decode()
+
+    def csv(self) -> str:
+        """The figures of each run."""
+        return as_csv(self.found).decode()
+
+    def write(self, *, json_path: str | None, csv_path: str | None, plot_path: str | None) -> None:
+        """The files that were asked for; DiskError if one can't be written."""
+        if csv_path:
+            write_output(Path(csv_path), as_csv(self.found))
+        if plot_path:
+            write_output(Path(plot_path), svg_document(history_figures(self.found)))
+        if json_path:
+            write_output(Path(json_path), self.json().encode())
+
+
+def history(folder: str, *, band: float | None, any_host: bool, fail_on_slower: bool) -> Shown:
+    """The changes of each case below a folder; ResultsError for one without runs."""
     found = read_history(Path(folder), BAND if band is None else band, any_host)
-    why = [Reason.of(one) for one in not_judged(found)] if fail_on_slower else []
-    code = OK
-    if fail_on_slower:
-        code = SLOWER if found.called("slower") else FAILED if why else OK
-    gate = gate_json(code, why) if fail_on_slower else None
-    if csv_path:
-        write_output(Path(csv_path), as_csv(found))
-    if plot_path:
-        write_output(Path(plot_path), svg_document(history_figures(found)))
-    if json_path:
-        write_output(Path(json_path), as_json(found, gate))
-    return as_text(found, width, why), code
+    if not fail_on_slower:
+        return Shown(found)
+    reasons = tuple(Reason.of(one) for one in not_judged(found))
+    code = SLOWER if found.called("slower") else FAILED if reasons else OK
+    return Shown(found, code, reasons, gated=True)
 
 
 def as_text(found: History, width: int, why: Sequence[Reason] = ()) -> str:
     """How many changed, then each change, then a table of all with those that changed last at its
     head, then what to know of it, and why a gate can't pass. Lines with paths are not broken."""
+    parts = (_counts(found), _changes(found), _machine_changes(found))
+    before = "".join(f"{line}\n" for line in chain(*parts))
+    after = "".join(f"{line}\n" for line in (*_remarks(found), *map(printable, as_lines(why))))
+    return f"{before}\n{as_text_of([_listed(found)], width)}\n{after}"
+
+
+def _listed(found: History) -> Table:
     rows = [_cells(found, trend) for trend in _changed_first(found.trends)]
     columns = (
         *names("case", "figure"),
         *map(Column, ("runs", "typical", "change")),
         *names("since (UTC)"),
     )
-    listed = Table(columns, tuple(rows), most_rows=_MOST_ROWS, elsewhere="--csv FILE", is_main=True)
-    parts = (_counts(found), _changes(found), _machine_changes(found))
-    before = "".join(f"{line}\n" for line in chain(*parts))
-    after = "".join(f"{line}\n" for line in (*_remarks(found), *map(printable, as_lines(why))))
-    return f"{before}\n{as_text_of([listed], width)}\n{after}"
+    return Table(columns, tuple(rows), most_rows=_MOST_ROWS, elsewhere="-f csv", is_main=True)
 
 
 def _changed_first(trends: Sequence[Trend]) -> list[Trend]:

@@ -1,32 +1,58 @@
-"""`--doctor --cluster ADDRESS`: the hosts that can measure, what each has and what it lacks."""
+"""`graphlap doctor --cluster ADDRESS`: the hosts, what each has and what it lacks."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
 
 from app.carriers.contract import Host
 from app.carriers.opened import open_carrier
 from app.machine.cores import as_list
 from app.machine.environment import graphlap_version
+from app.present.document import Block, Paragraph, names, table
 from app.sweep.cluster import clock_offset_s
 
 
-def hosts_text(address: str, insecure: bool = False) -> str:
-    """A paragraph for each host; CarrierError if there is none, or one can't be reached."""
-    carrier = open_carrier(address, insecure)
-    try:
-        begun_ns = time.time_ns()
-        hosts = carrier.doctor()
-        ended_ns = time.time_ns()
-    finally:
-        carrier.close()
-    lines = [
-        line
-        for host in hosts
-        for line in (*_of(host, clock_offset_s(host, begun_ns, ended_ns)), "")
-    ]
-    return "\n".join([f"{len(hosts)} host{'s' * (len(hosts) != 1)} at {address}", "", *lines])
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The hosts at an address, each with what its clock differs by from ours."""
+
+    address: str
+    hosts: tuple[tuple[Host, float], ...]
+
+    @classmethod
+    def at(cls, address: str, insecure: bool = False) -> Self:
+        """Ask them; CarrierError if there is none, or one can't be reached."""
+        carrier = open_carrier(address, insecure)
+        try:
+            begun_ns = time.time_ns()
+            hosts = carrier.doctor()
+            ended_ns = time.time_ns()
+        finally:
+            carrier.close()
+        return cls(address, tuple((h, clock_offset_s(h, begun_ns, ended_ns)) for h in hosts))
+
+    @property
+    def text(self) -> str:
+        """A paragraph for each host."""
+        lines = [line for host, clock_s in self.hosts for line in (*_of(host, clock_s), "")]
+        return "\n".join([self._count(), "", *lines])
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """A row for each runtime of each host."""
+        rows = [
+            (host.name, name, there.version, there.reason, there.remedy)
+            for host, _ in self.hosts
+            for name, there in host.runtimes.items()
+        ]
+        headings = ("host", "runtime", "version", "missing", "action")
+        return Paragraph(self._count()), table(names(*headings), rows)
+
+    def _count(self) -> str:
+        return f"{len(self.hosts)} host{'s' * (len(self.hosts) != 1)} at {self.address}"
 
 
 def _of(host: Host, clock_s: float) -> Iterator[str]:

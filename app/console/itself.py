@@ -20,7 +20,7 @@ def as_lines(found: ComparedWithItself) -> Iterator[str]:
         yield f"{label}: {'; '.join(map(_told, own))}"
     complete = found.together[0].comparisons
     if complete < found.total:
-        yield f"{complete} of {found.total} comparisons have all their rounds: --resume the run"
+        yield f"{complete} of {found.total} comparisons have all their rounds: resume the run"
     if by_case:
         yield f"all cases: {'; '.join(map(_told, found.together))}"
         yield (

@@ -1,4 +1,4 @@
-"""`--list`: the models by suite, as a table for people, CSV or JSON.
+"""`graphlap models`: the models by suite, as a table for people, CSV or JSON.
 
 Read from the committed table `assets/catalogue.csv`, so that it needs no torch to count.
 """
@@ -14,32 +14,42 @@ from textwrap import wrap
 from app.cases.column import Row, Value
 from app.cases.errors import PlanError, suggestion
 from app.plan.plan_files import load_suite, suite_names
+from app.present.document import Cell, Column, Table, table
 from app.results import text
 from app.results.table import to_csv
 from exporters import own
 from exporters.models import catalogue
 from runtimes import registry
 
-FORMATS = ("table", "csv", "json")
 _APART = "  "
 _SHOWN = ("name", "suite", "parameters", "macs", "axes", "family", "source")
 """Those that come last go first where there is no room."""
 
 
-def listing(suite: str | None, form: str, width: int) -> str:
-    """The text of the list; PlanError for an unknown suite or format.
-
-    The table for people is no wider than `width`.
-    """
-    if form not in FORMATS:
-        raise PlanError(f"--format {form} is not known", suggestion(form, FORMATS))
+def models_of(suite: str | None) -> list[Row]:
+    """A row for each model of a suite, or of the catalogue; PlanError for an unknown suite."""
     wanted = _models(suite)
-    rows = [row for row in _table() if row["name"] in wanted]
-    if form == "json":
-        return json.dumps(rows, indent=1) + "\n"
-    if form == "csv":
-        return to_csv(rows, list(rows[0])).decode()
-    return _for_people(rows, width)
+    return [row for row in _table() if row["name"] in wanted]
+
+
+def as_json(rows: Sequence[Row]) -> str:
+    """A list of objects."""
+    return json.dumps(rows, indent=1) + "\n"
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """Every column of the catalogue."""
+    return to_csv(rows, list(rows[0])).decode()
+
+
+def as_table(rows: Sequence[Row]) -> Table:
+    """The columns for people as a table of a document."""
+    cells = [[_document_cell(row[name]) for name in _SHOWN] for row in rows]
+    return table((Column(n, is_name=n not in ("parameters", "macs")) for n in _SHOWN), cells)
+
+
+def _document_cell(value: Value) -> Cell:
+    return Cell(_cell(value), value)
 
 
 def _table() -> list[Row]:
@@ -68,8 +78,8 @@ def _models(suite: str | None) -> set[str]:
     raise PlanError(f"there is no suite called {suite!r}", suggestion(suite, known))
 
 
-def _for_people(rows: Sequence[Row], width: int) -> str:
-    """Plain columns: rich alone would take a good part of the time that a list may take."""
+def as_text(rows: Sequence[Row], width: int) -> str:
+    """No wider than `width`. rich alone would take a good part of the time that a list may take."""
     lines = [_SHOWN, *(tuple(_cell(row[name]) for name in _SHOWN) for row in rows)]
     widths = [max(len(line[place]) for line in lines) for place in range(len(_SHOWN))]
     ends = list(accumulate(widths, lambda end, wide: end + len(_APART) + wide))
@@ -81,7 +91,7 @@ def _for_people(rows: Sequence[Row], width: int) -> str:
     known = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(registry.names())}"
     said = wrap(f"{len(rows)} models; {known}", width, break_on_hyphens=False)
     if left_out := _SHOWN[shown:]:
-        said.append(f"--format csv has {' and '.join(left_out)} too")
+        said.append(f"-f csv has {' and '.join(left_out)} too")
     return "\n".join([*table, "", *said]) + "\n"
 
 

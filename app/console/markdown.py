@@ -9,6 +9,7 @@ from app.cases.column import Row
 from app.console.check_page import check_page
 from app.console.row_columns import SHOWN, all_columns, shown_percentiles, varied_and_common
 from app.console.said import FASTEST, said, without_winners
+from app.plan.program import graphlap_line
 from app.present.escaping import escaped
 from app.results.atomic import write_atomically
 from app.results.hosts import environments
@@ -61,7 +62,7 @@ def _found(run: Run) -> Iterator[str]:
         for name, searched in rates.searches:
             yield sentence(name, searched, rates.target)
         if not all(searched.over for _, searched in rates.searches):
-            yield f"to continue: {rates.command}"
+            yield f"to continue: {graphlap_line(*rates.resume)}"
 
 
 def export_markdown(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:

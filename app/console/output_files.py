@@ -42,7 +42,7 @@ _FORMATS: Mapping[str, Format] = {"json": JSON, "csv": CSV, "junit": JUNIT, "plo
 
 def refuse_outputs(flags: argparse.Namespace) -> None:
     """PlanError where an option names a file of another format, a folder or another's file."""
-    named = {f"--{name}": (getattr(flags, name), of) for name, of in _FORMATS.items()}
+    named = {f"--{name}": (getattr(flags, name, None), of) for name, of in _FORMATS.items()}
     seen: dict[Path, str] = {}
     for option, (text, of) in named.items():
         if text is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from app.cases.target import Target
 from app.console.rate_figure import SVG, rate_figures
+from app.plan.program import graphlap_line
 from app.present.document import Block, Cell, Command, Heading, Points, names, table
 from app.present.svg import svg_document
 from app.results import text
@@ -35,7 +36,7 @@ def rate_tables(found: RatesFound) -> Iterator[Block]:
         sentences.append(sentence(subject, searched, target))
     yield Points(tuple(sentences))
     if not all(searched.over for _, searched in found.searches):
-        yield Command(found.command, "continue the search")
+        yield Command(graphlap_line(*found.resume), "continue the search")
     yield Heading(f"rates at {kept(target)}", 3)
     yield table(names(*headings), rows)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.cases.errors import PlanError, suggestion
 from app.cases.percentiles import shown
 from app.console import gate
 from app.console.junit import as_junit
@@ -52,9 +53,19 @@ class Wanted:
     junit_path: str = ""
 
 
+def gate_of(flags: argparse.Namespace) -> bool:
+    """Whether a slower case is to fail the job; PlanError for another `--fail-on`."""
+    if flags.fail_on not in (None, "slower"):
+        raise PlanError(
+            f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
+        )
+    return flags.fail_on is not None
+
+
 def wanted_of(flags: argparse.Namespace) -> Wanted:
     """What the flags say of it."""
-    return Wanted(flags.fail_on == "slower", flags.markdown, flags.json or "", flags.junit or "")
+    markdown = flags.format == "markdown"
+    return Wanted(gate_of(flags), markdown, flags.json or "", flags.junit or "")
 
 
 def files(found: Comparison, wanted: Wanted) -> dict[str, str]:

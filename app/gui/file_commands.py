@@ -112,7 +112,7 @@ class FileCommands(QObject):
         self._several = ()
         self.run_chosen.emit(folder)
         damaged = (
-            ", but for what is damaged in them: graphlap --verify tells it" if left_out else ""
+            ", but for what is damaged in them: graphlap verify reports it" if left_out else ""
         )
         self.said.emit(f"Merged the runs as {folder}{damaged}")
 

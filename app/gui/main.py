@@ -19,28 +19,24 @@ from app.gui.launch.cores import leave_last_core
 from app.gui.look.errors import ErrorHooks
 from app.gui.look.icon import app_icon
 from app.gui.look.preferences import Preferences
-from app.plan.command_line import parse
-from app.plan.options import plan_from_options
+from app.plan.plan import Plan
 
 if TYPE_CHECKING:
     from app.gui.window import MainWindow
 
 NO_DISPLAY = (
-    "graphlap: no window can be opened on this display: measure without one with --headless, "
+    "graphlap: no window can be opened on this display: measure without one with graphlap run, "
     "or see that DISPLAY names a display that runs"
 )
 
 
-def main(arguments: Sequence[str] = ()) -> int:
+def main(paths: Sequence[Path] = (), plan: Plan | None = None) -> int:
     """Open the window and return its exit code.
 
-    A run folder that is named is opened, a plan or models fill the editor, as `--suite`,
-    `--plan` and `--models` with their companions do. GraphlapError if any of it is none.
+    A run folder among the paths is opened; a plan file, models or the `plan` fill the editor.
+    GraphlapError for a path that is none of these.
     """
-    flags = parse(arguments)
-    named = flags.suite or flags.plan or flags.models
-    plan = plan_from_options(flags) if named else None
-    paths = _checked([Path(path) for path in flags.paths], bool(named))
+    paths = _checked(paths, plan is not None)
     qInstallMessageHandler(_hear_qt)
     leave_last_core()
     app = QApplication([sys.argv[0]])

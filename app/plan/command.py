@@ -17,6 +17,8 @@ from app.plan.toml_text import plan_toml
 from exporters import own
 from exporters.types import GraphlapError
 
+_CHECK = "--check"
+
 
 def command_line(plan: Plan, plan_folder: Path) -> str:
     """One line for a shell: flags if they can say it all, else `--plan` with a file.
@@ -45,8 +47,15 @@ def plan_words(plan: Plan) -> list[str] | None:
     return words if _says_the_same(words, plan) else None
 
 
+def command_words(words: Sequence[str]) -> tuple[str, ...]:
+    """The command that takes such flags, and those of them that it does not say itself."""
+    if _CHECK in words:
+        return ("check", *(word for word in words if word != _CHECK))
+    return ("run", *words)
+
+
 def _line(words: Sequence[str]) -> str:
-    return shell_line([*own.PROGRAM.split(), "--headless", *words])
+    return shell_line([*own.PROGRAM.split(), *command_words(words)])
 
 
 def _says_the_same(words: Sequence[str], plan: Plan) -> bool:

@@ -70,5 +70,5 @@ def refuse_unfit_neighbours(plan: Plan, subjects_of: Callable[[str], Iterable[Su
         if more or not first.readable or first.assumed or None in first.axes.values():
             raise PlanError(
                 f"with:{name} names no single model whose sizes are all known",
-                "name one of --list, or an .onnx file with fixed sizes",
+                "name one of graphlap models, or an .onnx file with fixed sizes",
             )

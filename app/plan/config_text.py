@@ -26,7 +26,8 @@ def _lines(plan: Plan, layers: Layers) -> Iterator[str]:
         files = {file.origin: file.plan for file in layers.files}
         yield _line(row, whole[row.key], {**sources, **files})
     grids = kept_grids(layers.named.get("sweeps", ()), layers.grid.get("models", ()))
-    for grid, named in zip_longest(whole["sweeps"], grids, fillvalue={}):
+    nothing: dict[str, Any] = {}
+    for grid, named in zip_longest(whole["sweeps"], grids, fillvalue=nothing):
         yield "\n[[sweeps]]"
         for row in SWEEP_SETTINGS:
             sources = {"command line": layers.grid, layers.origin: named}

@@ -8,40 +8,27 @@ other uses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
 
 from app.cases.condition import Condition
-from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
 from app.cases.target import LEAST_ROUNDS
 from app.machine.available import grid_runtimes, runtime
+from app.plan.exclusion import (
+    Exclusion,
+    ExclusionError,
+    flag_of,
+    is_set,
+    needs,
+    pairs,
+    without_effect,
+)
 from app.plan.plan import Plan
-from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, by_key, default_of
+from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS
 from app.stats.precise import FIRST_LOOK
 from runtimes import registry
 from runtimes.environment import environment_of
 from runtimes.registry import parse_spec
-
-
-@dataclass(frozen=True, slots=True)
-class Exclusion:
-    """`applies` gives what the `{}` of the message stands for, or True; '' or False where nothing
-    is wrong."""
-
-    code: str
-    applies: Callable[[Plan], bool | str]
-    message: str
-    action: str
-    typed: str = ""
-
-
-class ExclusionError(PlanError):
-    """A plan with settings that exclude each other, with the code of the exclusion."""
-
-    def __init__(self, row: Exclusion, found: bool | str) -> None:
-        super().__init__(row.message.format(found), row.action)
-        self.code = row.code
 
 
 def reject_exclusions(plan: Plan) -> None:
@@ -54,15 +41,6 @@ def reject_without_effect(plan: Plan, typed: Collection[str]) -> None:
     _reject(plan, (row for row in EXCLUSIONS if row.typed in typed and is_set(plan, row.typed)))
 
 
-def is_set(plan: Plan, key: str) -> bool:
-    """Whether a plan, or one of its grids, has another value than the default."""
-    setting = by_key()[key]
-    if setting.scope == "command":
-        return True
-    parts = plan.sweeps if setting.scope == "sweep" else (plan,)
-    return any(getattr(part, key) != default_of(setting) for part in parts)
-
-
 def _reject(plan: Plan, rows: Iterator[Exclusion]) -> None:
     for row in rows:
         found = row.applies(plan)
@@ -70,51 +48,13 @@ def _reject(plan: Plan, rows: Iterator[Exclusion]) -> None:
             raise ExclusionError(row, found)
 
 
-def _flag(key: str) -> str:
-    return by_key()[key].flag
-
-
-def _pairs(first: str, *others: str, why: str = "they measure different things") -> list[Exclusion]:
-    """`first` with each of the others."""
-    return [
-        Exclusion(
-            f"{first}_with_{other}",
-            lambda plan, other=other: is_set(plan, first) and is_set(plan, other),  # type: ignore[misc]
-            f"{_flag(first)} cannot be used with {_flag(other)}: {why}",
-            f"leave {_flag(first)} or {_flag(other)} out",
-        )
-        for other in others
-    ]
-
-
-def _needs(key: str, *needed: str, action: str) -> Exclusion:
-    """A setting that has no effect without one of the others."""
-    named = " or ".join(map(_flag, needed))
-    return Exclusion(
-        f"{key}_without_{needed[0]}",
-        lambda plan: is_set(plan, key) and not any(is_set(plan, other) for other in needed),
-        f"{_flag(key)} needs {named}",
-        f"add {action}, or leave {_flag(key)} out",
-    )
-
-
-def _idle(
-    typed: str, code: str, applies: Callable[[Plan], bool], why: str, action: str = ""
-) -> Exclusion:
-    """A typed setting without effect."""
-    flag = _flag(typed)
-    return Exclusion(
-        code, applies, f"{flag} has no effect: {why}", action or f"leave {flag} out", typed
-    )
-
-
 def _with_shapes(key: str) -> Exclusion:
     """A setting that a session of several shapes can't have."""
     return Exclusion(
         f"{key}_with_shapes",
         lambda plan: _condition_of(("shapes",), plan) if is_set(plan, key) else "",
-        f"{_flag(key)} is of one shape, and {{}} gives several",
-        f"leave {_flag(key)} out, or measure the shapes in a run of their own",
+        f"{flag_of(key)} is of one shape, and {{}} gives several",
+        f"leave {flag_of(key)} out, or measure the shapes in a run of their own",
     )
 
 
@@ -210,17 +150,17 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         )
         for key, row in _CHECKED.items()
     ),
-    *_pairs("slo", "aa", "baseline", "largest_batch", "precise", "null"),
-    *_pairs("tune", "aa", "baseline", "largest_batch", "null", "precise", "slo"),
-    *_pairs("cold_start", "largest_batch", "slo", "tune"),
-    *_pairs("aa", "baseline", "largest_batch", "null", "precise"),
-    *_pairs("baseline", "largest_batch"),
-    *_pairs("null", "largest_batch"),
-    *_pairs("replicas", "tune", "slo", "largest_batch"),
-    *_pairs("precise", "largest_batch", why="a search measures each size once"),
-    *_pairs("rotate_inputs", "largest_batch", why="the search uses one set of inputs"),
-    *_pairs("cluster", "largest_batch", "slo", "tune", "cold_start", "accuracy", why=_ONE_MACHINE),
-    *_pairs(
+    *pairs("slo", "aa", "baseline", "largest_batch", "precise", "null"),
+    *pairs("tune", "aa", "baseline", "largest_batch", "null", "precise", "slo"),
+    *pairs("cold_start", "largest_batch", "slo", "tune"),
+    *pairs("aa", "baseline", "largest_batch", "null", "precise"),
+    *pairs("baseline", "largest_batch"),
+    *pairs("null", "largest_batch"),
+    *pairs("replicas", "tune", "slo", "largest_batch"),
+    *pairs("precise", "largest_batch", why="a search measures each size once"),
+    *pairs("rotate_inputs", "largest_batch", why="the search uses one set of inputs"),
+    *pairs("cluster", "largest_batch", "slo", "tune", "cold_start", "accuracy", why=_ONE_MACHINE),
+    *pairs(
         "batcher",
         "largest_batch",
         "inputs",
@@ -231,11 +171,11 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         why=_BATCHED,
     ),
     *(_with_shapes(key) for key in _OF_ONE_SHAPE),
-    _needs("per_host", "cluster", action="--cluster"),
-    _needs("send_code", "cluster", action="--cluster"),
-    _needs("insecure_cluster", "cluster", action="--cluster"),
-    _needs("page_cache", "cold_start", action="--cold-start 20"),
-    _needs("max_error", "tune", action="--tune p99"),
+    needs("per_host", "cluster", action="--cluster"),
+    needs("send_code", "cluster", action="--cluster"),
+    needs("insecure_cluster", "cluster", action="--cluster"),
+    needs("page_cache", "cold_start", action="--cold-start 20"),
+    needs("max_error", "tune", action="--tune p99"),
     Exclusion(
         "environment_with_cluster",
         _environment_runtime,
@@ -284,7 +224,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "--tune compares rounds of one closed loop, and the plan asks for {}",
         "leave --scenario out; for a latency, one such as paced:1ms is possible",
     ),
-    *_pairs("tune", "conditions", "batcher", why="the search compares plain runs"),
+    *pairs("tune", "conditions", "batcher", why="the search compares plain runs"),
     Exclusion(
         "few_rounds_with_tune",
         lambda plan: _few_rounds(plan, LEAST_ROUNDS) if plan.tune else "",
@@ -323,26 +263,26 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "leave --realtime out",
     ),
     # What has no effect where a user typed it.
-    _idle(
+    without_effect(
         "rounds",
         "rounds_with_largest_batch",
         lambda plan: plan.largest_batch,
         "a search for the largest batch tries each size once",
     ),
-    _idle(
+    without_effect(
         "spread_s",
         "spread_with_search",
         lambda plan: plan.is_search,
         "a search takes its rounds where it needs them",
     ),
-    _idle(
+    without_effect(
         "tolerance",
         "tolerance_without_verification",
         lambda plan: not plan.checked,
         "no outputs are compared",
         "leave out --tolerance or --no-verify-outputs",
     ),
-    _idle(
+    without_effect(
         "wait_policy",
         "idle_policy_without_gaps",
         _never_pauses,
@@ -350,7 +290,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "leave --idle-policy out, or add a scenario with gaps, such as --scenario paced:20us",
     ),
     *(
-        _idle(
+        without_effect(
             key,
             f"{key}_of_queued_runs",
             _only_ahead,
@@ -358,40 +298,40 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         )
         for key in ("percentiles", "precise", "deadline_us")
     ),
-    _idle(
+    without_effect(
         "seed",
         "seed_with_check",
         lambda plan: plan.check,
         "a check draws nothing and has no order of rounds",
     ),
-    _idle(
+    without_effect(
         "calibration",
         "calibration_without_int8",
         _without_int8,
         "calibration samples are for int8, and no case has that precision",
         "add --precision int8, or leave --calibration out",
     ),
-    _idle(
+    without_effect(
         "input_range",
         "input_range_with_files",
         _draws_nothing,
         "the inputs come from a file and none is generated",
         "leave out --input-range or --inputs",
     ),
-    _idle(
+    without_effect(
         "device_memory_limit",
         "device_memory_limit_without_device",
         _without_accelerator,
         "none of the runtimes has a device with memory of its own",
         "use --memory-limit for the host's memory",
     ),
-    _idle(
+    without_effect(
         "sort",
         "sort_with_tune",
         lambda plan: bool(plan.tune),
         "a search over options prints its steps",
     ),
-    _idle(
+    without_effect(
         "baseline_run",
         "against_with_tune",
         lambda plan: bool(plan.tune),

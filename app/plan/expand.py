@@ -132,7 +132,7 @@ def _of_sweep(
     if not runtimes:
         raise PlanError(
             "no runtime is available on this machine",
-            "pip install 'graphlap[cpu]', or see --doctor",
+            "pip install 'graphlap[cpu]', or see graphlap doctor",
         )
     refuse_unknown_options(sweep, runtimes)
     for part in replicated(sweep, runtimes):

@@ -15,10 +15,16 @@ from app.plan.checking import of_a_check
 from app.plan.configuration import Configuration, configurations
 from app.plan.exclusions import reject_without_effect
 from app.plan.plan import Plan, parse_plan
-from app.plan.plan_files import load_plan, load_suite
+from app.plan.plan_files import load_plan
 from app.plan.settings.arguments import given_settings
 from app.plan.settings.table import accepted_by
-from app.plan.studies import load_study, with_devices, with_runtimes
+from app.plan.studies import (
+    adjusted,
+    load_study,
+    refuse_fixed,
+    shipped_plan,
+    with_devices,
+)
 from app.tune.values import threads_of
 from exporters.types import PRECISIONS
 from runtimes.environment import environment_of
@@ -45,8 +51,9 @@ def plan_from_options(options: argparse.Namespace) -> Plan:
     """The plan of --suite, --plan or --study with other options laid over it, or of options alone.
 
     A list that an option gives replaces the plan's in each of its grids; --models keeps of a
-    suite's or a plan's models those that it names. So it is of --study, whose lists stay, but for
-    the runtimes of a grid that names none. Configuration files give what none of these has.
+    suite's or a plan's models those that it names. Of --study the lists in `CHANGED` of
+    `app.plan.studies` are replaced unless the study fixes them. Configuration files give what none
+    of these has.
     A command may have no --study, --suite or --plan.
     """
     layers = layers_of(options)
@@ -65,7 +72,7 @@ def layers_of(options: argparse.Namespace) -> Layers:
     if study is not None:
         named, origin = load_study(study).model_dump(exclude_unset=True), f"--study {study}"
     elif suite:
-        named, origin = load_suite(suite).model_dump(exclude_unset=True), f"--suite {suite}"
+        named, origin = shipped_plan(suite).model_dump(exclude_unset=True), f"--suite {suite}"
     elif file:
         named, origin = load_plan(Path(file)).model_dump(exclude_unset=True), f"--plan {file}"
     else:
@@ -96,10 +103,13 @@ def _data(layers: Layers, study: str | None) -> dict[str, Any]:
     else:
         sweeps = [{"models": models or usual_models}]
     if study is not None:
-        asked = given.get("runtimes", usual.get("runtimes"))
-        sweeps = [part for grid in sweeps for part in with_devices(with_runtimes(grid, asked))]
+        refuse_fixed(study, given)
+        named = {"runtimes": usual["runtimes"]} if "runtimes" in usual else {}
+        sweeps = [
+            part for grid in sweeps for part in with_devices(adjusted({**named, **grid}, given))
+        ]
     elif not data and not sweeps[0]["models"]:
-        raise PlanError("there is nothing to measure", "give --models, --suite or --plan")
+        raise PlanError("there is nothing to measure", "name a model, a suite or a plan")
     else:
         sweeps = [{**usual, **grid, **given} for grid in sweeps]
     if "environments" in defaults:

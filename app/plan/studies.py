@@ -1,14 +1,18 @@
 """The studies that ship, by name: each is a plan, made of suites and of grids of its own.
 
-A study of several plans is a folder of them: its parts are called `STUDY/PART`.
+A study of several plans is a folder of them: its parts are called `STUDY/PART`. Settings on the
+command line are laid over a study's grids unless its file fixes them, with a reason.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from importlib.resources.abc import Traversable
 from typing import Any
+
+from pydantic import Field
 
 from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
@@ -16,12 +20,24 @@ from app.machine.available import available_names, clock_of, grid_runtimes, runt
 from app.plan.plan import Plan, Sweep, parse_plan
 from app.plan.plan_files import load_suite
 from app.plan.replicas import SHARED_WORK, with_sessions
+from app.plan.settings.table import accepted_by, by_key
 from exporters import own
+from exporters.twins import is_null, original_of
 from runtimes import registry
 from runtimes.options import SESSIONS
 from runtimes.registry import parse_spec
 
 _FOLDER, _ENDING = "studies", ".toml"
+_STUDY = "study-"
+CHANGED = tuple(row for row in accepted_by("study") if row.scope == "sweep" and row.key != "models")
+"""The settings of a study's grids that the command line may change."""
+_KEYS = frozenset(row.key for row in CHANGED)
+
+
+class StudyPlan(Plan):
+    """`fixed` are the keys of `CHANGED` that can't be, each with what follows "the study"."""
+
+    fixed: dict[str, str] = Field(default_factory=dict, exclude=True)
 
 
 def study_names() -> tuple[str, ...]:
@@ -37,11 +53,11 @@ def _named(folder: Traversable, within: str) -> Iterator[str]:
             yield within + file.name.removesuffix(_ENDING)
 
 
-def load_study(name: str) -> Plan:
+def load_study(name: str) -> StudyPlan:
     """The plan of a study, its grids in the order of its `suites` and then its own.
 
     Keys of a grid beside the `suites` are laid over the suites' grids. A grid that names no
-    runtimes has those of `with_runtimes` to come. PlanError suggests the nearest name.
+    runtimes has those of `adjusted` to come. PlanError suggests the nearest name.
     """
     known = study_names()
     if name not in known:
@@ -54,15 +70,63 @@ def load_study(name: str) -> Plan:
         for grid in load_suite(suite).model_dump(exclude_unset=True)["sweeps"]
     ]
     data["sweeps"] = [*grids, *data.get("sweeps", ())]
-    return parse_plan({"name": f"study-{name.replace('/', '-')}", **data}, f"the study {name}")
+    fixed = data.pop("fixed", {})
+    plan = parse_plan({"name": f"study-{name.replace('/', '-')}", **data}, f"the study {name}")
+    return StudyPlan(**plan.model_dump(exclude_unset=True), fixed=fixed)
 
 
-def is_part(case: Case, study: Plan) -> bool:
-    """Whether a study measures this case, of whichever run it is: not of another batch, pacing or
-    option. What a search tries is known by its model alone."""
+def shipped_plan(name: str) -> Plan:
+    """The plan of a suite, or of a study by the name `study-NAME`, with this machine's runtimes."""
+    if not name.startswith(_STUDY):
+        return load_suite(name)
+    plan = load_study(name.removeprefix(_STUDY))
+    data = plan.model_dump(exclude_unset=True)
+    grids = [part for grid in data["sweeps"] for part in with_devices(adjusted(grid, {}))]
+    return parse_plan({**data, "sweeps": grids}, name)
+
+
+def refuse_fixed(name: str, asked: Collection[str]) -> None:
+    """PlanError for the first of these keys of a grid that the study fixes."""
+    for key, reason in load_study(name).fixed.items():
+        if key in asked:
+            flag = by_key()[key].flag
+            raise PlanError(f"{flag}: the study {name} {reason}", f"Leave {flag} out")
+
+
+def adjusted(grid: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A study's grid with what the command line asks for, by the keys of `CHANGED`.
+
+    A grid of simulated cards is the document's own and stays. Without runtimes of its own or asked
+    for it has this machine's with a real clock. Options of runtimes that it lost go with them.
+    """
+    if _is_simulated(grid):
+        return grid
+    changed = {**grid, **{key: value for key, value in asked.items() if key in _KEYS}}
+    if not changed.get("runtimes"):
+        changed["runtimes"] = [n for n in available_names() if clock_of(n) != "simulated"]
+    changed["runtimes"] = list(grid_runtimes(changed["runtimes"]))
+    names = {parse_spec(spec).name for spec in changed["runtimes"]}
+    options = changed.pop("options", {})
+    kept = {key: values for key, values in options.items() if key.partition(".")[0] in names}
+    return {**changed, "options": kept} if kept else changed
+
+
+def _is_simulated(grid: Mapping[str, Any]) -> bool:
+    named = grid.get("runtimes") or ()
+    return bool(named) and all(clock_of(spec) == "simulated" for spec in named)
+
+
+def is_part(case: Case, study: StudyPlan) -> bool:
+    """Whether a study measures this case, of whichever run it is: not of another pacing or option,
+    nor of another value of what the study fixes. What a search tries is known by its model."""
     if study.is_search:
         return any(case.model in grid.models for grid in study.sweeps)
-    return any(_is_point(case, _spelled(grid, case)) for grid in study.sweeps)
+    return any(_is_point(case, _spelled(grid, case), study.fixed) for grid in study.sweeps)
+
+
+def is_twin_of_part(case: Case, study: StudyPlan) -> bool:
+    """Whether it is the null twin of a case that the study measures."""
+    return is_null(case.model) and is_part(replace(case, model=original_of(case.model)), study)
 
 
 def _spelled(grid: Sweep, case: Case) -> Sweep:
@@ -72,13 +136,17 @@ def _spelled(grid: Sweep, case: Case) -> Sweep:
     return with_sessions(grid, [name], (1, *grid.replicas)) if SESSIONS in known else grid
 
 
-def _is_point(case: Case, grid: Sweep) -> bool:
-    sizes = {"batch": grid.batch_size, "sequence": grid.sequence_length, **grid.axes}
+def _is_point(case: Case, grid: Sweep, fixed: Collection[str]) -> bool:
+    """Keys that a study leaves open hold whatever was asked for, but in a grid of cards."""
+    cards = _is_simulated({"runtimes": grid.runtimes})
+    held = _KEYS if cards else fixed
+    batches = grid.batch_size if "batch_size" in held else ()
+    sizes = {"batch": batches, "sequence": grid.sequence_length, **grid.axes}
     return (
         case.model in grid.models
-        and (not grid.runtimes or case.runtime in grid.runtimes)
-        and case.precision in grid.precisions
-        and case.threads in grid.threads
+        and ("runtimes" not in held or not grid.runtimes or case.runtime in grid.runtimes)
+        and ("precisions" not in held or case.precision in grid.precisions)
+        and ("threads" not in held or case.threads in grid.threads)
         and str(case.scenario) in grid.scenarios
         and str(case.condition) in grid.conditions
         and case.batcher is None
@@ -88,17 +156,6 @@ def _is_point(case: Case, grid: Sweep) -> bool:
             for name, value in case.options.items()
         )
     )
-
-
-def with_runtimes(grid: dict[str, Any], asked: list[str] | None) -> dict[str, Any]:
-    """The grid on the runtimes it names, else on those asked for, else on this machine's.
-
-    Those are all that are here and have a real clock: what a study simulates, it names.
-    """
-    if grid.get("runtimes"):
-        return grid
-    here = [name for name in available_names() if clock_of(name) != "simulated"]
-    return {**grid, "runtimes": here if asked is None else list(grid_runtimes(asked))}
 
 
 def with_devices(grid: dict[str, Any]) -> tuple[dict[str, Any], ...]:

@@ -1,4 +1,4 @@
-"""`--report RUN… -o FILE`: one HTML page that needs no network, for whoever has no Graphlap."""
+"""`graphlap report RUN… -o FILE`: one HTML page that needs no network, for who has no Graphlap."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from app.cases.disk import unwritable
-from app.console.damage import with_damage
+from app.console.damage import damage
 from app.console.output_files import PAGE, refuse_output, write_output
 from app.machine.environment import graphlap_version
 from app.present.html import as_html
@@ -27,9 +27,8 @@ _POLICY = (
 """By which a browser itself keeps the page from asking anybody for anything."""
 
 
-def write_report(folders: Sequence[str], output: str) -> tuple[str, int]:
-    """Write the page of what is whole of these runs; what to print and the exit code, 1 where
-    something is damaged.
+def write_report(folders: Sequence[str], output: str) -> tuple[str, ...]:
+    """Write the page of what is whole of these runs; a sentence for each thing that is damaged.
 
     ResultsError for a folder that is no run, DiskError if the page can't be written.
     """
@@ -42,7 +41,7 @@ def write_report(folders: Sequence[str], output: str) -> tuple[str, int]:
     except OSError as error:
         raise unwritable(path, error, ", or name another file") from error
     write_output(path, content.encode("utf-8", "backslashreplace"))
-    return with_damage(f"wrote {path}\n", runs)
+    return damage(runs)
 
 
 def page(runs: Sequence[Whole]) -> Iterator[str]:

@@ -65,7 +65,7 @@ def _versions(packages: Any) -> str:
 def _commands(run: Run) -> Iterator[Command]:
     """By its folder, and for who has none by flags alone, where these say all of it."""
     folder = str(run.path.absolute())
-    yield Command(shell_line([*own.PROGRAM.split(), "--headless", "--plan", folder]))
+    yield Command(shell_line([*own.PROGRAM.split(), "run", folder]))
     flags = flags_line(run.manifest.asked) if _of_catalogue(run.manifest.asked) else None
     if flags is not None:
         yield Command(flags, "Without the run folder")

@@ -14,7 +14,7 @@ from exporters.diagnostics.diagnostic import Diagnostic
 
 MISSING = "rounds_missing"
 """No fault while a run goes on."""
-NOT_REACHED = "the sweep ended before this case was measured: --resume it"
+NOT_REACHED = "the sweep ended before this case was measured: resume it"
 
 
 def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:

@@ -198,7 +198,7 @@ def telemetry_name(case_id: str, number: int) -> str:
 def refuse_occupied(path: Path) -> None:
     """ResultsError unless `path` is free or empty, and could be written; writes nothing."""
     if (path / MANIFEST).exists():
-        raise ResultsError(f"{path} belongs to another run", "give another folder, or --resume it")
+        raise ResultsError(f"{path} belongs to another run", "give another folder, or resume it")
     if path.exists() and not path.is_dir():
         raise ResultsError(f"{path} is a file", "give a folder with --out")
     if path.is_dir() and any(path.iterdir()):
@@ -276,7 +276,9 @@ def _flush_samples(path: Path, result: RoundResult) -> None:
         size = os.fstat(file.fileno()).st_size
     expected = (result.warmup_iterations + result.iterations) * RECORD.itemsize
     if size % RECORD.itemsize or size < expected:
-        raise DiskError(f"{path} does not hold all of its samples", "free space, then --resume")
+        raise DiskError(
+            f"{path} does not hold all of its samples", "free space, then resume the run"
+        )
 
 
 def _can_write(folder: Path) -> bool:
@@ -293,4 +295,4 @@ def _disk(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise unwritable(path, error, ", then --resume it", " any more") from error
+        raise unwritable(path, error, ", then resume it", " any more") from error

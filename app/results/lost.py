@@ -39,7 +39,7 @@ def lost_lines(live: Live, counts: Mapping[str, int]) -> Iterator[Finding]:
             yield Finding(
                 f"{FOLDER}/{name}",
                 f"has {there:,} of the {written:,} lines that were written",
-                f"{_RESTORE}, or resume the run: --resume measures again what they held",
+                f"{_RESTORE}, or resume the run: that measures again what they held",
             )
 
 
@@ -58,7 +58,7 @@ def lost_rounds(live: Live, run: Run) -> Iterator[Finding]:
                 FOLDER,
                 f"has {there} of the {manifest.rounds} rounds of case {case.case_id}, which "
                 f"{LIVE} says were all measured",
-                f"{_RESTORE}, or resume the run: --resume measures them again",
+                f"{_RESTORE}, or resume the run: that measures them again",
             )
 
 

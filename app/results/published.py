@@ -162,11 +162,28 @@ def history_steps() -> tuple[HistoryStep, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class PrintedOperator:
+    """One operator of the character-level CNN as its document prints it."""
+
+    block: str
+    operator: str
+
+
+@cache
+def printed_operators() -> tuple[PrintedOperator, ...]:
+    """Those of the character-level CNN in its order."""
+    rows = _table("char_cnn_operators.csv")
+    return tuple(PrintedOperator(row["block"], row["operator"]) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
 class ZooRow:
-    """One network of dlmark's CNN study; `top1` is the share on ImageNet's validation set."""
+    """One network of dlmark's CNN study; `parameters` count running means and variances, `top1` is
+    the share on ImageNet's validation set."""
 
     model: str
     family: str
+    parameters: int
     top1: float | None
 
 
@@ -177,6 +194,7 @@ def zoo_rows() -> tuple[ZooRow, ...]:
         ZooRow(
             row["model"],
             row["family"],
+            int(row["parameters_with_running_stats"]),
             float(row["published_top1"]) if row["published_top1"] else None,
         )
         for row in _table("gluon_zoo.csv")

@@ -58,7 +58,7 @@ def sentence(subject: str, searched: Searched, target: Target) -> str:
     """
     found, at = searched.bracket, f"at {kept(target)}"
     if not searched.over:
-        missing = f"{subject} was not searched to the end: --resume the run"
+        missing = f"{subject} was not searched to the end: resume the run"
         return f"{missing}; {_so_far(searched, target)}"
     if found.low_hz is None:
         return f"{subject} holds no rate {at}: {_why_none(searched, target)}"

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.cases.target import Target
-from app.plan.shell import shell_line
 from app.results.rate_answer import sentence, subjects
 from app.results.rate_search import Searched, rate_searches
 from app.results.regular import read_json
@@ -23,26 +22,27 @@ ANSWERS = "rates.json"
 class RatesFound:
     """Each search with what it is called, such as `ort-cpu with 2 sessions`.
 
-    `command` continues those that are not over.
+    `resume` has the flags that continue those that are not over.
     """
 
     target: Target
     searches: tuple[tuple[str, Searched], ...]
-    command: str = ""
+    resume: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RateAnswer:
     """One search's target and answer: `latency` is `p99` or `mean`, `low_hz` the rate that is
-    promised, `high_hz` the lowest that is shown to break it, None where there is none. `command`
-    continues a search whose answer is not final."""
+    promised, `high_hz` the lowest that is shown to break it, None where there is none. `resume`
+    has the flags that continue a search whose answer is not final; a file of schema 3 has a command
+    line in their place, which is passed over."""
 
     latency: str
     limit_us: float
     sentence: str = ""
     low_hz: float | None = None
     high_hz: float | None = None
-    command: str = ""
+    resume: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def rates_found(run: Run) -> RatesFound | None:
     return RatesFound(
         target,
         tuple((names[search.subject.case_id], search.of(run)) for search in searches),
-        shell_line(["graphlap", "--resume", str(run.path)]),
+        ("resume", str(run.path)),
     )
 
 
@@ -88,5 +88,5 @@ def _answer(name: str, searched: Searched, found: RatesFound) -> RateAnswer:
     target, ends = found.target, searched.bracket
     answer = sentence(name, searched, target)
     high_hz = None if ends.not_offered else ends.high_hz
-    command = "" if searched.over else found.command
-    return RateAnswer(target.name, target.limit_us, answer, ends.low_hz, high_hz, command)
+    resume = () if searched.over else found.resume
+    return RateAnswer(target.name, target.limit_us, answer, ends.low_hz, high_hz, resume)

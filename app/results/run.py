@@ -201,7 +201,7 @@ def read_samples(path: Path) -> bytes:
         raise FileError(
             path,
             f"can't be read ({error.strerror})",
-            "put it back, or --resume the run to measure it again",
+            "put it back, or resume the run to measure it again",
         ) from None
 
 

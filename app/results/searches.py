@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.cases.status import FITS, Status
+from app.cases.status import FITS, INCOMPLETE, Status
 from app.plan.subjects import batch_axis
 from app.results.ended import worst
 from app.results.run import Run
@@ -144,7 +144,7 @@ def tries_of(run: Run) -> list[Try]:
     return [
         Try(case, result)
         for case, result in found
-        if result is not None and result.status != "cancelled"
+        if result is not None and result.status not in INCOMPLETE
     ]
 
 

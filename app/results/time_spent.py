@@ -43,8 +43,8 @@ def time_parts(run: Run) -> TimeParts | None:
     """None for a run that recorded none: it was killed, or written by an earlier version."""
     seconds: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     for spent in run.time_spent:
-        for what, parts in spent.seconds.items():
-            for runtime, value in parts.items():
+        for what, by_runtime in spent.seconds.items():
+            for runtime, value in by_runtime.items():
                 seconds[what][runtime] += value
     parts = [
         Part(what, sum(of.values()), {name: value for name, value in of.items() if name})

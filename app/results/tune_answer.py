@@ -196,13 +196,13 @@ def _sentences(model: str, tuned: Tuned, goal: Goal) -> list[str]:
     said += [note] if note else []
     said.append(_effort(tuned))
     if tuned.following is not None:
-        said.append("the final rounds are not all there: --resume the run")
+        said.append("the final rounds are not all there: resume the run")
     return said
 
 
 def _unfinished(model: str, tuned: Tuned, goal: Goal) -> str:
     """The best of a search that has no final rounds yet."""
-    said = f"{model} was not searched to the end: --resume the run"
+    said = f"{model} was not searched to the end: resume the run"
     if tuned.lead_cost is None:
         return f"{said}; no configuration leads so far"
     value = value_text(1e6 / tuned.lead_cost if goal.rate else tuned.lead_cost, goal)

@@ -41,7 +41,7 @@ from app.results.telemetry import damaged_readings
 from exporters.codec import CodecError
 from exporters.regular import open_file, read_file
 
-_RESUME = "resume the run: --resume"
+_RESUME = "resume the run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +290,7 @@ def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
     computed = rows_of(to_csv(rows).decode()) if is_there else {}
     for name in names:
         if what := _table_fault(run.path / name, computed, len(rows)):
-            yield Finding(name, what, "make it again: --export csv", harmless=True)
+            yield Finding(name, what, "make it again: graphlap export -f csv", harmless=True)
 
 
 def _table_fault(path: Path, computed: Mapping[str, Row], cases: int) -> str:

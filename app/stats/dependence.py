@@ -100,7 +100,7 @@ def _dispersion(places: Sequence[np.ndarray], lengths: Sequence[int], blocks: in
 
     The runs after the last whole block are left out.
     """
-    within = []
+    within: list[np.ndarray] = []
     for own, runs in zip(places, lengths, strict=True):
         length = runs // blocks
         if length:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from app.cases.round import RoundResult
 from app.cases.surroundings import others_ran
+<<<<<<< HEAD
 from app.present.document import Block, Column, Heading, Paragraph, Table
+=======
+from app.present.document import Block, Column, Paragraph, Points, Table
+>>>>>>> documents
 from app.results import text
 from app.studies.found import Found
 
 
 def conditions(found: Found) -> Iterator[Block]:
+<<<<<<< HEAD
     """How each case was measured, how busy the machine was, and a table of the runtimes."""
     yield Heading("How it was measured")
+=======
+    """The date and the machine, how each case was measured, and a table of the runtimes."""
+    yield from _machines(found)
+>>>>>>> documents
     if found.host:
         hosts = sorted({found.run.host_of(case) for case in found.run.cases})
         yield Paragraph(
@@ -25,9 +35,26 @@ def conditions(found: Found) -> Iterator[Block]:
     yield _runtimes(found)
 
 
+<<<<<<< HEAD
 def machine_line(found: Found) -> str:
     """The date and the machine."""
     manifest, host = found.run.manifest, found.environment
+=======
+def _machines(found: Found) -> Iterator[Block]:
+    """The date with the one machine, or a line for each of several."""
+    manifest = found.run.manifest
+    made = f"Measured {manifest.created_at_utc[:10]} with Graphlap {manifest.graphlap_version} on"
+    cases = {found.run.host_of(one.case): one.case for one in found.measured}
+    if found.host or len(cases) < 2:
+        yield Paragraph(f"{made} {_machine(found.environment)}.")
+        return
+    environments = {host: found.run.environment_of(case) for host, case in cases.items()}
+    yield Paragraph(f"{made} {len(cases)} machines:")
+    yield Points(tuple(f"{host}: {_machine(own)}" for host, own in environments.items()))
+
+
+def _machine(host: Mapping[str, Any]) -> str:
+>>>>>>> documents
     where = [str(host.get("cpu") or "an unknown processor")]
     if host.get("cores_usable"):
         of = "of a virtual machine" if host.get("virtual_machine") else "to use"
@@ -37,8 +64,7 @@ def machine_line(found: Found) -> str:
     where += [str(gpu.get("name", "a GPU")) for gpu in (host.get("gpus") or {}).values()]
     if host.get("python"):
         where.append(f"Python {host['python']}")
-    made = f"Measured {manifest.created_at_utc[:10]} with Graphlap {manifest.graphlap_version}"
-    return f"{made} on {', '.join(where)}."
+    return ", ".join(where)
 
 
 def _protocol(found: Found) -> str:

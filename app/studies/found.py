@@ -12,8 +12,7 @@ from app.cases.case import Case
 from app.cases.column import number_of
 from app.cases.errors import ResultsError
 from app.cases.status import INCOMPLETE
-from app.plan.plan import Plan
-from app.plan.studies import is_part
+from app.plan.studies import StudyPlan, is_part, is_twin_of_part
 from app.results import text
 from app.results.hosts_together import HostsTogether, hosts_together
 from app.results.measured import Measured
@@ -29,8 +28,9 @@ class Found:
     """A run with the rows of those of its cases that are the study's, in the plan's order;
     `others` counts the rest.
 
-    Of a run of several machines the rows are those of `host`, and `together` is what all of them
-    serve. `damaged` has a sentence for each thing in its folder that could not be read.
+    Of a page of one machine the rows are those of `host` where the run has several, and `together`
+    is what all of them serve. `damaged` has a sentence for each thing in its folder that could not
+    be read.
     """
 
     run: Run
@@ -56,24 +56,27 @@ class Found:
         return next(self.such(asked), None)
 
 
-def found_in(folder: Path, study: Plan, of_hosts: bool = False) -> Found:
+def found_in(folder: Path, study: StudyPlan, one_host: bool = False) -> Found:
     """A run as it is now, of what is whole in it; ResultsError for a folder that is none, and as
     `refuse_others`."""
     whole = read_whole(folder)
-    found = found_of(whole.run, Rows().measured(whole.run), study, of_hosts)
+    found = found_of(whole.run, Rows().measured(whole.run), study, one_host)
     return replace(found, damaged=whole.left_out)
 
 
-def found_of(run: Run, measured: Sequence[Measured], study: Plan, of_hosts: bool = False) -> Found:
+def found_of(
+    run: Run, measured: Sequence[Measured], study: StudyPlan, one_host: bool = False
+) -> Found:
     """The same of a run whose rows are known; ResultsError as `refuse_others`.
 
-    Of several machines it has the rows of the one with most that are well, the first of such.
+    With `one_host` it has of several machines the rows of the one with most that are well, the
+    first of such.
     """
-    refuse_others(run, study, of_hosts)
+    refuse_others(run, study)
     own = tuple(one for one in measured if is_part(one.case, study))
-    others = len(measured) - len(own)
+    others = len(measured) - len(own) - sum(is_twin_of_part(one.case, study) for one in measured)
     hosts = sorted({run.host_of(one.case) for one in own})
-    if len(hosts) == 1:
+    if len(hosts) == 1 or not one_host:
         return Found(run, own, others)
     well = Counter(run.host_of(one.case) for one in own if one.is_well)
     host = max(hosts, key=lambda name: well[name])
@@ -81,19 +84,11 @@ def found_of(run: Run, measured: Sequence[Measured], study: Plan, of_hosts: bool
     return Found(run, kept, others, host, hosts_together(run, own))
 
 
-def refuse_others(run: Run, study: Plan, of_hosts: bool = False) -> None:
-    """ResultsError for a run that has nothing of the study, or unless it may be `of_hosts` has it
-    from several machines, of which one cell can't tell two figures."""
-    own = [case for case in run.cases if is_part(case, study)]
-    if not own:
+def refuse_others(run: Run, study: StudyPlan) -> None:
+    """ResultsError for a run that has nothing of the study."""
+    if not any(is_part(case, study) for case in run.cases):
         raise ResultsError(
-            f"{run.path} has no case of {study.name}", "name a run that --study of this name made"
-        )
-    hosts = sorted({run.host_of(case) for case in own})
-    if len(hosts) > 1 and not of_hosts:
-        raise ResultsError(
-            f"{run.path} is of several machines ({', '.join(hosts)}), and a study's page is of one",
-            "name the run of one of them",
+            f"{run.path} has no case of {study.name}", "name a run that this study made"
         )
 
 

@@ -66,7 +66,7 @@ def _lacking(found: Found, whole: Plan) -> Iterator[str]:
     for count in sorted(set(had.values()) - {wanted}):
         named = _named([case for case in cases if had[case.case_id] == count], cases)
         yield f"{f'{count} of {wanted} rounds' if count else 'no round'}: {named}"
-    yield "--resume with the folder of this run measures the rest"
+    yield "graphlap study NAME --resume RUN measures the rest"
 
 
 def _absent(cases: Sequence[Case], whole: Plan) -> Iterator[str]:

@@ -4,11 +4,13 @@ measured, what is missing, warnings, and the command that repeats it."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
+from typing import Any
 
+from app.machine.available import clock_of
 from app.plan.plan import Plan
-from app.plan.studies import load_study
+from app.plan.studies import CHANGED, load_study
 from app.present.document import Block, Command, Heading, Paragraph, Picture, Points, within
 from app.present.markdown import as_markdown
 from app.results.atomic import write_atomically
@@ -66,14 +68,22 @@ def write_page(study: Study, found: Found) -> Iterator[str]:
 
 def command_line(name: str, whole: Plan, asked: Plan) -> str:
     """What measures the study as it was asked for here: with the same part of it, as long."""
-    words = ["graphlap", "--study", name]
+    words = ["graphlap", "study", name]
     models = list(dict.fromkeys(model for sweep in asked.sweeps for model in sweep.models))
     if set(models) != {model for sweep in whole.sweeps for model in sweep.models}:
         words += ["--models", ",".join(models)]
-    own = {runtime for sweep in whole.sweeps for runtime in sweep.runtimes}
-    free = dict.fromkeys(r for sweep in asked.sweeps for r in sweep.runtimes if r not in own)
-    if free:
-        words += ["--runtimes", ",".join(free)]
+    cards = {r for grid in whole.sweeps for r in grid.runtimes if clock_of(r) == "simulated"}
+    for row in CHANGED:
+        changed = _values(asked, row.key, cards)
+        if changed != _values(whole, row.key, cards):
+            words += [row.flag, ",".join(map(str, changed))]
+    for flag, given in (
+        ("--overhead", asked.null and not whole.null),
+        ("--per-host", asked.per_host),
+    ):
+        words += [flag] if given else []
+    if asked.cluster:
+        words += ["--cluster", asked.cluster]
     if asked.profile != whole.profile:
         words += ["--preset", asked.profile]
     if asked.rounds != whole.rounds:
@@ -81,3 +91,9 @@ def command_line(name: str, whole: Plan, asked: Plan) -> str:
     if asked.budget_s != whole.budget_s:
         words += ["--budget", f"{asked.budget_s:g}s"]
     return shlex.join(words)
+
+
+def _values(plan: Plan, key: str, cards: Collection[str]) -> list[Any]:
+    """The values of a setting in the grids of a plan, but for those of a study's own cards."""
+    grids = [grid for grid in plan.sweeps if not grid.runtimes or set(grid.runtimes) - set(cards)]
+    return list(dict.fromkeys(value for grid in grids for value in getattr(grid, key)))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.present.figure import Figure, Kind, Mark, Series
+from app.present.figure import Figure, Kind, Mark, Series, Symbol
 from app.present.svg import FILE_LOOK, svg_document
 
 Points = tuple[tuple[float, float, str], ...]
 """(x, y, what the point is), ascending in x where they are joined."""
 _COLORS = len(FILE_LOOK.colors)
+_SYMBOLS: tuple[Symbol, ...] = ("circle", "diamond")
 
 
 def series_of(points: Mapping[str, Points], kind: Kind = "line") -> tuple[Series, ...]:
-    """A series for each name that has points, each with another colour or other dashes."""
+    """A series for each name that has points, each with another colour, or other dashes and
+    another symbol."""
     known = [(name, places) for name, places in points.items() if places]
     return tuple(
         Series(
@@ -22,6 +24,7 @@ def series_of(points: Mapping[str, Points], kind: Kind = "line") -> tuple[Series
             kind,
             number % _COLORS,
             number // _COLORS,
+            _SYMBOLS[number // _COLORS % len(_SYMBOLS)],
         )
         for number, (name, places) in enumerate(known)
     )

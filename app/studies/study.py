@@ -19,8 +19,9 @@ class Study:
     """`title` heads the page, `repeats` is a sentence on what is repeated and how it is read.
 
     `tables` are the document's own, of what a run has so far: it says of each cell without a
-    figure why it has none. `files` are written beside the page, contents by name. With `of_hosts`
-    a run of several machines is taken: its page is of one, and tells what all serve together.
+    figure why it has none. `files` are written beside the page, contents by name. With `one_host`
+    the page of a run of several machines is of one of them and has what all serve together; else
+    machines are lines of its tables.
     """
 
     name: str
@@ -28,7 +29,7 @@ class Study:
     repeats: str
     tables: Callable[[Found], Iterable[Block]]
     files: Callable[[Found], Mapping[str, bytes]] = no_files
-    of_hosts: bool = False
+    one_host: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from exporters import own
 
 STUDIES = {
     "char-cnn/ladder": "app.studies.char_cnn.ladder:STUDY",
+    "char-cnn/operators": "app.studies.char_cnn.operators:STUDY",
     "char-cnn/steps": "app.studies.char_cnn.steps:STUDY",
     "dlmark/accuracy": "app.studies.dlmark.accuracy:STUDY",
     "dlmark/devices": "app.studies.dlmark.devices:STUDY",

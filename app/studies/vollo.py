@@ -17,6 +17,7 @@ from app.results import text
 from app.results.measured import Measured
 from app.results.published import CardRow, card_rows
 from app.studies.found import Found, cell, figure
+from app.studies.lines import Lines, case_at, lines_of
 from app.studies.study import Study
 from runtimes.fpga.cards import load_card
 
@@ -70,7 +71,7 @@ def tables(found: Found) -> Iterator[Block]:
 
 def _table(found: Found, rows: Sequence[Compared], name: str) -> Table:
     cards = list(dict.fromkeys(one.row.card for one in rows))
-    here = _runtimes_here(found, rows)
+    here = _lines_here(found, rows)
     columns = [
         Column("Model", is_name=True),
         Column("Layers"),
@@ -79,17 +80,17 @@ def _table(found: Found, rows: Sequence[Compared], name: str) -> Table:
     ]
     for card in cards:
         columns += [Column(heading, card) for heading in ("published", "simulated", "error")]
-    for runtime in here:
-        columns.append(Column("measured", runtime))
+    columns += [Column("measured", label) for label in here]
     lines = []
     for model in dict.fromkeys(one.row.model for one in rows):
-        own = {one.row.card: one for one in rows if one.row.model == model}
-        first = next(iter(own.values())).row
-        parameters = dict.fromkeys(label for one in own.values() if (label := one.row.parameters))
+        of_cards = {one.row.card: one for one in rows if one.row.model == model}
+        first = next(iter(of_cards.values())).row
+        labels = (one.row.parameters for one in of_cards.values())
+        parameters = dict.fromkeys(filter(None, labels))
         line = [model, str(first.layers), str(first.width), ", ".join(parameters)]
         for card in cards:
-            line += _beside(own.get(card), name)
-        line += [cell(_measured(found, model, runtime), _column(name), _us) for runtime in here]
+            line += _beside(of_cards.get(card), name)
+        line += [cell(case_at(own, model), _column(name), _us) for own in here.values()]
         lines.append(tuple(line))
     return Table(tuple(columns), tuple(lines))
 
@@ -156,20 +157,17 @@ def _simulated(found: Found, row: CardRow) -> Measured | None:
     )
 
 
-def _measured(found: Found, model: str, runtime: str) -> Measured | None:
-    """Spaced, as the document has its inferences."""
-    return found.one(
+def _lines_here(found: Found, rows: Sequence[Compared]) -> Lines:
+    """What ran these models by a real clock, spaced as the document has its inferences."""
+    models = {one.row.model for one in rows}
+    own = found.such(
         lambda case: (
-            case.model == model and case.runtime == runtime and str(case.scenario) == _SPACED
+            case.model in models
+            and clock_of(case.runtime) != "simulated"
+            and str(case.scenario) == _SPACED
         )
     )
-
-
-def _runtimes_here(found: Found, rows: Sequence[Compared]) -> list[str]:
-    """Those that ran these models by a real clock."""
-    models = {one.row.model for one in rows}
-    own = found.such(lambda case: case.model in models and clock_of(case.runtime) != "simulated")
-    return list(dict.fromkeys(one.case.runtime for one in own))
+    return lines_of(own)
 
 
 def _column(name: str) -> str:

@@ -77,8 +77,8 @@ class Neighbour:
         event = self._heard()
         if not event:
             this.note(valid=False)
-            ending = self._how_it_ended()
-            this.warn(diagnostic("neighbour_ended", self._name, ending=ending))
+            exit_code = self._child.wait()
+            this.warn(diagnostic("neighbour_ended", self._name, exit_code=exit_code))
             return
         event.pop("event", "")
         result = from_json(NeighbourResult, event)

@@ -37,7 +37,7 @@ class UnderWay:
     result: RoundResult = field(init=False)
     phases_ms: dict[str, float] = field(default_factory=dict)
     phase: Phase = "import"
-    kept_outputs: list[list[Arrays]] = field(default_factory=list)
+    kept_outputs: list[Sequence[Arrays]] = field(default_factory=list)
     """Of each check whose reference is awaited, the outputs of each lane."""
     _entered_ns: int = 0
 

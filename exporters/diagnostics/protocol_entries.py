@@ -12,9 +12,10 @@ from exporters.diagnostics.units import (
     SHARE,
     Choice,
     Count,
+    ExitCode,
 )
 
-_RESUME = "Resume the run (--resume)."
+_RESUME = "Resume the run (graphlap resume)."
 
 ROUNDS: Entries = {
     "few_rounds": Entry(
@@ -165,12 +166,12 @@ CONDITIONS: Entries = {
     ),
     "neighbour_ended": Entry(
         title="Co-located load ended",
-        message="The co-located load {subject} ended within the round ({ending}): the round is "
+        message="The co-located load {subject} ended within the round ({exit_code}): the round is "
         "not valid.",
         condition="The process of the co-located load died.",
         severity="error",
-        units={"ending": MESSAGE},
-        example={"ending": "signal 9"},
+        units={"exit_code": ExitCode()},
+        example={"exit_code": -9},
         example_subject="mlp",
     ),
     "neighbour_failed": Entry(

@@ -82,6 +82,21 @@ class Choice:
         return listing([self.phrases.get(word, word) for word in words], "or")
 
 
+@dataclass(frozen=True, slots=True)
+class ExitCode:
+    """How a process ended, as POSIX and Python number it: below zero by a signal."""
+
+    meaning: str = "exit code, negative for a signal"
+
+    def text(self, values: Sequence[Parameter]) -> str:
+        return listing([*dict.fromkeys(map(self._phrase, values))], "or")
+
+    @staticmethod
+    def _phrase(value: Parameter) -> str:
+        code = int(_number(value))
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
 SHARE = Quantity("%", "share, 0 to 1", 100.0)
 RATIO = Quantity("times", "ratio")
 MICROSECONDS = Quantity("µs", "µs")

@@ -48,5 +48,5 @@ def find(name: str) -> Definition:
         return _by_name()[name]
     except KeyError:
         near = get_close_matches(name, _by_name(), n=1)
-        remedy = f"did you mean {near[0]!r}?" if near else "see --list for all names"
+        remedy = f"did you mean {near[0]!r}?" if near else "see graphlap models for all names"
         raise GraphlapError(f"there is no model called {name!r}", remedy) from None

@@ -48,7 +48,7 @@ def _ran_out_of_memory(error: BaseException | None) -> bool:
 def _failed(error: Exception) -> ExportReply:
     if _disk_is_full(error):
         reason = f"there is no space left for the export cache {default_root()}"
-        remedy = "free some, or set GRAPHLAP_CACHE to a folder on another disk, then --resume"
+        remedy = "free some, or set GRAPHLAP_CACHE to a folder on another disk, then resume the run"
         return ExportReply("cancelled", reason=f"{reason}: {remedy}")
     if _ran_out_of_memory(error):
         cause = str(error) if isinstance(error, GraphlapError) else _NO_MEMORY
@@ -59,7 +59,7 @@ def _failed(error: Exception) -> ExportReply:
     reason = f"the export failed with {type(error).__name__}: {first_line(error)}"
     remedy = "check the model, or report this as a fault of Graphlap's"
     if transient:
-        remedy = "put right what the system names, then --resume the run"
+        remedy = "put right what the system names, then resume the run"
     return ExportReply("export_failed", reason=f"{reason}: {remedy}", transient=transient)
 
 

@@ -55,7 +55,7 @@ def open_session(
         cause = words["words"].strip() if words else (_last_error(said.text) or "no reason given")
         raise NotAvailable(
             f"ONNX Runtime did not load {provider} ({cause})",
-            f"see {own.PROGRAM} --doctor for what is missing",
+            f"see {own.PROGRAM} doctor for what is missing",
         )
     said.release()
     raise compile_fault(failure) from failure

@@ -40,7 +40,7 @@ def test_its_table_has_former_names_and_is_read_under_those_of_today(run: Path) 
     rows = read_rows(run / "results.full.csv")
     filled = {name for row in rows.values() for name, value in row.items() if value is not None}
     assert not filled & RENAMED.keys()
-    assert {current_name(name) for name in header} == set(NAMES)
+    assert {current_name(name) for name in header} <= set(NAMES)
 
 
 def test_its_rows_are_computed_as_they_were(run: Path) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.cases.errors import PlanError
 from app.cases.round import MEASURED
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
-from app.plan.studies import load_study, study_names
+from app.plan.studies import is_part, load_study, study_names
 from app.results import text
 from app.results.published import neurio_blocks
 from app.results.reader import read_run
@@ -172,7 +173,10 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
     ("words", "told"),
     [
         (["--study", "volo"], "there is no study called 'volo': did you mean 'vollo'?"),
-        (["--study", "vollo", "--batch", "4"], "--batch says what the study vollo has settled"),
+        (
+            ["--study", "vollo", "--batch", "4"],
+            "--batch: the study vollo compares with figures at batch 1",
+        ),
         (["--study", "vollo", "--suite", "cells"], "--suite says what the study vollo"),
         (["--study", "vollo", "--check"], "--study and --check are two commands"),
         (["--study", "vollo", "a", "b"], "--study pages one run, and 2 are named"),
@@ -197,6 +201,17 @@ def test_every_study_has_a_plan_and_a_page() -> None:
         assert study(name).name == name
         assert load_study(name).name == f"study-{name.replace('/', '-')}"
         assert expand(plan_from_options(parse(["--study", name])))
+
+
+def test_a_study_is_a_plan_like_a_suite() -> None:
+    """What starts a suite starts a study; its page is made of the run that this leaves."""
+    words = ["--headless", "--suite", "study-dlmark/throughput", "--models", "alexnet"]
+    plan = plan_from_options(parse(words))
+    assert plan.name == "study-dlmark-throughput"
+    assert {case.model for case in expand(plan)} == {"alexnet"}
+    assert all(is_part(case, load_study("dlmark/throughput")) for case in expand(plan))
+    with pytest.raises(PlanError, match="there is no study called 'volo'"):
+        plan_from_options(parse(["--headless", "--suite", "study-volo"]))
 
 
 def test_runtimes_that_a_study_names_stay() -> None:

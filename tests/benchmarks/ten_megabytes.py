@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -24,7 +25,7 @@ class _Graph:
     weights: list[TensorProto] = field(default_factory=list)
     generator: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
-    def add(self, operator: str, *inputs: str, **attributes: object) -> str:
+    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """A node; returns the name of its output."""
         output = f"t{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
@@ -95,7 +96,7 @@ def _attention(graph: _Graph, tensor: str) -> str:
     width, head = MODEL_WIDTH, MODEL_WIDTH // HEADS
     split = graph.constant(np.array([0, 0, HEADS, head], np.int64))
     together = graph.constant(np.array([0, 0, width], np.int64))
-    scale = graph.constant(np.float32(head**-0.5).reshape(()))
+    scale = graph.constant(np.array(head**-0.5, np.float32))
 
     def heads(order: list[int]) -> str:
         parts = graph.add("Reshape", graph.linear(tensor, width, width), split)

@@ -24,7 +24,7 @@ from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.null import null_case
 from app.plan.plan import Plan, Sweep, parse_plan
-from app.plan.studies import load_study, with_devices, with_runtimes
+from app.plan.studies import adjusted, load_study, with_devices
 from app.results.folder import RunFolder
 from app.results.imports.as_run import cases_of, write_run
 from app.results.imports.formats import read_foreign
@@ -343,9 +343,9 @@ def card(path: Path) -> Path:
 def study(path: Path) -> Path:
     """A founding document repeated: a part of its cases measured, one with a reason."""
     data = load_study("neurio").model_dump(exclude_unset=True)
-    grids = [with_runtimes(grid, ["ort-cpu"]) for grid in data["sweeps"]]
+    grids = [adjusted(grid, {"runtimes": ["ort-cpu"]}) for grid in data["sweeps"]]
     data["sweeps"] = [part for grid in grids for part in with_devices(grid)]
-    plan = parse_plan({**data, "rounds": 1}, "neurio")
+    plan = parse_plan({**data, "rounds": 1, "null": False}, "neurio")
     cases = expand(plan)
     begun = replace(manifest("neurio", cases, 1), plan=plan.model_dump(mode="json"))
     with RunFolder.create(path, begun) as folder:

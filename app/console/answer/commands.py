@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from app.console.answer.ended import EndedRun
 from app.console.answer.leaders import rounds_to_decide
 from app.console.left_out import rounds_left_out
-from app.plan.command import plan_words
+from app.plan.command import command_words, plan_words
 from app.plan.program import graphlap_line, typed_path
 from app.present.document import Block, Command, Paragraph
 from app.results.text import duration
@@ -23,10 +23,10 @@ def next_commands(ended: EndedRun, verbose: bool = False) -> Iterator[Block]:
     if missing:
         budget = duration(ended.plan.budget_s)
         purpose = f"measure the {missing:,} rounds that the budget of {budget} left out"
-        yield Command(graphlap_line("--resume", run, here=ended.here), purpose)
+        yield Command(graphlap_line("resume", run, here=ended.here), purpose)
     yield from _to_decide(ended)
     if not verbose and not ended.plan.check:
-        line = graphlap_line("--show", run, "--verbose", here=ended.here)
+        line = graphlap_line("show", run, "--verbose", here=ended.here)
         yield Command(line, "every row, warning and interval")
 
 
@@ -39,6 +39,6 @@ def _to_decide(ended: EndedRun) -> Iterator[Block]:
     purpose = f"may decide {decided:,} of {undecided:,} undecided"
     words = plan_words(ended.plan.model_copy(update={"rounds": rounds}))
     if words is not None and len(" ".join(words)) <= _LONGEST:
-        yield Command(graphlap_line("--headless", *words, here=ended.here), purpose)
+        yield Command(graphlap_line(*command_words(words), here=ended.here), purpose)
     else:
         yield Paragraph(f"--rounds {rounds} {purpose}")

@@ -1,4 +1,4 @@
-"""`--import FILE…`: result files of other programs become a run folder, shown as any other."""
+"""`graphlap import FILE…`: result files of other programs become a run folder."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from pathlib import Path
 from app.cases.errors import PlanError
 from app.console.exporting import export, formats_of
 from app.console.row_columns import sort_column
-from app.console.stored.show import shown
+from app.console.stored.show import shown_blocks
+from app.present.document import Block
 from app.results.imports.as_run import cases_of, plan_of, write_run
 from app.results.imports.formats import read_foreign
 from app.results.rows import Rows
 from app.sweep.begin import new_path
 
 
-def import_files(flags: argparse.Namespace, width: int) -> str:
-    """Write the run; what is to be told of its rows, in so many columns, and where it lies.
+def import_files(flags: argparse.Namespace, width: int) -> tuple[Block, ...]:
+    """Write the run; what is shown of its rows, laid out for so many columns, and where it lies.
 
     Raises PlanError or ResultsError before anything is written.
     """
     formats = formats_of(flags.export)
-    cases = cases_of([(name, read_foreign(path)) for name, path in map(_named, flags.imports)])
+    cases = cases_of([(name, read_foreign(path)) for name, path in map(_named, flags.files)])
     plan = plan_of(cases)
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     run = write_run(Path(flags.out) if flags.out else new_path(plan), cases)
     measured = Rows().measured(run)
     export(run, measured, formats)
-    return shown(run, measured, width, sort, verbose=flags.verbose)
+    return shown_blocks(run, measured, width, sort, verbose=flags.verbose)
 
 
 def _named(word: str) -> tuple[str, Path]:
@@ -36,5 +37,5 @@ def _named(word: str) -> tuple[str, Path]:
     if not equals or Path(word).exists():
         return "", Path(word)
     if not (name and path):
-        raise PlanError(f"--import {word!r} names no file", "write it as FILE or as NAME=FILE")
+        raise PlanError(f"{word!r} names no file", "write it as FILE or as NAME=FILE")
     return name, Path(path)

@@ -1,4 +1,4 @@
-"""`--merge A B --out C`: runs of several machines, made apart, as one run folder."""
+"""`graphlap merge A B --out C`: runs of several machines, made apart, as one run folder."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 
 from app.cases.errors import PlanError
-from app.console.damage import DAMAGED, OK
+from app.console.damage import Shown
 from app.console.exporting import export, formats_of
 from app.console.hosts_together import write_together
 from app.console.rates import write_rates
 from app.console.row_columns import sort_column
-from app.console.stored.show import shown
+from app.console.stored.show import shown_blocks
 from app.plan.plan import Plan
 from app.results.folder import RunFolder
 from app.results.hosts_together import hosts_together
@@ -23,14 +23,14 @@ from app.results.rows import Rows
 from app.sweep.begin import new_path
 
 
-def merge_runs(flags: argparse.Namespace, width: int) -> tuple[str, int]:
-    """Make the run; what is to be told of it, in so many columns, and the exit code, which is 1
-    where something damaged was left out.
+def merge_runs(flags: argparse.Namespace, width: int) -> Shown:
+    """Make the run; what is shown of it, laid out for so many columns, and what damaged was left
+    out.
 
     Raises PlanError or ResultsError before anything is written, DiskError if it can't be.
     """
     formats = formats_of(flags.export)
-    sources = [_source(word) for word in flags.merge]
+    sources = [_source(word) for word in flags.runs]
     asked = plans_together([part for source in sources for part in source.parts])
     sort = sort_column(flags.sort, asked.percentiles) if flags.sort is not None else ""
 
@@ -46,9 +46,10 @@ def merge_runs(flags: argparse.Namespace, width: int) -> tuple[str, int]:
                 write_rates(folder, rates)
             write_together(folder, together)
     export(made.run, measured, formats)
-    left_out = [f"damaged and left out: {one}" for one in made.lost]
-    text = shown(made.run, measured, width, sort, (*left_out, *made.sentences), flags.verbose)
-    return text, DAMAGED if left_out else OK
+    left_out = tuple(f"damaged and left out: {one}" for one in made.lost)
+    return Shown(
+        shown_blocks(made.run, measured, width, sort, made.sentences, flags.verbose), left_out
+    )
 
 
 def _source(word: str) -> Source:
@@ -57,5 +58,5 @@ def _source(word: str) -> Source:
     if not equals or Path(word).exists():
         return read_source(Path(word))
     if not (name and path):
-        raise PlanError(f"--merge {word!r} names no folder", "write it as FOLDER or as NAME=FOLDER")
+        raise PlanError(f"{word!r} names no folder", "write it as FOLDER or as NAME=FOLDER")
     return read_source(Path(path), name)

@@ -64,13 +64,13 @@ class RunControl(QObject):
                 f"{folder.parent} can't be written ({error.strerror})",
                 "choose another runs folder in the File menu",
             ) from None
-        self._start(["--headless", "--plan", str(plan_file), "--out", str(folder)], folder)
+        self._start(["run", str(plan_file), "--out", str(folder)], folder)
 
     def resume_folder(self, folder: Path) -> None:
         """Measure what a run folder still lacks."""
         if self.child is not None:
             raise GraphlapError("a sweep is being measured", "stop it, or wait for its end")
-        self._start(["--resume", str(folder)], folder)
+        self._start(["resume", str(folder)], folder)
 
     def pause(self) -> None:
         """Let the round in flight end and start no other."""

@@ -28,7 +28,7 @@ class RunMerger(QObject):
 
     def merge(self, folders: Sequence[Path], to: Path) -> None:
         """Begin; GraphlapError while others are being merged."""
-        self._command.start(["--merge", *map(str, folders), "--out", str(to)], (0, _LEFT_OUT))
+        self._command.start(["merge", *map(str, folders), "--out", str(to)], (0, _LEFT_OUT))
         self._folder = to
 
     def close(self) -> None:

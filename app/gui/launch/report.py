@@ -28,7 +28,7 @@ class ReportWriter(QObject):
 
     def write(self, folders: Sequence[Path], page: Path) -> None:
         """Begin; GraphlapError while another page is being written."""
-        self._command.start(["--report", *map(str, folders), "-o", str(page)], (0, _DAMAGED))
+        self._command.start(["report", *map(str, folders), "-o", str(page)], (0, _DAMAGED))
         self._page = page
 
     def close(self) -> None:

@@ -128,6 +128,7 @@ class Figures(ModelFiles):
             help="also measure a no-op copy of each model; the difference is compute",
             form=Switch(),
             group=ALSO,
+            commands=(*PLANNED, "study"),
             label="Null twin of each case",
             term="null twin",
             fold=FIGURES_FOLD,

@@ -118,15 +118,18 @@ class Pairs:
     def read(self, given: str | Sequence[str], flag: str) -> dict[str, Any]:
         texts = words_of(given, flag) if isinstance(given, str) else given
         pairs = (self._pair(text, flag) for text in texts)
-        return {name: self._value(text, f"{flag} {name}") for name, text in pairs}
+        return {name: self._value(name, text, flag) for name, text in pairs}
 
     def parts(self, value: Mapping[str, Any]) -> list[str]:
         return [f"{name}={self._text(one)}" for name, one in value.items()]
 
-    def _value(self, text: str, flag: str) -> Any:
-        if self.listed:
-            return [parsed(self.parse, word, flag) for word in words_of(text, flag)]
-        return parsed(self.parse, text, flag)
+    def _value(self, name: str, text: str, flag: str) -> Any:
+        words = words_of(text, f"{flag} {name}") if self.listed else [text]
+        try:
+            values = [self.parse(word) for word in words]
+        except InvalidValue as error:
+            raise PlanError(f"{flag} {name}={error.cause}", error.remedy, flag) from None
+        return values if self.listed else values[0]
 
     def _text(self, value: Any) -> str:
         return ",".join(map(self.format, value)) if self.listed else self.format(value)

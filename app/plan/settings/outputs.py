@@ -76,14 +76,6 @@ OUTPUTS = (
         commands=(*_COMPARED, "compare", "history"),
     ),
     Setting(
-        key="markdown",
-        flag="--markdown",
-        help="print the comparison or the check as Markdown",
-        form=Switch(),
-        group=OUTPUT,
-        commands=(*_COMPARED, "compare", "check"),
-    ),
-    Setting(
         key="json",
         flag="--json",
         metavar="FILE",
@@ -173,15 +165,6 @@ OUTPUTS = (
         form=Switch(),
         group=OUTPUT,
         commands=_RUN,
-    ),
-    Setting(
-        key="verbose",
-        flag="--verbose",
-        help="print every row, warning and interval too",
-        form=Switch(),
-        group=OUTPUT,
-        commands=(*_COMPARED, "check", "show", "import", "merge"),
-        common=True,
     ),
     Setting(
         key="time",

@@ -29,7 +29,7 @@ def exported(folder: Path, run_id: str, rows: Mapping[str, Row]) -> Iterator[Fin
             if lost:
                 yield from fuller_table(name, lost)
             elif what:
-                again = f"make it again: --export {format_}"
+                again = f"make it again: graphlap export -f {format_}"
                 yield Finding(name, what, again, harmless=True)
 
 

@@ -39,7 +39,7 @@ def read_content(path: Path) -> Content:
         ours = (path / MANIFEST).is_file()
         raise ResultsError(
             f"{path} is {'a run folder of Graphlap' if ours else 'a folder'}, and no file",
-            "give it to --report or --compare as it is" if ours else "name the files in it",
+            "give it to graphlap report or compare as it is" if ours else "name the files in it",
         )
     try:
         raw = read_file(path, most_bytes=MOST_BYTES)

@@ -50,7 +50,7 @@ def read_foreign(path: Path) -> Foreign:
         raise ResultsError(f"{path} is damaged ({content.fault})", "let its program write it again")
     if _is_ours(content):
         raise ResultsError(
-            f"{path} is Graphlap's own", "give its run folder to --report or --compare as it is"
+            f"{path} is Graphlap's own", "give its run folder to graphlap report or compare"
         )
     program = next((name for name, one in PROGRAMS.items() if one.recognises(content)), None)
     if program is None:

@@ -109,7 +109,7 @@ def _of_one_run(runs: Mapping[str, dict[int, Taken]]) -> dict[int, Taken]:
         raise ResultsError(
             f"{_named(first)} was measured twice on one host, in {first.moved.source.path} and in "
             f"{second.moved.source.path}, and rounds of two runs are not one measurement",
-            "name one as NAME=FOLDER to have both side by side, or use --compare",
+            "name one as NAME=FOLDER to have both side by side, or use graphlap compare",
         )
     return timed[0] if timed else max(runs.values(), key=_begun)
 

@@ -76,4 +76,5 @@ STUDY = Study(
         "itself, within an error of 2 % of the largest output."
     ),
     tables=tables,
+    one_host=True,
 )

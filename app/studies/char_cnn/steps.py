@@ -83,7 +83,7 @@ def _beside(found: Found) -> Table:
 
 
 def _nearest(found: Found) -> dict[str, _Here]:
-    """By the published step. Nothing here is written by hand, so that its last step has none."""
+    """By the published step."""
     alone = _one(found, _FIRST)
     others = [one for name in _runtimes(found) if (one := _one(found, name)) is not None]
     best = max(others, key=lambda one: figure(one, RATE) or 0.0, default=None)
@@ -103,8 +103,8 @@ def _nearest(found: Found) -> dict[str, _Here]:
             _one(found, _FIRST, graph_optimization="off"),
             alone,
         ),
-        "Use multiple GPUs": _multiple(found)
-        or _Here("threads as the engine likes, from one", alone, _one(found, _FIRST, threads=0)),
+        "Use multiple GPUs": _multiple(found) or _replicas_here(found),
+        "Naive CUDA linear": _all_together(found, alone),
     }
 
 
@@ -127,6 +127,30 @@ def _multiple(found: Found) -> _Here | None:
         one for one in found.measured if one.case.case_id == best.row["scaling_baseline_case_id"]
     )
     return _Here(what, next(base, None), best)
+
+
+def _replicas_here(found: Found) -> _Here:
+    """Without several devices: the runtime and the number of replicas with the most inputs."""
+    several = [
+        one
+        for one in found.such(lambda case: case.scenario.kind == "offline")
+        if "sessions" in one.case.options and figure(one, RATE)
+    ]
+    best = max(several, key=lambda one: figure(one, RATE) or 0.0, default=None)
+    if best is None:
+        return _Here("replicas", None, None)
+    what = f"{best.case.options['sessions']} replicas on one device, {best.case.runtime}"
+    return _Here(what, _one(found, best.case.runtime, scenario="offline"), best)
+
+
+def _all_together(found: Found, alone: Measured | None) -> _Here:
+    """The last step stands on all before it: the best of all that was measured."""
+    rated = [one for one in found.measured if figure(one, RATE)]
+    best = max(rated, key=lambda one: figure(one, RATE) or 0.0, default=None)
+    if best is None:
+        return _Here("the best of all", alone, None)
+    what = f"the best of all: {best.case.runtime}, {_settings(best.case)}"
+    return _Here(what, None if best is alone else alone, best)
 
 
 def _count(one: Measured) -> int:
@@ -227,5 +251,5 @@ STUDY = Study(
         "second, by code that was written for it. Here runtimes are chosen, not written."
     ),
     tables=tables,
-    of_hosts=True,
+    one_host=True,
 )

@@ -11,6 +11,7 @@ from app.results import text
 from app.results.measured import Measured
 from app.studies.dlmark.cells import RATE, percent
 from app.studies.found import Found, cell
+from app.studies.lines import lines_of
 from app.studies.pictures import picture_files, series_of
 from app.studies.study import Study
 
@@ -18,7 +19,7 @@ _PICTURE, _TOP1 = "accuracy.svg", "accuracy_top1"
 
 
 def tables(found: Found) -> Iterator[Block]:
-    """A line for each network, runtime and precision."""
+    """A line for each network and way of measuring it, the precision among them."""
     told = (found.run.accuracy_of(one.case) for one in found.measured)
     images = max((accuracy.images for accuracy in told if accuracy is not None), default=0)
     yield Heading("Accuracy against throughput, both measured")
@@ -28,17 +29,17 @@ def tables(found: Found) -> Iterator[Block]:
         "reference than their types allow are told too: what that costs, top-1 says."
     )
     yield Picture(_PICTURE, "measured top-1 over measured images a second")
-    names = tuple(Column(name, is_name=True) for name in ("model", "runtime", "precision"))
+    names = tuple(Column(name, is_name=True) for name in ("model", "device"))
     rows = tuple(
         (
             one.case.model,
-            one.case.runtime,
-            one.case.precision,
+            label,
             _cell(one, RATE, text.rate_text),
             _cell(one, _TOP1, percent),
             _cell(one, "max_rel_error", text.share),
         )
-        for one in found.measured
+        for label, line in lines_of(found.measured, by_batch=True).items()
+        for one in line
     )
     figures = map(Column, ("images/s", "top-1", "off by, of the largest output"))
     yield Table((*names, *figures), rows)
@@ -47,21 +48,21 @@ def tables(found: Found) -> Iterator[Block]:
         for one in found.measured
     )
     if untested:
-        yield Paragraph(f"The run has not come to the top-1 of {untested} lines: --resume it.")
+        yield Paragraph(f"The run has not come to the top-1 of {untested} lines: resume it.")
 
 
 def files(found: Found) -> Mapping[str, bytes]:
-    """A point for each line, a colour for each runtime and precision."""
+    """A point for each line, a colour for each way of measuring."""
     groups: dict[str, list[tuple[float, float, str]]] = {}
-    for one in found.measured:
-        rate, top1 = (number_of(one.row[name]) for name in (RATE, _TOP1))
-        if rate and top1:
-            told = f"{one.case.model}: {text.rate_text(rate)}, top-1 {percent(top1)}"
-            name = f"{one.case.runtime} {one.case.precision}"
-            groups.setdefault(name, []).append((rate, 100 * top1, told))
+    for label, line in lines_of(found.measured, by_batch=True).items():
+        for one in line:
+            rate, top1 = (number_of(one.row[name]) for name in (RATE, _TOP1))
+            if rate and top1:
+                told = f"{one.case.model}: {text.rate_text(rate)}, top-1 {percent(top1)}"
+                groups.setdefault(label, []).append((rate, 100 * top1, told))
     figure = Figure(
         "Top-1 accuracy over throughput",
-        Axis("images per second at batch 64", "count", "log"),
+        Axis("images per second", "count", "log"),
         Axis("top-1", "percent"),
         series_of({name: tuple(points) for name, points in groups.items()}, "points"),
     )

@@ -3,14 +3,15 @@ points."""
 
 from __future__ import annotations
 
-from app.cases.case import Case
+from collections.abc import Sequence
+
 from app.results import text
 from app.results.measured import Measured
 from app.studies.found import Found, figure
+from app.studies.lines import batch_sizes, case_at
 from app.studies.pictures import Points
 
 RATE, MEMORY = "throughput_per_s", "rss_peak_mib"
-_BATCH = "batch"
 
 
 def models(found: Found) -> list[str]:
@@ -18,31 +19,9 @@ def models(found: Found) -> list[str]:
     return list(dict.fromkeys(one.case.model for one in found.measured))
 
 
-def runtimes(found: Found) -> list[str]:
-    return list(dict.fromkeys(one.case.runtime for one in found.measured))
-
-
-def batches(found: Found) -> list[int]:
-    """The batch sizes of the run, ascending."""
-    return sorted({batch_of(one.case) for one in found.measured})
-
-
-def batch_of(case: Case) -> int:
-    return case.axes.get(_BATCH, 1)
-
-
-def at(found: Found, model: str, batch: int, runtime: str = "") -> Measured | None:
-    """The case of a network at a batch size, on the one runtime of the run or on this one."""
-    return found.one(
-        lambda case: (
-            case.model == model and batch_of(case) == batch and runtime in ("", case.runtime)
-        )
-    )
-
-
-def over_batch(found: Found, model: str, column: str, runtime: str = "") -> Points:
-    """(batch, figure, in words) of what was measured, ascending."""
-    told = ((batch, figure(at(found, model, batch, runtime), column)) for batch in batches(found))
+def over_batch(line: Sequence[Measured], model: str, column: str) -> Points:
+    """(batch, figure, in words) of what a line measured of a network, ascending."""
+    told = ((batch, figure(case_at(line, model, batch), column)) for batch in batch_sizes(line))
     return tuple(
         (float(batch), value, f"{model} at batch {batch}: {text.significant(value)}")
         for batch, value in told

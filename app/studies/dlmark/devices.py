@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from app.present.document import Block, Column, Heading, Picture, Table
 from app.present.figure import Axis, Figure
 from app.results import text
-from app.studies.dlmark.cells import RATE, at, batches, models, over_batch, runtimes
+from app.studies.dlmark.cells import RATE, models, over_batch
 from app.studies.found import Found, cell
+from app.studies.lines import batch_sizes, case_at, lines_of
 from app.studies.pictures import picture_files, series_of
 from app.studies.study import Study
 
@@ -19,27 +20,28 @@ def tables(found: Found) -> Iterator[Block]:
     """A line for each network and batch size, a column for each device."""
     yield Heading("Throughput by device (images/s)")
     yield Picture(_PICTURE, "images a second over the batch size, a curve for each device")
-    devices = runtimes(found)
+    lines = lines_of(found.measured)
     rows = tuple(
         (
             model,
             str(batch),
-            *(cell(at(found, model, batch, device), RATE, text.rate_text) for device in devices),
+            *(cell(case_at(line, model, batch), RATE, text.rate_text) for line in lines.values()),
         )
         for model in models(found)
-        for batch in batches(found)
+        for batch in batch_sizes(found.measured)
     )
-    yield Table((Column("model", is_name=True), Column("batch"), *map(Column, devices)), rows)
+    yield Table((Column("model", is_name=True), Column("batch"), *map(Column, lines)), rows)
 
 
 def files(found: Found) -> Mapping[str, bytes]:
     """One picture with a plot for each network."""
+    lines = lines_of(found.measured)
     figures = tuple(
         Figure(
             f"Throughput of {model} by batch size",
             Axis("batch size", "count", "log"),
             Axis("images per second", "count", "log"),
-            series_of({name: over_batch(found, model, RATE, name) for name in runtimes(found)}),
+            series_of({name: over_batch(line, model, RATE) for name, line in lines.items()}),
         )
         for model in models(found)
     )
@@ -51,7 +53,7 @@ STUDY = Study(
     title="Throughput by device",
     repeats=(
         "AlexNet and ResNet-v2-50, the two that the study compares devices with; the devices are "
-        "the runtimes of this machine."
+        "the runtimes of this machine, and the machines of a run on several."
     ),
     tables=tables,
     files=files,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from app.present.document import Block, Column, Heading, Paragraph, Table
+from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
+from app.present.figure import Axis, Figure
 from app.results import text
+from app.results.published import zoo_rows
 from app.results.searches import (
     Search,
     Try,
@@ -14,9 +16,12 @@ from app.results.searches import (
     stopped_by,
     tries_of,
 )
-from app.studies.dlmark.cells import MEMORY, at, mib
+from app.studies.dlmark.cells import MEMORY, mib
 from app.studies.found import NOT_COME_TO, Found, cell
+from app.studies.pictures import picture_files, series_of
 from app.studies.study import Study
+
+_PICTURE = "largest.svg"
 
 
 def tables(found: Found) -> Iterator[Block]:
@@ -28,8 +33,10 @@ def tables(found: Found) -> Iterator[Block]:
         "predicts the next batch. The search ends with a batch that ran and one at most a 32nd "
         "larger that failed."
     )
+    yield Picture(_PICTURE, "the largest batch of each network, one mark for each family")
     columns = (
         Column("model", is_name=True),
+        Column("runtime", is_name=True),
         Column("largest batch"),
         Column("its memory (MiB)"),
         Column("what ended it", is_name=True),
@@ -43,13 +50,38 @@ def tables(found: Found) -> Iterator[Block]:
 def _row(found: Found, search: Search, tries: Sequence[Try]) -> tuple[str, ...]:
     tried, model = search.tried(tries), search.base.model
     if not tried:
-        return (model, NOT_COME_TO, "", "", "")
+        return (model, search.base.runtime, NOT_COME_TO, "", "", "")
     fits = largest_fit(tried)
     over = search.next_case(tries) is None
     ending = stopped_by(tried) if over else f"not over, {stopped_by(tried)}"
-    memory = cell(at(found, model, fits), MEMORY, mib) if fits else ""
+    memory = ""
+    if fits:
+        own = search.case_at(fits).case_id
+        memory = cell(found.one(lambda case: case.case_id == own), MEMORY, mib)
     listed = ", ".join(map(str, tried))
-    return (model, str(fits or text.NOT_MEASURED), memory, ending, listed)
+    figures = str(fits or text.NOT_MEASURED), memory
+    return (model, search.base.runtime, *figures, ending, listed)
+
+
+def files(found: Found) -> Mapping[str, bytes]:
+    """A point for each network whose search is over, over its published parameters."""
+    tries = tries_of(found.run)
+    groups: dict[str, list[tuple[float, float, str]]] = {}
+    rows = {row.model: row for row in zoo_rows()}
+    for search in searches_of(found.run):
+        model, fits = search.base.model, largest_fit(search.tried(tries))
+        if model in rows and fits and search.next_case(tries) is None:
+            parameters = rows[model].parameters
+            told = f"{model}: batch {fits}, {text.count_tick(parameters)} parameters"
+            groups.setdefault(rows[model].family, []).append((parameters, fits, told))
+    families = {name: tuple(points) for name, points in groups.items()}
+    figure = Figure(
+        "Largest batch by the number of parameters",
+        Axis("parameters", "count", "log"),
+        Axis("largest batch size", "count", "log"),
+        series_of(families, "points"),
+    )
+    return picture_files({_PICTURE: (figure,)})
 
 
 STUDY = Study(
@@ -60,4 +92,5 @@ STUDY = Study(
         "not. A CPU has no memory of its own, so the limit is one that we set."
     ),
     tables=tables,
+    files=files,
 )

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
 from app.present.figure import Axis, Figure
 from app.results import text
+from app.results.measured import Measured
 from app.results.published import zoo_rows
-from app.studies.dlmark.cells import (
-    MEMORY,
-    RATE,
-    at,
-    batch_of,
-    batches,
-    mib,
-    models,
-    over_batch,
-    percent,
-)
+from app.studies.dlmark.cells import MEMORY, RATE, mib, models, over_batch, percent
+from app.studies.dlmark.claims import claims
 from app.studies.found import Found, cell, figure
+from app.studies.lines import BATCH, batch_sizes, case_at, lines_of
 from app.studies.pictures import picture_files, series_of
 from app.studies.study import Study
 
@@ -33,7 +26,8 @@ _BY_BATCH, _PUBLISHED = "throughput.svg", "published-accuracy.svg"
 
 
 def tables(found: Found) -> Iterator[Block]:
-    """Two tables of networks by batch size, and one with what is published beside it."""
+    """Tables of networks by batch size, what they say of the document's claims, and one with what
+    is published beside the measured throughput."""
     yield Heading("Throughput by batch size (images/s)")
     yield Picture(_BY_BATCH, "images a second and memory over batch, of nine networks at most")
     yield _by_batch(found, RATE, text.rate_text)
@@ -43,6 +37,7 @@ def tables(found: Found) -> Iterator[Block]:
         "included. Engines keep memory in pools, so that it is no exact need."
     )
     yield _by_batch(found, MEMORY, mib)
+    yield from claims(found)
     yield Heading("Published accuracy against throughput")
     batch = _common_batch(found)
     if batch is None:
@@ -55,10 +50,11 @@ def tables(found: Found) -> Iterator[Block]:
         "measured here."
     )
     yield Picture(_PUBLISHED, "published top-1 over the images a second that were measured here")
+    lines = lines_of(found.measured)
     columns = (
         Column("model", is_name=True),
         Column("family", is_name=True),
-        Column("images/s, measured"),
+        *(Column("images/s, measured", label if len(lines) > 1 else "") for label in lines),
         Column("top-1, published"),
     )
     there = set(models(found))
@@ -66,7 +62,10 @@ def tables(found: Found) -> Iterator[Block]:
         (
             row.model,
             row.family,
-            cell(at(found, row.model, batch), RATE, text.rate_text),
+            *(
+                cell(case_at(line, row.model, batch), RATE, text.rate_text)
+                for line in lines.values()
+            ),
             percent(row.top1),
         )
         for row in zoo_rows()
@@ -76,53 +75,68 @@ def tables(found: Found) -> Iterator[Block]:
 
 
 def files(found: Found) -> Mapping[str, bytes]:
-    """The pictures of what was measured."""
+    """The pictures of what was measured, those of each line below each other."""
     there = models(found)
     shown = there[:: math.ceil(len(there) / _DRAWN)]
-    figures = tuple(
+    lines = lines_of(found.measured)
+    by_batch = tuple(
         Figure(
-            title,
+            f"{title}: {label}" if len(lines) > 1 else title,
             Axis("batch size", "count", "log"),
             Axis(y_title, "count", "log"),
-            series_of({model: over_batch(found, model, column) for model in shown}),
+            series_of({model: over_batch(line, model, column) for model in shown}),
         )
+        for label, line in lines.items()
         for title, y_title, column in (
             ("Throughput by batch size", "images per second", RATE),
             ("Memory by batch size", "MiB", MEMORY),
         )
     )
-    return picture_files({_BY_BATCH: figures, _PUBLISHED: (_published(found),)})
+    batch = _common_batch(found) or 1
+    published = tuple(
+        _published(line, batch, f", {label}" if len(lines) > 1 else "")
+        for label, line in lines.items()
+    )
+    return picture_files({_BY_BATCH: by_batch, _PUBLISHED: published})
 
 
 def _by_batch(found: Found, column: str, as_text: Callable[[float | None], str]) -> Table:
-    """A line for each network, a column for each batch size."""
-    sizes = batches(found)
+    """A line for each network and way of measuring, a column for each batch size."""
+    sizes, lines = batch_sizes(found.measured), lines_of(found.measured)
+    several = len(lines) > 1
     rows = tuple(
-        (model, *(cell(at(found, model, batch), column, as_text) for batch in sizes))
+        (
+            model,
+            *([label] if several else []),
+            *(cell(case_at(line, model, batch), column, as_text) for batch in sizes),
+        )
         for model in models(found)
+        for label, line in lines.items()
     )
-    return Table((Column("model", is_name=True), *(Column(str(size)) for size in sizes)), rows)
+    names = ("model", "device") if several else ("model",)
+    heads = [Column(name, is_name=True) for name in names]
+    return Table((*heads, *(Column(str(size)) for size in sizes)), rows)
 
 
 def _common_batch(found: Found) -> int | None:
     """The one that most of the networks have; of several the largest, up to the study's own."""
-    told = [batch_of(one.case) for one in found.measured if figure(one, RATE) is not None]
-    counts = Counter(told)
+    known = (one for one in found.measured if figure(one, RATE) is not None)
+    counts = Counter(one.case.axes.get(BATCH, 1) for one in known)
     in_order = sorted(counts, key=lambda batch: (batch > _OF_THE_STUDY, -batch))
     return max(in_order, key=lambda batch: counts[batch], default=None)
 
 
-def _published(found: Found) -> Figure:
-    batch = _common_batch(found) or 1
+def _published(line: Sequence[Measured], batch: int, label: str) -> Figure:
+    """A mark for each family, as the document colours them."""
     families: dict[str, list[tuple[float, float, str]]] = {}
     for row in zoo_rows():
-        rate = figure(at(found, row.model, batch), RATE)
+        rate = figure(case_at(line, row.model, batch), RATE)
         if rate is not None and row.top1 is not None:
             told = f"{row.model}: {text.rate_text(rate)}, published top-1 {percent(row.top1)}"
             families.setdefault(row.family, []).append((rate, 100 * row.top1, told))
     return Figure(
         "Published top-1 accuracy over measured throughput",
-        Axis(f"images per second at batch {batch}, measured", "count", "log"),
+        Axis(f"images per second at batch {batch}, measured{label}", "count", "log"),
         Axis("top-1, published", "percent"),
         series_of({name: tuple(points) for name, points in families.items()}, "points"),
     )
@@ -132,7 +146,7 @@ STUDY = Study(
     name="dlmark/throughput",
     title="Throughput and memory by batch size",
     repeats=(
-        "The 34 networks of the Gluon model zoo, at each batch size on one device. Throughput is "
+        "The 34 networks of the Gluon model zoo, at each batch size on each device. Throughput is "
         "the batch over the mean time of a run in a closed loop."
     ),
     tables=tables,

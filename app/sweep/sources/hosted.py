@@ -212,14 +212,14 @@ class HostedSweep:
             told = f"{bench.name} is left out: it was lost {MOST_LOSSES} times, last {work.lost}"
             self._tell(told)
             if all(one.out for one in self.benches):
-                self._tell("no host is left: --resume the run, with these or with --cluster others")
+                self._tell("no host is left: resume the run, with these or with --cluster others")
         self._attempts[case.case_id] += 1
         if len(losses) >= MOST_ATTEMPTS:
             told = "; ".join(loss.text for loss in losses)
             if all(loss.has_begun for loss in losses):
                 self._settle(case, "crashed", f"{told}: measure this case alone")
             else:
-                self._settle(case, "cancelled", f"{told}: --resume the run")
+                self._settle(case, "cancelled", f"{told}: resume the run")
         if case.host:
             self._go_on_there(bench, case, number)
             return
@@ -232,7 +232,7 @@ class HostedSweep:
         if not bench.out:
             bench.rounds.appendleft((case, number))
             return
-        reason = f"{bench.name} was lost ({bench.out}): --resume the run when it is there"
+        reason = f"{bench.name} was lost ({bench.out}): resume the run when it is there"
         waiting = self._hands.take_out(lambda one: one.host == bench.name)
         for one in (*bench.leave(), *waiting):
             if self.rounds_left(one):

@@ -101,7 +101,7 @@ class HostedOperatorTimes(Afterwards):
         cases = "case was" if count == 1 else "cases were"
         return HostNews(
             f"{count:,} {cases} not asked for operator times, which "
-            f"{', '.join(filter(None, hosts)) or 'another machine'} measured: --resume the run "
+            f"{', '.join(filter(None, hosts)) or 'another machine'} measured: resume the run "
             "when it is there"
         )
 

@@ -29,7 +29,7 @@ def refused_everywhere(
         return "unsupported", f"{name} {reason}"
     hosts = [site for site in sites if case.host in ("", site.host.name)]
     if not hosts:
-        return "cancelled", f"{case.host} is not in the cluster: --resume the run when it is there"
+        return "cancelled", f"{case.host} is not in the cluster: resume the run when it is there"
     states = {site.host.name: site.availability(case.runtime) for site in hosts}
     missing = {host: s for host, s in states.items() if isinstance(s, Unavailable)}
     if len(missing) < len(states):

@@ -150,14 +150,14 @@ class ExportWork(Work):
             status, transient = "out_of_memory", True  # others may have had the memory
             reason = (
                 f"the system ended {said} for want of memory: use smaller batches, or end other "
-                "programs and --resume the run"
+                "programs and resume the run"
             )
         elif isinstance(exporter, Unstarted):
             transient = True
-            reason = f"{said} could not begin, {exporter.how_it_ended()}: --resume the run"
+            reason = f"{said} could not begin, {exporter.how_it_ended()}: resume the run"
         elif ended and exporter.was_killed():
             status = "cancelled"
-            reason = f"{said} was ended from outside ({exporter.how_it_ended()}): --resume the run"
+            reason = f"{said} was ended from outside ({exporter.how_it_ended()}): resume the run"
         elif ended:
             reason = (
                 f"{said} ended with {exporter.how_it_ended()}: "
@@ -165,7 +165,7 @@ class ExportWork(Work):
             )
         elif self._deadline == self.budget_ends_s:
             status = "cancelled"
-            reason = f"{said} was not over when the budget was: give more, or --resume the run"
+            reason = f"{said} was not over when the budget was: give more, or resume the run"
         else:
             reason = (
                 f"{said} took longer than {self.time_limit_s:g} s: "

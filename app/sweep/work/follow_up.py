@@ -45,9 +45,9 @@ class FollowUpWork(ProcessWork, Generic[Result]):
             reason = f"{name} held more than {limit_mib:,.0f} MiB of the host's memory"
             return f"{reason}: raise --memory-limit", False
         if worker.ran_out_of_memory():
-            return f"the system ended {name} for want of memory: --resume the run", True
+            return f"the system ended {name} for want of memory: resume the run", True
         if self._too_late:
-            return f"{self._overrun()}: --resume the run, or raise --time-limit", True
+            return f"{self._overrun()}: resume the run, or raise --time-limit", True
         return f"{name} ended with {worker.how_it_ended()}", is_of_circumstance(worker)
 
     def _overrun(self) -> str:

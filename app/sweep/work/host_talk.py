@@ -202,7 +202,7 @@ class HostTalk:
                 self._file = cast(BinaryIO, self._path.open("wb", buffering=0))
             write_whole(self._file, data)
         except OSError as error:
-            raise unwritable(self._path, error, ", then --resume it", " any more") from error
+            raise unwritable(self._path, error, ", then resume it", " any more") from error
         self.crc32 = zlib.crc32(data, self.crc32)
         self.arrived_bytes += len(data)
         self._moved_s = time.monotonic()

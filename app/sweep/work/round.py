@@ -134,7 +134,7 @@ class RoundWork(ProcessWork):
         folder.drop_readings(self.job.case_id, self.job.round)
         if self._disk_full:
             why = self._why_dropped
-            raise DiskError(why, f"{disk_remedy(why)}, then --resume it")
+            raise DiskError(why, f"{disk_remedy(why)}, then resume it")
 
     @property
     def p50_us(self) -> float | None:

@@ -171,7 +171,12 @@ def overlapped(parts: Stages, requests: int) -> tuple[np.ndarray, np.ndarray]:
         computed = computing + parts.compute_us
         last_fetched, fetched = fetched, max(computed, fetched) + parts.output_us
         finished[position] = fetched
-    return tuple(np.round(times * 1e3).astype(np.int64) for times in (started, finished))
+    return _nanoseconds(started), _nanoseconds(finished)
+
+
+def _nanoseconds(times_us: np.ndarray) -> np.ndarray:
+    rounded: np.ndarray = np.round(times_us * 1e3).astype(np.int64)
+    return rounded
 
 
 def _scheduled(

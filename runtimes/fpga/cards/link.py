@@ -55,13 +55,23 @@ class LinkTable:
         input_bytes: int,
     ) -> tuple[float, float]:
         """Between four points, linear in the logarithms of the sizes; beyond the largest size at
-        the rate of the last two, below the smallest one its time."""
+        the rate of the last two, below the smallest one its time. How far the p99 is above the mean
+        does not grow beyond the table."""
+        mean = self._figure(table, output_bytes, input_bytes, 0)
+        most = self.sizes[-1]
+        inside = min(output_bytes, most), min(input_bytes, most)
+        above = self._figure(table, *inside, 1) - self._figure(table, *inside, 0)
+        return mean, mean + above
+
+    def _figure(
+        self,
+        table: Mapping[tuple[int, int], tuple[float, float]],
+        output_bytes: int,
+        input_bytes: int,
+        figure: int,
+    ) -> float:
         rows, columns = (_weights(self.sizes, size) for size in (output_bytes, input_bytes))
-        mean, p99 = (
-            sum(a * b * table[out, inp][figure] for out, a in rows for inp, b in columns)
-            for figure in (0, 1)
-        )
-        return mean, p99
+        return sum(a * b * table[out, inp][figure] for out, a in rows for inp, b in columns)
 
 
 def _weights(sizes: Sequence[int], size: int) -> tuple[tuple[int, float], tuple[int, float]]:

@@ -158,9 +158,12 @@ def test_all_hosts_that_can_not_be_reached_are_named_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--per-host"], "--per-host is of other machines"),
-        (["--cluster", "local:1", "--slo", "p99=5ms"], "--slo is for one machine"),
-        (["--cluster", "local:1", "--cold-start", "3"], "--cold-start is for one machine"),
+        (["--per-host"], "--per-host needs --cluster"),
+        (["--cluster", "local:1", "--slo", "p99=5ms"], "--cluster cannot be used with --slo"),
+        (
+            ["--cluster", "local:1", "--cold-start", "3"],
+            "--cluster cannot be used with --cold-start",
+        ),
         (["--cluster", "local:1", "--insecure-cluster"], "has no certificates to do without"),
         (["--cluster", "local:1", "--cores", "4000"], "--cores names 4000"),
     ],

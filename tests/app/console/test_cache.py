@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.console.cache import cache_text
+from app.console.cache import cache_text, clear_cache
 from exporters.cache import Store
 
 
@@ -33,15 +33,15 @@ def release(cache: Path) -> None:
 
 def test_engines_are_told_beside_the_exports_and_cleared_with_them(cache: Path) -> None:
     release(cache)
-    before = cache_text(clear=False)
+    before = cache_text(None)
     assert "engines   5.0 MiB" in before
     assert "exports   1 in 1 files" in before
-    text = cache_text(clear=True)
+    text = cache_text(clear_cache())
     assert "freed     8.0 MiB" in text
     assert "exports   0 in 0 files" in text
     assert not (cache / "engines").exists()
 
 
 def test_while_a_plan_runs_no_engine_is_taken_from_it(cache: Path) -> None:
-    assert "freed     0.0 MiB" in cache_text(clear=True)
+    assert "freed     0.0 MiB" in cache_text(clear_cache())
     assert (cache / "engines" / "tensorrt" / "kept.engine").exists()

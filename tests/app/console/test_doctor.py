@@ -67,7 +67,8 @@ json.dump({"version": "1.2", "reason": "it does not load", "remedy": "mend it"},
 
 
 def test_what_a_loader_says_in_c_is_shown_and_makes_the_exit_code_1(tmp_path: Path) -> None:
-    report, code = doctor(script(tmp_path / "broken.py", LOADER))
+    examined = doctor(script(tmp_path / "broken.py", LOADER))
+    report, code = examined.text, examined.code
     assert code == 1
     assert "1.2, broken: it does not load; mend it" in report
     first, second, third = report.splitlines()[:3]
@@ -79,7 +80,7 @@ def test_what_a_loader_says_in_c_is_shown_and_makes_the_exit_code_1(tmp_path: Pa
 
 def test_what_moves_latencies_has_a_verdict_and_what_is_doubtful_a_remedy(tmp_path: Path) -> None:
     body = "json.dump({'reason': 'no such package', 'remedy': 'pip install it'}, sys.stdout)"
-    report, _ = doctor(script(tmp_path / "missing.py", body))
+    report = doctor(script(tmp_path / "missing.py", body)).text
     told = report.partition("fit to measure on\n")[2].partition("\n\n")[0].splitlines()
     verdicts = [line[15:23].strip() for line in told]
     assert len(told) == 8
@@ -142,7 +143,8 @@ def test_an_engine_that_crashes_while_it_is_loaded_is_told(tmp_path: Path) -> No
 
 def test_what_is_only_missing_is_no_failure(tmp_path: Path) -> None:
     body = "json.dump({'reason': 'no such package', 'remedy': 'pip install it'}, sys.stdout)"
-    report, code = doctor(script(tmp_path / "missing.py", body))
+    examined = doctor(script(tmp_path / "missing.py", body))
+    report, code = examined.text, examined.code
     assert code == 0
     assert "missing: no such package; pip install it" in report
 

@@ -16,8 +16,8 @@ from app.cases.scenario import Scenario
 from app.console.answer.document import run_document
 from app.console.answer.ended import ended_run
 from app.console.row_columns import sort_column
-from app.console.stored.show import shown as shown_run
-from app.present.terminal import as_lines
+from app.console.stored.show import shown_blocks
+from app.present.terminal import as_lines, as_text
 from app.results.folder import RunFolder
 from app.results.measured import Measured
 from app.results.reader import read_run
@@ -58,7 +58,8 @@ def shown(
     verbose: bool = True,
 ) -> str:
     """The run in full, with other rows if some are given."""
-    return shown_run(read_run(path), rows or rows_of(path), width, sort, verbose=verbose)
+    measured = rows or rows_of(path)
+    return as_text(shown_blocks(read_run(path), measured, width, sort, verbose=verbose), width)
 
 
 def answered(path: Path, *cases: Case, **facts: Any) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.console.listing import listing
+from app.console.listing import as_text, models_of
 from app.console.width import USUAL, width_of
 from tests.checkout import ROOT
 
@@ -29,10 +29,10 @@ def test_a_pipe_takes_80_columns_unless_it_is_told_otherwise(
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_the_list_fits_and_says_where_the_rest_of_it_is(width: int) -> None:
-    text = listing(None, "table", width)
+    text = as_text(models_of(None), width)
     assert max(map(len, text.splitlines())) <= width
     assert text.startswith("name")
-    assert ("--format csv has" in text) == ("source" not in text.splitlines()[0])
+    assert ("-f csv has" in text) == ("source" not in text.splitlines()[0])
 
 
 def test_a_list_that_is_piped_fits_80_columns() -> None:

@@ -36,9 +36,8 @@ def test_a_killed_run_of_comparisons_goes_on_and_tells_wrong_verdicts(work: Path
     ("arguments", "sentence"),
     [
         (["--rounds", "2"], "give --rounds 3 or more"),
-        (["--rounds", "3", "--baseline", "fake"], "aa and baseline ask for different runs"),
+        (["--rounds", "3", "--baseline", "fake"], "--aa cannot be used with --baseline"),
         (["--rounds", "3", "--baseline-run", "."], "give one of them"),
-        (["--rounds", "3", "--markdown"], "--markdown belongs to a comparison"),
         (["--rounds", "3", "--aa", "0"], "--aa 0 is no whole number of at least 1"),
     ],
 )

@@ -61,7 +61,7 @@ def test_several_files_are_fed_in_turn_and_a_card_says_that_it_cannot(
     asked = ("--models", "step.onnx", "--inputs", "a.npz,b.npz")
     code, _, stderr = run(*QUICK, *asked, "--runtimes", "ort-cpu")
     assert code == 2
-    assert "--inputs names 2 sets of inputs, and one is fed: add --rotate-inputs" in stderr
+    assert "--inputs names several sets of inputs, and one is used: add --rotate-inputs" in stderr
     run(*QUICK, *asked, "--rotate-inputs", "--save-inputs", "--runtimes", "ort-cpu,fpga:v80")
     on_cpu, on_card = rows(work / "run")
     assert (on_cpu["status"], on_cpu["batch_size"]) == ("ok", "2")
@@ -95,7 +95,7 @@ def test_a_state_that_grows_is_refused_in_one_sentence(work: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (("--input-range", "x=3"), "--input-range x=3 is no range: write it as x=0:1"),
+        (("--input-range", "x=3"), "--input-range x=3 is no range: write it as 0:1"),
         (("--input-range", "x=3:1"), "begins above its end"),
         (("--state", "next"), "--state 'next' can't be understood"),
     ],

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from app import __main__
 from app.__main__ import main
+from app.commands import open as open_command
 from exporters.models import catalogue
 from tests.checkout import ROOT
 
@@ -83,28 +83,22 @@ def test_a_wrong_list_is_one_sentence(
     assert sentence in capsys.readouterr().err
 
 
-def test_without_a_display_the_batch_mode_is_named(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("arguments", [["open"], ["--models", "mlp"]])
+def test_without_a_display_other_commands_are_named(
+    arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
-    assert main([]) == 2
-    assert "--headless" in capsys.readouterr().err
+    assert main(arguments) == 2
+    assert "graphlap run" in capsys.readouterr().err
 
 
-def test_without_qt_the_batch_mode_is_named(
+def test_without_qt_other_commands_are_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(__main__, "find_spec", lambda _: None)
-    assert main([]) == 2
-    assert "--headless" in capsys.readouterr().err
-
-
-def test_help_names_the_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["--help"])
-    assert left.value.code == 0
-    assert "exit codes" in capsys.readouterr().out
+    monkeypatch.setattr(open_command, "find_spec", lambda _: None)
+    assert main(["open"]) == 2
+    assert "graphlap run" in capsys.readouterr().err
 
 
 def test_an_engine_cache_that_cannot_be_written_is_told_before_anything_is(

@@ -48,7 +48,7 @@ def test_a_plan_without_a_batcher_has_the_cases_that_it_had() -> None:
 
 def test_the_command_line_and_the_plan_file_say_the_same_batchers(tmp_path: Path) -> None:
     plan = plan_of(batcher=SEVERAL)
-    words = shlex.split(command_line(plan, tmp_path).partition("--headless ")[2])
+    words = shlex.split(command_line(plan, tmp_path).partition(" run ")[2])
     assert words.count("--batcher") == len(SEVERAL)
     assert plan_from_options(parse(words)) == plan
     (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")

@@ -64,7 +64,7 @@ def test_what_is_compared_and_how_is_part_of_the_command(
     plan = parse_plan({"name": "sweep", "sweeps": sweeps, **asked}, "test")
     line = command_line(plan, tmp_path)
     assert flags in line
-    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+    assert plan_from_options(parse(shlex.split(line.partition(" run ")[2]))) == plan
 
 
 def test_where_it_is_measured_is_part_of_the_command(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_where_it_is_measured_is_part_of_the_command(tmp_path: Path) -> None:
     plan = parse_plan({"name": "sweep", "sweeps": sweeps, **place}, "test")
     line = command_line(plan, tmp_path)
     assert "--cores 2-5,8 --lock-memory --realtime 10" in line
-    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+    assert plan_from_options(parse(shlex.split(line.partition(" run ")[2]))) == plan
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_a_case_is_compared_with_is_part_of_the_command(
     plan = parse_plan({"name": "sweep", "sweeps": sweeps, "rounds": 4, **compared}, "test")
     line = command_line(plan, tmp_path)
     assert flags in line
-    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+    assert plan_from_options(parse(shlex.split(line.partition(" run ")[2]))) == plan
 
 
 def _ids(plan: Plan) -> list[str]:
@@ -104,7 +104,7 @@ def _ids(plan: Plan) -> list[str]:
 def test_the_command_line_measures_the_same_cases(plan: Plan, tmp_path: Path) -> None:
     line = command_line(plan, tmp_path).removeprefix(f"{own.PROGRAM} ")
     words = shlex.split(line)
-    assert words[0] == "--headless"
+    assert words[0] == "run"
     told = plan_from_options(parse(words))
     assert _ids(told) == _ids(plan)
     assert (told.lengths, told.seed) == (plan.lengths, plan.seed)

@@ -92,7 +92,7 @@ def test_environments_are_part_of_the_command_and_of_the_file(tmp_path: Path, py
     asked = plan("fake@other", f"other={python}")
     line = command_line(asked, tmp_path)
     assert f"--python other={python}" in line
-    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))) == asked
+    assert plan_from_options(parse(shlex.split(line.partition(" run ")[2]))) == asked
     file = tmp_path / "plan.toml"
     file.write_text(plan_toml(asked))
     assert load_plan(file).environments == {"other": python}

@@ -7,13 +7,11 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import PlanError
-from app.plan.command_line import parse, refuse_with_resume
+from app.plan.command_line import parse
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_suite
-from app.plan.settings.forms import Switch, parsed
-from app.plan.settings.setting import Setting
-from app.plan.settings.table import SETTINGS
+from app.plan.settings.forms import parsed
 from app.plan.settings.values import size_in_bytes
 
 GIB = 1 << 30
@@ -113,9 +111,6 @@ def test_sizes_are_powers_of_two_and_anything_else_is_refused_with_its_flag() ->
     [
         (["--suite", "starter", "--plan", "p.toml"], "two plans"),
         (["--mod", "mlp"], "--mod is not known"),
-        (["--headless", "runs/nets", "--models", "mlp"], "runs/nets would be opened in the window"),
-        (["--models", "mlp", "--export", "csv"], "--export belongs to --import"),
-        (["--verify"], "expected one argument"),
         (["--models", "mlp", "--option", "fake.fail"], "write it as --option runtime.name=value"),
         (["--models", "mlp", "--scenario", "paced:5"], "paced:5"),
         (["--models", "mlp", "--tolerance", "-1"], "--tolerance -1 is no number"),
@@ -129,27 +124,3 @@ def test_what_cannot_be_understood_is_refused_with_a_remedy(
     error = refusal(*arguments)
     assert sentence in str(error)
     assert error.remedy
-
-
-_OTHER_COMMANDS = ("plan", "check")
-SETTLED = [
-    setting
-    for setting in SETTINGS
-    if "run" in setting.commands and "resume" not in setting.commands
-    if setting.key not in _OTHER_COMMANDS
-]
-
-
-@pytest.mark.parametrize("setting", SETTLED, ids=lambda setting: setting.key)
-def test_nothing_about_the_plan_is_said_again_to_a_run_that_goes_on(setting: Setting) -> None:
-    words = [setting.flag] if isinstance(setting.form, Switch) else [setting.flag, "a=1"]
-    with pytest.raises(PlanError, match=f"{words[0]} says what the run in --resume has settled"):
-        refuse_with_resume(parse(["--resume", "run", *words]))
-
-
-def test_how_to_show_and_to_judge_a_run_may_be_said_when_it_goes_on() -> None:
-    free = (
-        "--headless --resume run --strict --export parquet --debug --cache-limit 1GiB "
-        "--fail-on slower --markdown --json verdicts.json --junit j.xml --baseline-run stored"
-    )
-    refuse_with_resume(parse(free.split()))

@@ -9,7 +9,7 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.console.doctor import doctor
-from app.console.listing import listing
+from app.console.listing import as_text, models_of
 from app.machine.available import available_names
 from app.machine.environment import installed_versions
 from app.machine.environments import asked
@@ -46,7 +46,7 @@ def planned(*runtimes: str) -> list[str]:
 
 def test_a_plan_names_them_and_lists_have_them() -> None:
     assert planned("sound", "torn", "fake") == ["sound", "torn", "fake"]
-    assert "sound" in listing(None, "table", 80)
+    assert "sound" in as_text(models_of(None), 80)
 
 
 def test_a_sweep_that_names_no_runtime_has_all_that_are_here() -> None:
@@ -74,7 +74,7 @@ def test_the_doctor_tells_a_broken_package_and_what_was_passed_over(tmp_path: Pa
     assert "two 1.0" in told["reason"]
     stand_in = tmp_path / "probe.py"
     stand_in.write_text('print(\'{"version": "7"}\')')
-    report, _ = doctor((sys.executable, str(stand_in)))
+    report = doctor((sys.executable, str(stand_in))).text
     assert "\n  sound" in report
     unnameable, taken = [line for line in report.splitlines() if "passed over" in line]
     assert "'No.Name', which no plan can name; " in unnameable

@@ -34,7 +34,7 @@ def test_both_survive_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
     plan = plan_of(percentiles=[99.9, 10], precise={"p99.9": 0.125, "p10": 0.03}, rounds=20)
     line = command_line(plan, tmp_path)
     assert "--plan" not in line
-    told = plan_from_options(parse(shlex.split(line.partition("--headless ")[2])))
+    told = plan_from_options(parse(shlex.split(line.partition(" run ")[2])))
     assert (told.percentiles, told.precise) == (plan.percentiles, plan.precise)
     (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
     assert load_plan(tmp_path / "p.toml").precise == plan.precise

@@ -38,7 +38,7 @@ def test_it_survives_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
     plan = plan_of(slo="mean=250us", rounds=12)
     line = command_line(plan, tmp_path)
     assert "--plan" not in line
-    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))).slo == plan.slo
+    assert plan_from_options(parse(shlex.split(line.partition(" run ")[2]))).slo == plan.slo
     (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
     assert load_plan(tmp_path / "p.toml").slo == plan.slo
 

@@ -53,7 +53,7 @@ def test_it_survives_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
     plan = from_flags("--tune", "throughput@p99=10ms", "--max-error", "2%", "--runtimes", "fake")
     line = command_line(plan, tmp_path)
     assert "--plan" not in line
-    assert plan_from_options(parse(shlex.split(line.partition("--headless ")[2]))) == plan
+    assert plan_from_options(parse(shlex.split(line.partition(" run ")[2]))) == plan
     (tmp_path / "p.toml").write_text(plan_toml(plan), "utf-8")
     assert load_plan(tmp_path / "p.toml").model_dump(exclude={"name"}) == plan.model_dump(
         exclude={"name"}

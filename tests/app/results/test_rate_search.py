@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +17,13 @@ from app.cases.target import LEAST_ROUNDS, Target
 from app.console.rate_figure import SVG
 from app.console.rates import rate_tables, write_rates
 from app.plan.plan import Sweep
+from app.plan.program import graphlap_line
 from app.present.document import Command, Points, Table
 from app.results.follow.reader import RunReader
 from app.results.rate_answer import rate, sentence, subjects
 from app.results.rate_curve import RATES
 from app.results.rate_search import Searched, rate_searches
-from app.results.rates_found import ANSWERS, rates_found, read_answers
+from app.results.rates_found import ANSWERS, RateAnswer, rates_found, read_answers
 from app.results.reader import read_run
 from app.stats.capacity import CURVE
 from app.stats.judging import FIRST_LOOK
@@ -252,12 +254,20 @@ def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Pa
         write_rates(folder, found)
     assert not searching.over
     (answer,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
-    assert answer.command == f"graphlap --resume {tmp_path / 'run'}"
+    assert answer.resume == ("--resume", str(tmp_path / "run"))
     assert (answer.low_hz, answer.high_hz) == (
         searching.bracket.low_hz,
         searching.bracket.high_hz,
     )
-    assert [one.line for one in rate_tables(found) if isinstance(one, Command)] == [answer.command]
+    lines = [block.line for block in rate_tables(found) if isinstance(block, Command)]
+    assert lines == [graphlap_line(*answer.resume)]
+
+
+def test_answers_of_schema_3_are_read_with_their_command_line(tmp_path: Path) -> None:
+    answer = {"latency": "p99", "limit_us": 5.0, "low_hz": 10.0, "command": "graphlap --resume a"}
+    file = tmp_path / ANSWERS
+    file.write_text(json.dumps({"answers": {"case": answer}}))
+    assert read_answers(file) == {"case": RateAnswer("p99", 5.0, low_hz=10.0)}
 
 
 def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:

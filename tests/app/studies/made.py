@@ -10,7 +10,7 @@ from app.cases.case import Case
 from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.plan import parse_plan
-from app.plan.studies import load_study, with_devices, with_runtimes
+from app.plan.studies import adjusted, load_study, with_devices
 from app.results.folder import RunFolder
 from app.results.manifest import new_manifest
 from tests.app.results.runs import ENVIRONMENT, record
@@ -28,11 +28,13 @@ def make_run(
     rounds: int = 1,
     budget_s: float | None = None,
     load: float = 0.5,
+    **settings: list[object],
 ) -> tuple[Case, ...]:
     """A run of the whole study with one round of each case: runs of this latency, or how it ended;
     None is a case that was not come to. The machine has one core and this load. Gives the cases."""
     data = load_study(study).model_dump(exclude_unset=True)
-    named = [with_runtimes(grid, runtimes) for grid in data["sweeps"]]
+    asked = {"runtimes": runtimes} if runtimes else {}
+    named = [adjusted(grid, {**asked, **settings}) for grid in data["sweeps"]]
     data["sweeps"] = [part for grid in named for part in with_devices(grid)]
     plan = parse_plan({**data, "budget_s": budget_s, "rounds": rounds}, study)
     cases = expand(plan)

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
-from app.cases.errors import ResultsError
+from app.cases.operators import Operator, OperatorTimes
 from app.cases.scenario import Scenario
 from app.plan.studies import load_study
 from app.present.markdown import as_markdown
 from app.results.folder import RunFolder
+from app.results.operators import write_operators
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.studies.char_cnn import ladder
@@ -74,8 +75,11 @@ def test_what_is_nearest_to_a_step_is_from_two_cases_of_this_run(told: str) -> N
     assert here["Naive CUDA conv1d"][1:] == ["250/s", "375/s", "1.50 (1 round)"]
     fused = here["Replace every conv1d with conv1d_kernel, fuse relu"]
     assert fused[1:] == ["125/s", "250/s", "2.00 (1 round)"]
-    assert here["Use multiple GPUs"][1:] == ["250/s", "500/s", "2.00 (1 round)"]
-    assert here["Naive CUDA linear"] == ["", "", "", ""], "nothing here is written by hand"
+    # Runs of one lane each as they were made: as many a second as one session.
+    assert here["Use multiple GPUs"][1:] == ["375/s", "375/s", "1.00 (1 round)"]
+    # One input in 4 ms / 2 x 2 / 3.
+    assert here["Naive CUDA linear"][0].startswith("the best of all: torch-cpu, batch 1, auto")
+    assert here["Naive CUDA linear"][1:] == ["250/s", "750/s", "3.00 (1 round)"]
 
 
 def test_the_engine_that_the_steps_begin_with_is_no_step_where_it_is_the_fastest(
@@ -138,9 +142,7 @@ def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: 
         for case, number in product(placed, range(3)):
             took = 2000.0 if case.host == "board" else 1000.0
             record(folder, case, number, [took] * 30, host=case.host)
-    with pytest.raises(ResultsError, match="a study's page is of one"):
-        found_in(tmp_path / "run", load_study("char-cnn/steps"))
-    found = found_in(tmp_path / "run", load_study("char-cnn/steps"), of_hosts=True)
+    found = found_in(tmp_path / "run", load_study("char-cnn/steps"), one_host=True)
     told = as_markdown(page(study("char-cnn/steps"), found))
     assert "The run is of 2 hosts, board, server. Tables are of board" in told
     assert "on that of board" in told, "the machine above the tables is theirs"
@@ -175,3 +177,40 @@ def test_a_search_that_has_no_ladder_yet_says_so(tmp_path: Path) -> None:
         play(folder, most_rounds=2)
     page = as_markdown(ladder.tables(Found(read_run(tmp_path / "run"), ())))
     assert "there is no ladder yet" in page
+
+
+FUSED: tuple[tuple[str, list[str], float], ...] = (
+    ("Conv", ["node_conv1d"], 100.0),
+    ("LayerNorm", ["node_layer_norm", "node_relu"], 10.0),
+    ("MaxPool", ["node_max_pool1d"], 5.0),
+    ("Reorder", [], 3.0),
+    ("Conv", ["node_conv1d_1", "node_relu_1"], 50.0),
+    ("Gemm", ["node_Reshape_7", "node_linear", "node_relu_6"], 20.0),
+)
+
+
+def test_the_checklist_is_read_from_the_executed_graph(tmp_path: Path) -> None:
+    """An engine that fuses one of four convolutions with its ReLU and one of two linear layers."""
+    path = tmp_path / "run"
+    (case, *_) = make_run(path, "char-cnn/operators", ["ort-cpu"], lambda case: 1000.0)
+    ops = tuple(Operator(op, op, us, op, tuple(holds)) for op, holds, us in FUSED)
+    with RunFolder.reopen(path) as folder:
+        folder.record(write_operators(folder, OperatorTimes(case.case_id, "wall", 9, ops)))
+    found = found_in(path, load_study("char-cnn/operators"))
+    text = as_markdown(page(study("char-cnn/operators"), found))
+    _, checklist, times = tables(text)
+    cells = {row[2]: row[3] for row in checklist[1:]}
+    assert cells["operators executed for 23"] == "6"
+    assert cells["conv1d_relu"] == "1 of 4"
+    assert cells["linear_relu"] == "1 of 2"
+    assert cells["layernorm_relu"] == "1 of 2"
+    assert cells["conv1d_layernorm"] == "0 of 2"
+    assert cells["layernorm_relu_maxpool1d"] == "0 of 2"
+    assert cells["conv1d_relu_conv1d_relu_conv1d_relu_conv1d_layernorm"] == "0 of 1"
+    assert cells["linear_relu_linear"] == "0 of 2"
+    by_block = {row[0]: row[1] for row in times[1:]}
+    assert by_block["conv_block_1"] == "115"
+    assert by_block["conv_block_2"] == "50.0"
+    assert by_block["fc_block_1"] == "20.0"
+    assert by_block["rearranging"] == "3.00"
+    assert by_block["all"] == "188"

@@ -12,6 +12,8 @@ import pytest
 from app.cases.case import Case
 from app.cases.scenario import Scenario
 from app.cases.status import Status
+from app.commands.parsers import parse
+from app.commands.table import BY_NAME
 from app.console.answer.document import run_document
 from app.console.answer.ended import EndedRun, ended_run
 from app.console.answer.headline import measured_line, trust_line
@@ -28,7 +30,6 @@ from app.console.answer.matrix import (
     matrix_table,
 )
 from app.console.comparing import Comparing
-from app.plan.command_line import parse
 from app.present.document import Command, Table, text_of
 from app.present.terminal import as_lines
 from app.results.folder import RunFolder
@@ -256,11 +257,12 @@ def test_commands_are_understood_and_quoted(tmp_path: Path) -> None:
     folder.mkdir()
     run = measured(folder / "run", [(Case("mlp", name), 20.0) for name in RUNTIMES[:2]], noise=0.2)
     lines = [block.line for block in run_document(run, 80) if isinstance(block, Command)]
-    shown = [line for line in lines if "--show" in line]
+    shown = [line for line in lines if " show " in line]
     (command,) = shown
     words = shlex.split(command)
-    flags = parse(words[words.index("--show") :])
-    assert (Path(flags.show), flags.verbose) == (folder / "run", True)
+    show, *rest = words[words.index("show") :]
+    flags = parse(BY_NAME[show], rest)
+    assert (Path(flags.folder), flags.verbose) == (folder / "run", True)
 
 
 def test_a_comparison_is_the_answer_and_its_cases_are_printed_once(tmp_path: Path) -> None:

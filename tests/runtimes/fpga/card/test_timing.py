@@ -163,4 +163,6 @@ def test_the_way_over_the_link_follows_from_the_sizes() -> None:
     assert 0.94 < between < 1.01
     assert table.transfer(1, 1).mean_us == 0.89
     # Beyond the table at the rate of its last two sizes.
-    assert table.transfer(2 * 16384, 64).mean_us == pytest.approx(2.77 + 2 * (2.77 - 2.15))
+    beyond = table.transfer(2 * 16384, 64)
+    assert beyond.mean_us == pytest.approx(2.77 + 2 * (2.77 - 2.15))
+    assert beyond.p99_us - beyond.mean_us == pytest.approx(2.92 - 2.77)

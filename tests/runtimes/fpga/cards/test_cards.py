@@ -145,3 +145,15 @@ def test_the_public_designs_leave_memory_for_activations() -> None:
         "ia-840f": 13272 * 2560 + 45640 * 80 - 12 * 2**20,
         "ia-420f": 7110 * 2560 + 24360 * 80 - 6 * 2**20,
     }
+
+
+@pytest.mark.parametrize("key", card_keys())
+def test_the_page_has_the_resources_of_each_card(key: str) -> None:
+    page = (ROOT / "runtimes/fpga/README.md").read_text("utf-8")
+    card = load_card(key)
+    assert card.part is not None
+    products = f"| {card.name} | {card.multiplications:,} of {card.part.multiplications:,} ("
+    (row,) = [line for line in page.splitlines() if line.startswith(products)]
+    assert f"| {card.part.dsp_blocks:,} | {card.weight_bytes / 2**20:.0f} MiB" in row
+    left = card.part.memory_bytes - card.weight_bytes
+    assert f"| {card.part.memory_bytes / 2**20:.1f} MiB | {left / 2**20:.1f} MiB" in row

@@ -1,0 +1,35 @@
+"""`graphlap doctor`: what this machine, or the hosts of a cluster, have for measuring."""
+
+from __future__ import annotations
+
+import argparse
+
+from app.cases.errors import PlanError
+from app.commands.output import add_format, print_document
+from app.commands.settings import add_settings
+from app.plan.settings.arguments import given_settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which machine, and which environments of it."""
+    add_settings(parser, "doctor")
+    add_format(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the report; 1 if an installed runtime, or an environment, can't be used."""
+    if options.cluster:
+        if options.environment:
+            raise PlanError("--python is of this machine, not of a cluster", "Leave it out")
+        from app.console.hosts import Hosts
+
+        hosts = Hosts.at(options.cluster, options.insecure_cluster)
+        return print_document(hosts.blocks, options, {"table": lambda: hosts.text})
+    if options.insecure_cluster:
+        raise PlanError("--insecure-cluster is of --cluster", "Give --cluster too")
+    from app.console.doctor import doctor
+    from app.plan.environments import users_environments
+
+    named = given_settings(options, "plan").get("environments", {})
+    found = doctor(environments=users_environments() | named)
+    return print_document(found.blocks, options, {"table": lambda: found.text}) or found.code

@@ -1,0 +1,41 @@
+"""`graphlap history`: each case over many runs, and when it changed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from app.commands.output import add_format, print_document
+from app.commands.settings import add_settings
+from app.console.output_files import refuse_outputs
+from app.console.width import width_of
+from app.plan.settings.arguments import given_settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The folder of runs, and what counts as a change."""
+    parser.add_argument("folder", metavar="DIR", help="the folder that the runs lie below")
+    add_settings(parser, "history")
+    add_format(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the changes; by `--fail-on` 3 if a case became slower, 1 if the last is not judged."""
+    from app.console.history import history
+    from app.console.verdicts import gate_of
+
+    refuse_outputs(options)
+    found = history(
+        options.folder,
+        band=given_settings(options, "plan").get("band"),
+        any_host=options.any_host,
+        fail_on_slower=gate_of(options),
+    )
+    found.write(json_path=options.json, csv_path=options.csv, plot_path=options.plot)
+    writers = {
+        "table": lambda: found.text(width_of(sys.stdout)),
+        "json": found.json,
+        "csv": found.csv,
+    }
+    lost = print_document(found.blocks(), options, writers)
+    return lost or found.code

@@ -1,0 +1,99 @@
+"""From words to a command: `graphlap COMMAND …`, and every error as one sentence and an exit code.
+
+What is no command is translated into one (`app.commands.legacy`): a path, a model, and the flags
+that were modes before there were commands.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+
+from app.cases.errors import DiskError
+from app.commands.legacy import NoCommand, current, note
+from app.commands.parsers import module_of, parse
+from app.commands.table import BY_NAME
+from app.console.error_file import write_error_file
+from app.console.lasting import Lasting
+from app.machine.system import refuse_other_systems
+from app.results.plain import one_line
+from exporters.types import GraphlapError
+
+_USER_ERRNOS = (errno.ENAMETOOLONG, errno.EMFILE, errno.ENFILE)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; every error of ours is one sentence and an exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    _open_closed_streams()
+    try:
+        return _dispatch(given)
+    except GraphlapError as error:
+        if "--debug" in given:
+            raise
+        report(str(error))
+        if isinstance(error, DiskError):
+            return 1
+        write_error_file(error)
+        return 2
+    except OSError as error:
+        if "--debug" in given or error.errno not in _USER_ERRNOS:
+            raise
+        if error.errno != errno.ENAMETOOLONG:
+            report(f"a process or a file can't be opened ({error.strerror}): raise ulimit -n")
+            return 2
+        name = str(error.filename)
+        report(f"a path of {len(name)} characters is too long ({name:.40}…): give a shorter one")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def report(sentence: str) -> None:
+    """Write a sentence of ours to standard error."""
+    errors = Lasting(sys.stderr)
+    errors.write(f"graphlap: {one_line(sentence)}\n")
+    errors.flush()
+
+
+def _dispatch(given: Sequence[str]) -> int:
+    if given and given[0] in ("-h", "--help", "--version"):
+        from app.commands import help as pages
+
+        return pages.print_short() if given[0] != "--version" else pages.print_version()
+    try:
+        name, *words = current(given)
+    except NoCommand:
+        from app.commands import help as pages
+
+        return pages.print_short(sys.stderr)
+    refuse_other_systems()
+    command = BY_NAME[name]
+    if command.takes_words:
+        code: int = module_of(command).run(words)
+        return code
+    options = parse(command, words)
+    if options.no_color:
+        os.environ["NO_COLOR"] = "1"
+    code = module_of(command).run(options)
+    sentence = note(given, (name, *words))
+    if sentence and not options.quiet:
+        report(sentence)
+    return code
+
+
+def _open_closed_streams() -> None:
+    """A file of ours must not become the descriptor to which libraries print."""
+    for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

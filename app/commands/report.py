@@ -1,0 +1,25 @@
+"""`graphlap report`: one HTML page of run folders."""
+
+from __future__ import annotations
+
+import argparse
+
+from app.commands.output import print_text
+from app.console.damage import DAMAGED
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The runs, and the page."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; two are compared")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the page; 1 if something in a run is damaged."""
+    from app.report.page import write_report
+
+    damage = write_report(options.runs, options.output)
+    lost = print_text("".join(f"{line}\n" for line in (f"wrote {options.output}", *damage)))
+    return lost or (DAMAGED if damage else 0)

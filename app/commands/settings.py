@@ -1,0 +1,27 @@
+"""The settings of a plan as options of a command, and a namespace that has all of them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection
+
+from app.plan.command_line import parse
+from app.plan.settings import arguments
+from app.plan.settings.table import accepted_by
+
+
+def add_settings(
+    parser: argparse.ArgumentParser,
+    command: str,
+    brief: bool = False,
+    apart: Collection[str] = (),
+) -> None:
+    """Add the flags of the settings that a command accepts, but for the keys that it has `apart`,
+    by other names; with `brief` only the common ones are in its help."""
+    rows = [setting for setting in accepted_by(command) if setting.key not in apart]
+    arguments.add_settings(parser, rows, brief)
+
+
+def completed(options: argparse.Namespace) -> argparse.Namespace:
+    """The options, and of every setting that the command does not accept that it is not given."""
+    return argparse.Namespace(**{**vars(parse([])), **vars(options)})

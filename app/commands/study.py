@@ -1,0 +1,29 @@
+"""`graphlap study`: a published study, measured again, and a page with its tables."""
+
+from __future__ import annotations
+
+import argparse
+
+from app.commands.settings import add_settings, completed
+from app.console.cache import limit_cache
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The study, and a part of it or a run that is there."""
+    parser.add_argument("study", metavar="NAME", help="vollo, neurio, dlmark, char-cnn, or a part")
+    parser.add_argument("paths", nargs="*", metavar="RUN", help="write the page of a stored run")
+    parser.add_argument("--resume", metavar="RUN", help="measure what this run still lacks")
+    add_settings(parser, "study")
+    parser.add_argument("--headless", action="store_true", help=argparse.SUPPRESS)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure and write the page; returns the exit code."""
+    from app.plan.command_line import refuse_with_study
+    from app.study import run_study
+
+    flags = completed(options)
+    refuse_with_study(flags)
+    if options.cache_limit is not None:
+        limit_cache(options.cache_limit, "--cache-limit")
+    return run_study(flags)

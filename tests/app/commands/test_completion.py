@@ -1,0 +1,93 @@
+"""The completion script, in a real bash; of the other shells where they are installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from app.commands.table import COMMANDS
+from app.plan.settings.table import accepted_by
+from exporters.models import catalogue
+from runtimes import registry
+
+
+@pytest.fixture
+def script(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Path:
+    assert main(["completion", "bash"]) == 0
+    path = tmp_path / "graphlap.bash"
+    path.write_text(capsys.readouterr().out, "utf-8")
+    return path
+
+
+def completed(script: Path, *words: str) -> set[str]:
+    """What bash offers for the last word."""
+    line = (
+        'source "$1"; shift; COMP_WORDS=(graphlap "$@"); COMP_CWORD=$#; _graphlap; '
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(
+        ["bash", "--norc", "-c", line, "bash", str(script), *words],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=script.parent,
+    )
+    assert not done.stderr
+    return set(done.stdout.split())
+
+
+def test_the_first_word_is_a_command_or_a_file(script: Path) -> None:
+    (script.parent / "model.onnx").touch()
+    assert completed(script, "") >= {command.name for command in COMMANDS}
+    assert completed(script, "mod") == {"models", "model.onnx"}
+
+
+def test_options_are_those_of_the_command(script: Path) -> None:
+    offered = completed(script, "resume", "--")
+    flags = {setting.flag for setting in accepted_by("resume")}
+    assert offered >= flags | {"--format", "--quiet", "--help"}
+    assert "--rounds" not in offered
+    assert completed(script, "run", "--prec") == {"--precision"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("run", "--runtimes", "ort-c"), {n for n in registry.names() if n.startswith("ort-c")}),
+        (("run", "lstm_t"), {n for n in catalogue.names() if n.startswith("lstm_t")}),
+        (("run", "--precision", "fp1"), {"fp16"}),
+        (("run", "--precision", "fp32,fp1"), {"fp32,fp16"}),
+        (("run", "--preset", "gl"), {"glance"}),
+        (("show", "-f", "j"), {"json"}),
+        (("models", "--suite", "start"), {"starter"}),
+        (("study", "vol"), {"vollo"}),
+        (("help", "exit"), {"exit-codes"}),
+        (("completion", ""), {"bash", "zsh", "fish"}),
+    ],
+)
+def test_values_come_from_the_tables(
+    script: Path, words: tuple[str, ...], expected: set[str]
+) -> None:
+    (script.parent / "graphlap.bash").rename(script.parent / "zz")
+    offered = completed(script.parent / "zz", *words)
+    assert offered - {"zz"} == expected
+    assert expected
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_can_read_theirs(
+    shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["completion", shell]) == 0
+    path = tmp_path / "script"
+    path.write_text(capsys.readouterr().out, "utf-8")
+    for command in COMMANDS:
+        assert command.name in path.read_text("utf-8")
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    done = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

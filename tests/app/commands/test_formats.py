@@ -1,0 +1,121 @@
+"""`-f`: results on standard output in the format that was asked for, and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.__main__ import main
+from tests.app.headless.batch import run
+from tests.checkout import ROOT
+
+MEASURE = ("--runtimes", "fake", "--preset", "glance", "--rounds", "1")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Two runs of the same case."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name in ("a", "b"):
+        code, _, _ = run("run", "mlp", *MEASURE, "--out", str(folder / name))
+        assert code == 0
+    return str(folder / "a"), str(folder / "b")
+
+
+def commands(a: str, b: str) -> list[tuple[str, ...]]:
+    return [
+        ("show", a),
+        ("compare", a, b),
+        ("history", str(Path(a).parent)),
+        ("verify", a),
+        ("models", "--suite", "starter"),
+        ("runtimes",),
+        ("runtimes", "ort-cpu"),
+        ("cache",),
+        ("resume", a),
+    ]
+
+
+@pytest.mark.parametrize("place", range(9))
+def test_each_command_prints_every_format(
+    runs: tuple[str, str], place: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = commands(*runs)[place]
+    shown = {}
+    for form in ("table", "json", "csv", "markdown"):
+        assert main([*words, "-f", form]) == 0
+        shown[form] = capsys.readouterr().out
+        assert "\x1b" not in shown[form]
+    assert json.loads(shown["json"])
+    header, *rows = csv.reader(io.StringIO(shown["csv"]))
+    assert len(header) > 1
+    assert all(len(row) == len(header) for row in rows)
+    assert "| --- " in shown["markdown"]
+    assert shown["table"].strip()
+    assert len(set(shown.values())) == 4
+
+
+def test_a_comparison_goes_through_a_pipe(runs: tuple[str, str]) -> None:
+    """Progress and notes are on standard error, and the pipe has one JSON object."""
+    done = subprocess.run(
+        [sys.executable, "-m", "app", "--compare", *runs, "-f", "json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    assert found["format"] == "graphlap-comparison"
+    assert [case["case"] for case in found["cases"]] == ["mlp · fake"]
+
+
+def test_a_run_prints_its_document_and_progress_apart(tmp_path: Path) -> None:
+    words = ("run", "mlp", *MEASURE, "-f", "json", "--out", str(tmp_path / "run"))
+    code, out, errors = run(*words)
+    assert code == 0
+    assert {block["type"] for block in json.loads(out)["blocks"]} >= {"table", "paragraph"}
+    assert "round 1" in errors
+
+
+def test_a_quiet_run_writes_nothing_to_standard_error(tmp_path: Path) -> None:
+    code, out, errors = run("run", "mlp", *MEASURE, "--quiet", "--out", str(tmp_path / "run"))
+    assert (code, errors) == (0, "")
+    assert "mlp" in out
+
+
+@pytest.mark.parametrize("words", [("--no-color",), ()])
+def test_colours_are_switched_off(
+    words: tuple[str, ...],
+    runs: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a terminal, by the option or by NO_COLOR."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if not words:
+        monkeypatch.setenv("NO_COLOR", "1")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert main(["show", runs[0], *words]) == 0
+    assert terminal.getvalue()
+    assert "\x1b[" not in terminal.getvalue()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def test_an_unknown_format_is_refused_before_anything_is_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert main(["run", "mlp", *MEASURE, "-f", "jsn", "--out", str(out)]) == 2
+    assert "'json'" in capsys.readouterr().err
+    assert not out.exists()
