@@ -7,23 +7,14 @@ from typing import Any
 
 from app.cases.round import RoundResult
 from app.cases.surroundings import others_ran
-<<<<<<< HEAD
-from app.present.document import Block, Column, Heading, Paragraph, Table
-=======
-from app.present.document import Block, Column, Paragraph, Points, Table
->>>>>>> documents
+from app.present.document import Block, Column, Heading, Paragraph, Points, Table
 from app.results import text
 from app.studies.found import Found
 
 
 def conditions(found: Found) -> Iterator[Block]:
-<<<<<<< HEAD
     """How each case was measured, how busy the machine was, and a table of the runtimes."""
     yield Heading("How it was measured")
-=======
-    """The date and the machine, how each case was measured, and a table of the runtimes."""
-    yield from _machines(found)
->>>>>>> documents
     if found.host:
         hosts = sorted({found.run.host_of(case) for case in found.run.cases})
         yield Paragraph(
@@ -35,12 +26,7 @@ def conditions(found: Found) -> Iterator[Block]:
     yield _runtimes(found)
 
 
-<<<<<<< HEAD
-def machine_line(found: Found) -> str:
-    """The date and the machine."""
-    manifest, host = found.run.manifest, found.environment
-=======
-def _machines(found: Found) -> Iterator[Block]:
+def machines(found: Found) -> Iterator[Block]:
     """The date with the one machine, or a line for each of several."""
     manifest = found.run.manifest
     made = f"Measured {manifest.created_at_utc[:10]} with Graphlap {manifest.graphlap_version} on"
@@ -54,7 +40,6 @@ def _machines(found: Found) -> Iterator[Block]:
 
 
 def _machine(host: Mapping[str, Any]) -> str:
->>>>>>> documents
     where = [str(host.get("cpu") or "an unknown processor")]
     if host.get("cores_usable"):
         of = "of a virtual machine" if host.get("virtual_machine") else "to use"

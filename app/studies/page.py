@@ -14,7 +14,7 @@ from app.plan.studies import CHANGED, load_study
 from app.present.document import Block, Command, Heading, Paragraph, Picture, Points, within
 from app.present.markdown import as_markdown
 from app.results.atomic import write_atomically
-from app.studies.conditions import conditions, machine_line
+from app.studies.conditions import conditions, machines
 from app.studies.found import Found
 from app.studies.missing import missing
 from app.studies.study import Study, Whole
@@ -31,7 +31,8 @@ def page(study: Study, found: Found) -> Iterator[Block]:
         if not isinstance(block, Picture) or block.file in files
     )
     return chain(
-        (Heading(study.title, 1), Paragraph(study.repeats), Paragraph(machine_line(found))),
+        (Heading(study.title, 1), Paragraph(study.repeats)),
+        machines(found),
         there,
         conditions(found),
         missing(found, whole),

@@ -33,13 +33,8 @@ def test_accuracy_and_throughput_of_the_page_are_those_of_the_rows(
     measured: tuple[Path, str],
 ) -> None:
     folder, out = measured
-<<<<<<< HEAD
     *_, table, _ = tables((folder / "study.md").read_text("utf-8"))
-    told = {(row[1], row[2]): row[3:] for row in table[1:]}
-=======
-    *_, table = tables((folder / "study.md").read_text("utf-8"))
     told = {row[1]: row[2:] for row in table[1:]}
->>>>>>> documents
     for row in rows(folder / "accuracy"):
         assert row["status"] in ("ok", "wrong_output"), row["reason"]
         rate, top1, _ = told[f"{row['runtime']} {row['precision_requested']}"]

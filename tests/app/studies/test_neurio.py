@@ -48,11 +48,7 @@ def told(found: Found) -> str:
 
 
 def test_a_block_has_its_configurations_and_a_line_for_each_device(told: str) -> None:
-<<<<<<< HEAD
-    layers, cells, _ = tables(told)
-=======
-    _, layers, _, cells, _ = tables(told)
->>>>>>> documents
+    layers, _, cells, *_ = tables(told)
     assert layers[0] == ["Block", "Device", *(f"Config-{n}" for n in range(1, 5))]
     place = next(place for place, row in enumerate(layers) if row[0] == "Fully connected")
     neurons = [f"{a} neurons" for a in ("128-32", "256-64", "512-128", "1024-256")]
