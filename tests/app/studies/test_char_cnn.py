@@ -198,7 +198,7 @@ def test_the_checklist_is_read_from_the_executed_graph(tmp_path: Path) -> None:
         folder.record(write_operators(folder, OperatorTimes(case.case_id, "wall", 9, ops)))
     found = found_in(path, load_study("char-cnn/operators"))
     text = as_markdown(page(study("char-cnn/operators"), found))
-    _, checklist, times = tables(text)
+    checklist, times, _ = tables(text)
     cells = {row[2]: row[3] for row in checklist[1:]}
     assert cells["operators executed for 23"] == "6"
     assert cells["conv1d_relu"] == "1 of 4"

@@ -174,7 +174,7 @@ def test_memory_is_linear_where_its_slopes_agree(tmp_path: Path) -> None:
 def test_several_devices_have_lines_and_pictures_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "run"
     make_run(path, "dlmark/throughput", RUNTIMES, slower_in_batches, batch_size=[1, 64])
-    _, rates, *_ = tables(told("throughput", path))
+    rates, *_ = tables(told("throughput", path))
     assert rates[0] == ["model", "device", "1", "64"]
     assert row_of(rates, "alexnet", "torch-cpu")["64"] == "985/s"
     found = found_in(path, load_study("dlmark/throughput"))

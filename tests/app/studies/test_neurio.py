@@ -72,7 +72,7 @@ def test_devices_are_told_over_what_all_of_them_ran(told: str) -> None:
 
 
 def test_what_a_device_refuses_says_so_in_its_cells(told: str) -> None:
-    _, layers, compute, cells, _ = tables(told)
+    layers, compute, cells, *_ = tables(told)
     assert sum(row.count("unsupported") for table in (layers, cells) for row in table) == 78
     assert sum(row.count("unsupported") for row in compute) == 56
     assert "unsupported, 78 cases" in told
@@ -80,7 +80,7 @@ def test_what_a_device_refuses_says_so_in_its_cells(told: str) -> None:
 
 def test_compute_is_the_median_without_the_call(told: str) -> None:
     """10 µs and 100 µs with a call of 4, of one round each, so without an interval."""
-    _, _, compute, _, of_cells = tables(told)
+    _, compute, _, of_cells, _ = tables(told)
     rows = {block: number for number, (block, *_) in enumerate(compute) if block}
     assert compute[rows["Fully connected"] + 1][1:] == ["ort-cpu", *["6.00 µs"] * 4]
     assert compute[rows["Fully connected"] + 3][1:] == ["fpga:v80 (simulated)", *["500 ns"] * 4]
@@ -107,7 +107,7 @@ def test_settings_and_machines_are_lines_of_the_table(tmp_path: Path) -> None:
         precisions=["fp32", "fp16"],
     )
     text = as_markdown(page(study("neurio"), found_in(folder, load_study("neurio"))))
-    _, layers, *_ = tables(text)
+    layers, *_ = tables(text)
     lines = {row[1]: row[2] for row in layers[1:6] if row[1]}
     assert lines == {
         f"ort-cpu {precision} batch {batch}": text_of
@@ -134,7 +134,7 @@ def test_machines_stand_beside_each_other(tmp_path: Path) -> None:
     found = found_in(tmp_path / "run", load_study("neurio"))
     told = as_markdown(page(study("neurio"), found))
     assert "- board: that of board" in told and "- server: that of server" in told
-    _, layers = tables(told)
+    layers, _ = tables(told)
     place = next(place for place, row in enumerate(layers) if row[0] == "Fully connected")
     assert layers[place + 1][1:4] == ["ort-cpu on board", "20.0 µs", "20.0 µs"]
     assert layers[place + 2][1:4] == ["ort-cpu on server", "10.0 µs", "10.0 µs"]

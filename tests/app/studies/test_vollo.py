@@ -140,7 +140,7 @@ def test_two_machines_stand_beside_each_other(tmp_path: Path) -> None:
     code, _, errors = run(*words)
     assert code == 0, errors
     told = as_markdown(page(study("vollo"), found_in(tmp_path / "both", load_study("vollo"))))
-    _, means, *_ = tables(told)
+    means, *_ = tables(told)
     assert means[0][-2:] == ["ort-cpu on one measured", "ort-cpu on two measured"]
     assert means[1][-2] == means[1][-1] != ""
 
