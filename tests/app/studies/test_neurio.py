@@ -114,7 +114,7 @@ def test_settings_and_machines_are_lines_of_the_table(tmp_path: Path) -> None:
         for precision in ("fp32", "fp16")
         for batch, text_of in ((1, "5.00 µs"), (8, "40.0 µs"))
     }
-    assert "graphlap --study neurio --runtimes ort-cpu --precision fp32,fp16 --batch 1,8" in text
+    assert "graphlap study neurio --runtimes ort-cpu --precision fp32,fp16 --batch 1,8" in text
 
 
 def test_machines_stand_beside_each_other(tmp_path: Path) -> None:

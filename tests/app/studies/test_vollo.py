@@ -147,4 +147,4 @@ def test_two_machines_stand_beside_each_other(tmp_path: Path) -> None:
 
 def test_the_page_says_how_to_have_it_again(told: str) -> None:
     again = told.rpartition("```\n")[0].rpartition("```\n")[2].strip()
-    assert again == ("graphlap --study vollo --runtimes ort-cpu,torch-cpu --rounds 3 --budget 900s")
+    assert again == ("graphlap study vollo --runtimes ort-cpu,torch-cpu --rounds 3 --budget 900s")
