@@ -60,7 +60,7 @@ def stored_run(
         Exported(name, "fp32", _model(name)) for name in dict.fromkeys(one.model for one in planned)
     )
     with (path / FOLDER / "made.jsonl").open("wb") as journal:
-        journal.write(journal_text([written(line) for line in (writer, *models)]))
+        journal.write(journal_text([written(writer), *map(written, models)]))
         for result in _rounds(path / "samples", planned, rounds, runs, seed):
             journal.write(journal_text([written(result)]))
     return path
