@@ -42,7 +42,7 @@ COMMANDS = (
             "graphlap run net.onnx",
             "graphlap run nets/ --runtimes ort-cpu,openvino-cpu --batch 1,8 --out runs/nets",
             "graphlap run starter",
-            "graphlap run mlp --scenario poisson:500/s --precise p50=1%",
+            "graphlap run mlp --scenario poisson:500/s --ci-width p50=1%",
         ),
     ),
     Command(

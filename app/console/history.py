@@ -19,7 +19,7 @@ from app.console.gate import as_json as gate_json
 from app.console.history_figure import history_figures
 from app.console.history_files import as_csv, as_json
 from app.console.output_files import write_output
-from app.present.document import Block, Column, Paragraph, Points, Table, names
+from app.present.document import Block, Cell, Column, Paragraph, Points, Table, names
 from app.present.svg import svg_document
 from app.present.terminal import as_text as as_text_of
 from app.results import text
@@ -101,7 +101,7 @@ def _listed(found: History) -> Table:
         *map(Column, ("runs", "typical", "change")),
         *names("since (UTC)"),
     )
-    return Table(columns, tuple(rows), most_rows=_MOST_ROWS, elsewhere="-f csv")
+    return Table(columns, tuple(rows), most_rows=_MOST_ROWS, elsewhere="-f csv", is_main=True)
 
 
 def _changed_first(trends: Sequence[Trend]) -> list[Trend]:
@@ -115,13 +115,19 @@ def _since(trend: Trend) -> str:
     return "" if change is None else change.point.run.created_at_utc
 
 
-def _cells(found: History, trend: Trend) -> tuple[str, ...]:
+def _cells(found: History, trend: Trend) -> tuple[Cell | str, ...]:
     change = trend.last_change
-    cells = [_name(found, trend), INTERVALS[trend.percentile], str(len(trend.points))]
-    cells.append(text.latency(trend.typical_us))
+    runs = len(trend.points)
+    cells = (
+        _name(found, trend),
+        INTERVALS[trend.percentile],
+        Cell(str(runs), runs),
+        Cell(text.latency(trend.typical_us), trend.typical_us, unit="us"),
+    )
     if change is None:
         return (*cells, text.NOT_MEASURED, "")
-    return (*cells, _moved(change), _minute(_since(trend)))
+    moved = Cell(_moved(change), change.ratio, unit="times")
+    return (*cells, moved, _minute(_since(trend)))
 
 
 def _name(found: History, trend: Trend) -> str:

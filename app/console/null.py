@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.cases.column import Row, number_of
-from app.present.document import Block, Column, Heading, Paragraph, names, table
+from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table
 from app.results import text
 from app.results.labels import labels
 from app.results.run import Run
@@ -48,7 +48,7 @@ def _caption(known: Sequence[Row]) -> str:
     return _CAPTION
 
 
-def _cells(called: dict[str, str], row: Row) -> tuple[str, ...]:
+def _cells(called: dict[str, str], row: Row) -> tuple[Cell | str, ...]:
     p50, null, compute = (
         number_of(row[name]) for name in ("latency_p50_us", "overhead_p50_us", "compute_p50_us")
     )
@@ -56,9 +56,9 @@ def _cells(called: dict[str, str], row: Row) -> tuple[str, ...]:
     share = f"{compute / p50:.0%}" if compute is not None and p50 else ""
     return (
         called[str(row["case_id"])],
-        text.latency(p50),
-        text.latency(null),
-        text.latency(compute),
+        Cell(text.latency(p50), p50, unit="us"),
+        Cell(text.latency(null), null, unit="us"),
+        Cell(text.latency(compute), compute, unit="us"),
         text.NOT_MEASURED if low is None or high is None else text.latency_range(low, high),
-        share,
+        Cell(share, compute / p50 if compute is not None and p50 else None),
     )

@@ -8,7 +8,7 @@ from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.plan.plan import Plan
 from app.plan.replicas import SHARED_WORK
-from app.present.document import Block, Column, Heading, Paragraph, names, table
+from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table
 from app.results import text
 from app.results.labels import labels
 from app.results.together import Together
@@ -56,7 +56,7 @@ def _between(low: float, high: float) -> str:
     return text.TOO_NOISY if text.is_too_noisy(low, high) else f"{low:.0%} to {high:.0%}"
 
 
-def _cells(called: dict[str, str], row: Row) -> tuple[str, ...]:
+def _cells(called: dict[str, str], row: Row) -> tuple[Cell | str, ...]:
     replicas, rate, speedup, efficiency, low, high = (
         number_of(row[name])
         for name in (
@@ -71,9 +71,9 @@ def _cells(called: dict[str, str], row: Row) -> tuple[str, ...]:
     between = "" if low is None or high is None else _between(low, high)
     return (
         called[str(row["case_id"])],
-        f"{replicas or 1:g}",
-        text.rate_text(rate),
-        "" if speedup is None else text.significant(speedup),
-        "" if efficiency is None else f"{efficiency:.0%}",
+        Cell(f"{replicas or 1:g}", replicas or 1),
+        Cell(text.rate_text(rate), rate, unit="per_s"),
+        Cell("" if speedup is None else text.significant(speedup), speedup),
+        Cell("" if efficiency is None else f"{efficiency:.0%}", efficiency),
         between,
     )

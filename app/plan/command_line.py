@@ -11,7 +11,7 @@ from app.plan.settings.arguments import add_settings
 from app.plan.settings.setting import Setting
 from app.plan.settings.table import SETTINGS, accepted_by
 
-_NOT_GIVEN = (None, False, [])
+_NOT_GIVEN: tuple[object, ...] = (None, False, [])
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:

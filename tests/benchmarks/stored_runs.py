@@ -19,11 +19,12 @@ from app.results.lines import Exported, Writer, written
 from app.results.manifest import Manifest
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
+from runtimes.options import OptionValue
 from tests.app.results.runs import manifest_of
 
 WARMUP_RUNS = 40
 _RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fake", "tensorrt")
-_OPTIONS = {
+_OPTIONS: dict[str, OptionValue] = {
     "latency_us": 100.0,
     "distribution": "constant",
     "wait": "spin",
@@ -59,7 +60,7 @@ def stored_run(
         Exported(name, "fp32", _model(name)) for name in dict.fromkeys(one.model for one in planned)
     )
     with (path / FOLDER / "made.jsonl").open("wb") as journal:
-        journal.write(journal_text(map(written, (writer, *models))))
+        journal.write(journal_text([written(writer), *map(written, models)]))
         for result in _rounds(path / "samples", planned, rounds, runs, seed):
             journal.write(journal_text([written(result)]))
     return path

@@ -17,7 +17,7 @@ import pytest
 from app.cases.column import Row
 from app.cases.round import RECORD
 from app.plan.plan import Plan
-from app.results import row_statistics, rows, stored_statistics
+from app.results import families, row_statistics, rows, stored_statistics
 from app.results.folder import RunFolder
 from app.results.journal import FOLDER
 from app.results.lines import Voided
@@ -57,7 +57,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 def filled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The cases whose rows are filled and not taken from the store."""
     cases: list[str] = []
-    fill = rows.fill_row
+    fill = families.fill_row
 
     def noted(data: Any, row: Row) -> None:
         cases.append(data.case.case_id)
@@ -83,11 +83,16 @@ def samples_of(path: Path, number: int = 1) -> Path:
     return path / "samples" / f"{CASE.case_id}.{number}.bin"
 
 
+def _offset(name: str) -> int:
+    assert RECORD.fields is not None
+    return RECORD.fields[name][1]
+
+
 def changed_in_place(path: Path) -> None:
     """One latency becomes 0.5 us longer, and size and times of the file stay what they were."""
     before = path.stat()
     data = bytearray(path.read_bytes())
-    place = 300 * RECORD.itemsize + RECORD.fields["finished_ns"][1]
+    place = 300 * RECORD.itemsize + _offset("finished_ns")
     value = int.from_bytes(data[place : place + 8], "little") + 500
     data[place : place + 8] = value.to_bytes(8, "little")
     path.write_bytes(data)

@@ -48,7 +48,7 @@ def told(found: Found) -> str:
 
 
 def test_a_block_has_its_configurations_and_a_line_for_each_device(told: str) -> None:
-    layers, _, cells, _, _ = tables(told)
+    layers, _, cells, *_ = tables(told)
     assert layers[0] == ["Block", "Device", *(f"Config-{n}" for n in range(1, 5))]
     place = next(place for place, row in enumerate(layers) if row[0] == "Fully connected")
     neurons = [f"{a} neurons" for a in ("128-32", "256-64", "512-128", "1024-256")]
@@ -72,7 +72,7 @@ def test_devices_are_told_over_what_all_of_them_ran(told: str) -> None:
 
 
 def test_what_a_device_refuses_says_so_in_its_cells(told: str) -> None:
-    layers, compute, cells, _, _ = tables(told)
+    layers, compute, cells, *_ = tables(told)
     assert sum(row.count("unsupported") for table in (layers, cells) for row in table) == 78
     assert sum(row.count("unsupported") for row in compute) == 56
     assert "unsupported, 78 cases" in told
@@ -114,7 +114,7 @@ def test_settings_and_machines_are_lines_of_the_table(tmp_path: Path) -> None:
         for precision in ("fp32", "fp16")
         for batch, text_of in ((1, "5.00 µs"), (8, "40.0 µs"))
     }
-    assert "neurio --runtimes ort-cpu --precision fp32,fp16 --batch 1,8" in text
+    assert "graphlap study neurio --runtimes ort-cpu --precision fp32,fp16 --batch 1,8" in text
 
 
 def test_machines_stand_beside_each_other(tmp_path: Path) -> None:
