@@ -63,8 +63,8 @@ class Model:
 class Models:
     """The graphs, written to a folder when they are first used."""
 
-    def __init__(self, folder: Path, sizes: Sizes = DEVICE_SIZES) -> None:
-        self._graphs = Graphs(folder)
+    def __init__(self, folder: Path, sizes: Sizes = DEVICE_SIZES, modules: Path = MODULES) -> None:
+        self._graphs, self._modules = Graphs(folder), modules
         self.sizes = sizes
 
     @cached_property
@@ -81,13 +81,13 @@ class Models:
             [constant("w", w)],
             axes={"batch": 1},
         )
-        model = _with_module(exported, "small")
+        model = _with_module(exported, "small", self._modules)
         return Model(model, {"batch": 1}, {"x": x}, 0.0, 0, {"y": x @ w})
 
     @cached_property
     def chain(self) -> Model:
         """Large matrix products, one after another."""
-        exported = chain_of_products(self._graphs, self.sizes)
+        exported = chain_of_products(self._graphs, self.sizes, self._modules)
         x = load_reference(exported.references[axes_key({})]).inputs
         rows, width = self.sizes.rows, self.sizes.width
         flop = 2.0 * rows * width * width * self.sizes.layers
@@ -119,7 +119,9 @@ class Models:
         )
         x = np.zeros((rows, width), np.float32)
         moved = 2 * rows * width * FLOAT_BYTES
-        return Model(_with_module(exported, "relu"), {"batch": rows}, {"x": x}, 0.0, moved)
+        return Model(
+            _with_module(exported, "relu", self._modules), {"batch": rows}, {"x": x}, 0.0, moved
+        )
 
 
 def chain_weights(width: int) -> np.ndarray:
@@ -127,7 +129,9 @@ def chain_weights(width: int) -> np.ndarray:
     return np.asarray(weights(width, width) / width**0.5)
 
 
-def chain_of_products(graphs: Graphs, sizes: Sizes = DEVICE_SIZES) -> ExportedModel:
+def chain_of_products(
+    graphs: Graphs, sizes: Sizes = DEVICE_SIZES, modules: Path = MODULES
+) -> ExportedModel:
     """The graph, with inputs and without expected outputs: those take a CPU too long."""
     names = ["x", *(f"h{index}" for index in range(1, sizes.layers)), "y"]
     specs = [TensorSpec(name, "float32", (sizes.rows, sizes.width)) for name in ("x", "y")]
@@ -139,8 +143,8 @@ def chain_of_products(graphs: Graphs, sizes: Sizes = DEVICE_SIZES) -> ExportedMo
         [constant("w", chain_weights(sizes.width))],
         references=[({}, Reference({"x": weights(sizes.rows, sizes.width)}, {}))],
     )
-    return _with_module(exported, "chain")
+    return _with_module(exported, "chain", modules)
 
 
-def _with_module(exported: ExportedModel, function: str) -> ExportedModel:
-    return replace(exported, factory=Factory(f"{MODULES}:{function}"))
+def _with_module(exported: ExportedModel, function: str, modules: Path) -> ExportedModel:
+    return replace(exported, factory=Factory(f"{modules}:{function}"))

@@ -10,18 +10,20 @@ from tests.gpu.models import DEVICE_SIZES, SMALL_WIDTH, chain_weights
 
 
 class Chain(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, width: int, layers: int) -> None:
         super().__init__()
-        self.w = nn.Parameter(torch.from_numpy(chain_weights(DEVICE_SIZES.width)))
+        self.w = nn.Parameter(torch.from_numpy(chain_weights(width)))
+        self.layers = layers
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for _ in range(DEVICE_SIZES.layers):
+        for _ in range(self.layers):
             x = x @ self.w
         return x
 
 
 def chain() -> tuple[nn.Module, dict[str, torch.Tensor]]:
-    return Chain(), {"x": torch.zeros(DEVICE_SIZES.rows, DEVICE_SIZES.width)}
+    sizes = DEVICE_SIZES
+    return Chain(sizes.width, sizes.layers), {"x": torch.zeros(sizes.rows, sizes.width)}
 
 
 class Small(nn.Module):
