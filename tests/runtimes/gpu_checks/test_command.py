@@ -63,7 +63,7 @@ def test_a_missing_runtime_neither_passes_nor_fails(tmp_path: Path) -> None:
     assert verdicts(tmp_path) == {"not run": ALL}
 
 
-@pytest.mark.parametrize("stand_in", ["crash", "hang"])
+@pytest.mark.parametrize("stand_in", ["crash", pytest.param("hang", marks=pytest.mark.rare)])
 def test_what_ends_a_process_fails_one_check_at_a_time(stand_in: str, tmp_path: Path) -> None:
     """A new process makes the next check, until too many in a row have ended theirs."""
     assert run(tmp_path, stand_in, "--limit", "0.3").returncode == 1
@@ -77,6 +77,7 @@ def test_an_error_is_reported_by_the_check_that_met_it(tmp_path: Path) -> None:
     assert len(failed) == MOST_ENDS and all("CUDA failure 700" in got for got in failed)
 
 
+@pytest.mark.rare
 def test_what_the_time_for_all_cuts_off_is_not_run(tmp_path: Path) -> None:
     run(tmp_path, "hang", "--minutes", "0.12")
     counts = verdicts(tmp_path)
