@@ -19,11 +19,11 @@ from pathlib import Path
 
 from runtimes.cuda import driver, identity
 from tests.gpu.checks import GPU_RUNTIMES
+from tests.gpu.page import MACHINE_FILE
 from tests.gpu.parent import Place, RuntimeChecks
 from tests.gpu.record import VERDICTS, Record
 from tests.gpu.stand_in import CORRECT, STAND_INS
 
-MACHINE_FILE = "machine.json"
 FAILED, NOTHING_RUN = 1, 3
 
 
