@@ -137,6 +137,6 @@ def _visible(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def _owners(option: str) -> list[str]:
-    """The commands that take an option."""
+    """The commands that take an option, be it an earlier spelling or not in their help."""
     parsers = {c.name: parser_of(c) for c in COMMANDS if not c.takes_words}
-    return [name for name, one in parsers.items() if option in _visible(one)]
+    return [name for name, one in parsers.items() if option in one._option_string_actions]

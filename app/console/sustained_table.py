@@ -30,7 +30,7 @@ def sustained_tables(rows: Sequence[Row]) -> Iterator[Block]:
 
 
 def _of(row: Row, name: str) -> tuple[str, str, str]:
-    first, last = (number_of(row[f"{place}_{name}_us"]) for place in ("first", "last"))
+    first, last = (number_of(row[f"sustained_{place}_{name}_us"]) for place in ("first", "last"))
     ratio = number_of(row[f"sustained_{name}_ratio"])
     return text.latency(first), text.latency(last), _ratio(ratio)
 
@@ -41,7 +41,8 @@ def _after(row: Row) -> str:
 
 
 def _clocks(row: Row) -> str:
-    first, last = (number_of(row[f"{place}_clock_mhz"]) for place in ("first", "last"))
+    clocks = (number_of(row[f"sustained_{place}_clock_mhz"]) for place in ("first", "last"))
+    first, last = clocks
     return text.NOT_MEASURED if first is None or last is None else f"{first:.0f} to {last:.0f}"
 
 

@@ -33,7 +33,7 @@ def test_runs_of_two_hosts_are_one(work: Path) -> None:
     started = [*ANOTHER_HOST, 'hostname edge; exec "$@"', "sh", *there]
     done = subprocess.run(started, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    code, out, errors = run("--merge", "here", "there", "--out", "both", "--export", "json")
+    code, out, errors = run("merge", "here", "there", "--out", "both", "--export", "json")
     assert (code, errors) == (0, "")
     assert "  both/results.csv" in out
     table = rows(work / "both")
@@ -80,8 +80,8 @@ def test_what_is_damaged_is_told_and_the_rest_is_merged(work: Path) -> None:
     ("words", "sentence"),
     [
         (["--merge", "absent"], "absent is no run folder"),
-        (["--merge", "=x"], "--merge '=x' names no folder"),
-        (["--merge", "a", "--rounds", "3"], "--rounds says what the runs behind --merge"),
+        (["--merge", "=x"], "'=x' names no folder"),
+        (["--merge", "a", "--rounds", "3"], "--rounds: not an option of graphlap merge"),
         (["--merge", "a", "--export", "word"], "--export word is not known"),
     ],
 )

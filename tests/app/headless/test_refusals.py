@@ -56,7 +56,10 @@ from tests.app.headless.batch import FAKE, rows, run
         (["--models", "add.onnx", "--realtime", "1"], "give --cores"),
         (["--models", "mlp", "--slo", "99=5ms"], "write it like p99=5ms"),
         (["--models", "mlp", "--slo", "p99=5ms", "--scenario", "offline"], "chooses its own rates"),
-        (["--resume", "future", "--profile-ops"], "--op-times"),
+        (
+            ["--resume", "future", "--profile-ops"],
+            "--profile-ops: not an option of graphlap resume, but",
+        ),
         (["--models", "mlp", "--bach", "1"], "did you mean '--batch'?"),
         (["--models"], "expected one argument"),
         (["--models", ""], "the value is empty"),

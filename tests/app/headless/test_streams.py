@@ -57,7 +57,7 @@ def test_no_file_of_a_run_becomes_the_descriptor_that_libraries_print_to(work: P
 
 
 def test_a_list_for_a_full_disk_says_so(work: Path) -> None:
-    code, _, errors = in_a_shell(">/dev/full", sys.executable, "-m", "app", "--list")
+    code, _, errors = in_a_shell(">/dev/full", sys.executable, "-m", "app", "models")
     assert code == 1
     assert errors == "graphlap: standard output can't be written (No space left on device)\n"
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.headless import measure
 from app.plan.plan import parse_plan
-from app.plan.shell import shell_line
+from app.plan.program import graphlap_line
 from app.results.reader import read_run
 from app.sweep.begin import begin
 from app.sweep.sources import budget
@@ -99,7 +99,7 @@ def test_every_case_has_its_first_round_before_any_has_more(
     assert 1 <= min(counts) <= max(counts) < 50
     assert code == 0, "each case has a row with a number"
     assert "rounds that the budget of 8 s left out" in out
-    assert shell_line(["--resume", str(tmp_path / "run")]) in out
+    assert graphlap_line("resume", str(tmp_path / "run")) in out
 
 
 def test_what_was_not_come_to_is_said_and_fails_the_run(
@@ -107,12 +107,12 @@ def test_what_was_not_come_to_is_said_and_fails_the_run(
 ) -> None:
     folder = tmp_path / "a folder; with more than one word in its name, and longer than a line"
     folder.mkdir()
-    code, out = run_of(folder, monkeypatch, rounds=1, budget_s=0.01)
+    code, out = run_of(folder, monkeypatch, rounds=1, budget_s=1e-9)
     assert code == 1
     assert "the 4 rounds that the budget of 0 s left out" in out
     assert statuses(folder) == {"not_run"}
-    (line,) = (line for line in out.splitlines() if "--resume '" in line)
-    assert shlex.split(line)[-2:] == ["--resume", str(folder / "run")], "to be pasted"
+    (line,) = (line for line in out.splitlines() if " resume '" in line)
+    assert shlex.split(line)[-2:] == ["resume", str(folder / "run")], "to be pasted"
 
 
 def statuses(folder: Path) -> set[str]:

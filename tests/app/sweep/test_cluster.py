@@ -59,7 +59,7 @@ def test_what_no_host_has_is_told_at_once_with_what_each_lacks() -> None:
     )
     gone = replace(case, host="three")
     status, reason = refused_everywhere(gone, [one, has], False) or ("", "")
-    assert (status, reason[:32]) == ("cancelled", "three is not in the cluster: --r")
+    assert (status, reason[:37]) == ("cancelled", "three is not in the cluster: resume t")
 
 
 @pytest.mark.parametrize(

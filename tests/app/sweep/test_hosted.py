@@ -287,7 +287,7 @@ def test_where_no_host_is_left_what_is_there_stays_and_another_cluster_goes_on(
             rows, left_out = measured(folder, cluster, kills)
     assert rows[0]["rounds"] == 1
     assert diagnostic("rounds_missing", measured=1, planned=2) in diagnostics_of(rows[0])
-    assert left_out[-1].startswith("no host is left: --resume the run")
+    assert left_out[-1].startswith("no host is left: resume the run")
     with carrier_of("other") as carrier, closing(RunFolder.reopen(tmp_path / "run")) as folder:
         rows, _ = measured(folder, cluster_on(carrier))
     assert (rows[0]["status"], rows[0]["rounds"], rows[0]["host"]) == ("ok", 2, "other")
@@ -369,7 +369,7 @@ def test_a_network_that_fails_blames_no_case(tmp_path: Path) -> None:
     assert [row["status"] for row in rows] == ["cancelled"]
     reason = str(rows[0]["reason"])
     assert reason.count("no route to host") == 3
-    assert reason.endswith(": --resume the run")
+    assert reason.endswith(": resume the run")
     with carrier_of("d") as another, closing(RunFolder.reopen(tmp_path / "run")) as folder:
         rows, _ = measured(folder, cluster_on(another))
     assert [(row["status"], row["host"]) for row in rows] == [("ok", "d")]
