@@ -10,6 +10,8 @@ JUDGED = ("p50", "p99")
 """The default: they are what latency is described by, and each further figure makes all verdicts
 stricter, since they are judged together."""
 HIGHER_IS_BETTER = (THROUGHPUT,)
+_KEY = "metrics"
+"""What these figures are called in plans and commands."""
 
 
 def figures_judged(names: tuple[str, ...], percentiles: tuple[float, ...]) -> tuple[str, ...]:
@@ -22,9 +24,10 @@ def figures_judged(names: tuple[str, ...], percentiles: tuple[float, ...]) -> tu
     for name, written in zip(found, names, strict=True):
         if name not in known:
             raise InvalidValue(
-                f"judge {written!r} is no figure of the rows",
+                f"{_KEY} {written!r} is no figure of the rows",
                 "give p50, p99, mean, throughput, or another percentile that is among percentiles",
+                _KEY,
             )
         if found.count(name) > 1:
-            raise InvalidValue(f"judge {written!r} is given twice", "give it once")
+            raise InvalidValue(f"{_KEY} {written!r} is given twice", "give it once", _KEY)
     return found

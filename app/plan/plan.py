@@ -39,7 +39,7 @@ class Plan(PlanSettings):
     @classmethod
     def _known_profile(cls, name: str) -> str:
         if name not in named_lengths():
-            raise InvalidValue("is not a profile", suggestion(name, named_lengths()))
+            raise InvalidValue("is not a preset", suggestion(name, named_lengths()))
         return name
 
     @field_validator("precise")

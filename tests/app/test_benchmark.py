@@ -101,7 +101,7 @@ def test_a_model_that_the_runtime_refuses_has_a_profile_without_times(
 def test_a_model_of_another_suite_is_refused() -> None:
     with pytest.raises(PlanError, match=r"layers has no model 'dense_128_23'.*'dense_128_32'"):
         LayerBasedBenchmark(models=["dense_128_23"])
-    with pytest.raises(PlanError, match="profile 'quik' is not a profile"):
+    with pytest.raises(PlanError, match="preset 'quik' is not a preset"):
         LayerBasedBenchmark(profile="quik").run_on("ort-cpu")
     with pytest.raises(PlanError, match="sdk00"):
         LayerBasedBenchmark().run_on("fpga:v80@sdk00")

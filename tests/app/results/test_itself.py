@@ -62,7 +62,7 @@ def test_only_comparisons_with_all_rounds_count(tmp_path: Path) -> None:
     found = compared(tmp_path / "run", lambda number: 100.0, rounds=2 * ROUNDS * 3 + 1)
     assert {one.comparisons for one in found.together} == {3}
     told = "\n".join(itself.as_lines(found))
-    assert "3 of 40 comparisons have all their rounds: --resume the run" in told
+    assert "3 of 40 comparisons have all their rounds: resume the run" in told
 
 
 def test_the_table_has_each_case_and_all_together(tmp_path: Path) -> None:

@@ -105,7 +105,8 @@ def test_two_runs_are_judged_by_what_was_asked_for(tmp_path: Path) -> None:
 def test_what_is_no_figure_of_the_rows_is_refused(names: list[str]) -> None:
     with pytest.raises(PlanError) as refused:
         parse_plan({"sweeps": [{"models": ["mlp"]}], "judge": names}, "the plan")
-    assert "judge" in refused.value.cause and refused.value.remedy
+    assert "metrics" in refused.value.cause and refused.value.remedy
+    assert "judge" not in refused.value.cause, "one name for the key, that of today"
 
 
 def test_a_chosen_percentile_can_be_judged_as_it_is_written() -> None:

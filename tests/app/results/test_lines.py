@@ -13,7 +13,18 @@ from app.cases.case import Case
 from app.cases.cold_start import ColdStart
 from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
-from app.results.lines import KINDS, Exported, Line, Operators, Tried, Voided, Writer, read, written
+from app.results.lines import (
+    KINDS,
+    Exported,
+    Line,
+    Operators,
+    TimeSpent,
+    Tried,
+    Voided,
+    Writer,
+    read,
+    written,
+)
 from tests.app.sweep.sweeps import exported_add
 
 CHECK = Check("torch", 0.5, 0.25, 0.9, 1e-4, False, "y", lane=2)
@@ -31,6 +42,7 @@ def lines_of_every_kind(folder: Path) -> list[Line]:
         Tried(CASE),
         Operators("case", "device", 9, file="operators/case.csv", total_us=4.0),
         ColdStart("case", 2, {"process": 300.5, "compile": 12.25}, kept_share=0.0),
+        TimeSpent({"start": {"": 0.5}, "measurement": {"ort-cpu": 2.25, "fake": 1.0}}),
     ]
 
 

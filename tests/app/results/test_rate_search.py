@@ -83,7 +83,7 @@ def test_a_search_that_is_cut_off_anywhere_goes_on_and_ends_alike(tmp_path: Path
             (found,) = play(folder, Script(), most_rounds=3)
             if found.following is None:
                 break
-            assert ("--resume" in told(found)) != found.curve_only
+            assert ("resume the run" in told(found)) != found.curve_only
     assert found == whole
     assert searched(folder) == [whole]
 
@@ -254,7 +254,7 @@ def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Pa
         write_rates(folder, found)
     assert not searching.over
     (answer,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
-    assert answer.resume == ("--resume", str(tmp_path / "run"))
+    assert answer.resume == ("resume", str(tmp_path / "run"))
     assert (answer.low_hz, answer.high_hz) == (
         searching.bracket.low_hz,
         searching.bracket.high_hz,
@@ -294,7 +294,7 @@ def test_a_search_that_is_not_over_says_what_it_knows(tmp_path: Path) -> None:
         if found.over:
             continue
         said, ends = told(found), found.bracket
-        assert "--resume the run" in said
+        assert "resume the run" in said
         if not found.points:
             seen.add("unloaded")
             assert ("1.00 ms" in said) == bool(found.unloaded.rounds)

@@ -15,7 +15,7 @@ from app.cases.errors import ResultsError
 from app.cases.operators import Operator, OperatorTimes
 from app.results.folder import RunFolder
 from app.results.follow.reader import RunReader
-from app.results.lines import Exported, Tried, Voided
+from app.results.lines import Exported, TimeSpent, Tried, Voided
 from app.results.operators import write_operators
 from app.results.reader import JournalReader, read_run
 from tests.app.gui.runs import new_run, record_round, records
@@ -36,6 +36,7 @@ def write_all(folder: RunFolder, tmp_path: Path) -> None:
     folder.record(AccuracyResult("subject", "digits", 0.9, 360, 64))
     ops = (Operator("/a", "Gemm", 3.0, "gemm"), Operator("/b", "Relu", 1.0, "relu"))
     folder.record(ColdStart(subject_of(FIRST).case_id, 0, {"process": 300.0}))
+    folder.record(TimeSpent({"measurement": {"fake": 2.5}}))
     folder.record(write_operators(folder, OperatorTimes(FIRST.case_id, "wall", 10, ops)))
 
 

@@ -103,7 +103,7 @@ def test_other_columns_are_chosen_for_a_stored_run(
     ("arguments", "nearest"),
     [
         (("--export", "csv", "--columns", "latency_p50"), "latency_p50_us"),
-        (("--export", "json", "--columns", "model"), "--export csv"),
+        (("--export", "json", "--columns", "model"), "-f csv"),
     ],
 )
 def test_a_wrong_choice_is_refused_and_nothing_written(

@@ -52,10 +52,10 @@ def test_one_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
         written = play(folder, most_rounds=17)
         ((_, answer),) = found_in(folder).searches
         assert not answer.over
-        assert "was not searched to the end: --resume the run" in answer.sentences[0]
+        assert "was not searched to the end: resume the run" in answer.sentences[0]
         written += play(folder, most_rounds=rounds - 25)
         ((_, answer),) = found_in(folder).searches
-        assert "the final rounds are not all there: --resume the run" in answer.sentences
+        assert "the final rounds are not all there: resume the run" in answer.sentences
         written += play(folder)
         assert found_in(folder).searches[0][1] == whole
         assert written == rounds, "no round is measured twice"
