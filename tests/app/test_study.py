@@ -1,4 +1,4 @@
-"""`--study`: a real run with its page, the page of a run that is there, and what is refused."""
+"""`graphlap study`: a real run with its page, the page of a stored run, and what is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.app.studies.made import tables
 pytestmark = pytest.mark.usefixtures("brief")
 
 MODELS = ("dense_128_32", "skip_add_2")
-HALF = ("--study", "neurio", "--models", ",".join(MODELS), "--runtimes", "fake")
+HALF = ("study", "neurio", "--models", ",".join(MODELS), "--runtimes", "fake")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory, exported: Path) -> tuple[
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRAPHLAP_CACHE", str(exported))
         patch.setenv("COLUMNS", "200")
-        code, out, errors = run(*HALF, "--profile", "glance", "--rounds", "1", "--out", str(folder))
+        code, out, errors = run(*HALF, "--preset", "glance", "--rounds", "1", "--out", str(folder))
     assert code == 0, errors
     return folder, out
 
@@ -43,7 +43,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory, exported: Path) -> tuple[
 def test_figures_of_the_page_are_medians_of_the_samples(measured: tuple[Path, str]) -> None:
     folder, out = measured
     of_page = tables((folder / "study.md").read_text("utf-8"))
-    cells = [cell for table in of_page[1:] for row in table if row[1] == "fake" for cell in row]
+    cells = [cell for table in of_page for row in table if row[1] == "fake" for cell in row]
     recorded = read_run(folder)
     for case in recorded.cases:
         (result,) = recorded.rounds_of(case)
@@ -58,13 +58,14 @@ def test_each_figure_stands_under_its_configuration(measured: tuple[Path, str]) 
     """The other 80 of the page have empty cells, and the page says that they are not in the run."""
     folder, _ = measured
     page = (folder / "study.md").read_text("utf-8")
-    labels, lines = {}, {}
-    for table in tables(page)[1:]:
+    places: dict[str, list[tuple[list[str], list[str]]]] = {}
+    for table in [one for one in tables(page) if one[0][0] == "Block"]:
         for heading, line in zip(table[1::2], table[2::2], strict=True):
-            labels[heading[0]], lines[heading[0]] = heading[2:], line[2:]
+            places.setdefault(heading[0], []).append((heading[2:], line[2:]))
     for block in neurio_blocks():
-        assert labels[block.block][block.config - 1] == block.label
-        assert bool(lines[block.block][block.config - 1]) == (block.model in MODELS)
+        for labels, line in places[block.block]:
+            assert labels[block.config - 1] == block.label
+            assert bool(line[block.config - 1]) == (block.model in MODELS)
     assert "not part of this run: conv1d\\_f32\\_s1" in page
 
 
@@ -83,7 +84,7 @@ def test_a_run_that_is_there_has_its_page_again(measured: tuple[Path, str]) -> N
     page = folder / "study.md"
     before = page.read_bytes()
     page.unlink()
-    code, out, errors = run("--study", "neurio", str(folder))
+    code, out, errors = run("study", "neurio", str(folder))
     assert (code, errors) == (0, "")
     assert page.read_bytes() == before
     assert str(page) in out
@@ -95,7 +96,7 @@ def test_a_run_goes_on_as_a_study(
     folder, _ = measured
     monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
     before = (folder / "study.md").read_bytes()
-    code, _, errors = run("--study", "neurio", "--resume", str(folder))
+    code, _, errors = run("study", "neurio", "--resume", str(folder))
     assert code == 0, errors
     assert (folder / "study.md").read_bytes() == before
 
@@ -103,7 +104,7 @@ def test_a_run_goes_on_as_a_study(
 def test_another_studys_run_is_refused(measured: tuple[Path, str]) -> None:
     folder, _ = measured
     for words in ([str(folder)], ["--resume", str(folder)]):
-        code, out, errors = run("--study", "vollo", *words)
+        code, out, errors = run("study", "vollo", *words)
         assert (code, out) == (2, "")
         assert "has no case of study-vollo" in errors
 
@@ -117,7 +118,7 @@ def test_a_page_that_cannot_be_written_fails_and_the_run_stays(
     page.unlink()
     page.mkdir()
     try:
-        code, out, errors = run("--study", "neurio", str(folder))
+        code, out, errors = run("study", "neurio", str(folder))
     finally:
         page.rmdir()
         page.write_bytes(before)
@@ -135,7 +136,7 @@ def test_what_a_budget_leaves_out_is_named_and_can_be_gone_on_with(
     code, out, errors = run(*HALF, "--rounds", "2", "--budget", "1s", "--out", str(folder))
     assert code == 1, errors
     assert "the budget of 1 s left out 4 of 4 rounds\n- no round: fake all 2\n" in out
-    assert "- --resume with the folder of this run measures the rest\n" in out
+    assert "- graphlap study NAME --resume RUN measures the rest\n" in out
     of_page = tables((folder / "study.md").read_text("utf-8"))
     assert sum(row.count("not come to") for table in of_page for row in table) == len(MODELS)
 
@@ -147,11 +148,11 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
     row are copied from the document."""
     monkeypatch.setenv("GRAPHLAP_CACHE", str(exported))
     folder = tmp_path / "run"
-    words = ["--study", "vollo", "--models", "cnn_tiny", "--runtimes", "fake"]
-    words += ["--profile", "glance", "--rounds", "1", "--budget", "5m", "--out", str(folder)]
+    words = ["study", "vollo", "--models", "cnn_tiny", "--runtimes", "fake"]
+    words += ["--preset", "glance", "--rounds", "1", "--budget", "5m", "--out", str(folder)]
     code, _, errors = run(*words)
     assert code == 0, errors
-    _, means, *_ = tables((folder / "study.md").read_text("utf-8"))
+    means, *_ = tables((folder / "study.md").read_text("utf-8"))
     shown = dict(zip(means[0], means[1], strict=True))
     recorded = read_run(folder)
     for case in recorded.cases:
@@ -172,24 +173,21 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--study", "volo"], "there is no study called 'volo': did you mean 'vollo'?"),
-        (
-            ["--study", "vollo", "--batch", "4"],
-            "--batch: the study vollo compares with figures at batch 1",
-        ),
-        (["--study", "vollo", "--suite", "cells"], "--suite says what the study vollo"),
-        (["--study", "vollo", "--check"], "--study and --check are two commands"),
-        (["--study", "vollo", "a", "b"], "--study pages one run, and 2 are named"),
-        (["--study", "vollo", "a", "--rounds", "2"], "--rounds says what the run a has settled"),
-        (["--study", "vollo", "--resume", "a", "--models", "mlp"], "--models says what the run in"),
-        (["--study", "vollo", "--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
+        (["volo"], "there is no study called 'volo': did you mean 'vollo'?"),
+        (["vollo", "--batch", "4"], "--batch: the study vollo compares with figures at batch 1"),
+        (["vollo", "--suite", "cells"], "--suite: not an option of graphlap study"),
+        (["vollo", "--check"], "--check: not an option of graphlap study, but a command"),
+        (["vollo", "a", "b"], "a study pages one run, and 2 are named"),
+        (["vollo", "a", "--rounds", "2"], "--rounds says what the run a has settled"),
+        (["vollo", "--resume", "a", "--models", "mlp"], "--models says what the run in"),
+        (["vollo", "--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
     ],
 )
 def test_what_means_nothing_is_refused_before_anything_is_written(
     words: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code, out, errors = run(*words)
+    code, out, errors = run("study", *words)
     assert (code, out, errors.count("\n")) == (2, "", 1)
     assert told in errors
     assert list(tmp_path.iterdir()) == []

@@ -23,7 +23,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> tuple[Pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRAPHLAP_CACHE", str(cache))
         patch.setenv("COLUMNS", "200")
-        _, out, errors = run("--study", "dlmark", *ALONE, "--out", str(folder))
+        _, out, errors = run("study", "dlmark", *ALONE, "--out", str(folder))
     assert (folder / "study.md").exists(), errors
     return folder, out
 
@@ -66,7 +66,7 @@ def test_a_run_that_is_there_has_its_page_again(measured: tuple[Path, str]) -> N
     before = (folder / "study.md").read_bytes()
     (folder / "study.md").unlink()
     for words in ([str(folder)], ["--resume", str(folder)]):
-        _, out, errors = run("--study", "dlmark", *words)
+        _, out, errors = run("study", "dlmark", *words)
         assert (folder / "study.md").read_bytes() == before, errors
         assert f"wrote {folder / 'study.md'}" in out
 
@@ -74,14 +74,14 @@ def test_a_run_that_is_there_has_its_page_again(measured: tuple[Path, str]) -> N
 @pytest.mark.rare
 def test_a_part_is_a_study_of_its_own(measured: tuple[Path, str]) -> None:
     folder, _ = measured
-    code, out, errors = run("--study", "dlmark/accuracy", str(folder / "accuracy"))
+    code, out, errors = run("study", "dlmark/accuracy", str(folder / "accuracy"))
     assert (code, errors) == (0, "")
     assert "Accuracy against throughput" in out
 
 
 def test_parts_share_a_budget_and_the_page_names_what_it_left_out(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    begun = ("--study", "char-cnn", "--runtimes", "ort-cpu", "--budget", "10ms")
+    begun = ("study", "char-cnn", "--runtimes", "ort-cpu", "--budget", "10ms")
     code, out, errors = run(*begun, "--out", str(folder))
     assert code == 1, errors
     parts = ("steps", "operators", "ladder")
@@ -111,7 +111,7 @@ def test_the_parts_of_every_whole_have_plans_and_shares() -> None:
         (["nowhere"], "nowhere has no part of the study dlmark"),
         (["--resume", "nowhere"], "nowhere has no part of the study dlmark"),
         (["--out", "taken", "--models", "alexnet"], "taken is there already"),
-        (["--scenario", "offline"], "--scenario says what the study dlmark has settled"),
+        (["--scenario", "offline"], "--scenario: not an option of graphlap study"),
     ],
 )
 def test_what_means_nothing_is_refused_before_anything_is_written(
@@ -120,7 +120,7 @@ def test_what_means_nothing_is_refused_before_anything_is_written(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").write_text("mine")
-    code, out, errors = run("--study", "dlmark", *words)
+    code, out, errors = run("study", "dlmark", *words)
     assert (code, out, errors.count("\n")) == (2, "", 1)
     assert told in errors
     assert [path.name for path in tmp_path.rglob("*")] == ["taken", "file"]

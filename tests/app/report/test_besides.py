@@ -21,6 +21,7 @@ from app.plan.plan import Plan, Sweep
 from app.results.folder import RunFolder
 from app.results.lines import Exported
 from app.results.manifest import read_manifest
+from exporters import own
 from tests.app.report.pages import CHROMIUM, rendered
 from tests.app.results import searched, tuned_runs
 from tests.app.results.filled import MODEL
@@ -47,7 +48,7 @@ APART = {"name", "sweeps"}
 def words_of(run: Path) -> str:
     """The page without the figures, a tag a line."""
     out = run.with_suffix(".html")
-    assert main(["--report", str(run), "-o", str(out)]) == 0
+    assert main(["report", str(run), "-o", str(out)]) == 0
     text = out.read_text("utf-8")
     text = re.sub(r"<script.*?</script>", "", text[text.index("<main>") :], flags=re.DOTALL)
     return html.unescape(re.sub(r"(<[^>]*>)+", "\n", text))
@@ -76,11 +77,11 @@ def test_a_baselines_verdicts_and_what_replicas_serve_are_told(several: Path) ->
 
 def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -> None:
     by_folder, by_flags = (
-        line for line in words_of(several).splitlines() if " --headless " in line
+        line for line in words_of(several).splitlines() if line.startswith(f"{own.PROGRAM} run ")
     )
-    assert shlex.split(by_folder)[-1] == str(several), "from any folder"
+    assert shlex.split(by_folder) == [*own.PROGRAM.split(), "run", str(several)], "from any folder"
     words = shlex.split(by_flags)
-    told = plan_from_options(parse(words[words.index("--headless") :]))
+    told = plan_from_options(parse(words[words.index("run") + 1 :]))
     asked = read_manifest(several).asked
     assert [case.case_id for case in expand(told)] == [case.case_id for case in expand(asked)]
     assert told.model_dump(exclude=APART) == asked.model_dump(exclude=APART)
@@ -94,7 +95,7 @@ def test_a_search_for_a_rate_tells_its_steps_and_its_end(tmp_path: Path) -> None
     assert "\nrates at p99 <= 5.00 ms\n" in told
     assert "unloaded" in told
     assert re.search(r"\nfake holds .*/s", told), "the sentence"
-    assert main(["--export", "markdown", str(tmp_path / "run")]) == 0
+    assert main(["export", str(tmp_path / "run"), "-f", "markdown"]) == 0
     assert re.search(r"\n- fake holds .*/s", (tmp_path / "run" / "results.md").read_text())
 
 
@@ -104,7 +105,7 @@ def test_a_search_over_options_shows_its_ladder_and_no_winner_by_luck(tmp_path: 
     told = words_of(tmp_path / "run")
     assert told.index("\nAnswer\n") < told.index("latency_us=100.0") < told.index("\nEvidence\n")
     assert "the winner against itself" in told
-    assert main(["--export", "markdown", str(tmp_path / "run")]) == 0
+    assert main(["export", str(tmp_path / "run"), "-f", "markdown"]) == 0
     for text in (told, (tmp_path / "run" / "results.md").read_text()):
         assert "the winner against itself" in text
         assert FASTEST not in text, "its cases were chosen by what they took"
@@ -118,7 +119,7 @@ def test_a_slip_of_the_output_costs_no_file_of_a_run(
     if there == "results.csv":
         path.write_text("schema_version\n")
     before = path.read_bytes() if path.is_file() else b""
-    assert main(["--report", str(several), "-o", str(path)]) == 2
+    assert main(["report", str(several), "-o", str(path)]) == 2
     assert str(path) in capsys.readouterr().err
     assert not before or path.read_bytes() == before
 
@@ -144,7 +145,7 @@ addEventListener("load", () => setTimeout(() => {
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt install chromium")
 def test_a_page_is_printed_with_all_that_is_folded(several: Path) -> None:
     out = several.with_name("print") / "r.html"
-    assert main(["--report", str(several), "-o", str(out)]) == 0
+    assert main(["report", str(several), "-o", str(out)]) == 0
     elements, console = rendered(out, PRINT, dark=True)
     assert not console
     found = re.search(r'<pre id="answer">(.*?)</pre>', elements, re.DOTALL)

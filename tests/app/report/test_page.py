@@ -13,6 +13,7 @@ from app.__main__ import main
 from app.cases.case import Case
 from app.cases.scenario import Scenario
 from app.results.folder import RunFolder
+from exporters import own
 from tests.app.report.pages import CHROMIUM, rendered
 from tests.app.results.runs import manifest_of, record
 
@@ -41,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(run: Path) -> Path:
     path = run.parent / "page" / "report.html"
-    assert main(["--report", str(run), "-o", str(path)]) == 0
+    assert main(["report", str(run), "-o", str(path)]) == 0
     return path
 
 
@@ -53,12 +54,12 @@ def test_it_asks_for_nothing_beyond_itself(page: Path) -> None:
     assert "content=\"default-src 'none';" in text, "and a browser would not let it"
 
 
-def test_its_words_say_what_ran_what_failed_and_what_not_to_trust(page: Path) -> None:
+def test_its_words_say_what_ran_what_failed_and_what_not_to_trust(run: Path, page: Path) -> None:
     text = page.read_text("utf-8")
     assert "8 of 9 cases measured" in text
     assert "Which of ort-cpu and openvino-cpu runs" in text
     assert '<span class="error">crashed</span>' in text
-    assert "--headless --plan" in text, "and how to repeat it"
+    assert f"{own.PROGRAM} run {run}<" in text, "and how to repeat it"
 
 
 needs_chromium = pytest.mark.skipif(
@@ -176,16 +177,16 @@ def test_two_runs_are_compared_and_two_that_share_no_case_say_so(run: Path, tmp_
     with RunFolder.create(tmp_path / "apart", manifest_of((Case("third.onnx", "ort-cpu"),))):
         pass
     out = tmp_path / "both.html"
-    assert main(["--report", str(run), str(run), "-o", str(out)]) == 0
+    assert main(["report", str(run), str(run), "-o", str(out)]) == 0
     assert "same" in out.read_text("utf-8")
-    assert main(["--report", str(run), str(tmp_path / "apart"), "-o", str(out)]) == 0
+    assert main(["report", str(run), str(tmp_path / "apart"), "-o", str(out)]) == 0
     assert "share no case" in out.read_text("utf-8")
 
 
 def test_two_folders_of_one_name_are_told_apart(run: Path, tmp_path: Path) -> None:
     other = Path(shutil.copytree(run, tmp_path / "new" / run.name))
     out = tmp_path / "both.html"
-    assert main(["--report", str(run), str(other), "-o", str(out)]) == 0
+    assert main(["report", str(run), str(other), "-o", str(out)]) == 0
     text = out.read_text("utf-8")
     sides = [f"{path.parent.name}/{path.name}" for path in (run, other)]
     assert f"<h1>{sides[1]} against {sides[0]}</h1>" in text
@@ -201,11 +202,11 @@ def test_a_damaged_line_is_told_and_the_rest_is_shown(
     lines = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join([b"no json\n", *lines[1:]]))
     capsys.readouterr()
-    assert main(["--report", str(copied), "-o", str(tmp_path / "r.html")]) == 1
+    assert main(["report", str(copied), "-o", str(tmp_path / "r.html")]) == 1
     wrote, told = capsys.readouterr().out.splitlines()
     assert wrote == f"wrote {tmp_path / 'r.html'}"
     assert f"{copied}: damaged and left out: journal/{journal.name} line 1 is damaged" in told
     text = (tmp_path / "r.html").read_text("utf-8")
     assert "line 1 is damaged" in text
     assert "openvino-cpu" in text
-    assert main(["--report", str(run), str(copied), "-o", str(tmp_path / "r.html")]) == 1, "beside"
+    assert main(["report", str(run), str(copied), "-o", str(tmp_path / "r.html")]) == 1, "beside"
