@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _WORDS = re.compile(
-    r"out[ _]?of[ _]?memory|bad_alloc|alloc_failed|BFCArena"
+    r"out[ _]?of[ _]?memory|bad_alloc|alloc_failed|CUDNN_STATUS_NOT_INITIALIZED|BFCArena"
     r"|(?:can't|cannot|could not|unable to|failed to) allocate",
     re.IGNORECASE,
 )

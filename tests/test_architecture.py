@@ -39,6 +39,9 @@ def test_no_two_folders_import_each_other() -> None:
 
 
 def _folder(module: str) -> str:
+    """The folder of a module; a program's `__main__`, which nothing imports, stands by itself."""
+    if module.endswith(".__main__"):
+        return module
     return module if (ROOT / module.replace(".", "/")).is_dir() else module.rpartition(".")[0]
 
 

@@ -63,13 +63,13 @@ def _dispatch(given: Sequence[str]) -> int:
         from app.commands import help as pages
 
         return pages.print_short() if given[0] != "--version" else pages.print_version()
+    refuse_other_systems()
     try:
         name, *words = current(given)
     except NoCommand:
         from app.commands import help as pages
 
         return pages.print_short(sys.stderr)
-    refuse_other_systems()
     command = BY_NAME[name]
     if command.takes_words:
         code: int = module_of(command).run(words)

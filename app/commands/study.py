@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="NAME", help="vollo, neurio, dlmark, char-cnn, or a part")
     parser.add_argument("paths", nargs="*", metavar="RUN", help="write the page of a stored run")
     parser.add_argument("--resume", metavar="RUN", help="measure what this run still lacks")
-    add_settings(parser, "study")
+    add_settings(parser, "study", brief=True)
     parser.add_argument("--headless", action="store_true", help=argparse.SUPPRESS)
 
 

@@ -103,11 +103,19 @@ class CudaError(Exception):
         """Which of them was too small, of a code that says that."""
 
 
+class DriverTooOld(OSError):
+    """The installed driver lacks a function that newer ones have."""
+
+
 @cache
 def library() -> CudaDriver:
-    """The driver's library, whose functions raise CudaError; OSError if there is none."""
-
-    return from_library(CudaDriver, ctypes.CDLL(SONAME), error)
+    """The driver's library, whose functions raise CudaError; OSError if there is none, DriverTooOld
+    if it lacks some of them."""
+    try:
+        return from_library(CudaDriver, ctypes.CDLL(SONAME), error)
+    except AttributeError as missing:
+        name = str(missing).rpartition(" ")[2]
+        raise DriverTooOld(f"{SONAME} lacks {name}") from None
 
 
 def error(code: int, function: str) -> CudaError:

@@ -65,6 +65,8 @@ def why_not(needed: Iterable[Libraries], cuda_major: int, engine: str) -> Unavai
     """
     try:
         version, names = driver.version(), driver.device_names()
+    except driver.DriverTooOld as error:
+        return Unavailable(f"the NVIDIA driver is too old ({error})", _update_of(cuda_major))
     except OSError as error:
         return Unavailable(f"no NVIDIA driver is installed ({error})", _DRIVER_REMEDY)
     except driver.CudaError as error:
@@ -78,11 +80,10 @@ def why_not(needed: Iterable[Libraries], cuda_major: int, engine: str) -> Unavai
             "see what nvidia-smi says, and what CUDA_VISIBLE_DEVICES is set to",
         )
     if version[0] < cuda_major:
-        oldest = _OLDEST_DRIVER.get(cuda_major, "one for it")
         return Unavailable(
             f"the NVIDIA driver knows CUDA {version[0]}.{version[1]}, "
             f"and {engine} is built for CUDA {cuda_major}",
-            f"update the driver to {oldest} or newer",
+            _update_of(cuda_major),
         )
     for group in needed:
         missing = open_libraries(group.sonames)
@@ -92,6 +93,12 @@ def why_not(needed: Iterable[Libraries], cuda_major: int, engine: str) -> Unavai
             return Unavailable(f"{engine} does not find {names_missing} ({words})", group.remedy)
         open_libraries(group.late)
     return None
+
+
+def _update_of(cuda_major: int) -> str:
+    """The step that brings a driver which knows a CUDA release."""
+    oldest = _OLDEST_DRIVER.get(cuda_major)
+    return f"update the driver to {oldest} or newer" if oldest else "update the driver"
 
 
 def open_libraries(sonames: Iterable[str]) -> dict[str, str]:

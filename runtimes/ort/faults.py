@@ -18,6 +18,10 @@ _INVALID_NODE = re.compile(r'In Node, \("(?P<node>[^"]*)"')
 _TOO_NEW = re.compile(
     r"(?P<what>Opset \d+) is under development|Unsupported model (?P<ir>IR version: \d+)"
 )
+_NO_CAPTURE = "cannot use the graph capture feature"
+# "CUDA failure 700: an illegal memory access was encountered ; GPU=0 ; hostname=...".
+_GPU = re.compile(r"(?P<library>CU[A-Z]+) failure (?P<code>\d+): (?P<text>[^;]*[^; ])")
+_GPU_REMEDY = "see what nvidia-smi and the kernel's log say of the GPU"
 _NODE = re.compile(r"[Nn]ode \((?P<paren>[^)]*)\)|Name:'(?P<name>[^']*)'")
 _NOISE = (
     re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : "),
@@ -35,11 +39,23 @@ def plain(error: Exception) -> str:
     return text.strip().rstrip(".")
 
 
+def _gpu_cause(failure: re.Match[str]) -> str:
+    return f"the GPU failed ({failure['library']} error {failure['code']}: {failure['text']})"
+
+
 def compile_fault(error: Exception) -> RuntimeFault:
     """What session creation raised, as Unsupported, OutOfMemory or CompileFault."""
     text = str(error)
     if tells_of_no_memory(error):
         return OutOfMemory("ONNX Runtime ran out of memory", "use a smaller batch or model")
+    if match := _GPU.search(text):
+        return CompileFault(_gpu_cause(match), _GPU_REMEDY)
+    if _NO_CAPTURE in text:
+        return Unsupported(
+            "ONNX Runtime cannot record this graph as a CUDA graph, because parts of it run "
+            "elsewhere or are control flow",
+            "set cuda_graph=0",
+        )
     if match := _NO_KERNEL.search(text):
         return Unsupported(
             f"ONNX Runtime has no kernel for {match['op']} in node {match['node']!r}",
@@ -71,6 +87,8 @@ def run_fault(error: Exception) -> RuntimeFault:
         return OutOfMemory("ONNX Runtime ran out of memory in a run", "use a smaller batch")
     match = _NODE.search(text)
     where = f" in node {(match['paren'] or match['name'])!r}" if match else ""
+    if failure := _GPU.search(text):
+        return RunFault(f"{_gpu_cause(failure)}{where}", _GPU_REMEDY)
     return RunFault(
         f"ONNX Runtime failed{where} ({plain(error)})",
         "check the axes and the inputs it was given (--inputs)",

@@ -16,7 +16,8 @@ from runtimes.base import Arrays
 from runtimes.calls.call import Call, Copy
 from runtimes.cuda.options import locks_host_memory
 from runtimes.execution import Spans
-from runtimes.faults import Unsupported
+from runtimes.faults import OutOfMemory, Unsupported
+from runtimes.memory_words import tells_of_no_memory
 from runtimes.pyt.cuda_place import Part, Place, Recording
 from runtimes.pyt.faults import plain
 from runtimes.pyt.lane import Result, checked, feed_back, flat, row
@@ -176,6 +177,11 @@ class TorchCudaLane(HostLane):
         try:
             return self._place.record(call)
         except RuntimeError as error:
+            if tells_of_no_memory(error):
+                raise OutOfMemory(
+                    "PyTorch ran out of memory while it recorded a CUDA graph",
+                    "use a smaller batch, or set cuda_graph=0",
+                ) from error
             raise Unsupported(
                 f"the module cannot be recorded as a CUDA graph ({plain(error)})",
                 "set cuda_graph=0",

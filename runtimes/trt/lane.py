@@ -15,7 +15,8 @@ import numpy as np
 
 from runtimes.base import Arrays
 from runtimes.calls.call import Copy
-from runtimes.cuda.driver import CudaError, Gpu, Step
+from runtimes.cuda.driver import OUT_OF_MEMORY, CudaError, Gpu, Step
+from runtimes.cuda.faults import compile_fault
 from runtimes.cuda.options import locks_host_memory
 from runtimes.execution import Spans
 from runtimes.faults import OutOfMemory, RunFault, Unsupported
@@ -212,6 +213,8 @@ class TensorRtLane(HostLane):
             compute = self._gpu.graph(self._stream, self._execute)
             whole = self._gpu.graph(self._stream, self._enqueue)
         except (CudaError, RunFault) as error:
+            if isinstance(error, CudaError) and error.code == OUT_OF_MEMORY:
+                raise compile_fault(error) from error
             raise Unsupported(
                 f"the engine cannot be recorded as a CUDA graph ({error})", "set cuda_graph=0"
             ) from error

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import onnxruntime
 import pytest
 
 from tests.differential_lowered.card import Outcome
 from tests.differential_lowered.kinds import KINDS, drawn
 from tests.differential_lowered.known import KNOWN, reason_for
 from tests.differential_lowered.results import Results
+
+_WARNINGS = 2
+"""What ONNX Runtime logs by default."""
+
+
+@pytest.fixture(autouse=True)
+def logging_restored() -> Iterator[None]:
+    """Draws silence ONNX Runtime, whose words other tests of this process read."""
+    yield
+    onnxruntime.set_default_logger_severity(_WARNINGS)
+
 
 GROUPS = {
     "card": 3,

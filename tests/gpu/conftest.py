@@ -15,7 +15,7 @@ from exporters.types import ExportedModel  # noqa: E402
 from runtimes import registry  # noqa: E402
 from runtimes.base import Runtime, Unavailable  # noqa: E402
 from runtimes.cuda import libraries, tf32  # noqa: E402
-from tests.gpu.slow import chain_of_products  # noqa: E402
+from tests.gpu.models import chain_of_products  # noqa: E402
 from tests.runtimes.graphs import Graphs  # noqa: E402
 
 GPU_RUNTIMES = ("ort-cuda", "ort-tensorrt", "tensorrt", "torch-cuda")

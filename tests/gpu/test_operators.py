@@ -15,7 +15,7 @@ from runtimes.base import Runtime
 from runtimes.options import Settings
 from tests.app.workers.operator_times import operator_times
 from tests.gpu.conftest import available
-from tests.gpu.slow import LAYERS
+from tests.gpu.models import DEVICE_SIZES
 from tests.runtimes.graphs import Graphs, node
 from tests.runtimes.torch_factories import weights
 
@@ -91,7 +91,7 @@ def test_torch_tells_its_kernels_and_its_copies(slow: ExportedModel, tmp_path: P
     available("torch-cuda")
     told = operator_times(slow, Case("slow.onnx", "torch-cuda"), GRAPHLAP_CACHE=str(tmp_path))
     products = [op for op in told.ops if op.op == "matmul"]
-    assert len(products) == LAYERS
+    assert len(products) == DEVICE_SIZES.layers
     assert all("aten::" not in op.engine_name for op in told.ops), "kernels, not operators"
     copies = [op.engine_name for op in told.ops if op.op == "copy_"]
     assert [name.split(" (")[0] for name in copies] == ["Memcpy HtoD", "Memcpy DtoH"]

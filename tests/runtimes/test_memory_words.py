@@ -22,6 +22,7 @@ SAID = [
     "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Failed to allocate memory for requested buffer",
     "/onnxruntime_src/bfc_arena.cc:376 void* BFCArena::AllocateRawInternal",
     "CUDA failure 2: out of memory ; GPU=0 ; hostname=h",
+    "CUDNN failure 1001: CUDNN_STATUS_NOT_INITIALIZED ; GPU=0 ; hostname=h",
     "std::bad_alloc",
     "[cudaDriverHelpers.cpp::alloc::15] Error Code 2: OutOfMemory (no 9 GB)",
     "Requested size was 94371840 bytes: could not allocate it",

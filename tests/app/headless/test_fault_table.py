@@ -230,12 +230,12 @@ def other_graph(runs: Runs) -> Iterator[None]:
 
 
 COMMANDS: dict[str, Callable[[Runs, str], int]] = {
-    "--verify": verify,
-    "--resume": resume,
-    "--compare": compare,
+    "graphlap verify": verify,
+    "graphlap resume": resume,
+    "graphlap compare": compare,
     "--baseline": baseline,
-    "--baseline-run": baseline_run,
-    "--history": history,
+    "--against": baseline_run,
+    "graphlap history": history,
 }
 
 
@@ -243,14 +243,14 @@ COMMANDS: dict[str, Callable[[Runs, str], int]] = {
 @pytest.mark.parametrize(
     ("command", "fault", "says"),
     CELLS,
-    ids=[f"{cell[0][2:]}-{cell[1]}" for cell in CELLS],
+    ids=[f"{cell[0].split()[-1].lstrip('-')}-{cell[1]}" for cell in CELLS],
 )
 def test_a_command_returns_what_the_table_says(
     runs: Runs, monkeypatch: pytest.MonkeyPatch, command: str, fault: str, says: str
 ) -> None:
     monkeypatch.chdir(runs.folder)
     if says == NONE:
-        assert command in ("--verify", "--resume") and fault == "nothing in common"
+        assert command in ("graphlap verify", "graphlap resume") and fault == "nothing in common"
         return
     assert COMMANDS[command](runs, fault) == int(says)
 

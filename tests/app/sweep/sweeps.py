@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import psutil
 from onnx import TensorProto, helper
 
 from app.cases.case import Case
@@ -157,3 +158,8 @@ def drive(engine: Engine, react: Callable[[Event], object] = lambda _: None) -> 
             heard.times.append(time.monotonic())
             react(event)
     return heard
+
+
+def children() -> set[int]:
+    """The processes below this one; other tests may have some that outlive them."""
+    return {child.pid for child in psutil.Process().children(recursive=True)}

@@ -28,6 +28,7 @@ from tests.app.sweep.sweeps import (
     SHORT,
     Given,
     Heard,
+    children,
     drive,
     ok_reply,
     round_work,
@@ -304,11 +305,6 @@ def test_an_export_that_hangs_ends_at_its_limit(tmp_path: Path) -> None:
     (reply,) = replies(heard).values()
     assert reply.status == "export_failed"
     assert "0.5 s" in reply.reason
-
-
-def children() -> set[int]:
-    """The processes below this one; other tests may have some that outlive them."""
-    return {child.pid for child in psutil.Process().children(recursive=True)}
 
 
 def assert_gone(pid: int) -> None:

@@ -16,7 +16,7 @@ from app.sweep.run import SweepRun
 from app.sweep.work.base import Talk
 from app.sweep.work.round import RoundWork
 from tests.app.results.runs import ENVIRONMENT
-from tests.app.sweep.sweeps import write_add_graph
+from tests.app.sweep.sweeps import children, write_add_graph
 
 WAITS = (sys.executable, "-c", "input()")
 
@@ -26,29 +26,31 @@ def alive(pid: int | None) -> bool:
 
 
 def test_a_prepared_worker_is_taken_once_and_closed_with_the_place() -> None:
+    others = children()
     with ThisMachine(commands={"round": WAITS}) as place:
         place.prepare("round")
         place.prepare("round")
-        (prepared,) = psutil.Process().children()
+        (prepared,) = children() - others
         first, second = place.start("round"), place.start("round")
-        assert first.pid == prepared.pid != second.pid
+        assert first.pid == prepared != second.pid
         place.prepare("round")
-        left = {child.pid for child in psutil.Process().children()} - {first.pid, second.pid}
+        left = children() - others - {first.pid, second.pid}
         first.close()
         second.close()
     assert len(left) == 1 and not any(map(alive, left))
 
 
 def test_a_prepared_worker_that_died_is_replaced() -> None:
+    others = children()
     with ThisMachine(commands={"round": WAITS}) as place:
         place.prepare("round")
-        (prepared,) = psutil.Process().children()
+        (pid,) = children() - others
+        prepared = psutil.Process(pid)
         prepared.kill()
-        prepared_pid = prepared.pid
         while prepared.status() != psutil.STATUS_ZOMBIE:
             pass
         started = place.start("round")
-        assert started.pid != prepared_pid and not started.ended()
+        assert started.pid != pid and not started.ended()
         started.close()
 
 
@@ -70,7 +72,7 @@ def test_the_next_worker_starts_between_rounds_and_never_beside_one(
 
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     plan = parse_plan({"rounds": 3, "sweeps": [{"models": [graph], "runtimes": ["fake"]}]}, "test")
-    begun, ended = 0, 0
+    begun, ended, others = 0, 0, children()
     with (
         begin(plan, tmp_path / "run") as folder,
         SweepRun(folder, ENVIRONMENT, place=Watched()) as run,
@@ -83,4 +85,4 @@ def test_the_next_worker_starts_between_rounds_and_never_beside_one(
                     assert len(workers) == begun
         run.close(0)
     assert len(workers) == begun == ended == 3, "none is started in vain"
-    assert not psutil.Process().children()
+    assert children() <= others

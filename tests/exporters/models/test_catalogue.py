@@ -39,7 +39,7 @@ def test_an_unknown_name_suggests_the_nearest() -> None:
 
 
 def test_a_name_near_to_none_points_at_the_list() -> None:
-    with pytest.raises(GraphlapError, match="--list"):
+    with pytest.raises(GraphlapError, match="graphlap models"):
         catalogue.find("????????")
 
 

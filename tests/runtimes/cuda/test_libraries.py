@@ -12,6 +12,7 @@ import pytest
 
 from runtimes import registry
 from runtimes.base import Available, Unavailable
+from runtimes.cuda import driver as cuda_driver
 from runtimes.cuda import libraries
 from runtimes.cuda.libraries import CUDA_REMEDY, Libraries, why_not
 from runtimes.faults import NotAvailable
@@ -128,3 +129,26 @@ def test_the_device_defaults_to_the_first(name: str, driver: Driver, graphs: Gra
     driver.set(devices=0)
     with pytest.raises(NotAvailable, match="'0'"):
         runtime.request(graphs.dense, {"batch": 1}, Settings())
+
+
+def test_a_driver_that_lacks_a_function_is_too_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked for its version before all that newer ones have."""
+    library = tmp_path / "libcuda.so.1"
+    source = "int cuInit(unsigned f) { return 0; }\n"
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-xc", "-o", library, "-"], input=source, text=True, check=True
+    )
+    monkeypatch.setattr(cuda_driver, "SONAME", str(library))
+    cuda_driver.library.cache_clear()
+    try:
+        told = reason()
+        assert "lacks cu" in told.reason and "update the driver to 580" in told.remedy
+        assert "update the driver" in reason(cuda_major=0).remedy
+        assert libraries.devices() == ()
+        for name in GPU_RUNTIMES:
+            state = registry.load(name).availability()
+            assert isinstance(state, Unavailable)
+    finally:
+        cuda_driver.library.cache_clear()

@@ -25,7 +25,7 @@ from exporters.types import ExportedModel, Factory, TensorSpec
 from runtimes.base import Available, Unavailable
 from runtimes.calls import timed
 from runtimes.calls.timed import TimedCalls
-from runtimes.faults import RunFault, Unsupported
+from runtimes.faults import OutOfMemory, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.pyt import cuda_runtime
 from runtimes.pyt.cuda_lane import TorchCudaLane
@@ -326,6 +326,18 @@ def test_a_module_that_cannot_be_recorded_is_unsupported(
 
     monkeypatch.setattr(HostPlace, "record", refuse)
     with pytest.raises(Unsupported, match="cuda_graph=0"):
+        opened(graphs.dense, "host", cuda_graph=True)
+    assert not torch.is_inference_mode_enabled()
+
+
+def test_no_memory_for_a_recording_is_reported_as_memory(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(self: HostPlace, call: Callable[[], Any]) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 MiB")
+
+    monkeypatch.setattr(HostPlace, "record", fill)
+    with pytest.raises(OutOfMemory):
         opened(graphs.dense, "host", cuda_graph=True)
     assert not torch.is_inference_mode_enabled()
 

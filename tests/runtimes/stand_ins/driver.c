@@ -163,8 +163,15 @@ int cuDeviceGetName(char *text, int size, int device) {
 }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
     (void)device;
-    *value = attribute == 75 ? 9 : 0;
-    return attribute == 75 || attribute == 76 ? OK : INVALID;
+    switch (attribute) {  // as an H100's driver has them
+    case 13: *value = 1980000; return OK;  // kHz
+    case 16: *value = 132; return OK;  // multiprocessors
+    case 36: *value = 2619000; return OK;  // kHz of the memory
+    case 37: *value = 5120; return OK;  // bits of its bus
+    case 75: *value = 9; return OK;
+    case 76: *value = 0; return OK;
+    }
+    return INVALID;
 }
 int cuDeviceGetUuid_v2(char *uuid, int device) {
     memset(uuid, 0x10 + device, 16);

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 
+from runtimes.cuda.driver import CudaError, Gpu
 from runtimes.faults import CompileFault, OutOfMemory, RuntimeFault, Unsupported
+from runtimes.options import Settings
 from runtimes.trt.faults import Log, plain
+from runtimes.trt.runtime import TensorRt
+from tests.runtimes.graphs import Graphs
 
 # As TensorRT 10 and TensorRT for RTX 1.7 wrote them.
 SAID = {
@@ -84,3 +90,19 @@ def test_a_layer_that_tensorrt_made_up_is_no_node_of_the_graph(operation: str, n
     fault = log.fault(CompileFault, "TensorRT could not build an engine", "see its notes")
     assert isinstance(fault, Unsupported)
     assert fault.node == node
+
+
+@pytest.mark.parametrize(("code", "fault"), [(2, OutOfMemory), (900, Unsupported)])
+def test_a_recording_that_fails_is_reported_by_its_cause(
+    code: int,
+    fault: type[Exception],
+    graphs: Graphs,
+    tensorrt: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise CudaError(code, "cuGraphInstantiateWithFlags", "failed")
+
+    monkeypatch.setattr(Gpu, "graph", fail)
+    with pytest.raises(fault):
+        TensorRt().compile(graphs.dense, {"batch": 1}, Settings(options={"cuda_graph": True}))

@@ -1,0 +1,185 @@
+"""The GPU that the checks use besides the runtime: its clock, its limits and its other readings."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from ctypes import byref, c_int
+from dataclasses import dataclass
+from typing import Protocol
+
+from runtimes.cuda import driver, identity
+
+
+class NotRun(Exception):
+    """Why a check could not be made here; it neither passes nor fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What no run can exceed; None where the machine does not say it."""
+
+    fp32_flop_per_s: float | None
+    tf32_flop_per_s: float | None
+    memory_bytes_per_s: float | None
+    link_bytes_per_s: float | None
+    """Through the bus, one way."""
+
+
+class Device(Protocol):
+    """A GPU, or the host stand-in for one."""
+
+    name: str
+
+    def now_ns(self) -> int:
+        """The clock that runs are timed by."""
+
+    def cpu_ns(self) -> int:
+        """The calling thread's time on a core."""
+
+    def synchronize(self) -> None:
+        """Wait for all work of the process on the device, whoever queued it."""
+
+    def limits(self) -> Limits: ...
+
+    def energy_j(self) -> float:
+        """The device's energy counter as the product reads it; NotRun without one."""
+
+    def power_log(self) -> Callable[[], list[float]]:
+        """Begin to note the device's power by another program; the call ends it, in watts."""
+
+    def torch_chain_ns(self, rows: int, width: int, layers: int) -> float:
+        """The chain of products by torch.utils.benchmark; NotRun where torch has no GPU."""
+
+    def close(self) -> None: ...
+
+
+# Of the driver's cuDeviceGetAttribute, as cuda.h numbers them.
+_CLOCK_KHZ, _MULTIPROCESSORS, _MEMORY_CLOCK_KHZ, _MEMORY_BUS_BITS = 13, 16, 36, 37
+_MAJOR, _MINOR = 75, 76
+# For each compute capability the fp32 lanes of a multiprocessor (CUDA C++ Programming Guide,
+# "Arithmetic Instructions") and the most dense TF32 operations that it does in a clock (the data
+# sheets' peaks over multiprocessors and boost clock; 0 for none).
+_BY_CAPABILITY = {
+    (7, 0): (64, 0),
+    (7, 5): (64, 0),
+    (8, 0): (64, 1024),
+    (8, 6): (128, 512),
+    (8, 9): (128, 512),
+    (9, 0): (128, 2048),
+    (10, 0): (128, 4096),
+    (12, 0): (128, 1024),
+}
+# Bytes per second and lane of each PCIe generation, after its line code.
+_PCIE_LANE = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
+
+
+class CudaDevice:
+    """The first GPU that the process may use, by the driver alone."""
+
+    def __init__(self) -> None:
+        self.name = driver.device_names()[0]
+        self._uuid = identity.uuid_of(0)
+        self._gpu: driver.Gpu | None = None
+
+    def now_ns(self) -> int:
+        return time.perf_counter_ns()
+
+    def cpu_ns(self) -> int:
+        return time.thread_time_ns()
+
+    def synchronize(self) -> None:
+        # Not made before it is needed: how a context waits is set before an engine makes it.
+        self._gpu = self._gpu or driver.Gpu(0)
+        self._gpu.make_current()
+        driver.library().cuCtxSynchronize()
+
+    def limits(self) -> Limits:
+        capability = (self._attribute(_MAJOR), self._attribute(_MINOR))
+        lanes, tf32 = _BY_CAPABILITY.get(capability, (None, None))
+        clocks_per_s = self._attribute(_MULTIPROCESSORS) * self._attribute(_CLOCK_KHZ) * 1e3
+        # Both edges of the memory's clock carry data.
+        memory = 2e3 * self._attribute(_MEMORY_CLOCK_KHZ) * self._attribute(_MEMORY_BUS_BITS) / 8
+        return Limits(
+            None if lanes is None else 2 * lanes * clocks_per_s,
+            tf32 * clocks_per_s if tf32 else None,
+            memory or None,
+            self._link_bytes_per_s(),
+        )
+
+    def energy_j(self) -> float:
+        try:
+            import pynvml
+        except ImportError:
+            raise NotRun("nvidia-ml-py is not installed") from None
+        from app.machine.telemetry import Nvml
+
+        try:
+            reading = Nvml(pynvml).read(0, self._uuid, os.getpid())
+        except pynvml.NVMLError as error:
+            raise NotRun(f"NVML does not answer: {error}") from None
+        if reading is None or reading.energy_mj is None:
+            raise NotRun("this GPU has no energy counter")
+        return reading.energy_mj / 1e3
+
+    def power_log(self) -> Callable[[], list[float]]:
+        command = [*self._smi("power.draw.instant"), "-lms", "50"]
+        try:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        except OSError as error:
+            raise NotRun(f"nvidia-smi does not start: {error}") from None
+
+        def finish() -> list[float]:
+            process.terminate()
+            lines = process.communicate(timeout=10)[0].split()
+            return [float(line) for line in lines if _is_number(line)]
+
+        return finish
+
+    def torch_chain_ns(self, rows: int, width: int, layers: int) -> float:
+        import torch
+        from torch.utils import benchmark
+
+        if not torch.cuda.is_available():
+            raise NotRun("torch finds no GPU")
+        torch.backends.cuda.matmul.allow_tf32 = False
+        x, w = (torch.randn(n, width, device="cuda") / width**0.5 for n in (rows, width))
+
+        def run() -> None:
+            y = x
+            for _ in range(layers):
+                y = y @ w
+
+        timer = benchmark.Timer("run()", globals={"run": run})
+        with torch.inference_mode():
+            return float(timer.blocked_autorange(min_run_time=2).median) * 1e9
+
+    def close(self) -> None:
+        if self._gpu is not None:
+            self._gpu.close()
+
+    def _attribute(self, number: int) -> int:
+        value = c_int()
+        driver.library().cuDeviceGetAttribute(byref(value), number, driver.device_of(0))
+        return value.value
+
+    def _smi(self, fields: str) -> list[str]:
+        # CUDA's number of a GPU may be another than nvidia-smi's.
+        which = f"--id=GPU-{self._uuid}"
+        return ["nvidia-smi", which, f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
+
+    def _link_bytes_per_s(self) -> float | None:
+        command = self._smi("pcie.link.gen.max,pcie.link.width.max")
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+            generation, width = map(int, done.stdout.split(","))
+        except (OSError, subprocess.SubprocessError, ValueError):
+            return None
+        lane = _PCIE_LANE.get(generation)
+        return None if lane is None else lane * width
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()

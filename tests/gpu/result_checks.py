@@ -1,0 +1,130 @@
+"""Checks of what a runtime's runs compute: precision, outputs, replays, threads, little memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.workers.crew import Crew
+from runtimes.base import Session
+from runtimes.faults import OutOfMemory, RuntimeFault
+from runtimes.options import Settings
+from tests.gpu.device import NotRun
+from tests.gpu.models import Model
+from tests.gpu.subject import Finding, Options, Subject, largest_difference
+
+TOLERANCE = 1e-4
+TF32_ERROR = 1e-4
+"""Of the chain: fp32 leaves about 1e-5 of the result, operands of 10 bits about 1e-3."""
+REFERENCE_ROWS = 8
+THREAD_RUNS = 20
+
+
+def difference_finding(difference: float) -> Finding:
+    return Finding(f"differs by {difference:.1e}", f"< {TOLERANCE:g}", difference < TOLERANCE)
+
+
+def precision_is_as_stated(subject: Subject, options: Options) -> Finding:
+    """fp32 unless TF32 is allowed: by what the session states, by error and by time."""
+    limits = subject.device.limits()
+    allowed = bool(options["tf32"])
+    if allowed and limits.tf32_flop_per_s is None:
+        raise NotRun("this GPU has no TF32")
+    model = subject.models.chain
+    session = subject.session(model, options)
+    run_ns = subject.median_ns(session.lanes[0].run)
+    rows = session.lanes[0].outputs()["y"][:REFERENCE_ROWS].astype(np.float64)
+    exact = subject.models.chain_rows(REFERENCE_ROWS)
+    error = float(np.linalg.norm(rows - exact) / np.linalg.norm(exact))
+    stated = session.execution.precision
+    got = f"{stated}, error {error:.1e}, {run_ns / 1e6:.3f} ms"
+    if not allowed:
+        passed = stated == "fp32" and error < TF32_ERROR
+        return Finding(got, f"fp32, < {TF32_ERROR:g}", passed)
+    if limits.fp32_flop_per_s is None:
+        raise NotRun("the peak arithmetic of this GPU is not known")
+    most_ns = model.flop / limits.fp32_flop_per_s * 1e9
+    passed = stated == "tf32" and error > TF32_ERROR and run_ns < most_ns
+    return Finding(got, f"tf32, > {TF32_ERROR:g}, < {most_ns / 1e6:.3f} ms", passed)
+
+
+def outputs_are_written(subject: Subject, options: Options) -> Finding:
+    """Outputs that were overwritten are right again after the next run, twice."""
+    model = subject.models.small
+    lane = subject.lane(model, options)
+    lane.run()
+    worst = 0.0
+    for _ in range(2):
+        lane.poison()
+        lane.run()
+        worst = max(worst, _difference(lane.outputs(), model))
+    return difference_finding(worst)
+
+
+def replays_read_new_inputs(subject: Subject, options: Options) -> Finding:
+    """A recorded graph computes on what was bound last. The graph of products is homogeneous:
+    twice the input is twice the output."""
+    model = subject.models.small
+    lane = subject.lane(model, options)
+    lane.run()
+    worst = 0.0
+    for factor in (2, 4, 1):
+        lane.bind({name: array * np.float32(factor) for name, array in model.inputs.items()})
+        lane.run()
+        worst = max(worst, _difference(lane.outputs(), model, factor))
+    return difference_finding(worst)
+
+
+def threads_keep_apart(subject: Subject, options: Options) -> Finding:
+    """Sessions that run at once, each in a thread, compute each on its own inputs."""
+    model = subject.models.small
+    subject.close()
+    worst = 0.0
+    with subject.compile(model, options) as session:
+        for factor, lane in enumerate(session.lanes, 1):
+            lane.enter()
+            lane.bind({name: array * np.float32(factor) for name, array in model.inputs.items()})
+        with Crew(session.lanes) as crew:
+            for _ in range(THREAD_RUNS):
+                crew.together(lambda number: session.lanes[number].run())
+        for factor, lane in enumerate(session.lanes, 1):
+            lane.enter()
+            worst = max(worst, _difference(lane.outputs(), model, factor))
+    return difference_finding(worst)
+
+
+def survives_no_memory(subject: Subject, options: Options) -> Finding:
+    """Too large a model ends as `out_of_memory`, and a small one runs afterwards."""
+    subject.close()
+    model, sizes = subject.models.large, subject.models.sizes
+    limited = subject.runtime.limited("", Settings(options=dict(options)), sizes.limit_bytes)
+    wanted = f"out_of_memory, then < {TOLERANCE:g}"
+    with limited:
+        status = _status_of_run(subject, model, options)
+    small = subject.models.small
+    lane = subject.lane(small, options)
+    lane.run()
+    difference = _difference(lane.outputs(), small)
+    passed = status == OutOfMemory.status and difference < TOLERANCE
+    return Finding(f"{status}, then {difference:.1e}", wanted, passed)
+
+
+def _status_of_run(subject: Subject, model: Model, options: Options) -> str:
+    session: Session | None = None
+    try:
+        session = subject.compile(model, options)
+        session.lanes[0].bind(model.inputs)
+        session.lanes[0].run()
+    except RuntimeFault as fault:
+        return fault.status
+    except Exception as error:
+        return session.fault(error).status if session is not None else type(error).__name__
+    finally:
+        if session is not None:
+            session.close()
+    return "ok"
+
+
+def _difference(actual: dict[str, np.ndarray], model: Model, factor: int = 1) -> float:
+    assert model.outputs is not None
+    wanted = {name: array * np.float32(factor) for name, array in model.outputs.items()}
+    return largest_difference(actual, wanted)

@@ -1,0 +1,55 @@
+"""What ONNX Runtime's GPU providers raise is the GPU's fault, the option's or memory's, by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from runtimes.faults import CompileFault, OutOfMemory, RunFault, Unsupported
+from runtimes.ort.faults import compile_fault, run_fault
+
+# As onnxruntime/core/providers/cuda/cuda_call.cc writes them: library, number, name and place.
+PLACE = "; GPU=0 ; hostname=h ; file=/onnxruntime_src/x.cc ; line=129 ; expr=f(); "
+RAISED = "[ONNXRuntimeError] : 1 : FAIL : "
+FAILURES = [
+    ("CUDA failure 700: an illegal memory access was encountered ", "illegal memory access", "700"),
+    ("CUDA failure 103: the driver is not valid ", "the driver is not valid", "103"),
+    ("CUDNN failure 5000: CUDNN_STATUS_EXECUTION_FAILED ", "CUDNN_STATUS_EXECUTION_FAILED", "5000"),
+    ("CUBLAS failure 13: CUBLAS_STATUS_EXECUTION_FAILED ", "CUBLAS_STATUS_EXECUTION_FAILED", "13"),
+]
+# The three forms that libonnxruntime 1.31.1 holds.
+NO_CAPTURE = "This session cannot use the graph capture feature as requested by the user "
+REFUSALS = [
+    f"{NO_CAPTURE}as the model has control flow nodes which can't be supported by CUDAExecution",
+    f"{NO_CAPTURE}as all the graph nodes have not been assigned to CUDAExecutionProvider",
+    f"{NO_CAPTURE} as all compute graph nodes have not been partitioned to the CUDAExecution",
+]
+
+
+@pytest.mark.parametrize(("text", "name", "number"), FAILURES)
+def test_a_failure_of_the_gpu_is_reported_as_the_gpus(text: str, name: str, number: str) -> None:
+    error = RuntimeError(f"{RAISED}{text}{PLACE}")
+    compiled, ran = compile_fault(error), run_fault(error)
+    assert type(compiled) is CompileFault and type(ran) is RunFault
+    for fault in (compiled, ran):
+        assert name in fault.cause and number in fault.cause
+        assert "nvidia-smi" in fault.remedy
+        assert "hostname" not in fault.cause and "--inputs" not in fault.remedy
+
+
+def test_a_failure_in_a_node_names_it() -> None:
+    where = "Non-zero status code returned while running Conv node. Name:'c1' Status Message: "
+    fault = run_fault(RuntimeError(f"{RAISED}{where}{FAILURES[0][0]}{PLACE}"))
+    assert "'c1'" in fault.cause and "700" in fault.cause
+
+
+def test_cudnns_word_for_too_little_memory_is_one() -> None:
+    error = RuntimeError(f"{RAISED}CUDNN failure 1001: CUDNN_STATUS_NOT_INITIALIZED {PLACE}")
+    assert type(compile_fault(error)) is OutOfMemory
+    assert type(run_fault(error)) is OutOfMemory
+
+
+@pytest.mark.parametrize("text", REFUSALS)
+def test_a_graph_that_cannot_be_recorded_is_unsupported_with_the_option(text: str) -> None:
+    fault = compile_fault(RuntimeError(f"{RAISED}{text}"))
+    assert type(fault) is Unsupported
+    assert fault.remedy == "set cuda_graph=0"
