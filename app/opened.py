@@ -11,9 +11,12 @@ from app.cases.errors import PlanError, ResultsError
 from app.cases.operators import OperatorTimes
 from app.cases.verdict import BAND
 from app.console.said import verdict_text
+from app.console.stored.show import shown_blocks
+from app.present.document import Table
 from app.present.figure import Figure
 from app.present.html import WIDE
 from app.present.svg import svg_document
+from app.present.terminal import as_text
 from app.report import card, figures, reach, schedule
 from app.report.operators import roofline, slowest
 from app.report.shown import Shown, shown
@@ -25,12 +28,14 @@ from app.results.follow.details import case_operators
 from app.results.past_variation import history_beside
 from app.results.rows import Rows
 from app.results.run import Run
+from app.results.verdicts import Comparison
 from app.results.verify import read_whole
 from exporters.types import GraphlapError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_WIDTH = 80
 _BRIEF = ("model", "runtime", "batch_size", "latency_p50_us", "latency_p99_us", "status")
 _FASTEST = ("what", "first", "second", "times", "told_apart", "verdict")
 _COMPARED = (
@@ -88,6 +93,18 @@ class OpenedRun:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.measured = tuple(Rows().measured(run))
+        self.exit_code: int | None = None
+        """Of a run that this program has measured: 0, or what `graphlap run` would return."""
+
+    def summary(self) -> str:
+        """What `graphlap show` prints of the run."""
+        return as_text(shown_blocks(self.run, self.measured, _WIDTH), _WIDTH)
+
+    def __repr__(self) -> str:
+        """The beginning of the summary, up to the figures, and the folder."""
+        blocks = list(shown_blocks(self.run, self.measured, _WIDTH))
+        tables = [place for place, block in enumerate(blocks) if isinstance(block, Table)]
+        return as_text(blocks[: tables[0] + 1 if tables else 1], _WIDTH) + str(self.run.path)
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -116,17 +133,8 @@ class OpenedRun:
         if not 0.0 <= band < 1.0:
             raise PlanError(f"band is not a share from 0 to 1 (got {band!r})", "give 0.02 for 2%")
         other = before if isinstance(before, OpenedRun) else open(before)
-        lines = []
         history = history_beside([other.run.path, self.run.path])
-        for case in compare_runs(other._side, self._side, band, history).cases:
-            for name, sides in case.percentiles.items():
-                verdict, interval = sides.verdict, sides.verdict.interval
-                bounds = (interval.low, interval.high) if interval else (None, None)
-                confidence = verdict.confidence if interval else None
-                figures_us = (sides.first, sides.second, sides.ratio)
-                told = (verdict.word, verdict.why, confidence, verdict.reason)
-                lines.append((case.label, name, *figures_us, *bounds, *told))
-        return pandas().DataFrame(lines, columns=list(_COMPARED))
+        return comparison_frame(compare_runs(other._side, self._side, band, history))
 
     def latency(self, cases: Sequence[str] = ()) -> DrawnFigure:
         """p50 and p99 of each case with their 95 % intervals."""
@@ -208,11 +216,18 @@ class OpenedRun:
 
     def verdicts(self) -> pd.DataFrame:
         """Which runtime is the fastest, for each set of cases that are alike: what they share, the
-        first, the second, how many times as long it takes, and whether they are told apart."""
+        first, the second, how many times as long it takes, and whether they are told apart.
+        ResultsError where there is no such set."""
         band = self.run.manifest.asked.band
+        found = fastest(self.measured, band)
+        if not found:
+            raise ResultsError(
+                "there is nothing to compare (no two timed cases differ by their runtime alone)",
+                "measure a model on two runtimes, or compare two runs: graphlap.compare",
+            )
         told = [
             (one.what, one.first, one.second, one.times, one.parted, verdict_text(one, band))
-            for one in fastest(self.measured, band)
+            for one in found
         ]
         return pandas().DataFrame(told, columns=list(_FASTEST))
 
@@ -246,6 +261,20 @@ class OpenedRun:
     def _repr_html_(self) -> str:
         """What a notebook shows of it."""
         return str(self.rows[list(_BRIEF)].to_html(index=False))
+
+
+def comparison_frame(found: Comparison) -> pd.DataFrame:
+    """A line for each case and figure that both runs measured, as `OpenedRun.compare` has them."""
+    lines = []
+    for case in found.cases:
+        for name, sides in case.percentiles.items():
+            verdict, interval = sides.verdict, sides.verdict.interval
+            bounds = (interval.low, interval.high) if interval else (None, None)
+            confidence = verdict.confidence if interval else None
+            figures_us = (sides.first, sides.second, sides.ratio)
+            judged = (verdict.word, verdict.why, confidence, verdict.reason)
+            lines.append((case.label, name, *figures_us, *bounds, *judged))
+    return pandas().DataFrame(lines, columns=list(_COMPARED))
 
 
 def _or_why(draw: Callable[[], Figure | None], why_not: str) -> DrawnFigure:

@@ -48,15 +48,17 @@ def bring(target: str, seed: int) -> Brought:
     ExportError says in one sentence what the factory did wrong, or why the folder is no model.
     """
     import torch
-    from torch import nn
 
     torch.manual_seed(seed)
     if is_hugging_face(target):
-        made: Any = hugging_face.load(target)
-        called = target
-    else:
-        made = _called(target)
-        called = _short(target)
+        return brought_of(hugging_face.load(target), target)
+    return brought_of(_called(target), _short(target))
+
+
+def brought_of(made: Any, called: str) -> Brought:
+    """What a factory returned, in evaluation mode; ExportError if it is no module with inputs."""
+    from torch import nn
+
     match made:
         case (nn.Module() as module, given):
             options: Mapping[str, Any] = {}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         load_results,
     )
     from app.cases.errors import PlanError, ResultsError
+    from app.interface.run import check, compare, run, slo, tune
     from app.opened import open
     from exporters.types import GraphlapError
 
@@ -29,8 +30,13 @@ __all__ = [
     "PlanError",
     "ResultsError",
     "__version__",
+    "check",
+    "compare",
     "load_results",
     "open",
+    "run",
+    "slo",
+    "tune",
 ]
 
 _PLACES = {
@@ -41,7 +47,12 @@ _PLACES = {
     "PlanError": "app.cases.errors",
     "ResultsError": "app.cases.errors",
     "load_results": "app.benchmark",
+    "check": "app.interface.run",
+    "compare": "app.interface.run",
     "open": "app.opened",
+    "run": "app.interface.run",
+    "slo": "app.interface.run",
+    "tune": "app.interface.run",
 }
 
 if not TYPE_CHECKING:  # to a type checker it would promise every name

@@ -57,7 +57,7 @@ def with_models(options: argparse.Namespace) -> argparse.Namespace:
     if not options.named:
         return options
     given = argparse.Namespace(**vars(options))
-    for attribute, matches in (("plan", _is_plan), ("suite", _is_suite)):
+    for attribute, matches in (("plan", is_plan), ("suite", is_suite)):
         whole = [word for word in options.named if matches(word)]
         if whole and (len(options.named) > 1 or options.plan or options.suite):
             raise PlanError(f"{whole[0]} is a whole plan", "Name it alone, or name models")
@@ -68,7 +68,7 @@ def with_models(options: argparse.Namespace) -> argparse.Namespace:
         raise PlanError(
             "models are given as arguments and by --models", "Give all of them as arguments"
         )
-    given.models = ",".join(part for word in options.named for part in _models_of(word))
+    given.models = ",".join(part for word in options.named for part in files_of(word))
     given.models_named = True
     return given
 
@@ -83,16 +83,18 @@ def measure(options: argparse.Namespace) -> int:
     return run_headless(completed(options))
 
 
-def _is_plan(word: str) -> bool:
+def is_plan(word: str) -> bool:
+    """Whether the word names a plan file, or a run folder whose plan is measured once more."""
     return word.endswith(".toml") or (Path(word) / MANIFEST).is_file()
 
 
-def _is_suite(word: str) -> bool:
+def is_suite(word: str) -> bool:
+    """Whether the word names a suite; a model of the catalogue comes first."""
     return word in suite_names() and word not in catalogue.names()
 
 
-def _models_of(word: str) -> list[str]:
-    """A folder stands for its .onnx files."""
+def files_of(word: str) -> list[str]:
+    """The models that the word names: of a folder its .onnx files."""
     path = Path(word)
     if not path.is_dir():
         return [word]

@@ -11,6 +11,7 @@ from pathlib import Path
 from app.cases.errors import PlanError
 from app.commands.output import print_text
 from app.commands.settings import add_settings, completed
+from app.machine.window_libraries import missing_packages
 from app.plan.settings.table import accepted_by
 
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
@@ -50,6 +51,12 @@ def run(options: argparse.Namespace) -> int:
         raise PlanError(
             "there is no display to open a window on",
             "measure without a window: graphlap run; print a run: graphlap show",
+        )
+    if lacking := missing_packages():
+        raise PlanError(
+            f"the window needs {', '.join(lacking)}, not installed here",
+            f"On Debian and Ubuntu: apt install {' '.join(lacking.values())}; or measure without a "
+            "window: graphlap run",
         )
     plan = None
     if options.suite or options.plan or options.models:

@@ -57,7 +57,7 @@ def plan_from_options(options: argparse.Namespace) -> Plan:
     A command may have no --study, --suite or --plan.
     """
     layers = layers_of(options)
-    plan = parse_plan(_data(layers, getattr(options, "study", None)), "the command line")
+    plan = parse_plan(plan_data(layers, getattr(options, "study", None)), "the command line")
     reject_without_effect(plan, {*layers.grid, *layers.whole})
     return plan
 
@@ -86,7 +86,7 @@ def layers_of(options: argparse.Namespace) -> Layers:
     return Layers(_of_each_grid(options), whole, named, origin, files)
 
 
-def _data(layers: Layers, study: str | None) -> dict[str, Any]:
+def plan_data(layers: Layers, study: str | None) -> dict[str, Any]:
     """The values of the plan, each from the layer that counts first."""
     given = dict(layers.grid)
     models = given.pop("models", [])
@@ -132,11 +132,15 @@ def _named_environments(
 
 def _of_each_grid(options: argparse.Namespace) -> dict[str, Any]:
     """What the options say of every grid, with the runtimes that `all` stands for."""
-    given = given_settings(options, "sweep")
-    if "runtimes" in given:
-        named = [all_names() if word == ALL_RUNTIMES else (word,) for word in given["runtimes"]]
-        given["runtimes"] = list(dict.fromkeys(name for names in named for name in names))
-    return given
+    return with_all_runtimes(given_settings(options, "sweep"))
+
+
+def with_all_runtimes(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a grid with the runtimes that `all` stands for."""
+    if "runtimes" not in given:
+        return dict(given)
+    named = [all_names() if word == ALL_RUNTIMES else (word,) for word in given["runtimes"]]
+    return {**given, "runtimes": list(dict.fromkeys(name for names in named for name in names))}
 
 
 def _freedoms(whole: Mapping[str, Any]) -> dict[str, Any]:

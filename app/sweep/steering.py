@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import threading
 
 from app.sweep.run import SweepRun
 
@@ -29,6 +30,8 @@ class Steering:
         self._previous: dict[int, object] = {}
 
     def __enter__(self) -> Steering:
+        if threading.current_thread() is not threading.main_thread():
+            return self  # signals are the main thread's
         numbers = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
             numbers.append(signal.SIGHUP)

@@ -1,0 +1,162 @@
+"""`graphlap.run`, `check`, `tune`, `slo` and `compare`: the commands as functions."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from app.cases.errors import PlanError
+from app.cases.verdict import BAND
+from app.console.compare import compare as compared
+from app.console.lasting import Lasting
+from app.console.verdicts import comparison_blocks
+from app.headless import measure
+from app.interface.models import Models, words_of
+from app.interface.settings import CheckSettings, RunSettings, plan_of
+from app.opened import OpenedRun, comparison_frame
+from app.opened import open as open_run
+from app.present.terminal import as_text
+from app.results.verdicts import Comparison
+from app.sweep.begin import begin
+from app.sweep.cluster import cluster_of
+from app.sweep.run import SweepRun
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WIDTH = 80
+
+
+def run(
+    models: Models,
+    *,
+    out: str | Path | None = None,
+    progress: bool = False,
+    **settings: Unpack[RunSettings],
+) -> OpenedRun:
+    """Measure models and return the run, which is in the folder `out`, by default a new one in
+    `graphlap-results`.
+
+    A model is a path, a pattern, a name of the catalogue, `file.py:factory`, an `onnx.ModelProto`,
+    a torch module with example inputs, or a function that returns these two. Names of settings are
+    the keys of plan files. With `progress` the rounds are listed on the standard error. PlanError
+    for what can't be measured, ResultsError for a folder that is taken.
+
+    >>> graphlap.run("net.onnx", runtimes=["ort-cpu", "openvino-cpu"], batch_size=[1, 8])
+    """
+    return _measured("run", models, out, progress, settings, {})
+
+
+def check(
+    models: Models,
+    *,
+    out: str | Path | None = None,
+    progress: bool = False,
+    **settings: Unpack[CheckSettings],
+) -> OpenedRun:
+    """Compile each case as far as this machine can, and measure nothing.
+
+    >>> graphlap.check("net.onnx", runtimes="all").rows[["runtime", "status", "reason"]]
+    """
+    return _measured("check", models, out, progress, settings, {"check": True})
+
+
+def tune(
+    models: Models,
+    goal: str,
+    *,
+    out: str | Path | None = None,
+    progress: bool = False,
+    **settings: Unpack[RunSettings],
+) -> OpenedRun:
+    """Search runtimes and their options for the best `p99`, `mean` or `throughput`.
+
+    >>> graphlap.tune("net.onnx", "p99", budget_s="5m").summary()
+    """
+    return _measured("tune", models, out, progress, settings, {"tune": goal})
+
+
+def slo(
+    models: Models,
+    target: str,
+    *,
+    out: str | Path | None = None,
+    progress: bool = False,
+    **settings: Unpack[RunSettings],
+) -> OpenedRun:
+    """Search for the highest rate of requests that meets a target such as `p99=5ms`.
+
+    >>> graphlap.slo("net.onnx", "p99=5ms", runtimes="ort-cpu").summary()
+    """
+    return _measured("slo", models, out, progress, settings, {"slo": target})
+
+
+class RunComparison:
+    """Two runs, case by case: `found` is what was judged."""
+
+    def __init__(self, found: Comparison) -> None:
+        self.found = found
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """A line for each case and figure that both runs measured, as `OpenedRun.compare` has."""
+        return comparison_frame(self.found)
+
+    def summary(self) -> str:
+        """What `graphlap compare` prints."""
+        return as_text(comparison_blocks(self.found), _WIDTH)
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+
+def compare(
+    before: OpenedRun | str | Path, after: OpenedRun | str | Path, *, threshold: float = BAND
+) -> RunComparison:
+    """The second run against the first; a change within the threshold is none. PlanError for runs
+    without a common case.
+
+    >>> print(graphlap.compare("runs/before", "runs/after").summary())
+    """
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+        raise PlanError(f"threshold is no number (got {threshold!r})", "give 0.02 for 2%")
+    if not 0.0 <= threshold < 1.0:
+        raise PlanError(f"threshold is no share below 1 (got {threshold!r})", "give 0.02 for 2%")
+    first, second = (_folder(side) for side in (before, after))
+    return RunComparison(compared(first, second, band=threshold))
+
+
+def _folder(side: object) -> str:
+    if isinstance(side, OpenedRun):
+        return str(side.run.path)
+    if not isinstance(side, str | Path):
+        raise PlanError(f"{type(side).__name__} is no run", "give a run, or the path of its folder")
+    return str(side)
+
+
+def _measured(
+    command: str,
+    models: Models,
+    out: str | Path | None,
+    progress: bool,
+    settings: Mapping[str, Any],
+    question: Mapping[str, Any],
+) -> OpenedRun:
+    if out is not None and not isinstance(out, str | Path):
+        raise PlanError(f"out is no path (got {out!r})", "give the folder of the run")
+    plan = plan_of(command, words_of(models), settings, question)
+    log = sys.stderr if progress else Lasting(None)
+    with (
+        cluster_of(plan) as cluster,
+        begin(plan, Path(out) if out is not None else None, cluster) as folder,
+    ):
+        code = measure(
+            folder, make_run=partial(SweepRun, cluster=cluster), out=io.StringIO(), log=log
+        )
+    found = open_run(folder.path)
+    found.exit_code = code
+    return found

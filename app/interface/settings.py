@@ -1,0 +1,192 @@
+"""The keyword arguments of the programming interface, and the plan that they amount to.
+
+The names are the keys of plan files. A value is what a plan file has there, one value in place of
+a list of one, or the words of the command line: `"1,8"`, `"90s"`, `"p50=1%"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, TypedDict, get_args, get_origin
+
+from app.cases.errors import PlanError, suggestion
+from app.commands.measuring import files_of, is_plan, is_suite
+from app.plan.checking import of_a_check
+from app.plan.configuration import configurations
+from app.plan.default_runtimes import with_default_runtimes
+from app.plan.exclusions import reject_without_effect
+from app.plan.options import Layers, plan_data, with_all_runtimes
+from app.plan.plan import Plan, parse_plan
+from app.plan.plan_files import load_plan, load_suite
+from app.plan.settings.hosts import PlanSettings
+from app.plan.settings.setting import Setting
+from app.plan.settings.sweep import Sweep
+from app.plan.settings.table import accepted_by
+from app.results.manifest import MANIFEST
+from app.sweep.measurable import measurable
+
+Texts = str | Sequence[str]
+Numbers = int | str | Sequence[int]
+Duration = float | str
+File = str | Path
+
+ARGUMENTS = ("models", "check", "slo", "tune")
+"""Settings that are arguments or functions of their own."""
+
+
+class CheckSettings(TypedDict, total=False):
+    """What `check` takes."""
+
+    runtimes: Texts
+    precisions: Texts
+    batch_size: Numbers
+    sequence_length: Numbers
+    axes: str | Mapping[str, int | Sequence[int]]
+    threads: Numbers
+    options: Mapping[str, object]
+    seed: int
+    time_limit_s: Duration
+    memory_limit: str
+    weights: File
+    inputs: File
+    calibration: File
+    from_nodes: Texts
+    to_nodes: Texts
+    states: str | Mapping[str, str]
+    custom_ops: Texts
+    environments: Mapping[str, File]
+
+
+class RunSettings(CheckSettings, total=False):
+    """What `run`, `tune` and `slo` take."""
+
+    scenarios: Texts
+    idle_policy: str
+    conditions: Texts
+    batcher: Texts
+    replicas: Numbers
+    idle_sweep: str
+    preset: str
+    rounds: int
+    budget_s: Duration
+    spread_s: Duration
+    accuracy: File
+    op_times: bool
+    largest_batch: bool
+    max_error: float | str
+    device_memory_limit: str
+    cores: str
+    lock_memory: bool
+    realtime: int
+    rotate_inputs: bool
+    save_inputs: bool
+    input_range: str | Mapping[str, Sequence[float]]
+    verify_outputs: bool
+    tolerance: float
+    baseline: str
+    threshold: float | str
+    aa: int
+    anchor: str
+    overhead: bool
+    cold_start: int
+    page_cache: str
+    percentiles: str | Sequence[float]
+    metrics: Texts
+    ci_width: str | Mapping[str, float]
+    deadline_us: float | str
+    cluster: str
+    per_host: bool
+    send_code: bool
+    insecure_cluster: bool
+
+
+def plan_of(
+    command: str, models: Sequence[str], settings: Mapping[str, Any], question: Mapping[str, Any]
+) -> Plan:
+    """The plan of models, or of the one suite, plan file or run folder that they name, with these
+    settings in front of it and of configuration files; PlanError for what no plan can have.
+    `question` has those of `ARGUMENTS` that the command itself sets."""
+    rows = {row.name: row for row in accepted_by(command) if row.scope != "command"}
+    grid: dict[str, Any] = {}
+    whole: dict[str, Any] = {}
+    for name in settings:
+        if name not in rows or name in ARGUMENTS:
+            known = [key for key in rows if key not in ARGUMENTS]
+            remedy = suggestion(name, known, f"help(graphlap.{command}) lists them")
+            raise PlanError(f"graphlap.{command} has no setting {name!r}", remedy)
+    for name, value in {**settings, **question}.items():
+        if value is None:
+            continue
+        row = rows[name]
+        part = grid if row.scope == "sweep" else whole
+        key = row.extends or row.key
+        read = _value(row, value)
+        part[key] = [*part.get(key, ()), *read] if row.extends else read
+    named, origin = _named(models)
+    if not named:
+        grid["models"] = [file for word in models for file in files_of(word)]
+    accepted_keys = frozenset(row.key for row in accepted_by(command))
+    if command == "check":
+        named = of_a_check(named) if named else named
+    layers = Layers(
+        with_all_runtimes(grid),
+        whole,
+        named,
+        origin,
+        [file.only(accepted_keys) for file in configurations(None)],
+    )
+    plan = parse_plan(plan_data(layers, None), f"graphlap.{command}")
+    reject_without_effect(plan, {*grid, *whole})
+    return plan if named or plan.check else with_default_runtimes(plan)
+
+
+def _named(models: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """The values of the whole plan that the only word names; empty for models."""
+    word = models[0]
+    if not (is_plan(word) or is_suite(word)):
+        return {}, ""
+    if len(models) > 1:
+        raise PlanError(f"{word} is a whole plan", "Name it alone, or name models")
+    if (Path(word) / MANIFEST).is_file():
+        plan = measurable(Path(word)).asked
+    else:
+        plan = load_plan(Path(word)) if is_plan(word) else load_suite(word)
+    return plan.model_dump(exclude_unset=True), word
+
+
+def _value(row: Setting, value: Any) -> Any:
+    """A value of a plan: words are read as the command line's, and one value is a list of one."""
+    if isinstance(value, Path):
+        value = str(value)
+    if isinstance(value, str) and row.form.action != "store_true":
+        return row.form.read([value] if row.form.action == "append" else value, row.name)
+    kind = _kind(row)
+    if get_origin(kind) is tuple:
+        return list(value) if isinstance(value, Iterable) else [value]
+    if isinstance(value, Mapping):
+        values = _plain(get_args(kind)[1]) if get_origin(kind) is dict else None
+        several = get_origin(values) is tuple
+        return {name: _part(part, several) for name, part in value.items()}
+    return value
+
+
+def _part(value: Any, several: bool) -> Any:
+    if isinstance(value, Path):
+        value = str(value)
+    return [value] if several and isinstance(value, bool | int | float | str) else value
+
+
+def _kind(row: Setting) -> Any:
+    """The type of a setting's field, without None and bounds."""
+    if row.extends:
+        return str
+    model = Sweep if row.scope == "sweep" else PlanSettings
+    return _plain(model.model_fields[row.key].annotation)
+
+
+def _plain(kind: Any) -> Any:
+    while get_origin(kind) in (Annotated, UnionType):
+        kind = get_args(kind)[0]
+    return kind

@@ -1,0 +1,72 @@
+"""Every library that Qt is linked against has a package, and missing ones are named."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from app.machine import window_libraries
+from app.machine.window_libraries import PACKAGES, missing_packages
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="packages of Debian")
+_OF_EVERY_SYSTEM = re.compile(r"(libQt6|libstdc|libgcc|libm\.|libc\.|libz\.|libgthread)")
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="needs binutils")
+def test_every_library_of_qt_has_a_package() -> None:
+    spec = find_spec("PySide6")
+    if spec is None or spec.origin is None:
+        pytest.skip("needs PySide6")
+    qt = Path(spec.origin).with_name("Qt")
+    files = ("plugins/platforms/libqxcb.so", "lib/libQt6XcbQpa.so.6", "lib/libQt6Gui.so.6")
+    linked: set[str] = set()
+    for file in files:
+        command = ["readelf", "-d", str(qt / file)]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        linked |= set(re.findall(r"NEEDED.*\[(.+)\]", text))
+    assert len(linked) > 20
+    assert {name for name in linked if not _OF_EVERY_SYSTEM.match(name)} == set(PACKAGES)
+
+
+def test_a_library_that_is_not_here_is_named_with_its_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
+    before = missing_packages()
+    lacking = {"libgraphlap-none.so.9": "libgraphlap-none9"}
+    monkeypatch.setattr(window_libraries, "PACKAGES", {**PACKAGES, **lacking})
+    assert missing_packages() == {**before, **lacking}
+
+
+def test_a_window_without_x11_needs_no_library_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
+    assert not any("xcb" in library for library in missing_packages())
+
+
+def test_the_program_names_the_packages_that_are_missing() -> None:
+    environment = {**os.environ, "QT_QPA_PLATFORM": "xcb", "DISPLAY": ":971"}
+    code = (
+        "import sys\n"
+        "from app.machine import window_libraries as w\n"
+        "w.PACKAGES = {**w.PACKAGES, 'libgraphlap-none.so.9': 'libgraphlap-none9'}\n"
+        "from app.commands.main import main\n"
+        "sys.exit(main(['open']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "libgraphlap-none9" in done.stderr
+    assert "Traceback" not in done.stderr
