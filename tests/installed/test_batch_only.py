@@ -82,7 +82,10 @@ def test_what_is_missing_is_said_with_the_extra_that_brings_it(
 
 @pytest.mark.parametrize(
     ("arguments", "extra"),
-    [(("open",), "gui"), ((*SWEEP, "--models", "mlp", "--export", "parquet", "--out", "run"), "data")],
+    [
+        (("open",), "gui"),
+        ((*SWEEP, "--models", "mlp", "--export", "parquet", "--out", "run"), "data"),
+    ],
 )
 def test_what_can_not_be_done_at_all_ends_in_one_sentence(
     arguments: tuple[str, ...], extra: str, batch_only: Environment, tmp_path: Path
