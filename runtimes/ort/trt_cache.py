@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,13 +19,15 @@ from runtimes.ort.gpu_open import Providers
 from runtimes.request import Request
 
 INFER = "libnvinfer.so.10"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")
 
 
 def engine_folder(request: Request) -> Path | None:
     """A folder of this graph's engines; None where nothing is to be, or can be, kept.
 
-    ONNX Runtime names the files in it by graph and GPU, but an engine of another TensorRT
-    makes it fail: so the release is part of the folder's name.
+    ONNX Runtime names the files in it by graph and architecture. An engine of another TensorRT
+    makes it fail, and one of another GPU with the same architecture is tuned for that GPU: so the
+    release and the GPU's name are folders above it.
     """
     model, settings = request.model, request.settings
     if not settings.cache_dir:
@@ -35,7 +38,9 @@ def engine_folder(request: Request) -> Path | None:
         [model.sha256, axes_key(request.axes), settings.precision, build], sort_keys=True
     )
     name = hashlib.sha256(key.encode()).hexdigest()[:32]
-    folder = Path(settings.cache_dir) / f"ort-tensorrt-{release}" / name
+    gpu = next((d.name for d in libraries.devices() if d.key == settings.device), "")
+    of_gpu = _NOT_IN_NAMES.sub("-", gpu) or "gpu"
+    folder = Path(settings.cache_dir) / f"ort-tensorrt-{release}" / of_gpu / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:

@@ -67,12 +67,17 @@ class TorchCuda(GpuRuntime):
             )
 
     def _compile(self, request: Request) -> Session:
+        from runtimes.cuda.driver import CudaError
+        from runtimes.cuda.faults import compile_fault
         from runtimes.pyt.cuda_place import CudaPlace
         from runtimes.pyt.cuda_session import TorchCudaSession
 
-        self._before(request)
-        place = CudaPlace(int(request.settings.device))
-        return self._told(request, TorchCudaSession(request, place))
+        try:
+            self._before(request)
+            place = CudaPlace(int(request.settings.device))
+            return self._told(request, TorchCudaSession(request, place))
+        except CudaError as error:
+            raise compile_fault(error) from error
 
 
 def cuda_of_build() -> int | None:

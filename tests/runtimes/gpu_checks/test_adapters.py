@@ -13,7 +13,7 @@ import onnxruntime
 import pytest
 
 from runtimes.base import Runtime, Session
-from runtimes.execution import Execution
+from runtimes.execution import Boundary, Execution
 from runtimes.faults import NotAvailable, Unsupported
 from runtimes.ort.allocating_lane import lane_on
 from runtimes.ort.cuda_runtime import OrtCuda
@@ -49,7 +49,7 @@ class OrtOnHost(OrtCuda):
         plain = onnxruntime.InferenceSession(request.model.path, options, providers=[CPU])
         engine = AsOnGpu(plain, ())
         lane = lane_on(engine, request, HostMemory(), self._has_queue(request))
-        boundary = "host" if request.options["boundary"] == "host" else "device"
+        boundary: Boundary = "host" if request.options["boundary"] == "host" else "device"
         execution = Execution(CPU, "fp32", "host", lane.call_path, boundary=boundary)
         return self._told(request, OrtSession(engine, (lane,), execution, None))
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import pytest
 
-from runtimes.cuda import driver
+from runtimes.base import Device
+from runtimes.cuda import driver, libraries
 from runtimes.faults import Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.ort.cuda_runtime import OrtCuda
@@ -71,6 +72,22 @@ def test_operator_times_are_the_kept_engines_and_none_is_kept_for_them(
     assert not own.exists()
     assert (kept / "graph.engine").read_bytes() == b"timed"
     assert tmp_path not in own.parents
+
+
+@pytest.mark.usefixtures("pretended", "driver")
+def test_engines_and_timings_are_kept_for_each_kind_of_gpu(
+    graphs: Graphs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ONNX Runtime names its files by the architecture, which cards of several kinds share."""
+    devices = (Device("0", "GPU one"), Device("1", "GPU two"), Device("2", "GPU one"))
+    monkeypatch.setattr(libraries, "devices", lambda: devices)
+    monkeypatch.setattr(OrtTensorRt, "devices", lambda self: devices)
+    folders = []
+    for device in devices:
+        settings = Settings(cache_dir=str(tmp_path), device=device.key)
+        folders.append(engine_folder(_OnHost().request(graphs.dense, {"batch": 1}, settings)))
+    one, two, same = (folder for folder in folders if folder is not None)
+    assert one == same and one != two and one.parent != two.parent
 
 
 @pytest.mark.usefixtures("pretended", "driver")

@@ -25,7 +25,9 @@ from exporters.types import ExportedModel, Factory, TensorSpec
 from runtimes.base import Available, Unavailable
 from runtimes.calls import timed
 from runtimes.calls.timed import TimedCalls
-from runtimes.faults import OutOfMemory, RunFault, Unsupported
+from runtimes.cuda import waiting
+from runtimes.cuda.driver import CudaError
+from runtimes.faults import CompileFault, OutOfMemory, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.pyt import cuda_runtime
 from runtimes.pyt.cuda_lane import TorchCudaLane
@@ -340,6 +342,22 @@ def test_no_memory_for_a_recording_is_reported_as_memory(
     with pytest.raises(OutOfMemory):
         opened(graphs.dense, "host", cuda_graph=True)
     assert not torch.is_inference_mode_enabled()
+
+
+@pytest.mark.parametrize(("code", "fault"), [(2, OutOfMemory), (999, CompileFault)])
+def test_an_error_of_the_driver_is_a_fault_of_ours(
+    code: int,
+    fault: type[Exception],
+    graphs: Graphs,
+    driver: Driver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(index: int, sync: str) -> None:
+        raise CudaError(code, "cuDevicePrimaryCtxGetState", "failed")
+
+    monkeypatch.setattr(waiting, "wait_by", fail)
+    with pytest.raises(fault):
+        TorchCuda().compile(graphs.dense, {"batch": 1}, Settings())
 
 
 def test_a_build_of_torch_without_cuda_is_told_from_one_with_it(
