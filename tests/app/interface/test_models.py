@@ -85,7 +85,7 @@ def test_a_function_of_a_file_is_named_and_not_called(
         (torch.nn.Linear(3, 2), torch.randn(1, 4)),
         lambda: 3,
     ],
-    ids=repr,
+    ids=lambda models: type(models).__name__,
 )
 def test_what_is_no_model_is_a_plan_error(models: Any) -> None:
     with pytest.raises(PlanError):
