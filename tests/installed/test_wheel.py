@@ -13,7 +13,7 @@ from setup import inside_graphlap
 from tests.installed.environment import ROOMS, Environment, build_wheel, source_files
 
 COMPILED = f".{sys.implementation.cache_tag}-"
-READ = {".css", ".csv", ".desktop", ".js", ".py", ".svg", ".toml"}
+READ = {".css", ".csv", ".desktop", ".js", ".py", ".svg", ".toml", ".typed"}
 
 
 def _contents(wheel: Path) -> dict[str, bytes]:
