@@ -39,7 +39,7 @@ def network(width: int) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
 
 
-@pytest.mark.long
+@pytest.mark.rare
 @pytest.mark.timeout(900)
 def test_ten_programs_do_their_tasks_in_ten_lines_each(tmp_path: Path) -> None:
     assert len(PROGRAMS) == 10
