@@ -26,7 +26,7 @@ from app.console.gap_figure import gap_figures
 from app.console.gate import SLOWER
 from app.console.hosts_together import write_together
 from app.console.ladder import ladder_code, write_ladder
-from app.console.lasting import Lasting
+from app.console.lasting import Lasting, report
 from app.console.output_files import write_output
 from app.console.progress import Display, display_for
 from app.console.rates import write_rates
@@ -59,7 +59,7 @@ from app.results.int8_peak import with_peak
 from app.results.labels import case_label, model_labels
 from app.results.manifest import Manifest
 from app.results.measured import Measured
-from app.results.plain import one_line, printable
+from app.results.plain import printable
 from app.results.rates_found import rates_found
 from app.results.run import Run
 from app.results.tune_answer import tunes_found
@@ -173,8 +173,7 @@ def measure(
         except ResultsError as error:  # the disk is full, or the folder was taken away
             display.close()
             close_quietly(run, FAILURE, error)
-            errors.write(f"graphlap: {one_line(str(error))}\n")
-            errors.flush()
+            report(str(error), errors)
             write_error_file(error)
             return FAILURE
         display.close()
@@ -228,15 +227,13 @@ def measure(
         if shown.lost:
             why = shown.fault.strerror if shown.fault else ""
             where = folder.path / RESULTS
-            errors.write(f"graphlap: the table can't be printed ({why}): read {where}\n")
-            errors.flush()
+            report(f"the table can't be printed ({why}): read {where}", errors)
         if compared is not None:
             write(compared.files)
         if plot and (found := idleness(rows)):
             write_output(Path(plot), svg_document(gap_figures(found)))
         elif plot:
-            errors.write(f"graphlap: {plot} is not written: too few pauses were measured\n")
-            errors.flush()
+            report(f"{plot} is not written: too few pauses were measured", errors)
         return code or int(shown.lost)
 
 

@@ -16,9 +16,8 @@ from app.commands.legacy import NoCommand, current, note
 from app.commands.parsers import module_of, parse
 from app.commands.table import BY_NAME
 from app.console.error_file import write_error_file
-from app.console.lasting import Lasting
+from app.console.lasting import Lasting, report
 from app.machine.system import refuse_other_systems
-from app.results.plain import one_line
 from exporters.types import GraphlapError
 
 _USER_ERRNOS = (errno.ENAMETOOLONG, errno.EMFILE, errno.ENFILE)
@@ -33,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except GraphlapError as error:
         if "--debug" in given:
             raise
-        report(str(error))
+        report(str(error), Lasting(sys.stderr))
         if isinstance(error, DiskError):
             return 1
         write_error_file(error)
@@ -41,21 +40,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if "--debug" in given or error.errno not in _USER_ERRNOS:
             raise
-        if error.errno != errno.ENAMETOOLONG:
-            report(f"a process or a file can't be opened ({error.strerror}): raise ulimit -n")
-            return 2
-        name = str(error.filename)
-        report(f"a path of {len(name)} characters is too long ({name:.40}…): give a shorter one")
+        sentence = f"a process or a file can't be opened ({error.strerror}): raise ulimit -n"
+        if error.errno == errno.ENAMETOOLONG:
+            name = str(error.filename)
+            sentence = f"a path of {len(name)} characters is too long ({name:.40}…)"
+            sentence += ": give a shorter one"
+        report(sentence, Lasting(sys.stderr))
         return 2
     except KeyboardInterrupt:
         return 130
-
-
-def report(sentence: str) -> None:
-    """Write a sentence of ours to standard error."""
-    errors = Lasting(sys.stderr)
-    errors.write(f"graphlap: {one_line(sentence)}\n")
-    errors.flush()
 
 
 def _dispatch(given: Sequence[str]) -> int:
@@ -80,7 +73,7 @@ def _dispatch(given: Sequence[str]) -> int:
     code = module_of(command).run(options)
     sentence = note(given, (name, *words))
     if sentence and not options.quiet:
-        report(sentence)
+        report(sentence, Lasting(sys.stderr))
     return code
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from app.cases.errors import PlanError, suggestion
-from app.console.lasting import Lasting
+from app.console.lasting import Lasting, report
 from app.console.width import width_of
 from app.plan.settings.setting import OUTPUT
 from app.present.document import Block, Points
-from app.present.formats import FORMATS, TABLE, formatted
-from app.present.terminal import write_document
-from app.results.plain import one_line, printable
+from app.present.formats import FORMATS, TABLE, write_formatted
+from app.results.plain import printable
 
 Writers = Mapping[str, Callable[[], str]]
 """The text of a format, where a command has one of its own, with keys that stay."""
@@ -74,12 +74,10 @@ def print_document(
     if writers and form in writers:
         return print_text(writers[form]())
     out = Lasting(sys.stdout)
+    after = [Points(tuple(lines))] if lines and form != TABLE else []
+    write_formatted(chain(blocks, after), form, out, width_of(sys.stdout))
     if form == TABLE:
-        write_document(blocks, out, width_of(sys.stdout))
         out.write("".join(f"{printable(line)}\n" for line in lines))
-    else:
-        after = [Points(tuple(lines))] if lines else []
-        out.write(formatted([*blocks, *after], form))
     return _ended(out)
 
 
@@ -93,8 +91,6 @@ def print_text(text: str) -> int:
 def _ended(out: Lasting) -> int:
     out.flush()
     if out.lost and out.fault:
-        errors = Lasting(sys.stderr)
-        reason = one_line(f"standard output can't be written ({out.fault.strerror})")
-        errors.write(f"graphlap: {reason}\n")
-        errors.flush()
+        reason = f"standard output can't be written ({out.fault.strerror})"
+        report(reason, Lasting(sys.stderr))
     return int(out.fault is not None)

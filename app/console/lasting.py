@@ -11,6 +11,8 @@ import io
 import os
 from typing import TextIO
 
+from app.results.plain import one_line
+
 
 class Lasting(io.StringIO):
     """`stream` as far as it goes; `fault` is what ended it, None while it takes all."""
@@ -57,3 +59,9 @@ class Lasting(io.StringIO):
 
     def _encodable(self, text: str) -> str:
         return text.encode(self._encoding, "backslashreplace").decode(self._encoding)
+
+
+def report(sentence: str, errors: Lasting) -> None:
+    """Write a sentence of ours to standard error, as one line."""
+    errors.write(f"graphlap: {one_line(sentence)}\n")
+    errors.flush()
