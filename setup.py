@@ -3,7 +3,7 @@
 In a checkout `app`, `assets`, `exporters` and `runtimes` are packages of their own. Two
 distributions with an `app/__init__.py` would overwrite each other, so the wheel holds ours as
 `graphlap.app` and so on, and their import statements are rewritten on the way. Strings are
-left alone: a module that is named in one goes through `exporters/own.py`.
+left alone: a module that is named in one goes through `exporters/install_layout.py`.
 """
 
 from __future__ import annotations

@@ -17,24 +17,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from app.cases.disk import unwritable
-from app.cases.errors import PlanError, ResultsError, suggestion
+from app.cases.errors import PlanError, ResultsError, suggestion, unwritable
+from app.columns.rows import Rows
+from app.formatting.text import storable
 from app.headless import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import parse_plan
 from app.plan.plan_files import load_suite
-from app.results.atomic import write_atomically
-from app.results.exports.frames import frame_of, pandas, run_frame
-from app.results.folder import RESULTS
-from app.results.manifest import read_manifest
-from app.results.plain import storable
-from app.results.profiles import as_json, profile
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.table import csv_line, neutralised, table_of
-from app.sweep.begin import begin
+from app.run_folder.files import write_atomically
+from app.run_folder.folder import RESULTS
+from app.run_folder.manifest import read_manifest
+from app.run_folder.table import csv_line, neutralised, table_of
+from app.runs.exporting.json_file import as_json, profile
+from app.runs.exporting.tables import frame_of, pandas, run_frame
+from app.runs.reader import read_run
 from app.sweep.run import SweepRun
-from exporters.regular import read_file
+from app.sweep.run_creation import begin
+from exporters.file_access import read_file
 from runtimes.base import Runtime
 
 if TYPE_CHECKING:

@@ -3,76 +3,145 @@
 from __future__ import annotations
 
 import argparse
+import os
+import select
+import signal
 import sys
+import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from app.capabilities.slo_search.answer import rates_found
+from app.capabilities.tuning.answer import tunes_found, with_peak
 from app.cases.column import Row
-from app.cases.column_choice import parse_columns
-from app.cases.disk import current_folder, unwritable
-from app.cases.errors import PlanError, ResultsError
+from app.cases.column_names import parse_columns
+from app.cases.errors import PlanError, ResultsError, current_folder, unwritable
 from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
+from app.comparison.aggregate_throughput import hosts_together
+from app.comparison.measured_case import Measured
 from app.console.answer.document import run_document
-from app.console.answer.ended import EndedRun
-from app.console.assumed import assumed_line
-from app.console.check_page import check_page
-from app.console.comparing import Comparing, comparing_of
-from app.console.error_file import write_error_file
+from app.console.answer.summary import EndedRun
+from app.console.check import check_page
 from app.console.exporting import export, formats_of
-from app.console.gap_figure import gap_figures
-from app.console.gate import SLOWER
-from app.console.hosts_together import write_together
-from app.console.ladder import ladder_code, write_ladder
-from app.console.lasting import Lasting, report
 from app.console.output_files import write_output
 from app.console.progress import Display, display_for
-from app.console.rates import write_rates
-from app.console.row_columns import sort_column
+from app.console.regression_gate import SLOWER
+from app.console.row_table import sort_column
+from app.console.run_comparison import Comparing, comparing_of
+from app.console.scaling import write_together
+from app.console.scenario_tables import gap_figures
+from app.console.searches import ladder_code, write_ladder, write_rates
+from app.console.streams import Lasting, report, width_of, write_error_file
 from app.console.verdicts import write
-from app.console.width import width_of
-from app.machine import engines
+from app.formatting.case_labels import case_label, model_labels
+from app.formatting.text import printable
+from app.machine import installed_runtimes
+from app.machine.child import take_steered
 from app.machine.environment import describe_host
-from app.machine.steered import take_steered
 from app.machine.system import program_begun_s
-from app.plan.command_line import (
-    refuse_with_check,
-    refuse_with_run_as_plan,
-)
-from app.plan.config_text import config_text
-from app.plan.default_runtimes import with_default_runtimes
-from app.plan.environments import environments_of
+from app.plan.command_line import given_settings, refuse_with_check, refuse_with_run_as_plan
+from app.plan.curves import refuse_without_gaps
 from app.plan.exclusions import reject_exclusions, reject_without_effect
-from app.plan.gaps import refuse_without_gaps
-from app.plan.options import plan_from_options
-from app.plan.placing import refuse_misplaced
+from app.plan.options import config_text, plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.settings.arguments import given_settings
-from app.present.formats import write_formatted
+from app.plan.runtime_selection import environments_of, with_default_runtimes
+from app.plan.validation import refuse_misplaced
+from app.plot_data.curves import idleness
 from app.present.svg import svg_document
-from app.results.folder import RESULTS, RunFolder
-from app.results.gap_curves import idleness
-from app.results.hosts_together import hosts_together
-from app.results.int8_peak import with_peak
-from app.results.labels import case_label, model_labels
-from app.results.manifest import Manifest
-from app.results.measured import Measured
-from app.results.plain import printable
-from app.results.rates_found import rates_found
-from app.results.run import Run
-from app.results.tune_answer import tunes_found
-from app.sweep.begin import begin, new_path
+from app.present.terminal import write_formatted
+from app.run_folder.folder import RESULTS, RunFolder
+from app.run_folder.manifest import Manifest
+from app.run_folder.run import Run
 from app.sweep.cluster import Cluster, cluster_of
-from app.sweep.measurable import measurable
-from app.sweep.repeat import repeat
+from app.sweep.resumption import measurable, started_in
 from app.sweep.run import SweepRun, close_quietly
-from app.sweep.steering import Steering
-from app.sweep.unchanged import started_in
-from app.tune.ladder import round_name
+from app.sweep.run_creation import begin, new_path, repeat
+from app.tune.ablation import round_name
 from exporters.cache import default_root
-from exporters.diagnostics import rendering
+from exporters.diagnostics import catalogue
+
+
+class Steering:
+    """Signals and lines of `stdin`, turned into the sweep's method calls; None reads no lines.
+
+    The first stop, however it comes, ends after the block in flight, the second at once.
+    """
+
+    def __init__(self, run: SweepRun, stdin: int | None = None) -> None:
+        self._run = run
+        self._signals = self._stop_lines = self._stops_heeded = 0
+        self._stdin = stdin
+        self._partial = b""
+        self._previous: dict[int, object] = {}
+
+    def __enter__(self) -> Steering:
+        if threading.current_thread() is not threading.main_thread():
+            return self  # signals are the main thread's
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup has it
+            numbers.append(signal.SIGHUP)
+        for number in numbers:
+            self._previous[number] = signal.signal(number, self._signalled)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """From now on signals do what they did before; idempotent."""
+        while self._previous:
+            number, handler = self._previous.popitem()
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def heed(self) -> None:
+        """Do what was asked since the last call."""
+        for line in self._lines():
+            if line == "pause":
+                self._run.pause()
+            elif line == "resume":
+                self._run.resume()
+            elif line == "stop":
+                self._stop_lines += 1
+        stops = self._signals + self._stop_lines
+        if stops > self._stops_heeded:
+            self._stops_heeded = stops
+            self._run.stop(now=stops > 1)
+
+    def _signalled(self, _number: int, _frame: object) -> None:
+        self._signals += 1
+
+    def _lines(self) -> list[str]:
+        if self._stdin is None or not select.select([self._stdin], [], [], 0)[0]:
+            return []
+        data = os.read(self._stdin, 4096)
+        if not data:
+            self._stdin = None
+        *lines, self._partial = (self._partial + data).split(b"\n")
+        return [line.decode("utf-8", "replace").strip() for line in lines]
+
+
+def assumed_line(sizes_by_model: Mapping[str, Mapping[str, int]]) -> str:
+    """`batch=1, sequence=128 in 3 of 5 models (assumed; set with --axis batch=N ...)`; "" for none.
+
+    Only models with assumed sizes count.
+    """
+    counts = Counter(
+        (axis, size) for sizes in sizes_by_model.values() for axis, size in sizes.items()
+    )
+    if not counts:
+        return ""
+    total = len(sizes_by_model)
+    parts = [
+        f"{axis}={size}" + (f" in {n} of {total} models" if n < total else "")
+        for (axis, size), n in counts.items()
+    ]
+    flags = " ".join(dict.fromkeys(f"--axis {axis}=N" for axis, _ in counts))
+    return f"sizes: {', '.join(parts)} (assumed; set with {flags})"
+
 
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
@@ -164,7 +233,7 @@ def measure(
             told = printable(f"{label} {round_name(line.round)} is measured again: {what}")
             log.write(f"{told}\n")
         sizes = assumed_line(folder.manifest.assumed_sizes)
-        notes = [*map(rendering.text, run.warnings), sizes, run.kept_table]
+        notes = [*map(catalogue.text, run.warnings), sizes, run.kept_table]
         for said in filter(None, notes):
             log.write(f"{printable(said)}\n")
         display = display_for(run, log)
@@ -317,7 +386,7 @@ def _folder(
         if cluster is None:
             refuse_misplaced(plan)
         environments_of(plan)
-        engines.refuse_unwritable()
+        installed_runtimes.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume), manifest)
     out = Path(flags.out) if flags.out else None
     if _is_repeated(flags):

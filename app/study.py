@@ -1,23 +1,152 @@
-"""`graphlap study NAME`: measure a study as a plan is measured, then print and write its page."""
+"""`graphlap study NAME`: measure a study, by parts if it has several plans, and write its page."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from app.console.damage import DAMAGED, OK
-from app.headless import run_headless
+from app.cases.errors import PlanError, ResultsError, suggestion
+from app.comparison.measured_case import Measured
+from app.console.streams import Lasting
+from app.console.verify import DAMAGED, OK
+from app.formatting.text import printable
+from app.headless import INTERRUPTED, Then, run_headless
+from app.plan.command_line import parse
+from app.plan.expand import expand
+from app.plan.options import plan_from_options
+from app.plan.plan import Plan
+from app.plan.settings.table import by_key
 from app.plan.studies import load_study
-from app.results.measured import Measured
-from app.results.reader import read_run
-from app.results.run import Run
-from app.studies.found import Found, found_in, found_of, refuse_others
-from app.studies.page import page
-from app.studies.study import Study
-from app.studies.table import study, whole
-from app.studies.telling import told, written
-from app.study_parts import run_parts
+from app.run_folder.manifest import MANIFEST
+from app.run_folder.run import Run
+from app.runs.reader import read_run
+from app.studies.page import page, page_of_parts, told, written, written_alone
+from app.studies.study import Found, Study, Whole, found_in, found_of, refuse_others, study, whole
+from app.sweep.cluster import cluster_of
+from app.sweep.run_creation import begin, new_path
+
+
+def run_parts(whole: Whole, flags: argparse.Namespace) -> int:
+    """Measure the parts that the flags ask for, or take the run that they name; the exit code.
+
+    PlanError or ResultsError before anything is written.
+    """
+    if flags.paths:
+        return _tell(whole, Path(flags.paths[0]), {})
+    root = Path(flags.resume) if flags.resume is not None else _begun(whole, flags)
+    there, code, found = _parts_in(whole, root), 0, dict[str, Found]()
+    for number, part in enumerate(there, 1):
+        folder = root / whole.folder_of(part)
+        log = Lasting(sys.stderr)
+        log.write(printable(f"{part.title} ({number} of {len(there)}): {folder}") + "\n")
+        log.flush()
+        again = parse(["--study", part.name, "--resume", str(folder)])
+        for name in ("export", "strict", "cache_limit", "debug"):
+            setattr(again, name, getattr(flags, name))
+        ended = run_headless(again, _writer(part, found))
+        code = max(code, ended)
+        if ended == INTERRUPTED:
+            break
+    return _tell(whole, root, found) or code
+
+
+def _writer(part: Study, found: dict[str, Found]) -> Then:
+    """Writes a part's page and prints nothing: the whole is told at the end, of what is `found`."""
+
+    def write(run: Run, measured: Sequence[Measured]) -> int:
+        found[part.name] = found_of(run, measured, load_study(part.name), part.one_host)
+        written(part, found[part.name])
+        return 0
+
+    return write
+
+
+def _begun(whole: Whole, flags: argparse.Namespace) -> Path:
+    """The folder of a new run, with that of each part."""
+    plans = _plans(whole, flags)
+    for plan in plans.values():
+        expand(plan)
+    root = Path(flags.out) if flags.out else new_path(_named(whole, plans))
+    if root.exists() and any(root.iterdir()):
+        raise ResultsError(f"{root} is there already", "give another folder with --out")
+    for part in whole.parts:
+        if part.name in plans:
+            with cluster_of(plans[part.name]) as cluster:
+                begin(plans[part.name], root / whole.folder_of(part), cluster).close()
+    return root
+
+
+def _named(whole: Whole, plans: dict[str, Plan]) -> Plan:
+    """A plan that is called like the whole, as its folder is to be."""
+    return next(iter(plans.values())).model_copy(update={"name": f"study-{whole.name}"})
+
+
+def _plans(whole: Whole, flags: argparse.Namespace) -> dict[str, Plan]:
+    """Each part's plan by its name, with its share of the budget; a part that has none of the
+    models which are asked for is left out. PlanError for a model that no part has."""
+    asked = [word.strip() for word in (flags.models or "").split(",") if word.strip()]
+    models = {
+        part.name: {model for grid in load_study(part.name).sweeps for model in grid.models}
+        for part in whole.parts
+    }
+    known = sorted(set().union(*models.values()))
+    for model in asked:
+        if model not in known:
+            raise PlanError(f"the study has no model {model!r}", suggestion(model, known))
+    plans: dict[str, Plan] = {}
+    for part in whole.parts:
+        own = [model for model in asked if model in models[part.name]]
+        if own or not asked:
+            settings = _accepted(whole, part, flags)
+            settings |= {"study": part.name, "models": ",".join(own) or None}
+            plans[part.name] = plan_from_options(argparse.Namespace(**settings))
+    shares = dict(zip((part.name for part in whole.parts), whole.shares, strict=True))
+    total = sum(shares[name] for name in plans)
+    return {name: _with_share(plan, shares[name] / total) for name, plan in plans.items()}
+
+
+def _accepted(whole: Whole, part: Study, flags: argparse.Namespace) -> dict[str, Any]:
+    """The flags without what this part fixes and another part leaves open, with a line for each."""
+    settings = dict(vars(flags))
+    others = [load_study(other.name).fixed for other in whole.parts]
+    for key, reason in load_study(part.name).fixed.items():
+        row = by_key()[key]
+        if settings.get(row.dest) is not None and not all(key in fixed for fixed in others):
+            sys.stderr.write(f"{part.name} {reason}: {row.flag} is not used there\n")
+            settings[row.dest] = None
+    return settings
+
+
+def _with_share(plan: Plan, share: float) -> Plan:
+    if plan.budget_s is None:
+        return plan
+    return plan.model_copy(update={"budget_s": plan.budget_s * share})
+
+
+def _parts_in(whole: Whole, root: Path) -> list[Study]:
+    """Those that the run has; ResultsError where it has none."""
+    there = [part for part in whole.parts if (root / whole.folder_of(part) / MANIFEST).exists()]
+    if not there:
+        raise ResultsError(
+            f"{root} has no part of the study {whole.name}",
+            f"name a folder that graphlap study {whole.name} made",
+        )
+    return there
+
+
+def _tell(whole: Whole, root: Path, found: dict[str, Found]) -> int:
+    """Write the pages that are not there yet and print that of the whole."""
+    for part in _parts_in(whole, root):
+        if part.name not in found:
+            folder = root / whole.folder_of(part)
+            found[part.name] = found_in(folder, load_study(part.name), part.one_host)
+            written(part, found[part.name])
+    blocks = list(page_of_parts(whole, found))
+    damaged = any(one.damaged for one in found.values())
+    return told(blocks, written_alone(root, blocks)) or (DAMAGED if damaged else OK)
 
 
 def run_study(flags: argparse.Namespace) -> int:

@@ -1,10 +1,4 @@
-"""A content-addressed store of exported files, with an entry for each thing asked for.
-
-`objects/` holds each file once under its sha256; `entries/` holds, by key, the facts and
-the objects of one export; `leases/` says what running plans need. Everything is written
-aside and moved into place under a lock that the system drops with its process, so that a
-kill leaves at worst a file that nothing refers to.
-"""
+"""Content-addressed store of exported files, and the leases of running plans on its entries."""
 
 from __future__ import annotations
 
@@ -13,21 +7,94 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 from platformdirs import user_cache_dir
 
-from exporters import leases
-from exporters.digest import file_sha256
-from exporters.private import private_folder
+from exporters.file_access import file_sha256, private_folder
 from exporters.size import parse_size
 from exporters.types import ExportError, GraphlapError
+
+_OTHER_HOSTS_LEASE_S = 24 * 3600.0
+"""Another host's processes cannot be seen from here: their leases count for a day."""
+
+_SAME_START_MS = 10_000
+"""A process's start is told from the boot time, which moves a little when the clock is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process for which entries are kept: its host, its id, and when it began (ms)."""
+
+    host: str
+    pid: int
+    started_ms: int
+
+    @classmethod
+    def process(cls, pid: int) -> Holder:
+        """The holder for a process of this host; one that has just ended holds nothing."""
+        try:
+            started = psutil.Process(pid).create_time()
+        except psutil.NoSuchProcess:
+            started = 0.0
+        return cls(socket.gethostname(), pid, round(started * 1e3))
+
+    def file(self, folder: Path) -> Path:
+        return folder / f"{self.started_ms}-{self.pid}-{self.host}"
+
+
+def keys_of(holder: Holder, folder: Path) -> set[str]:
+    """The keys that this holder has leased; a process that has ended needs none."""
+    return set(_lines(holder.file(folder))) if holder.started_ms else set()
+
+
+def add(holder: Holder, folder: Path, key: str) -> None:
+    """Lease a key; leased twice it must be given back twice."""
+    with holder.file(folder).open("a", encoding="ascii") as file:
+        file.write(f"{key}\n")
+
+
+def give_back(holder: Holder, folder: Path, keys: Sequence[str]) -> None:
+    """End one lease of each key."""
+    file = holder.file(folder)
+    left = Counter(_lines(file)) - Counter(keys)
+    file.write_text("".join(f"{key}\n" for key in left.elements()), "ascii")
+
+
+def all_keys(folder: Path) -> set[str]:
+    """The keys that any running process has leased; leases of ended ones are removed."""
+    keys: set[str] = set()
+    for file in folder.iterdir():
+        if _is_held(file):
+            keys.update(_lines(file))
+        else:
+            file.unlink(missing_ok=True)
+    return keys
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text("ascii").split()
+    except FileNotFoundError:
+        return []
+
+
+def _is_held(file: Path) -> bool:
+    started_ms, pid, host = file.name.split("-", 2)
+    if host != socket.gethostname():
+        return time.time() - file.stat().st_mtime < _OTHER_HOSTS_LEASE_S
+    now = Holder.process(int(pid)).started_ms
+    return bool(now) and abs(now - int(started_ms)) < _SAME_START_MS
+
 
 DEFAULT_LIMIT_BYTES = 16 * 2**30
 LIMIT_VARIABLE = "GRAPHLAP_CACHE_LIMIT"
@@ -110,7 +177,7 @@ class Store:
                 f"the export cache {root} cannot be written ({error.strerror})",
                 "set GRAPHLAP_CACHE to a folder of your own",
             ) from error
-        self._holder = leases.Holder.process(holder or os.getpid())
+        self._holder = Holder.process(holder or os.getpid())
         self._leased_here: list[str] = []
         self._sweep_abandoned()
 
@@ -172,10 +239,10 @@ class Store:
         with self._locked(fcntl.LOCK_EX):
             if self._total() <= self._limit_bytes:
                 return
-            needed = self._size(leases.keys_of(self._holder, self._leases))
+            needed = self._size(keys_of(self._holder, self._leases))
             refused = needed > self._limit_bytes
             if refused:
-                leases.give_back(self._holder, self._leases, self._leased_here)
+                give_back(self._holder, self._leases, self._leased_here)
                 self._leased_here.clear()
             self._evict(self._limit_bytes)
         if refused:
@@ -193,7 +260,7 @@ class Store:
                 entries=sum(1 for _ in self._entries.iterdir()),
                 files=sum(1 for _ in self._objects.iterdir()),
                 size_bytes=self._total(),
-                in_use_bytes=self._size(leases.all_keys(self._leases)),
+                in_use_bytes=self._size(all_keys(self._leases)),
             )
 
     def clear(self) -> int:
@@ -204,7 +271,7 @@ class Store:
     def _evict(self, limit_bytes: int) -> int:
         """Remove unneeded objects until the rest fits or is needed; gives the bytes freed."""
         total = before = self._total()
-        kept = leases.all_keys(self._leases)
+        kept = all_keys(self._leases)
         users: dict[str, set[Path]] = {path.name: set() for path in self._objects.iterdir()}
         entries = {path: self._object_names([path.stem]) for path in self._entries.iterdir()}
         for entry, names in entries.items():
@@ -248,7 +315,7 @@ class Store:
         return names
 
     def _lease(self, key: str) -> None:
-        leases.add(self._holder, self._leases, key)
+        add(self._holder, self._leases, key)
         self._leased_here.append(key)
 
     @contextmanager

@@ -11,18 +11,20 @@ from exporters.cache import Store
 from exporters.codec import from_json, to_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from exporters.digest import arrays_sha256
-from exporters.evaluation import (
+from exporters.file_access import arrays_sha256
+from exporters.inputs import cast_specs
+from exporters.source import (
     LARGEST_COMPUTED,
     REFERENCE,
     Evaluation,
+    Graph,
+    Packaged,
+    Point,
+    Source,
     Vouched,
     computed_point,
     write_reference,
 )
-from exporters.inputs import cast_specs
-from exporters.points import Point
-from exporters.source import Graph, Packaged, Source
 from exporters.steps import Done, done
 from exporters.types import (
     PACKAGED,
@@ -35,7 +37,7 @@ from exporters.types import (
     axes_key,
     load_reference,
 )
-from exporters.user_data import digest_of
+from exporters.user_arrays import digest_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from exporters.invalid_value import InvalidValue
+from exporters.types import InvalidValue
 
 _SIZE = re.compile(
     r"(?P<number>[0-9]{1,30}(\.[0-9]{1,30})?)\s*(?P<unit>([KMGT]i?)?B)", re.IGNORECASE

@@ -1,12 +1,11 @@
-"""The values that cross the stages, and the root of the error tree.
-
-Standard library and numpy only, so that every package may import it: a definition
-names what is measured, an exported model is that definition as a checked file.
+"""Values that cross the stages, the root of the error tree, and one-line texts of other libraries'
+errors.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -15,6 +14,78 @@ from typing import Any, Literal
 import numpy as np
 
 from exporters.diagnostics.diagnostic import Diagnostic
+
+
+class InvalidValue(ValueError):
+    """A value that cannot be understood: what is wrong with it, and what to give instead.
+
+    `key` is what the value is of, where the cause names it.
+    """
+
+    def __init__(self, cause: str, remedy: str = "", key: str = "") -> None:
+        super().__init__(f"{cause}; {remedy}" if remedy else cause)
+        self.cause = cause
+        self.remedy = remedy
+        self.key = key
+
+    def of(self, key: str) -> InvalidValue:
+        """The same, with what the value is of in front."""
+        return InvalidValue(f"{key} {self.cause}", self.remedy, key)
+
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text without colours, its type's name where it has none.
+
+    A line that ends with a colon says nothing without the next one, which is joined to it.
+    """
+    if isinstance(error, UnicodeError):  # what it says is of bytes and positions
+        return "a name in it is no text"
+    return _begun(error) or type(error).__name__
+
+
+def named(error: BaseException) -> str:
+    """`ValueError: the first line`, of an error that nobody foresaw."""
+    told = _begun(error)
+    return f"{type(error).__name__}: {told}" if told else type(error).__name__
+
+
+def deepest(error: Exception) -> Exception:
+    """The error that began it, where others are wrapped around it."""
+    while isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    return error
+
+
+def is_of_system(error: BaseException | None) -> bool:
+    """Whether the operating system refused something that led to this error: a file that is not
+    there, a descriptor too many, no memory for a process."""
+    while error is not None:
+        if isinstance(error, OSError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _begun(error: BaseException) -> str:
+    lines = [line.strip() for line in _COLOURS.sub("", str(error)).splitlines() if line.strip()]
+    told = lines[0] if lines else ""
+    for line in lines[1:]:
+        if not told.endswith(":"):
+            break
+        told = f"{told} {line}"
+    return told
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Files by label, and a dataclass of facts; None where the files say all."""
+
+    files: Mapping[str, Path]
+    facts: object = None
+
 
 Precision = Literal["fp32", "fp16", "bf16", "int8", "fp8"]
 PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16", "bf16", "int8", "fp8")

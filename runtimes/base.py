@@ -19,12 +19,11 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from exporters.types import ExportedModel, Precision
-from runtimes.calls.call import Call, Copy
+from runtimes.calls.timed import Call, Copy
+from runtimes.errors import NotAvailable, OneShapeOnly, RunFault, RuntimeFault, Unsupported
 from runtimes.execution import Arrivals, Clock, Execution, Memory, OpTime, Samples, Spans
-from runtimes.faults import NotAvailable, OneShapeOnly, RunFault, RuntimeFault, Unsupported
-from runtimes.options import SESSIONS, Option, Settings, checked_options
-from runtimes.request import Request, input_shapes
-from runtimes.usage import Usage, Used
+from runtimes.options import SESSIONS, Option, Request, Settings, checked_options, input_shapes
+from runtimes.snippets import Usage, Used
 
 Arrays = Mapping[str, np.ndarray]
 

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import ClassVar
 
-from exporters import own
-from exporters.complaint import named
-from exporters.types import PRECISIONS
+from exporters import install_layout
+from exporters.types import PRECISIONS, named
 from runtimes.base import Availability, Runtime, Session, Unavailable
-from runtimes.faults import NotAvailable
-from runtimes.request import Request
+from runtimes.errors import NotAvailable
+from runtimes.options import Request
 
 GROUP = "graphlap.runtimes"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
@@ -93,7 +92,7 @@ def read(taken: Collection[str], path: Sequence[str] | None = None) -> Offered:
 
 def load(one: Packaged) -> Runtime:
     """The runtime; where it can't be had, one that is not available and tells the reason."""
-    own.answer_to_our_name()
+    install_layout.answer_to_our_name()
     place = one.point.value
     try:
         offered = one.point.load()

@@ -13,8 +13,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from exporters.complaint import first_line
-from exporters.types import GraphlapError
+from exporters.types import GraphlapError, first_line
 from runtimes import registry
 from runtimes.base import Unavailable
 from runtimes.packaged import Unusable

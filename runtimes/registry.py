@@ -1,33 +1,37 @@
-"""Runtime names to classes, resolved only when asked for: ours and those of other packages.
+"""Runtime names to classes, resolved only when requested: ours and those of other packages.
 
+A name is `name[:device][@release]`; behind the `@` stands a release of its own or an
+environment.
 Adding one of ours is one line here, one folder beside this module, and one test.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from exporters import own
+from exporters import install_layout
 from runtimes.base import Runtime
-from runtimes.faults import NotAvailable
+from runtimes.errors import NotAvailable
 
 if TYPE_CHECKING:
     from runtimes.packaged import Offered, Refusal
 
+
 RUNTIMES: dict[str, str] = {
-    "ort-cpu": "runtimes.ort.runtime:OrtCpu",
-    "ort-cuda": "runtimes.ort.cuda_runtime:OrtCuda",
-    "ort-tensorrt": "runtimes.ort.tensorrt_runtime:OrtTensorRt",
-    "ort-ep": "runtimes.ort.plugin_runtime:OrtEp",
-    "tensorrt": "runtimes.trt.runtime:TensorRt",
-    "tensorrt-rtx": "runtimes.trt.rtx_runtime:TensorRtRtx",
-    "openvino-cpu": "runtimes.ov.runtime:OpenVinoCpu",
-    "openvino": "runtimes.ov.any_device:OpenVino",
-    "torch-cpu": "runtimes.pyt.runtime:TorchCpu",
-    "torch-cuda": "runtimes.pyt.cuda_runtime:TorchCuda",
+    "ort-cpu": "runtimes.onnxruntime.runtime:OrtCpu",
+    "ort-cuda": "runtimes.onnxruntime.gpu_runtimes:OrtCuda",
+    "ort-tensorrt": "runtimes.onnxruntime.gpu_runtimes:OrtTensorRt",
+    "ort-ep": "runtimes.onnxruntime.runtime:OrtEp",
+    "tensorrt": "runtimes.tensorrt.runtime:TensorRt",
+    "tensorrt-rtx": "runtimes.tensorrt.runtime:TensorRtRtx",
+    "openvino-cpu": "runtimes.openvino.runtime:OpenVinoCpu",
+    "openvino": "runtimes.openvino.runtime:OpenVino",
+    "torch-cpu": "runtimes.pytorch.runtime:TorchCpu",
+    "torch-cuda": "runtimes.pytorch.runtime:TorchCuda",
     "fpga": "runtimes.fpga.runtime:Fpga",
     "fake": "runtimes.fake.runtime:Fake",
 }
@@ -72,7 +76,7 @@ def packages() -> dict[str, str]:
 def load(name: str) -> Runtime:
     """An instance of the runtime called `name`; NotAvailable if there is none."""
     if name in RUNTIMES:
-        runtime: type[Runtime] = own.load(RUNTIMES[name])
+        runtime: type[Runtime] = install_layout.load(RUNTIMES[name])
         return runtime()
     brought = _offered().runtimes.get(name)
     if brought is None:
@@ -90,3 +94,44 @@ def _offered() -> Offered:
     from runtimes.packaged import read
 
     return read(RUNTIMES)
+
+
+_PACKAGES = {
+    "accuracy": "scikit-learn pillow",
+    "cpu": "onnxruntime",
+    "gpu": "onnxruntime-gpu",
+    "openvino": "openvino",
+    "tensorrt": "tensorrt-cu13",
+    "tensorrt-rtx": "tensorrt-rtx-cu12-bindings tensorrt-rtx-cu12-libs",
+    "torch": "torch",
+}
+"""An extra of ours -> what an environment needs of it: the engine, or what reads images."""
+_INSTALL = re.compile(r"(?<!-m )pip install ((?:--\S+ )*)('graphlap\[([\w-]+)\]')?")
+
+
+def environment_of(text: str) -> str:
+    """The environment that `name[:device][@environment]` names, empty for the one we run in.
+
+    Of a name that is not known it is empty too: a run folder may hold runtimes of another release.
+    """
+    spec = parse_spec(text)
+    try:
+        ours = not spec.release or load(spec.name).has_releases
+    except NotAvailable:
+        return ""
+    return "" if ours else spec.release
+
+
+def release_of(text: str) -> str:
+    """The release of `name[:device][@release]`, empty for the newest and for what has none."""
+    return "" if environment_of(text) else parse_spec(text).release
+
+
+def remedy_in(python: str, text: str) -> str:
+    """A remedy for the environment of this interpreter: its own pip, and nothing of ours."""
+
+    def there(found: re.Match[str]) -> str:
+        packages = _PACKAGES.get(found[3], found[2] or "")
+        return f"{python} -m pip install {found[1]}{packages}"
+
+    return _INSTALL.sub(there, text)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     )
     from app.cases.errors import PlanError, ResultsError
     from app.interface.run import check, compare, run, slo, tune
-    from app.opened import open
+    from app.notebook import open
     from exporters.types import GraphlapError
 
     __version__: str
@@ -49,7 +49,7 @@ _PLACES = {
     "load_results": "app.benchmark",
     "check": "app.interface.run",
     "compare": "app.interface.run",
-    "open": "app.opened",
+    "open": "app.notebook",
     "run": "app.interface.run",
     "slo": "app.interface.run",
     "tune": "app.interface.run",
@@ -65,7 +65,7 @@ if not TYPE_CHECKING:  # to a type checker it would promise every name
         if name not in _PLACES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from app.machine.system import refuse_other_systems
-        from exporters.own import load
+        from exporters.install_layout import load
 
         refuse_other_systems()
         value = globals()[name] = load(f"{_PLACES[name]}:{name}")

@@ -16,10 +16,10 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("graphlap.contract are tests: pip install pytest") from error
 
-from exporters import own
+from exporters import install_layout
 
 # What a failing assertion compared is told only where pytest has rewritten it.
-pytest.register_assert_rewrite(own.module_name("app.contract.suite"))
+pytest.register_assert_rewrite(install_layout.module_name("app.contract.suite"))
 
 from app.contract.graphs import Graphs  # noqa: E402
 from app.contract.suite import ENGINES, ONE_THREAD, RuntimeContract, agrees, reference_of  # noqa: E402

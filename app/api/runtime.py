@@ -25,7 +25,15 @@ from runtimes.base import (
     Session,
     Unavailable,
 )
-from runtimes.calls.call import Call, Copy
+from runtimes.calls.timed import Call, Copy
+from runtimes.errors import (
+    CompileFault,
+    NotAvailable,
+    OutOfMemory,
+    RunFault,
+    RuntimeFault,
+    Unsupported,
+)
 from runtimes.execution import (
     AfterCompletion,
     Arrivals,
@@ -38,18 +46,9 @@ from runtimes.execution import (
     Scheduled,
     Spans,
 )
-from runtimes.faults import (
-    CompileFault,
-    NotAvailable,
-    OutOfMemory,
-    RunFault,
-    RuntimeFault,
-    Unsupported,
-)
-from runtimes.options import SESSIONS, Option, OptionValue, Settings
-from runtimes.request import Request
+from runtimes.options import SESSIONS, Option, OptionValue, Request, Settings
 from runtimes.session.host import HostLane, aligned_empty, input_buffers
-from runtimes.usage import Usage, Used
+from runtimes.snippets import Usage, Used
 
 __all__ = [
     "SESSIONS",

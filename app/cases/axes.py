@@ -11,11 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.cases.batcher import parsed
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.condition import Condition
-from app.cases.scenario import Scenario
+from app.cases.scenario import Condition, Scenario, parsed
 
 
 @dataclass(frozen=True, slots=True)

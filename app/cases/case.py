@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal
 
-from app.cases.batcher import Batcher
-from app.cases.condition import NO_CONDITION, Condition
-from app.cases.given import NOTHING, Given
-from app.cases.scenario import CLOSED_LOOP, Scenario, WaitPolicy
+from app.cases.scenario import CLOSED_LOOP, NO_CONDITION, Batcher, Condition, Scenario, WaitPolicy
+from app.cases.user_files import NOTHING, Given
 from exporters.types import Precision
 from runtimes.options import OptionValue
 

@@ -54,7 +54,7 @@ FamilyName = Literal[
     "overhead",
     "scaling",
 ]
-"""The computations that fill columns: `app.results.families` has the function of each."""
+"""The computations that fill columns: `app.columns.families` has the function of each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,18 @@
 """The columns of `results.csv`: one table that says of each all that anybody asks of it.
 
 Units are in the names, empty means not measured. A new column is an entry here, or in the module
-of its section, and a value from the function of its family (`app.results.families`); the table in
+of its section, and a value from the function of its family (`app.columns.families`); the table in
 the window, the console, the reader of CSV files and the page that documents them follow from it.
 The functions stand there, since plans name columns too and compute nothing.
 """
 
 from __future__ import annotations
 
-from app.cases.batcher_columns import BATCHER
-from app.cases.checking_columns import CHECKING
-from app.cases.cold_columns import COLD_START
 from app.cases.column import Column, count, flag, less, number, section, text
-from app.cases.condition_columns import CONDITION
-from app.cases.engine_columns import ENGINE
-from app.cases.gpu_columns import GPU
-from app.cases.imported_columns import IMPORTED
-from app.cases.late_columns import LATE
-from app.cases.latency_columns import BASELINE, LATENCY
-from app.cases.load_columns import LOAD
-from app.cases.null_columns import NULL
-from app.cases.pattern_columns import PATTERNS
-from app.cases.placing_columns import PLACING
-from app.cases.scaling_columns import SCALING
-from app.cases.shape_columns import SHAPES
+from app.cases.environment_columns import CONDITION, ENGINE, GPU, IMPORTED, PLACING
+from app.cases.latency_columns import BASELINE, LATE, LATENCY, PATTERNS
+from app.cases.overhead_columns import CHECKING, COLD_START, NULL
+from app.cases.serving_columns import BATCHER, LOAD, SCALING, SHAPES
 
 _RUN = (
     count("schema_version", "Schema", "The schema of the run folder that the row comes from."),

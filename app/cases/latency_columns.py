@@ -1,9 +1,9 @@
-"""The columns of latencies and rates, with their intervals and bounds, and of their verdicts."""
+"""Columns of latencies and rates: intervals, bounds, deadlines, patterns of samples, verdicts."""
 
 from __future__ import annotations
 
 from app.cases.column import Column, Group, count, flag, less, more, number, text
-from app.cases.judged import HIGHER_IS_BETTER, JUDGED, MEAN, THROUGHPUT
+from app.cases.objectives import HIGHER_IS_BETTER, JUDGED, MEAN, THROUGHPUT
 
 PERCENTILES: dict[str, str] = {
     "p50": "p50",
@@ -305,4 +305,60 @@ BASELINE = (
         )
     ),
     text("baseline_verdict_reason", "Verdict reason", "Why a verdict is undecided, by figure."),
+)
+
+
+LATE = (
+    number("deadline_us", "Deadline (µs)", "us", "What --deadline asked for.", group="settings"),
+    count(
+        "deadline_misses",
+        "Deadline misses",
+        "Runs of all rounds that took longer than the deadline.",
+    ),
+    less(
+        "deadline_miss_rate",
+        "Miss rate",
+        "",
+        "The fraction of all runs that took longer than the deadline.",
+    ),
+    less(
+        "deadline_miss_rate_ci_low",
+        "Miss rate from",
+        "",
+        "The lower end of its 95 % interval.",
+        group="confidence",
+    ),
+    less(
+        "deadline_miss_rate_ci_high",
+        "Miss rate to",
+        "",
+        "The upper end of its 95 % interval.",
+        group="confidence",
+    ),
+    text(
+        "deadline_ci_missing_reason",
+        "Miss rate interval missing",
+        "Why that interval is empty.",
+        group="confidence",
+    ),
+)
+
+
+PATTERNS = (
+    number(
+        "mode_low_us",
+        "Lower level (µs)",
+        "us",
+        "Where the runs of most rounds jump between two levels, the lower; empty where they don't.",
+    ),
+    number("mode_high_us", "Upper level (µs)", "us", "The upper one of these levels."),
+    number(
+        "mode_high_fraction", "At upper level", "", "The fraction of the runs at the upper level."
+    ),
+    count("stalls", "Stalls", "How many slow runs came at even distances; empty where none did."),
+    number("stall_us", "Stall (µs)", "us", "By how much such a stall outlasts the median run."),
+    number("stall_period_us", "Stalls every (µs)", "us", "The time from one stall to the next."),
+    number(
+        "stall_fraction", "In stalls", "", "The fraction of the measured time that stalls took."
+    ),
 )

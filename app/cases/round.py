@@ -1,8 +1,9 @@
-"""What a measuring process is told, and what it tells back: JSON lines on its pipes.
+"""Messages of a measuring process on its pipes as JSON lines: its job, its progress, its result.
 
-The parent writes one `MeasureJob` line to the child's standard input; the child writes
-events to its standard output, the last of them a `RoundResult`. A `stop` line, or the end
-of its input, asks the child to finish the block in flight and end the round there.
+The parent writes one `MeasureJob` line to the child's standard input; the child writes events
+to
+its standard output, the last of them a `RoundResult`. A `stop` line, or the end of its input,
+asks the child to finish the block in flight and end the round there.
 """
 
 from __future__ import annotations
@@ -13,20 +14,110 @@ from typing import Any, Literal
 
 import numpy as np
 
-from app.cases.batcher import Batcher
-from app.cases.condition import NO_CONDITION, Condition
-from app.cases.imported import Imported
-from app.cases.interference import Interference
-from app.cases.neighbour import NeighbourJob
-from app.cases.open_loop import OpenLoop
-from app.cases.scenario import Scenario, WaitPolicy
+from app.cases.scenario import NO_CONDITION, Batcher, Condition, Scenario, WaitPolicy
 from app.cases.status import TRIED_AGAIN, Status
-from app.cases.surroundings import Surroundings
+from app.cases.telemetry import Interference, Surroundings
 from exporters.codec import NON_FINITE
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import Disagreement, ExportedModel
 from runtimes.execution import Boundary, Clock
 from runtimes.options import OptionValue, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a round is; the percentiles are the running ones, None while unknown."""
+
+    phase: str
+    iterations: int
+    elapsed_s: float
+    p50_ns: float | None
+    p99_ns: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLoop:
+    """Of `due` requests `left` were not begun when the round ended.
+
+    `schedule_sha256` names the times of those that are counted (`app.stats.open_loop`). It took
+    `seconds` until the last one was answered, at least as long as the schedule is.
+    `utilisation` is the share of the lanes' time that the requests of the asked rate need: from
+    1 on they come faster than they can be answered. The first `start_requests`, of `start_s`, are
+    not counted: they bring the queue into its steady state.
+    """
+
+    schedule_sha256: str
+    due: int
+    left: int
+    seconds: float
+    utilisation: float
+    start_requests: int = 0
+    start_s: float = 0.0
+
+    @property
+    def overloaded(self) -> bool:
+        return self.left > 0 or self.utilisation >= 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourJob:
+    """A model at the sizes that it has, on the runtime of the measured one, in one session."""
+
+    model: ExportedModel
+    runtime: str
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """So many runs one after another, on the clock that all processes of a machine share."""
+
+    begun_ns: int
+    ended_ns: int
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourResult:
+    """What it did until it was told to end; `reason` says why it could do nothing."""
+
+    stretches: tuple[Stretch, ...] = ()
+    status: Status = "ok"
+    reason: str = ""
+
+
+RUNTIME = "imported"
+"""What the runtimes of such cases are called, with the program behind a colon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """`program` wrote `file`, of this `sha256`; its `version` is empty where the file tells none.
+
+    `clock` says what it read, `boundary` what lies between the two readings. `figures` are what
+    the program states or would print of these runs, by the names of columns; `calls` is how many
+    calls a sample is the mean of.
+    """
+
+    program: str
+    version: str
+    file: str
+    sha256: str
+    clock: str
+    boundary: str
+    figures: Mapping[str, float | int | str] = field(default_factory=dict)
+    calls: int = 1
+
+    @property
+    def told(self) -> str:
+        """`pyperf 2.9.0`."""
+        return f"{self.program} {self.version}".strip()
+
+
+def is_imported(runtime: str) -> bool:
+    """Whether a case's runtime stands for another program."""
+    return runtime.partition(":")[0] == RUNTIME
+
 
 Phase = Literal[
     "import", "compile", "first_inference", "warmup", "correctness", "measure", "teardown"

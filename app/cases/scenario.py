@@ -1,14 +1,26 @@
-"""When the next run begins: a scenario as one word, such as `paced:20us` or `poisson:200/s`."""
+"""Words of a case's load: the scenario (when the next run begins), the batcher, the condition."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, get_args
 
-from app.cases.digits import plain
-from app.cases.microseconds import TIME, microseconds, time_text
-from exporters.invalid_value import InvalidValue
+from app.cases.units import (
+    TIME,
+    divided,
+    duration_text,
+    microseconds,
+    parse_duration,
+    plain,
+    time_text,
+)
+from exporters.size import parse_size, size_text
+from exporters.types import InvalidValue
 
 ScenarioKind = Literal[
     "closed_loop", "paced", "rate", "poisson", "burst", "multistream", "offline", "ahead"
@@ -123,3 +135,186 @@ class Scenario:
 CLOSED_LOOP = Scenario()
 _BARE = ("closed_loop", "offline")
 """The kinds without a figure: most cases of large sweeps."""
+
+
+MOST, LONGEST_WAIT_US = 1024, 10e6
+"""No server collects more, and nobody waits so long to be asked."""
+NO_BATCHER = "none"
+
+_FORM = rf"max=(?P<most>[0-9]{{1,20}}),wait={TIME}"
+
+
+@dataclass(frozen=True, slots=True)
+class Batcher:
+    """Requests of one input each are sent together, up to `most` of them.
+
+    A batch is sent when `most` are waiting or the oldest has waited `wait_us`, whichever comes
+    first, and the server is free. With a wait of 0 whatever waits is sent as soon as it is free.
+    """
+
+    most: int
+    wait_us: float
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The word as `str` gives it; ValueError with one sentence."""
+        match = re.fullmatch(_FORM, text)
+        if match is None:
+            raise InvalidValue(
+                f"{text!r} is not known", f"use {NO_BATCHER}, or such as max=8,wait=2ms"
+            )
+        most = int(match["most"])
+        wait_us = microseconds(match["time"], match["unit"])
+        if not 1 <= most <= MOST:
+            raise InvalidValue(f"{text!r} collects {most} requests", f"use max=1 to max={MOST}")
+        if wait_us > LONGEST_WAIT_US:
+            raise InvalidValue(f"{text!r} waits too long", "use at most wait=10s")
+        if wait_us != round(wait_us * 1e3) / 1e3:
+            raise InvalidValue(f"{text!r} waits for part of a nanosecond", "use whole ones")
+        return cls(most, wait_us)
+
+    @property
+    def wait_ns(self) -> int:
+        return round(self.wait_us * 1e3)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The batches that the graph is compiled for, ascending: powers of two, then `most`.
+
+        As TensorFlow Serving's `allowed_batch_sizes`: a batch is filled up to the next of them.
+        """
+        powers = (1 << power for power in range(self.most.bit_length()))
+        return (*(size for size in powers if size < self.most), self.most)
+
+    def size_for(self, requests: int) -> int:
+        """The smallest of `sizes` that holds so many requests, from 1 to `most`."""
+        return self.sizes[bisect_left(self.sizes, requests)]
+
+    def __str__(self) -> str:
+        in_ms = self.wait_us >= 1e3
+        wait = divided(self.wait_us, 1e3) if in_ms else plain(self.wait_us)
+        return f"max={self.most},wait={wait}{'ms' if in_ms else 'us'}"
+
+
+def parsed(text: str) -> Batcher | None:
+    """The batcher of a word, None of `none`; ValueError with one sentence."""
+    return None if text == NO_BATCHER else Batcher.parse(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """`sizes` [n] gives each of the `axes` a size; `weights` [n] are to each other as often as the
+    shapes come."""
+
+    axes: tuple[str, ...]
+    sizes: tuple[tuple[int, ...], ...]
+    weights: tuple[float, ...]
+
+    @property
+    def points(self) -> tuple[Mapping[str, int], ...]:
+        """The sizes of each shape by its axes."""
+        return tuple(dict(zip(self.axes, sizes, strict=True)) for sizes in self.sizes)
+
+    @property
+    def sha256(self) -> str:
+        """Names what is in the file, wherever it lies and however it is laid out."""
+        told = json.dumps([self.axes, self.sizes, self.weights], separators=(",", ":"))
+        return hashlib.sha256(told.encode()).hexdigest()
+
+
+ConditionKind = Literal["none", "cold", "sustained", "with", "shapes"]
+
+LEAST_COLD_BYTES = 4096
+"""A page: less pollutes nothing."""
+LEAST_SUSTAINED_S, MOST_SUSTAINED_S = 1.0, 7 * 24 * 3600.0
+_CONDITION_EXAMPLES = "none, cold:64MB, sustained:30min, with:MODEL or shapes:FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`cold`: between two runs so many `bytes` go through the caches of the core that runs.
+
+    `sustained`: each round measures for `seconds`, so that its end can be held against its
+    beginning. `with`: another `model` is at work beside the one that is measured. `shapes`: one
+    session serves the shapes of a `file`, which are here once a plan is expanded.
+    """
+
+    kind: ConditionKind = "none"
+    bytes: int = 0
+    seconds: float = 0.0
+    model: str = ""
+    file: str = ""
+    shapes: Shapes | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """One word as `str` gives it; ValueError with one sentence."""
+        kind, colon, figure = text.partition(":")
+        if text == "none":
+            return cls()
+        if kind not in _KINDS or not colon:
+            raise InvalidValue(f"{text!r} is not known", f"use {_CONDITION_EXAMPLES}")
+        try:
+            return cls(**_KINDS[kind](figure))
+        except InvalidValue as error:
+            raise error.of(repr(text)) from None
+
+    def __str__(self) -> str:
+        figures = {
+            "cold": size_text(self.bytes),
+            "sustained": duration_text(self.seconds),
+            "with": self.model,
+            "shapes": self.file,
+        }
+        return f"{self.kind}:{figures[self.kind]}" if self.kind in figures else self.kind
+
+    @property
+    def identity(self) -> str:
+        """What a case is known by: of a file what is in it, so that it may lie anywhere."""
+        return str(self) if self.shapes is None else f"shapes:{self.shapes.sha256}"
+
+    @property
+    def points(self) -> tuple[Mapping[str, int], ...]:
+        """The sizes of each shape that a session serves; () where it has one shape."""
+        return () if self.shapes is None else self.shapes.points
+
+    @property
+    def varied(self) -> frozenset[str]:
+        """The axes whose sizes differ from run to run."""
+        return frozenset(() if self.shapes is None else self.shapes.axes)
+
+
+def _cold(figure: str) -> dict[str, Any]:
+    size = parse_size(figure)
+    if size < LEAST_COLD_BYTES:
+        raise InvalidValue("is less than a page", f"use at least {size_text(LEAST_COLD_BYTES)}")
+    return {"kind": "cold", "bytes": size}
+
+
+def _sustained(figure: str) -> dict[str, Any]:
+    seconds = parse_duration(figure)
+    if not LEAST_SUSTAINED_S <= seconds <= MOST_SUSTAINED_S:
+        raise InvalidValue("is too short or too long", "use 1s to 168h")
+    return {"kind": "sustained", "seconds": seconds}
+
+
+def _with(model: str) -> dict[str, Any]:
+    if not model:
+        raise InvalidValue("names no model", "write it like with:mlp")
+    return {"kind": "with", "model": model}
+
+
+def _shapes(file: str) -> dict[str, Any]:
+    if not file:
+        raise InvalidValue("names no file", "write it like shapes:requests.csv")
+    return {"kind": "shapes", "file": file}
+
+
+_KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "cold": _cold,
+    "sustained": _sustained,
+    "with": _with,
+    "shapes": _shapes,
+}
+
+NO_CONDITION = Condition()

@@ -1,11 +1,67 @@
-"""`graphlap cache`: what the cache of exports and engines holds, and how to empty it."""
+"""`graphlap cache`: what the cache of exports and engines holds, its limit, and how to empty it."""
 
 from __future__ import annotations
 
 import argparse
+import os
 
 from app.commands.output import add_format, print_document
-from app.console.cache import limit_cache
+from app.machine import installed_runtimes
+from app.plan.settings.setting import parsed, size_in_bytes
+from app.present.document import Cell, Column, Table, names, table
+from exporters import cache
+
+
+def cache_text(freed: int | None) -> str:
+    """What the cache holds; with `freed` bytes, after it was emptied."""
+    info = cache.info()
+    first = "" if freed is None else f"freed     {_size(freed)}\n"
+    return (
+        f"{first}cache     {info.path}\n"
+        f"exports   {info.entries:,} in {info.files:,} files\n"
+        f"size      {_size(info.size_bytes)} of {_size(cache.default_limit_bytes())}\n"
+        f"in use    {_size(info.in_use_bytes)} by plans that run now\n"
+        f"engines   {_size(installed_runtimes.size_bytes())} that runtimes compiled, not in the size above\n"
+    )
+
+
+def cache_table(freed: int | None) -> Table:
+    """The same with numbers in bytes."""
+    info = cache.info()
+    sizes = {
+        "size": info.size_bytes,
+        "limit": cache.default_limit_bytes(),
+        "in use": info.in_use_bytes,
+        "engines": installed_runtimes.size_bytes(),
+        **({} if freed is None else {"freed": freed}),
+    }
+    counts = {"exports": info.entries, "files": info.files}
+    return table(
+        (*names("what"), Column("value")),
+        [
+            ("folder", str(info.path)),
+            *((name, Cell(f"{count:,}", count)) for name, count in counts.items()),
+            *((name, Cell(_size(size), size, unit="bytes")) for name, size in sizes.items()),
+        ],
+    )
+
+
+def limit_cache(size: str, option: str) -> None:
+    """Set what the cache may hold, here and in child processes; PlanError if it is no size."""
+    os.environ[cache.LIMIT_VARIABLE] = str(parsed(size_in_bytes, size, option))
+
+
+def clear_cache() -> int:
+    """Empty it of all that no running plan needs; the bytes that were freed.
+
+    Engines stay while a plan runs: nobody knows which of them it needs.
+    """
+    freed = cache.clear()
+    return freed if cache.info().in_use_bytes else freed + installed_runtimes.clear()
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:.2f} GiB" if count >= 2**30 else f"{count / 2**20:.1f} MiB"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +81,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what the cache holds, after emptying it if that was asked for."""
-    from app.console.cache import cache_table, cache_text, clear_cache
 
     if options.limit is not None:
         limit_cache(options.limit, "--limit")

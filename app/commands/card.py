@@ -1,13 +1,269 @@
-"""`graphlap card`: what models would need of a simulated card."""
+"""`graphlap card`: what models need of a simulated card."""
 
 from __future__ import annotations
 
+import argparse
+import csv
+import io
+import json
+import math
+import re
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from typing import NoReturn
 
+from app.cases.errors import PlanError
+from app.cases.units import TIME, microseconds
 from app.commands.output import print_text
-from app.console.card import card_command
-from app.console.width import width_of
+from app.console.streams import width_of
+from app.plan.settings.setting import Pairs, whole
+from app.present.document import Block, Column, Paragraph, Table, names
+from app.present.terminal import as_text
+from exporters import install_layout
+from exporters.codec import CodecError, from_json, object_of, to_json
+from exporters.messages import ExportReply, ExportRequest
+from runtimes.fpga.cards import DEFAULT_CARD, card_keys, load_card
+from runtimes.fpga.graph import importer
+from runtimes.fpga.lower import lower
+from runtimes.fpga.lower.steps import Lowered
+from runtimes.fpga.sizing import Configuration, Found, search, share
+
+FORMATS = ("table", "json", "csv")
+MOST_LINES = 24
+"""Of the trade-off curve in a table; the other formats have all of it."""
+
+
+def card_command(arguments: Sequence[str], width: int) -> tuple[str, int]:
+    """The text for standard output, and the exit code: 1 where no configuration meets the target.
+
+    PlanError for what is not usable; GraphlapError for a model that has no graph on a card.
+    """
+    chosen = _parser().parse_args(arguments)
+    answer: tuple[str, int] = chosen.run(chosen, width)
+    return answer
+
+
+def _search(chosen: argparse.Namespace, width: int) -> tuple[str, int]:
+    axes = Pairs("batch=1", whole(1)).read(chosen.axis, "--axis")
+    states = Pairs("OUT=IN").read(chosen.state, "--state")
+    target_us = _target_us(chosen.p99)
+    cards = [load_card(key) for key in chosen.cards.split(",")]
+    lowered = lowered_model(chosen.model, axes, states)
+    idle_us = 0.0 if chosen.back_to_back else math.inf
+    found = search(lowered, cards, target_us, chosen.release, idle_us)
+    if chosen.format == "table":
+        text = _table(found, target_us, width)
+    elif chosen.format == "json":
+        text = _json(found, target_us)
+    else:
+        rows = [{"smallest": point == found.smallest, **asdict(point)} for point in found.curve]
+        text = _csv(rows)
+    return text, 0 if found.smallest else 1
+
+
+def _share(chosen: argparse.Namespace, width: int) -> tuple[str, int]:
+    shares = Pairs("2", whole(1), name_has_equals=True)
+    card = load_card(chosen.card)
+    models = [
+        (name, lowered_model(name, {}, {}), cores)
+        for text in chosen.models
+        for name, cores in shares.read([text], "MODEL=CORES").items()
+    ]
+    idle_us = 0.0 if chosen.back_to_back else math.inf
+    tenants = share(models, card, chosen.release, idle_us)
+    rows = [asdict(tenant) for tenant in tenants]
+    if chosen.format == "json":
+        value = {"clock": "simulated", "card": card.key, "fidelity": "extrapolated", "models": rows}
+        return json.dumps(value, indent=1) + "\n", 0
+    if chosen.format == "csv":
+        return _csv(rows), 0
+    columns = (
+        *names("model"),
+        Column("cores"),
+        Column("tiles"),
+        Column("activations", unit="bytes"),
+        Column("mean", unit="us"),
+        Column("p99", unit="us"),
+        Column("contended", unit="us"),
+    )
+    cells = [
+        (
+            tenant.model,
+            str(tenant.cores),
+            f"{tenant.tiles_used} of {tenant.tiles_total}",
+            str(tenant.activation_bytes),
+            f"{tenant.mean_us:.3f}",
+            f"{tenant.p99_us:.3f}",
+            f"{tenant.contended_us:.3f}",
+        )
+        for tenant in tenants
+    ]
+    caption = (
+        f"{card.name}, each model on cores of its own; the link is common. contended: the mean "
+        "where every other model's transfer goes first. Simulated, all of it an extrapolation."
+    )
+    return as_text([Table(columns, tuple(cells), caption)], width), 0
+
+
+def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> Lowered:
+    """A model as every command names it, as steps of a card."""
+    request = ExportRequest(model, points=(axes,), states=states, checked=False)
+    command = install_layout.command("exporters.worker")
+    done = subprocess.run(
+        command,
+        input=json.dumps(to_json(request)) + "\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        env=install_layout.child_environment(),
+    )
+    reply = None
+    for line in done.stdout.splitlines():
+        with suppress(CodecError):
+            reply = from_json(ExportReply, object_of(line))
+    if reply is None:
+        raise PlanError(
+            f"{model}: the export ended with exit code {done.returncode}",
+            f"export it alone to see why: graphlap check {model} --runtimes fpga",
+        )
+    if reply.model is None:
+        raise PlanError(f"{model}: {reply.reason}")
+    exported = reply.model.at(axes)
+    pairs = tuple((pair.input, pair.output) for pair in exported.states)
+    sizes = {name: exported.axes[name] for name in exported.open_axes}
+    return lower(importer.load(exported.path, sizes, pairs))
+
+
+def _table(found: Found, target_us: float, width: int) -> str:
+    blocks: list[Block] = []
+    if found.smallest is None:
+        best = min(point.p99_us for point in found.curve)
+        blocks.append(
+            Paragraph(f"No configuration has a p99 of {target_us:g} us; the lowest is {best:.3f}.")
+        )
+    else:
+        blocks.append(
+            Paragraph(f"Smallest with p99 <= {target_us:g} us: {_words(found.smallest)}.")
+        )
+    columns = (
+        *names("", "card"),
+        Column("cores"),
+        Column("block"),
+        Column("MHz"),
+        Column("DSP"),
+        Column("tiles"),
+        Column("mean", unit="us"),
+        Column("p99", unit="us"),
+        *names("fidelity"),
+    )
+    rows = [
+        (
+            "*" if point == found.smallest else "",
+            f"{point.card}@{point.release}",
+            str(point.cores),
+            str(point.block),
+            f"{point.clock_mhz:g}",
+            f"{point.share:.0%}",
+            f"{point.tiles_used / point.tiles_total:.0%}",
+            f"{point.mean_us:.3f}",
+            f"{point.p99_us:.3f}",
+            point.fidelity,
+        )
+        for point in found.curve
+    ]
+    caption = (
+        "From small to large: DSP blocks of the part, multiplications a cycle, clock, cores. Each "
+        f"line has a lower p99 than all smaller ones of {found.tried} configurations. DSP: share "
+        "of the part's products a cycle; tiles: share of the weight memory. Simulated; whatever "
+        "differs from a public design is an extrapolation."
+    )
+    curve = Table(columns, tuple(rows), caption, MOST_LINES, "-f csv")
+    return as_text([*blocks, curve], width)
+
+
+def _words(point: Configuration) -> str:
+    return (
+        f"{point.card}@{point.release} with {point.cores} cores, blocks of {point.block}, "
+        f"{point.clock_mhz:g} MHz: mean {point.mean_us:.3f} us, p99 {point.p99_us:.3f} us, "
+        f"{point.fidelity}"
+    )
+
+
+def _json(found: Found, target_us: float) -> str:
+    value = {
+        "clock": "simulated",
+        "p99_target_us": target_us,
+        "smallest": asdict(found.smallest) if found.smallest else None,
+        "curve": [asdict(point) for point in found.curve],
+        "tried": found.tried,
+    }
+    return json.dumps(value, indent=1) + "\n"
+
+
+def _csv(rows: Sequence[Mapping[str, object]]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise PlanError(message, f"see {self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="graphlap card")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
+    find = commands.add_parser("search", help="smallest card that meets a latency target")
+    find.set_defaults(run=_search)
+    find.add_argument("model", help="a model, as --models names one")
+    find.add_argument("--p99", required=True, metavar="TIME", help="target, such as 2us")
+    find.add_argument(
+        "--cards",
+        default=",".join(card_keys()),
+        metavar="CARD,...",
+        help="cards to consider, or .toml files (default: all)",
+    )
+    find.add_argument(
+        "--axis", action="append", default=[], metavar="NAME=SIZE", help="size of a named axis"
+    )
+    find.add_argument(
+        "--state",
+        action="append",
+        default=[],
+        metavar="OUT=IN",
+        help="output that is an input of the next request",
+    )
+    divide = commands.add_parser("share", help="several models on cores of one card")
+    divide.set_defaults(run=_share)
+    divide.add_argument("models", nargs="+", metavar="MODEL=CORES", help="a model and its cores")
+    divide.add_argument(
+        "--card", default=DEFAULT_CARD, help=f"card, or .toml file (default: {DEFAULT_CARD})"
+    )
+    for command in (find, divide):
+        command.add_argument(
+            "--release", default="", help="release (default: the card's newest published)"
+        )
+        command.add_argument(
+            "--back-to-back", action="store_true", help="requests without a pause (default: spaced)"
+        )
+        command.add_argument(
+            "-f", "--format", choices=FORMATS, default="table", help="output (default: table)"
+        )
+    return parser
+
+
+def _target_us(text: str) -> float:
+    match = re.fullmatch(TIME, text.strip())
+    target_us = microseconds(match["time"], match["unit"]) if match else 0.0
+    if not 0.0 < target_us < math.inf:
+        raise PlanError(f"--p99: expected a time above 0 (got {text!r})", "write it like 2us")
+    return target_us
 
 
 def run(words: Sequence[str]) -> int:

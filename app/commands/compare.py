@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from app.cases.verdict import BAND
+from app.cases.objectives import BAND
 from app.commands.output import add_format, print_document
 from app.commands.settings import add_settings
 from app.console.output_files import refuse_outputs
-from app.plan.settings.arguments import given_settings
+from app.plan.command_line import given_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the verdicts; 3 for a slower case and 1 for one without a verdict, by `--fail-on`."""
     from app.console import verdicts
-    from app.console.compare import compare
-    from app.console.gate import code
+    from app.console.regression_gate import code
+    from app.console.run_comparison import compare
 
     refuse_outputs(options)
     fails = verdicts.gate_of(options)

@@ -14,10 +14,10 @@ from app.commands.pages import PAGES
 from app.commands.parsers import parser_of
 from app.commands.table import BY_NAME, COMMANDS
 from app.console.exporting import FORMATS as EXPORT_FORMATS
-from app.plan.lengths import named_lengths
+from app.plan.plan import named_lengths
 from app.plan.plan_files import suite_names
 from app.plan.studies import study_names
-from app.present.formats import FORMATS
+from app.present.terminal import FORMATS
 from exporters.models import catalogue
 from exporters.types import PRECISIONS
 from runtimes import registry

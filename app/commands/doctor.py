@@ -7,7 +7,7 @@ import argparse
 from app.cases.errors import PlanError
 from app.commands.output import add_format, print_document
 from app.commands.settings import add_settings
-from app.plan.settings.arguments import given_settings
+from app.plan.command_line import given_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     if options.insecure_cluster:
         raise PlanError("--insecure-cluster is of --cluster", "Give --cluster too")
     from app.console.doctor import doctor
-    from app.plan.environments import users_environments
+    from app.plan.runtime_selection import users_environments
 
     named = given_settings(options, "plan").get("environments", {})
     found = doctor(environments=users_environments() | named)

@@ -6,7 +6,7 @@ import argparse
 
 from app.commands.output import print_text
 from app.commands.settings import add_settings
-from app.console.damage import DAMAGED
+from app.console.verify import DAMAGED
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
         command = BY_NAME[options.topic]
         if command.takes_words:
-            from app.commands.worker import parser
+            from app.remote.worker import parser
 
             return print_text(parser().format_help())
         return print_text(parser_of(command).format_help())

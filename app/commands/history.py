@@ -8,8 +8,8 @@ import sys
 from app.commands.output import add_format, print_document
 from app.commands.settings import add_settings
 from app.console.output_files import refuse_outputs
-from app.console.width import width_of
-from app.plan.settings.arguments import given_settings
+from app.console.streams import width_of
+from app.plan.command_line import given_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import sys
 
 from app.commands.output import add_format, add_verbose, print_document
 from app.commands.settings import add_settings
-from app.console.width import width_of
+from app.console.streams import width_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write and print the run."""
-    from app.console.stored.importing import import_files
+    from app.console.answer.derived_runs import import_files
 
     return print_document(import_files(options, width_of(sys.stdout)), options)

@@ -100,7 +100,7 @@ def note(given: Sequence[str], words: Sequence[str]) -> str:
         return ""
     if words[0] == "run" and not sys.stderr.isatty():
         return ""
-    from app.plan.program import graphlap_line
+    from app.plan.command import graphlap_line
 
     return f"this is now written: {graphlap_line(*words)}"
 
@@ -170,7 +170,7 @@ def _is_model(word: str) -> bool:
 
 def _has_models(folder: Path) -> bool:
     """Whether a folder has models and is no run, in which exported ones may lie."""
-    from app.results.manifest import MANIFEST
+    from app.run_folder.manifest import MANIFEST
 
     return any(folder.glob("*.onnx")) and not (folder / MANIFEST).exists()
 

@@ -15,8 +15,7 @@ from app.cases.errors import DiskError
 from app.commands.legacy import NoCommand, current, note
 from app.commands.parsers import module_of, parse
 from app.commands.table import BY_NAME
-from app.console.error_file import write_error_file
-from app.console.lasting import Lasting, report
+from app.console.streams import Lasting, report, write_error_file
 from app.machine.system import refuse_other_systems
 from exporters.types import GraphlapError
 

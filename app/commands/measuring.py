@@ -7,13 +7,13 @@ from collections.abc import Collection
 from pathlib import Path
 
 from app.cases.errors import PlanError
+from app.commands.cache import limit_cache
 from app.commands.output import add_format, add_verbose
 from app.commands.settings import add_settings, completed
-from app.console.cache import limit_cache
 from app.console.output_files import refuse_outputs
 from app.plan.plan_files import suite_names
 from app.plan.settings.table import accepted_by
-from app.results.manifest import MANIFEST
+from app.run_folder.manifest import MANIFEST
 from exporters.models import catalogue
 
 

@@ -7,7 +7,7 @@ import sys
 
 from app.commands.output import add_format, add_verbose, print_document
 from app.commands.settings import add_settings
-from app.console.width import width_of
+from app.console.streams import width_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write and print the run; 1 if something damaged was left out."""
-    from app.console.stored.merging import merge_runs
+    from app.console.answer.derived_runs import merge_runs
 
     made = merge_runs(options, width_of(sys.stdout))
     return print_document(made.blocks, options, lines=made.damage) or made.code

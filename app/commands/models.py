@@ -7,7 +7,7 @@ import sys
 
 from app.commands.output import add_format, print_document
 from app.commands.settings import add_settings
-from app.console.width import width_of
+from app.console.streams import width_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print them."""
-    from app.console.listing import as_csv, as_json, as_table, as_text, models_of
+    from app.console.catalogue import as_csv, as_json, as_table, as_text, models_of
 
     rows = models_of(options.suite)
     writers = {

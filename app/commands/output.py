@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
 from app.cases.errors import PlanError, suggestion
-from app.console.lasting import Lasting, report
-from app.console.width import width_of
+from app.console.streams import Lasting, report, width_of
+from app.formatting.text import printable
 from app.plan.settings.setting import OUTPUT
 from app.present.document import Block, Points
-from app.present.formats import FORMATS, TABLE, write_formatted
-from app.results.plain import printable
+from app.present.terminal import FORMATS, TABLE, write_formatted
 
 Writers = Mapping[str, Callable[[], str]]
 """The text of a format, where a command has one of its own, with keys that stay."""

@@ -1,4 +1,4 @@
-"""The help pages: the notations of options that have one, exit codes, and every setting."""
+"""Help pages: exit codes, notations of options, and every setting."""
 
 from __future__ import annotations
 
@@ -6,8 +6,21 @@ import argparse
 from collections.abc import Callable
 from textwrap import fill
 
-from app.commands.exit_codes import EXIT_CODES
 from app.commands.settings import add_settings
+
+EXIT_CODES = (
+    (0, "every row is good"),
+    (
+        1,
+        "a row failed or was not measured; nothing could be measured or, of check, compiled; "
+        "a run folder is damaged; a disk failed; the results could not be printed; doctor found "
+        "a broken runtime; with --fail-on slower, a case could not be judged",
+    ),
+    (2, "the command or the plan is wrong; nothing was written"),
+    (3, "with --fail-on slower: a case is slower"),
+    (130, "interrupted; resume goes on from there"),
+)
+
 
 _WIDTH = 80
 

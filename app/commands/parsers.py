@@ -17,7 +17,7 @@ from app.cases.flag_parser import FlagParser
 from app.commands.legacy import MODE_FLAGS
 from app.commands.output import format_of, output_group
 from app.commands.table import COMMANDS, Command
-from exporters import own
+from exporters import install_layout
 
 _WIDTH, _HELP_AT = 80, 26
 _SEE = {
@@ -45,7 +45,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 def module_of(command: Command) -> ModuleType:
     """The module of a command; importing it is what starting the command costs."""
-    return import_module(own.module_name(f"app.{command.module}"))
+    return import_module(install_layout.module_name(f"app.{command.module}"))
 
 
 def parser_of(command: Command) -> argparse.ArgumentParser:

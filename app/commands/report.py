@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from app.commands.output import print_text
-from app.console.damage import DAMAGED
+from app.console.verify import DAMAGED
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

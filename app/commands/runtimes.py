@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print them; no engine is loaded (`graphlap doctor` does that)."""
-    from app.console.runtimes import options_blocks, runtimes_blocks
+    from app.console.catalogue import options_blocks, runtimes_blocks
 
     blocks = runtimes_blocks() if options.name is None else options_blocks(options.name)
     return print_document(blocks, options)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Collection
 
+from app.plan import command_line as arguments
 from app.plan.command_line import parse
-from app.plan.settings import arguments
 from app.plan.settings.table import accepted_by
 
 

@@ -7,7 +7,7 @@ import sys
 
 from app.commands.output import add_format, add_verbose, print_document
 from app.commands.settings import add_settings
-from app.console.width import width_of
+from app.console.streams import width_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the run; 1 if something in it is damaged."""
-    from app.console.stored.show import show
+    from app.console.answer.document import show
 
     width = width_of(sys.stdout)
     found = show(options.folder, width, options.sort, options.verbose, options.time)

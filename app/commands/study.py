@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from app.commands.cache import limit_cache
 from app.commands.settings import add_settings, completed
-from app.console.cache import limit_cache
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,28 +1,200 @@
-"""`graphlap doctor`: what this machine has for measuring, what to doubt in it, what it lacks.
-
-Each runtime is loaded in a process of its own; this one imports no engine.
-"""
+"""`graphlap doctor`: what this machine and its environments have and lack for measuring."""
 
 from __future__ import annotations
 
+import json
+import resource
+import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
+from typing import IO, Any
 
-from app.console.environments import Looked, look_at
-from app.console.permitted import permitted
-from app.console.probes import PROBE_COMMAND, Probed, probe_all
-from app.machine.activity import look
-from app.machine.cores import usable_cores
+from app.cases.errors import PlanError
 from app.machine.environment import describe_host, graphlap_version
-from app.machine.fitness import Judged, judge
+from app.machine.installed_runtimes import Environment, asked, interpreter, runtime
+from app.machine.placement import (
+    HIGHEST_PRIORITY,
+    as_list,
+    held_back_share,
+    highest_realtime,
+    lock_memory,
+    nodes_of,
+    unlock_memory,
+    usable_cores,
+)
+from app.machine.readiness import Judged, judge, look
 from app.machine.system import refuse_without_proc
 from app.machine.telemetry import POWERCAP, open_nvml, open_rapl
+from app.plan.runtime_selection import users_file
 from app.present.document import Block, Cell, Column, Heading, Points, Table, names, table
+from exporters import install_layout
 from exporters.cache import default_root
 from runtimes import registry
+from runtimes.base import Available
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Lines of the report; `broken` if no case can be measured in one of the environments."""
+
+    lines: tuple[str, ...]
+    broken: bool
+
+
+def look_at(environments: Mapping[str, str]) -> Looked:
+    """Each environment, by the names of the interpreters."""
+    if not environments:
+        return Looked((f"  none; name some in {users_file()}, or by --python",), False)
+    lines, broken = [], False
+    width = max(map(len, environments))
+    for name, python in environments.items():
+        try:
+            told = _told(asked(name, interpreter(python)))
+        except PlanError as error:
+            told, broken = str(error), True
+        lines.append(f"  {name:<{width}}  {told}")
+    return Looked(tuple(lines), broken)
+
+
+def _told(environment: Environment) -> str:
+    has = [
+        f"{name} {there.availability.version}"
+        for name, there in environment.runtimes.items()
+        if isinstance(there.availability, Available) and not runtime(name).only_when_named
+    ]
+    runtimes = ", ".join(has) or "no runtime; install one there, such as onnxruntime"
+    return f"{environment.python}, Python {environment.version}: {runtimes}"
+
+
+def permitted() -> Iterator[str]:
+    """A line each of cores, nodes of memory, locked memory and real-time priority."""
+    cores = usable_cores()
+    nodes = nodes_of(cores)
+    yield f"  --cores        {as_list(cores)}"
+    for node in nodes:
+        yield f"  NUMA node {node:<3}  cores {as_list({c for c in cores if node in nodes_of({c})})}"
+    if not nodes:
+        yield "  NUMA node      not told"
+    yield f"  --lock-memory  {_locking()}"
+    yield f"  --realtime     {_realtime()}"
+
+
+def _locking() -> str:
+    why = lock_memory()
+    if why:
+        return f"not permitted ({why}); use root, CAP_IPC_LOCK, or a higher ulimit -l"
+    unlock_memory()
+    limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    if limit == resource.RLIM_INFINITY or limit < _own_bytes():
+        return "permitted"
+    return f"permitted up to {limit / 2**20:,.0f} MiB, beyond which engines get no memory"
+
+
+def _realtime() -> str:
+    highest = highest_realtime()
+    if not highest:
+        return "not permitted; use root, CAP_SYS_NICE, or a higher ulimit -r"
+    told = "permitted" if highest == HIGHEST_PRIORITY else f"permitted up to {highest}"
+    held_back = held_back_share()
+    if held_back:
+        told += (
+            f"; held back {held_back * 1e3:.0f} ms of each second where others wait for the core"
+        )
+    return told
+
+
+def _own_bytes() -> int:
+    """What this process holds of addresses: with more than its limit locked, none applies."""
+    try:
+        pages = Path("/proc/self/statm").read_text("ascii").split()[0]
+    except OSError:
+        return 0
+    return int(pages) * resource.getpagesize()
+
+
+PROBE_COMMAND = install_layout.command("runtimes.probe")
+TIME_LIMIT_S = 60.0
+_LINES_KEPT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """`version` is empty where the runtime is not installed; `reason` where it works.
+
+    `loader` are the last lines that its loader wrote, from C as well, where it does not.
+    """
+
+    name: str
+    version: str = ""
+    devices: tuple[str, ...] = ()
+    load_ms: float = 0.0
+    reason: str = ""
+    remedy: str = ""
+    loader: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> bool:
+        """Whether it is installed and yet can't be used."""
+        return bool(self.version and self.reason)
+
+
+def probe_all(names: Sequence[str], command: Sequence[str] = PROBE_COMMAND) -> Iterator[Probed]:
+    """One answer for each runtime, in order; they are loaded side by side."""
+    with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
+        started = []
+        for name in names:
+            said = open(f"{folder}/{name}", "w+b")  # noqa: PTH123, SIM115 - closed below
+            process = subprocess.Popen(
+                [*command, name],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                env=install_layout.child_environment(),
+            )
+            started.append((name, process, said))
+        for name, process, said in started:
+            with said:
+                yield _answer(name, process, said)
+
+
+def _answer(name: str, process: subprocess.Popen[bytes], said: IO[bytes]) -> Probed:
+    try:
+        out, _ = process.communicate(timeout=TIME_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return Probed(
+            name,
+            version="?",
+            reason=f"it did not load within {TIME_LIMIT_S:g} s",
+            remedy="install it again",
+            loader=_last_lines(said),
+        )
+    try:
+        told: dict[str, Any] = json.loads(out)
+    except ValueError:
+        how = f"signal {-process.returncode}" if process.returncode < 0 else "no answer"
+        return Probed(
+            name,
+            version="?",
+            reason=f"loading it ended with {how}",
+            remedy="install it again",
+            loader=_last_lines(said),
+        )
+    devices = tuple(f"{d['key']} ({d['name']})" for d in told.pop("devices", ()))
+    loader = _last_lines(said) if told.get("reason") else ()
+    return Probed(name, devices=devices, loader=loader, **told)
+
+
+def _last_lines(said: IO[bytes]) -> tuple[str, ...]:
+    said.seek(0)
+    lines = [line.strip() for line in said.read().decode("utf-8", "replace").splitlines()]
+    return tuple(line for line in lines if line)[-_LINES_KEPT:]
+
 
 ROOT = Path("/")
 LOOK_S = 1.0
@@ -46,7 +218,7 @@ class Examined:
     def text(self) -> str:
         """The report for a terminal."""
         lines = [
-            *_answer(self.runtimes, self.conditions),
+            *_doctor_answer(self.runtimes, self.conditions),
             "",
             *_machine(),
             "",
@@ -75,7 +247,7 @@ class Examined:
         """The same as a document, whose main table is of the runtimes."""
         conditions = [(one.what, one.verdict, one.found, one.remedy) for one in self.conditions]
         return (
-            Points(tuple(_answer(self.runtimes, self.conditions))),
+            Points(tuple(_doctor_answer(self.runtimes, self.conditions))),
             Heading("Machine"),
             Points(tuple(" ".join(line.split()) for line in _machine())),
             Heading("Conditions"),
@@ -143,7 +315,7 @@ def _machine() -> Iterator[str]:
     yield f"cache       {root}" + ("" if root.exists() else " (made at the first export)")
 
 
-def _answer(runtimes: Sequence[Probed], conditions: Sequence[Judged]) -> Iterator[str]:
+def _doctor_answer(runtimes: Sequence[Probed], conditions: Sequence[Judged]) -> Iterator[str]:
     """With which runtimes this machine can measure, and which conditions lower precision."""
     ready = [probed.name for probed in runtimes if not probed.reason]
     broken = [probed.name for probed in runtimes if probed.broken]

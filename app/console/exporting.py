@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from app.cases.column_choice import parse_columns
-from app.cases.disk import unwritable
-from app.cases.errors import PlanError, ResultsError, suggestion
-from app.console.damage import damage
-from app.results.exports.earlier import keep_fuller
-from app.results.measured import Measured
-from app.results.rows import Rows
-from app.results.run import Run
-from app.results.tables import has_one_table
-from app.results.verify import Whole, read_whole
-from exporters import own
+from app.cases.column_names import parse_columns
+from app.cases.errors import PlanError, ResultsError, suggestion, unwritable
+from app.columns.rows import Rows
+from app.comparison.measured_case import Measured
+from app.console.verify import damage
+from app.run_folder.run import Run
+from app.run_folder.table import has_one_table
+from app.runs.exporting.verification import keep_fuller
+from app.runs.verify import Whole, read_whole
+from exporters import install_layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +30,12 @@ class Format:
 
 _CSV = "csv"
 FORMATS = {
-    _CSV: Format("app.results.exports.csv_files:export_csv"),
-    "json": Format("app.results.exports.json_file:export_json"),
+    _CSV: Format("app.runs.exporting.tables:export_csv"),
+    "json": Format("app.runs.exporting.json_file:export_json"),
     "markdown": Format("app.console.markdown:export_markdown"),
-    "parquet": Format("app.results.exports.parquet:export_parquet", "pyarrow"),
-    "hdr": Format("app.results.exports.hdr:export_hdr", "hdrh"),
-    "trace": Format("app.results.exports.trace:export_trace"),
+    "parquet": Format("app.runs.exporting.tables:export_parquet", "pyarrow"),
+    "hdr": Format("app.runs.exporting.traces:export_hdr", "hdrh"),
+    "trace": Format("app.runs.exporting.traces:export_trace"),
 }
 
 
@@ -66,7 +65,7 @@ def export(
     try:
         for name in names:
             more = {"columns": columns} if name == _CSV else {}
-            paths += own.load(FORMATS[name].writes)(run, measured, **more)
+            paths += install_layout.load(FORMATS[name].writes)(run, measured, **more)
     except OSError as error:
         raise unwritable(run.path, error, ", or copy the run") from error
     return paths

@@ -1,33 +1,240 @@
-"""`graphlap history DIR`: many runs as a table for a terminal, with what changed and when.
-
-Where the caller asked to fail on what is slower, the exit code is 3 if the last change of some case
-is a slowdown, else 1 if the newest run could not be judged. What all cases of a machine share is
-the machine's: its changes are reported and fail no job.
-"""
+"""`graphlap history DIR`: cases over many runs as a table, a figure, JSON or CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
+from app.cases.column import Row
 from app.cases.latency_columns import INTERVALS
-from app.cases.verdict import BAND
-from app.console.gate import FAILED, OK, SLOWER, Reason, as_lines
-from app.console.gate import as_json as gate_json
-from app.console.history_figure import history_figures
-from app.console.history_files import as_csv, as_json
+from app.cases.objectives import BAND
 from app.console.output_files import write_output
+from app.console.regression_gate import FAILED, OK, SLOWER, Reason, as_lines
+from app.console.regression_gate import as_json as gate_json
+from app.formatting import text
+from app.formatting.text import printable
+from app.history.trends import (
+    Change,
+    History,
+    MachineChange,
+    MachineTrend,
+    Point,
+    Trend,
+    not_judged,
+    read_history,
+)
 from app.present.document import Block, Cell, Column, Paragraph, Points, Table, names
+from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series
 from app.present.svg import svg_document
 from app.present.terminal import as_text as as_text_of
-from app.results import text
-from app.results.history import Change, History, MachineChange, Trend, read_history
-from app.results.newest import not_judged
-from app.results.plain import printable
-from app.stats.changes import FALSE_ALARMS, LEAST_RUNS
-from app.stats.common_factor import LEAST_SERIES
+from app.run_folder.table import to_csv
+from app.stats.change_points import FALSE_ALARMS, LEAST_RUNS, LEAST_SERIES
+
+_LEAST_TALL = 0.1
+"""The axis spans at least so much of the level, so that what is quiet looks quiet."""
+_LEVEL_COLOR = 6
+
+
+def history_figures(found: History) -> list[Figure]:
+    """A figure for each series."""
+    return [_figure(trend) for trend in found.trends]
+
+
+def _figure(trend: Trend) -> Figure:
+    values = [point.value_us for point in trend.points]
+    middle = (min(values) + max(values)) / 2.0
+    tall = max(max(values) - min(values), _LEAST_TALL * middle)
+    days = [(float(at), point.run.created_at_utc[:10]) for at, point in enumerate(trend.points)]
+    measured = Series(
+        "measured",
+        tuple(_mark(at, point) for at, point in enumerate(trend.points)),
+        "line",
+        cases=(trend.case_id,),
+        has_legend=False,
+    )
+    levels = [
+        Series(
+            "level",
+            (Mark(first - 0.5, level), Mark(last + 0.5, level)),
+            "line",
+            _LEVEL_COLOR,
+            dash=1,
+            symbol="none",
+            has_legend=False,
+        )
+        for first, last, level in trend.levels()
+    ]
+    places = {point.run.run_id: at for at, point in enumerate(trend.points)}
+    changes = tuple(
+        ReferenceLine(
+            "x",
+            places[change.point.run.run_id] - 0.5,
+            f"{change.word} {change.ratio - 1.0:+.1%}",
+            "error" if change.word == "slower" else "ok",
+        )
+        for change in trend.changes
+    )
+    return Figure(
+        f"{trend.label}, {INTERVALS[trend.percentile]}, {trend.host or 'any host'}",
+        Axis("runs in order of time", ticks=tuple(days)),
+        Axis("latency", "us", least=middle - tall / 2.0, most=middle + tall / 2.0),
+        (*levels, measured),
+        changes,
+    )
+
+
+def _mark(place: int, point: Point) -> Mark:
+    described = (
+        f"{point.run.path} of {point.run.created_at_utc}: {text.latency(point.value_us)}"
+        f" ({text.interval(point.low_us, point.high_us)})"
+    )
+    has_interval = (
+        point.low_us is not None
+        and point.high_us is not None
+        and not text.is_too_noisy(point.low_us, point.high_us)
+    )
+    low, high = (point.low_us, point.high_us) if has_interval else (None, None)
+    return Mark(float(place), point.value_us, described, low, high)
+
+
+COLUMNS = (
+    "run_id",
+    "path",
+    "created_at_utc",
+    "case_id",
+    "case",
+    "percentile",
+    "host",
+    "cpu",
+    "clock",
+    "value_us",
+    "ci_low_us",
+    "ci_high_us",
+    "change",
+    "ratio",
+    "p_value",
+    "machine_ratio",
+)
+
+
+def as_csv(found: History) -> bytes:
+    """`change`, `ratio` and `p_value` stand on the first run of a new level; `machine_ratio` is how
+    many times as slow as usual all cases were in that run."""
+    return to_csv([row for trend in found.trends for row in _rows(trend)], COLUMNS)
+
+
+def as_json(found: History, gate: Mapping[str, Any] | None = None) -> bytes:
+    """Stable keys: what is added later is a new key, as `gate` is where a job fails by it."""
+    told: dict[str, Any] = {
+        "format": "graphlap-history",
+        "version": 1,
+        "folder": found.folder,
+        "band": found.band,
+        "counts": {word: len(found.called(word)) for word in ("slower", "faster")},
+        "runs": [
+            {"run_id": run.run_id, "path": str(run.path), "created_at_utc": run.created_at_utc}
+            for run in found.runs
+        ],
+        "series": [_series(trend) for trend in found.trends],
+        "machines": [_machine(trend) for trend in found.machines],
+        "series_without_machine": found.without_factor,
+        "passed_over": [one.why for one in found.passed_over],
+    }
+    if gate is not None:
+        told["gate"] = gate
+    return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
+
+
+def _rows(trend: Trend) -> list[Row]:
+    changes = {change.point.run.run_id: change for change in trend.changes}
+    rows: list[Row] = []
+    for point in trend.points:
+        change = changes.get(point.run.run_id)
+        rows.append(
+            {
+                **_of(trend),
+                **_point(point),
+                "path": str(point.run.path),
+                "created_at_utc": point.run.created_at_utc,
+                "change": change.word if change else None,
+                "ratio": change.ratio if change else None,
+                "p_value": change.p_value if change else None,
+            }
+        )
+    return rows
+
+
+def _series(trend: Trend) -> dict[str, Any]:
+    return {
+        **_of(trend),
+        "points": [_point(point) for point in trend.points],
+        "changes": [_change(change) for change in trend.changes],
+    }
+
+
+def _of(trend: Trend) -> Row:
+    return {
+        "case_id": trend.case_id,
+        "case": trend.label,
+        "percentile": trend.percentile,
+        "host": trend.host,
+        "cpu": trend.cpu,
+        "clock": trend.clock,
+    }
+
+
+def _point(point: Point) -> Row:
+    return {
+        "run_id": point.run.run_id,
+        "value_us": point.value_us,
+        "ci_low_us": point.low_us,
+        "ci_high_us": point.high_us,
+        "machine_ratio": point.machine,
+    }
+
+
+def _machine(trend: MachineTrend) -> dict[str, Any]:
+    return {
+        "percentile": trend.percentile,
+        "host": trend.host,
+        "cpu": trend.cpu,
+        "clock": trend.clock,
+        "series": trend.series,
+        "points": [{"run_id": run.run_id, "machine_ratio": one} for run, one in trend.factors],
+        "changes": [
+            {
+                "run_id": change.run.run_id,
+                "verdict": change.word,
+                "before": change.before,
+                "after": change.after,
+                "ratio": change.ratio,
+                "p_value": change.p_value,
+                "environment": _environment(change.differs),
+            }
+            for change in trend.changes
+        ],
+    }
+
+
+def _change(change: Change) -> dict[str, Any]:
+    return {
+        "run_id": change.point.run.run_id,
+        "verdict": change.word,
+        "before_us": change.before_us,
+        "after_us": change.after_us,
+        "ratio": change.ratio,
+        "p_value": change.p_value,
+        "environment": _environment(change.differs),
+    }
+
+
+def _environment(differs: Sequence[tuple[str, str, str]]) -> list[dict[str, str]]:
+    return [{"name": name, "first": first, "second": second} for name, first, second in differs]
+
 
 _MOST_ROWS = 20
 """So many series are in the table on a terminal; files have all."""

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from app.carriers.contract import Host
-from app.carriers.opened import open_carrier
-from app.machine.cores import as_list
 from app.machine.environment import graphlap_version
+from app.machine.placement import as_list
 from app.present.document import Block, Paragraph, names, table
+from app.remote.contract import Host
+from app.remote.transports import open_carrier
 from app.sweep.cluster import clock_offset_s
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from app.capabilities.slo_search.answer import rates_found, sentence
+from app.capabilities.tuning.answer import tunes_found
 from app.cases.column import Row
-from app.console.check_page import check_page
-from app.console.row_columns import SHOWN, all_columns, shown_percentiles, varied_and_common
-from app.console.said import FASTEST, said, without_winners
-from app.plan.program import graphlap_line
-from app.present.escaping import escaped
-from app.results.atomic import write_atomically
-from app.results.hosts import environments
-from app.results.measured import Measured
-from app.results.noticing.noticed import HEADING
-from app.results.rate_answer import sentence
-from app.results.rates_found import rates_found
-from app.results.run import Run
-from app.results.tune_answer import tunes_found
+from app.comparison.measured_case import Measured
+from app.console.check import check_page
+from app.console.row_table import SHOWN, all_columns, shown_percentiles, varied_and_common
+from app.console.run_summary import FASTEST, said, without_winners
+from app.insights.rules import HEADING
+from app.plan.command import graphlap_line
+from app.present.markdown import escaped
+from app.run_folder.files import write_atomically
+from app.run_folder.hosts import environments
+from app.run_folder.run import Run
 
 RESULTS = "results.md"
 

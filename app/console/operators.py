@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from app.cases.column import Row, number_of
-from app.cases.operators import Operator, OperatorTimes
+from app.cases.jobs import Operator, OperatorTimes
+from app.formatting import text
+from app.formatting.case_labels import Together, case_label, model_labels
 from app.present.document import Block, Column, Heading, Paragraph, names, table
-from app.results import text
-from app.results.beside import Beside, side_by_side
-from app.results.labels import case_label, model_labels
-from app.results.lines import Operators
-from app.results.operators import read_operators
-from app.results.run import Run
-from app.results.together import Together
+from app.run_folder.journal import Operators
+from app.run_folder.operators import Beside, read_operators, side_by_side
+from app.run_folder.run import Run
 
 MOST_OPS = 10
 _MOST_NODES = 4

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.cases.disk import unwritable
-from app.cases.errors import PlanError
-from app.results.atomic import write_atomically
-from app.results.folder import LOCK
-from app.results.manifest import MANIFEST
+from app.cases.errors import PlanError, unwritable
+from app.run_folder.files import write_atomically
+from app.run_folder.folder import LOCK
+from app.run_folder.manifest import MANIFEST
 
 _BEGINNING_BYTES = 512
 

@@ -1,20 +1,226 @@
-"""Every row of a run as a table: measured rows, and published figures under them.
-
-What is the same in every row is in the caption. Where there is no room for all columns those go
-that matter least.
-"""
+"""Every row of a run as a table, with the columns that differ, and published figures below."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from app.cases.chosen_columns import column as column_of
-from app.cases.column import Row, Value
+from app.cases.axes import AXES, scenario_of
+from app.cases.column import Row, Value, number_of
+from app.cases.column_names import chosen_names, current_name
+from app.cases.column_names import column as column_of
+from app.cases.columns import BY_NAME
+from app.cases.errors import PlanError, suggestion
 from app.cases.status import TONES, Tone
-from app.console.row_columns import SHOWN, TableColumn, all_columns, in_order, varied_and_common
+from app.cases.units import DEFAULT, name_of, shown, told
+from app.comparison.published_figures import Published, published_for
+from app.formatting import text
+from app.formatting.case_labels import model_labels, unusual_options
+from app.formatting.text import printable
 from app.present.document import Cell, Column, Table
-from app.results.folder import RESULTS
-from app.results.published import published_for
+from app.run_folder.folder import RESULTS
+
+_VARIABLE = (
+    *(axis.column for axis in AXES),
+    "sequence_length",
+    "options",
+    "clock",
+    "accuracy_top1",
+    "host",
+)
+_ONLY_APART = ("host",)
+"""What is told where it tells rows apart, and not where all share it."""
+_EMPTY_IS_USUAL = ("options", "condition", "batcher")
+_SORTED_BY = {"batch": "batch_size", "mean": "latency_mean_us"}
+"""The headings that are called otherwise in results.csv; percentiles are too."""
+SHOWN = ("p50", "p99")
+"""The percentiles that have columns where a plan chose none."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """`cell` gives a row's text, `published` that of a figure under the rows. Where there is no
+    room for all, the least `spare` is fitted in first; 0 stays. A name may be folded, a figure
+    may not: `figure` is the column of results.csv that it is the text of, "" for a name."""
+
+    heading: str
+    cell: Callable[[Row], str]
+    published: Callable[[Published], str] = lambda _: ""
+    spare: int = 0
+    figure: str = ""
+
+
+def sort_column(word: str, percentiles: tuple[float, ...]) -> str:
+    """The column that --sort names: one of results.csv, or a heading of the table; PlanError.
+
+    `percentiles` are those of the plan: of others there are columns in other runs.
+    """
+    headings = {shown(name_of(p)): f"latency_{name_of(p)}_us" for p in told(percentiles)}
+    headings |= _SORTED_BY
+    column = headings.get(word, current_name(word))
+    if column in BY_NAME or column in chosen_names(percentiles):
+        return column
+    there = map(shown, shown_percentiles(percentiles))
+    remedy = suggestion(word, [*there, *_SORTED_BY, *BY_NAME])
+    raise PlanError(f"--sort {word} is no column", remedy)
+
+
+def shown_percentiles(percentiles: tuple[float, ...]) -> tuple[str, ...]:
+    """The names of the percentiles that have columns in the table, for those of a plan."""
+    return SHOWN if percentiles == DEFAULT else tuple(map(name_of, percentiles))
+
+
+def in_order(rows: Sequence[Row], column: str) -> list[Row]:
+    """The rows by one column, the better figures first and what was not measured last."""
+    known_as = column_of(column)
+    best_last = known_as is not None and known_as.better == "higher"
+    known = [row for row in rows if row[column] is not None]
+    known.sort(key=lambda row: _sortable(row[column]), reverse=best_last)
+    return known + [row for row in rows if row[column] is None]
+
+
+def all_columns(
+    rows: Sequence[Row],
+    marks: Mapping[str, str],
+    varied: Sequence[str],
+    published: bool,
+    percentiles: Sequence[str] = SHOWN,
+) -> list[TableColumn]:
+    """Every column, those that are `varied` among them; `marks` are put behind the status.
+
+    Of the `percentiles` the first two are always there, the others where they fit.
+    """
+    labels = model_labels(str(row["model"]) for row in rows)
+
+    def status(row: Row) -> str:
+        return f"{row['status']} {marks.get(str(row['case_id']), '')}".rstrip()
+
+    return [
+        TableColumn("model", lambda row: printable(labels[str(row["model"])])),
+        _figure(
+            "parameters", "parameters", lambda row: text.count(_whole(row["parameters"])), spare=3
+        ),
+        _figure("batch", "batch_size", lambda row: text.count(_whole(row["batch_size"]))),
+        TableColumn(
+            "runtime", lambda row: printable(str(row["runtime"])), lambda figure: figure.device
+        ),
+        *(TableColumn(heading(name), shown_as(name)) for name in varied),
+        _latency("mean", _published_mean, spare=0 if published else 2),
+        *(
+            _latency(
+                name,
+                _published_p99 if name == "p99" else lambda _: "",
+                spare=0 if place < len(SHOWN) else place,
+            )
+            for place, name in enumerate(percentiles)
+        ),
+        _figure("p50 95 % interval", "latency_p50_ci_low_us", _interval, spare=1),
+        *_of_queues(rows),
+        *_of_deadline(rows),
+        TableColumn("status", status, lambda figure: f"published ({figure.conditions})"),
+    ]
+
+
+def varied_and_common(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
+    """The optional columns that differ between rows, and the others with their one value."""
+    varied, common = [], []
+    for column in _VARIABLE:
+        # Of these what is left out is the default; anything else left out was not come to.
+        values = set(map(shown_as(column), rows))
+        values -= {""} if column not in _EMPTY_IS_USUAL or values == {""} else set()
+        if len(values) > 1:
+            varied.append(column)
+        elif values and column not in _ONLY_APART:
+            common.append(f"{heading(column)} {values.pop()}")
+    return varied, common
+
+
+def heading(column: str) -> str:
+    return BY_NAME[column].title.lower()
+
+
+def shown_as(column: str) -> Callable[[Row], str]:
+    def shown(row: Row) -> str:
+        value = row[column]
+        if column == "scenario":
+            return scenario_of(row).words
+        if column == "options":
+            return printable(unusual_options(str(row["runtime"]), str(value or "")))
+        if column == "accuracy_top1" and isinstance(value, float):
+            return f"{100 * value:.1f} %"
+        if column == "precision" and value is None:
+            value = row["precision_requested"]  # nothing was executed
+        return "" if value is None else printable(str(value))
+
+    return shown
+
+
+def _figure(
+    name: str,
+    column: str,
+    cell: Callable[[Row], str],
+    published: Callable[[Published], str] = lambda _: "",
+    spare: int = 0,
+) -> TableColumn:
+    return TableColumn(name, cell, published, spare, figure=column)
+
+
+def _latency(name: str, published: Callable[[Published], str], spare: int) -> TableColumn:
+    column = f"latency_{name}_us"
+    return _figure(
+        shown(name), column, lambda row: text.latency(number_of(row[column])), published, spare
+    )
+
+
+def _published_mean(figure: Published) -> str:
+    if figure.mean_us:
+        return text.latency(figure.mean_us)
+    return text.rate_text(figure.throughput_per_s)
+
+
+def _published_p99(figure: Published) -> str:
+    return text.latency(figure.p99_us) if figure.p99_us else ""
+
+
+def _interval(row: Row) -> str:
+    low, high = (number_of(row[f"latency_p50_ci_{end}_us"]) for end in ("low", "high"))
+    return text.interval(low, high)
+
+
+def _of_queues(rows: Sequence[Row]) -> list[TableColumn]:
+    """The inputs in a second, where runs were queued that have no latency each."""
+    if all(row["scenario"] != "ahead" for row in rows):
+        return []
+    column = "throughput_per_s"
+    return [_figure("inputs/s", column, lambda row: text.rate_text(number_of(row[column])))]
+
+
+def _of_deadline(rows: Sequence[Row]) -> list[TableColumn]:
+    """The share of runs that were later, where a deadline was asked for."""
+    asked = next((number_of(row["deadline_us"]) for row in rows if row["deadline_us"]), None)
+    if asked is None:
+        return []
+    return [
+        _figure(
+            f"> {text.latency(asked)}",
+            "deadline_miss_rate",
+            lambda row: text.share(number_of(row["deadline_miss_rate"])),
+        ),
+        _figure("late 95 % interval", "deadline_miss_rate_ci_low", _late_interval, spare=1),
+    ]
+
+
+def _late_interval(row: Row) -> str:
+    low, high = (number_of(row[f"deadline_miss_rate_ci_{end}"]) for end in ("low", "high"))
+    return text.NOT_MEASURED if high is None else f"{text.share(low)} to {text.share(high)}"
+
+
+def _sortable(value: Value) -> tuple[float, str]:
+    return (float(value), "") if isinstance(value, (int, float)) else (0.0, str(value))
+
+
+def _whole(value: Value) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def row_table(

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.errors import PlanError, suggestion
-from app.cases.percentiles import shown
-from app.console import gate
-from app.console.junit import as_junit
+from app.cases.units import shown
+from app.comparison.judge import Compared, Comparison, NotCompared, Sides, interval_note
+from app.console import regression_gate
 from app.console.output_files import write_output
+from app.console.regression_gate import as_junit
+from app.formatting import text
 from app.present.document import (
     Block,
     Cell,
@@ -26,10 +28,7 @@ from app.present.document import (
     names,
 )
 from app.present.markdown import as_markdown as markdown
-from app.results import text
-from app.results.verdicts import Compared, Comparison, NotCompared, Sides, interval_note
-from app.stats.run_variation import LEAST_PAST_RUNS
-from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
+from app.stats.verdict import LEAST_PAST_RUNS, NO_RUN_VARIATION, RUN_VARIATION
 
 _MOST_NAMED = 3
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
@@ -150,8 +149,8 @@ def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
         ],
     }
     if fail_on_slower:
-        why, passed = gate.reasons(found), gate.undecided(found)
-        told["gate"] = gate.as_json(gate.code(found, True), why, passed)
+        why, passed = regression_gate.reasons(found), regression_gate.undecided(found)
+        told["gate"] = regression_gate.as_json(regression_gate.code(found, True), why, passed)
     return told
 
 
@@ -288,7 +287,7 @@ def _remarks(found: Comparison, fail_on_slower: bool) -> Iterator[str]:
         where = "without a baseline" if found.in_turn else f"only in {found.second}"
         yield f"{where}: {', '.join(found.only_second)}"
     if fail_on_slower:
-        yield from gate.as_lines(gate.reasons(found))
+        yield from regression_gate.as_lines(regression_gate.reasons(found))
 
 
 def run_variation_notes(found: Comparison) -> Iterator[str]:

@@ -1,16 +1,36 @@
-"""`graphlap verify`: what is damaged in a run folder, a line for each, and what to do about it."""
+"""`graphlap verify`, and the notes of other commands that leave out damaged parts of a run."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.console.damage import DAMAGED, OK
+from app.formatting.text import printable
 from app.present.document import Block, Paragraph, names, table
-from app.results.exports.verified import exported
-from app.results.finding import Finding
-from app.results.plain import printable
-from app.results.verify import Verified, verify
+from app.run_folder.files import Finding
+from app.runs.exporting.verification import exported
+from app.runs.verify import Verified, Whole, verify
+
+OK, DAMAGED = 0, 1
+
+
+def damage(runs: Sequence[Whole]) -> tuple[str, ...]:
+    """A sentence for each thing that is damaged in one of them."""
+    return tuple(f"{run.run.path}: {sentence}" for run in runs for sentence in run.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of runs: blocks, and a sentence for each thing in the runs that is damaged."""
+
+    blocks: tuple[Block, ...]
+    damage: tuple[str, ...] = ()
+
+    @property
+    def code(self) -> int:
+        """The exit code."""
+        return DAMAGED if self.damage else OK
 
 
 @dataclass(frozen=True, slots=True)

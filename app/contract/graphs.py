@@ -11,7 +11,6 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from app.contract.weights import CHANNELS, OUTPUTS, WORDS, weights
 from exporters.types import (
     ExportedModel,
     Reference,
@@ -20,6 +19,14 @@ from exporters.types import (
     axes_key,
     save_reference,
 )
+
+CHANNELS, OUTPUTS, WORDS = 4, 3, 7
+
+
+def weights(*shape: int, seed: int = 0) -> np.ndarray:
+    """Standard normal float32 numbers, the same in every process."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
 
 BATCHES = (1, 3)
 STEPS = 5

@@ -21,16 +21,15 @@ from typing import ClassVar, get_args
 import numpy as np
 import pytest
 
-from app.contract.graphs import BATCHES, STEPS, Graphs, streamed
-from app.contract.weights import CHANNELS
+from app.contract.graphs import BATCHES, CHANNELS, STEPS, Graphs, streamed
 from app.workers.loop import WAIT, Block
 from app.workers.timing import timing
-from exporters import own
+from exporters import install_layout
 from exporters.agreement import TOLERANCE
 from exporters.types import ExportedModel, Precision, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Available, Runtime
-from runtimes.faults import NotAvailable, OneShapeOnly, RunFault, RuntimeFault, Unsupported
+from runtimes.errors import NotAvailable, OneShapeOnly, RunFault, RuntimeFault, Unsupported
 from runtimes.options import OptionValue, Settings
 
 ENGINES = frozenset({"onnxruntime", "torch", "openvino", "tensorrt", "tensorrt_rtx_bindings"})
@@ -355,7 +354,7 @@ class RuntimeContract:
         script = (
             "import importlib, sys; "
             f"sys.path[:] = {sys.path!r}; "
-            f"registry = importlib.import_module({own.module_name('runtimes.registry')!r}); "
+            f"registry = importlib.import_module({install_layout.module_name('runtimes.registry')!r}); "
             f"runtime = registry.load({self.name!r}); "
             "print(type(runtime.availability()).__name__, runtime.availability().version); "
             "runtime.devices(); "

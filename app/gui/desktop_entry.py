@@ -11,7 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from exporters import own
+from exporters import install_layout
 from exporters.types import GraphlapError
 
 
@@ -24,17 +24,18 @@ def install_desktop(data_home: Path | None = None) -> tuple[Path, Path]:
     if data_home is None:
         if not sys.platform.startswith("linux"):
             raise GraphlapError(
-                f"desktop entries are not known on {sys.platform}", f"start it with {own.PROGRAM}"
+                f"desktop entries are not known on {sys.platform}",
+                f"start it with {install_layout.PROGRAM}",
             )
         data_home = _data_home()
     entry = data_home / "applications" / "graphlap.desktop"
     icon = data_home / "icons" / "hicolor" / "scalable" / "apps" / "graphlap.svg"
-    text = own.asset("graphlap.desktop").read_text("utf-8")
+    text = install_layout.asset("graphlap.desktop").read_text("utf-8")
     try:
         for path in (entry, icon):
             path.parent.mkdir(parents=True, exist_ok=True)
         entry.write_text(text.replace("@EXEC@", _command()), "utf-8")
-        icon.write_bytes(own.asset("icons", "graphlap.svg").read_bytes())
+        icon.write_bytes(install_layout.asset("icons", "graphlap.svg").read_bytes())
     except OSError as error:
         raise GraphlapError(
             f"{error.filename} can't be written ({error.strerror})",
@@ -52,5 +53,5 @@ def _command() -> str:
     """What starts the window: the installed script, else this interpreter with the module."""
     beside = Path(sys.executable).with_name("graphlap-gui")
     script = str(beside) if beside.is_file() else shutil.which("graphlap-gui")
-    parts = [script] if script else own.command("app")
+    parts = [script] if script else install_layout.command("app")
     return shlex.join(parts).replace("%", "%%")

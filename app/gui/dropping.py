@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QMimeData
 
-from app.results.manifest import MANIFEST
+from app.run_folder.manifest import MANIFEST
 from exporters.types import GraphlapError
 
 TAKEN = "drop run folders, .toml plans or .onnx models"

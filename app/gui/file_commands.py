@@ -20,8 +20,8 @@ from app.gui.look.preferences import Preferences
 from app.gui.plots.read.lit import samples_table
 from app.gui.run_feed import RunFeed
 from app.plan.command import command_line
-from app.plan.toml_text import plan_toml
-from app.results.atomic import write_atomically
+from app.plan.plan_files import plan_toml
+from app.run_folder.files import write_atomically
 from exporters.types import GraphlapError
 
 _PLANS = "Plans (*.toml)"

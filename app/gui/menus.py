@@ -14,7 +14,7 @@ from app.gui.docks import Docks
 from app.gui.look.preferences import Preferences
 from app.gui.look.words import caption, plain_tip
 from app.gui.views import PAGES, VIEWS
-from app.results.brief import brief
+from app.run_folder.live_status import brief
 
 
 def add_undo(window: QMainWindow, stack: QUndoStack) -> dict[str, QAction]:

@@ -17,8 +17,8 @@ from app.gui.panels.palette import Entry, Palette
 from app.gui.run_feed import RunFeed
 from app.gui.tables.results import ResultsTable
 from app.gui.views import PAGES, VIEWS
-from app.results.baselined import Baseline
-from app.results.brief import brief
+from app.plot_data.series import Baseline
+from app.run_folder.live_status import brief
 from exporters.models import catalogue
 
 Source = Callable[[], Iterable[Entry]]

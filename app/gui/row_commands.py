@@ -10,8 +10,7 @@ from app.gui.look.errors import errors_to
 from app.gui.look.preferences import Preferences
 from app.gui.run_feed import RunFeed
 from app.gui.tables.results import ResultsTable
-from app.plan.command import command_line
-from app.plan.one_case import one_case
+from app.plan.command import command_line, one_case
 from exporters.types import GraphlapError
 
 

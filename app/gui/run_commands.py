@@ -7,16 +7,15 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from app.formatting.text import duration
 from app.gui.editor.editor import SweepEditor
 from app.gui.launch.control import MISUSE, RunControl
 from app.gui.look.errors import errors_to
 from app.gui.run_feed import RunFeed
 from app.plan.estimate import ASK_ABOVE, Estimate
 from app.plan.plan import Plan
-from app.results.follow.ending import ending
-from app.results.follow.state import RunState
-from app.results.manifest import MANIFEST
-from app.results.text import duration
+from app.run_folder.manifest import MANIFEST
+from app.runs.following.state import RunState, ending
 
 _ENDS = {0: "finished", 1: "ended with failures: open it to see which", 130: "stopped"}
 """Of a run that nobody looks at; of the open one its rows say more."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
+from app.capabilities.simulated_card.inference import CardRun
 from app.gui.card.process import CardProcess
 from app.gui.follow.baselines import Baselines
 from app.gui.follow.compared_run import ComparedRun
@@ -20,9 +21,7 @@ from app.gui.follow.past import PastRuns
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
 from app.gui.views import VIEWS, SeriesView, Views
-from app.results.card_run import CardRun
-from app.results.follow.details import CaseDetails
-from app.results.follow.state import RunState
+from app.runs.following.state import CaseDetails, RunState
 
 BEAT_MS = 90
 QUIET_BEATS = 5

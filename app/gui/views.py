@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
+from app.capabilities.simulated_card.inference import CardRun
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.base import PlotView
-from app.results.card_run import CardRun
-from app.results.compare import RunSide
-from app.results.follow.details import CaseDetails
-from app.results.history import History
-from app.results.series import Series
-from exporters import own
+from app.history.run_comparison import RunSide
+from app.history.trends import History
+from app.plot_data.series import Series
+from app.runs.following.state import CaseDetails
+from exporters import install_layout
 from exporters.types import GraphlapError
 
 Page = Literal["measure", "results", "inspect"]
@@ -80,7 +80,7 @@ class ViewSpec:
     target: str
 
     def make(self) -> PlotView:
-        make: Callable[[], PlotView] = own.load(self.target)
+        make: Callable[[], PlotView] = install_layout.load(self.target)
         return make()
 
 

@@ -41,7 +41,7 @@ from app.gui.plots.compare import CompareView
 from app.gui.tool_bar import ToolBar
 from app.gui.views import PAGES
 from app.gui.window_parts import LEAST, WindowParts
-from app.results.follow.state import RunState
+from app.runs.following.state import RunState
 
 
 class MainWindow(WindowParts):

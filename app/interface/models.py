@@ -9,11 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from app.cases.disk import unwritable
-from app.cases.errors import PlanError
+from app.cases.errors import PlanError, unwritable
 from app.plan.plan_files import name_from
-from app.results.atomic import write_atomically
-from exporters.own import load
+from app.run_folder.files import write_atomically
+from exporters.install_layout import load
 from exporters.types import ExportError
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def _target(function: Callable[[], Any]) -> str:
 
 def _exported(made: tuple[Any, ...], name: str) -> str:
     try:
-        data = load("exporters.pyt.module_file:onnx_bytes")(made, name)
+        data = load("exporters.pytorch.definition:onnx_bytes")(made, name)
     except ExportError as error:
         raise PlanError(error.cause, error.remedy) from error
     return _saved(data, name)

@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from app.cases.errors import PlanError
-from app.cases.verdict import BAND
-from app.console.compare import compare as compared
-from app.console.lasting import Lasting
+from app.cases.objectives import BAND
+from app.comparison.judge import Comparison
+from app.console.run_comparison import compare as compared
+from app.console.streams import Lasting
 from app.console.verdicts import comparison_blocks
 from app.headless import measure
 from app.interface.models import Models, words_of
 from app.interface.settings import CheckSettings, RunSettings, plan_of
-from app.opened import OpenedRun, comparison_frame
-from app.opened import open as open_run
+from app.notebook import OpenedRun, comparison_frame
+from app.notebook import open as open_run
 from app.present.terminal import as_text
-from app.results.verdicts import Comparison
-from app.sweep.begin import begin
 from app.sweep.cluster import cluster_of
 from app.sweep.run import SweepRun
+from app.sweep.run_creation import begin
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,19 +13,18 @@ from typing import Annotated, Any, TypedDict, get_args, get_origin
 
 from app.cases.errors import PlanError, suggestion
 from app.commands.measuring import files_of, is_plan, is_suite
-from app.plan.checking import of_a_check
 from app.plan.configuration import configurations
-from app.plan.default_runtimes import with_default_runtimes
 from app.plan.exclusions import reject_without_effect
-from app.plan.options import Layers, plan_data, with_all_runtimes
+from app.plan.options import Layers, of_a_check, plan_data, with_all_runtimes
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, load_suite
+from app.plan.runtime_selection import with_default_runtimes
 from app.plan.settings.hosts import PlanSettings
 from app.plan.settings.setting import Setting
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import accepted_by
-from app.results.manifest import MANIFEST
-from app.sweep.measurable import measurable
+from app.run_folder.manifest import MANIFEST
+from app.sweep.resumption import measurable
 
 Texts = str | Sequence[str]
 Numbers = int | str | Sequence[int]

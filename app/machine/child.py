@@ -1,7 +1,8 @@
-"""One child process in a session of its own: lines in, lines out, and how it ended.
+"""Child processes in sessions of their own: started, read line by line, waited for, ended.
 
-Reading never blocks. A child's whole process group is ended with it, so that a compiler
-or a helper that an engine started does not outlive the round.
+Also which module each kind of child runs, and how a parent asks the batch mode to read commands
+from
+standard input.
 """
 
 from __future__ import annotations
@@ -9,14 +10,94 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import selectors
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import IO
 
-from app.machine.bell import Bell
-from exporters import own
+from exporters import install_layout
+
+STEERED = "GRAPHLAP_STEERED"
+"""The environment variable by which a parent says that it writes to our standard input."""
+
+
+def take_steered() -> bool:
+    """Whether our parent steers this process; no process started later inherits the variable."""
+    return os.environ.pop(STEERED, "") == "1"
+
+
+MODULES: Mapping[str, str] = {
+    "export": "exporters.worker",
+    "round": "app.workers.measure",
+    "check": "app.workers.checking",
+    "accuracy": "app.workers.accuracy",
+    "cold_start": "app.workers.cold",
+    "operators": "app.workers.operators",
+}
+"""What each kind of worker runs."""
+
+
+_ONCE = "once"
+
+
+class Bell:
+    """One waiter; `watch`, `forget` and `wait` belong to its thread, `ring` to any."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._heard, self._rung = os.pipe()
+        self._closing, self._closed = Lock(), False
+        for end in (self._heard, self._rung):
+            os.set_blocking(end, False)
+        self._selector.register(self._heard, selectors.EVENT_READ)
+
+    def watch(self, descriptor: int) -> None:
+        """Wake when this pipe can be read or has ended."""
+        self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def watch_end(self, pid: int) -> int | None:
+        """Wake once when this child process ends; returns the descriptor to `forget` and close,
+        None where the system has none: outside Linux, or with no descriptor left."""
+        if not hasattr(os, "pidfd_open"):
+            return None
+        try:
+            descriptor = os.pidfd_open(pid)
+        except OSError:
+            return None
+        self._selector.register(descriptor, selectors.EVENT_READ, data=_ONCE)
+        return descriptor
+
+    def forget(self, descriptor: int) -> None:
+        """Never mind this pipe any more; nothing if it is not watched."""
+        if descriptor in self._selector.get_map():
+            self._selector.unregister(descriptor)
+
+    def ring(self) -> None:
+        """Wake the waiter now, or at its next waiting; nothing once it is closed."""
+        # After that the descriptor may be that of a file of somebody else.
+        with self._closing, suppress(BlockingIOError):  # it has been rung often enough
+            if not self._closed:
+                os.write(self._rung, b"!")
+
+    def wait(self, seconds: float) -> None:
+        """Return when there is something to hear, at the latest after so long."""
+        for key, _ in self._selector.select(max(seconds, 0.0)):
+            if key.fd == self._heard:
+                os.read(self._heard, 4096)
+            elif key.data == _ONCE:  # readable for as long as nobody has reaped the process
+                self._selector.unregister(key.fd)
+
+    def close(self) -> None:
+        with self._closing:
+            self._closed = True
+            self._selector.close()
+            os.close(self._heard)
+            os.close(self._rung)
+
 
 _STDERR_KEPT_BYTES = 16 * 1024
 _READ_AT_ONCE_BYTES = 4 * 2**20
@@ -47,7 +128,10 @@ class Child:
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            env={**own.child_environment(environ), own.PARENT: str(os.getpid())},
+            env={
+                **install_layout.child_environment(environ),
+                install_layout.PARENT: str(os.getpid()),
+            },
         )
         self._stdin, self._stdout, self._stderr = self._pipes()
         for pipe in (self._stdout, self._stderr):

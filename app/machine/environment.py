@@ -16,11 +16,11 @@ from typing import Any
 
 import psutil
 
-from app.machine.cores import usable_cores
+from app.machine.placement import usable_cores
 from app.machine.system import refuse_without_proc
 from app.machine.telemetry import Nvml, open_nvml
 from runtimes import registry
-from runtimes.session.host_cpu import cpu_name
+from runtimes.session.precision import cpu_name
 
 _PACKAGES = (
     "graphlap",

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from app.cases.errors import PlanError
-from exporters.own import module_name
+from exporters.install_layout import module_name
 
 _SYSTEMS = ("linux", "darwin")
 _PROC = Path("/proc/self/stat")

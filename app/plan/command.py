@@ -1,21 +1,121 @@
-"""A plan -> the command line that measures the same cases."""
+"""Command lines for a shell: of a plan, of one case of a run, and of this program itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from app.cases.axes import AXES
+from app.cases.case import Case
 from app.plan.command_line import parse
 from app.plan.estimate import EXPAND_UP_TO, estimate
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
-from app.plan.settings.forms import flag_words
+from app.plan.plan_files import plan_toml
+from app.plan.settings.setting import flag_words
+from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, default_of
-from app.plan.shell import shell_line
-from app.plan.toml_text import plan_toml
-from exporters import own
+from exporters import install_layout
+from exporters.model_names import is_null, original_of
 from exporters.types import GraphlapError
+from runtimes.registry import parse_spec
+from runtimes.snippets import quoted
+
+_QUOTE = "'"
+
+
+def shell_line(words: Iterable[str]) -> str:
+    r"""Each word quoted where it has to be.
+
+    What a terminal would act on while it is pasted, and bytes of a name that are no text, stand as
+    escapes in `$'…'`, which bash, zsh and ksh have, and sh by POSIX.1-2024.
+    """
+    return " ".join(shlex.quote(w) if w.isprintable() else f"${quoted(w, _QUOTE)}" for w in words)
+
+
+_SCRIPT = "graphlap"
+_MODULE = "__main__.py"
+_PACKAGES = tuple(Path(__file__).parents[1:3])
+"""`app`, and the package that holds it where we are installed."""
+
+
+def graphlap_line(*words: str, here: Path | None = None) -> str:
+    """A command line of this program, to be pasted into a shell whose folder is `here`."""
+    return shell_line([*program(here), *words])
+
+
+def program(here: Path | None = None) -> tuple[str, ...]:
+    """`graphlap` if the shell finds it, else its path; `python -m app` if it was started so.
+
+    Where another program holds us, as a notebook does, the usual words.
+    """
+    started = Path(sys.argv[0] if sys.argv else "")
+    if started.name == _SCRIPT:
+        return (_command(started, here),)
+    if started.name == _MODULE and started.parent in _PACKAGES and sys.executable:
+        package = install_layout.PREFIX.rstrip(".") or "app"
+        return _command(Path(sys.executable), here), "-m", package
+    return tuple(install_layout.PROGRAM.split())
+
+
+def typed_path(path: Path, here: Path | None = None) -> str:
+    """A path as it is typed in `here`: relative where it lies below."""
+    try:
+        return str(path.absolute().relative_to(here or Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
+
+
+def _command(path: Path, here: Path | None) -> str:
+    """What a shell calls a program: its name where that is what it finds. An interpreter of an
+    environment is a link to another one, so links are not followed."""
+    found = shutil.which(path.name)
+    if found is not None and Path(found).absolute() == path.absolute():
+        return path.name
+    typed = typed_path(path, here)
+    return typed if os.sep in typed else f"./{typed}"
+
+
+_OF_SEVERAL: dict[str, Any] = {"baseline": "", "aa": None, "budget_s": None}
+"""What compares cases with each other, or shares time out among them."""
+_SIZES = {"batch": "batch_size", "sequence": "sequence_length"}
+
+
+def one_case(asked: Plan, case: Case) -> Plan:
+    """`asked` is the plan of the run; a null twin is measured with the case that it belongs to."""
+    words: dict[str, Any] = {
+        axis.key: (_word(axis.key, getattr(case, axis.field)),) for axis in AXES
+    }
+    sizes = {} if case.batcher or case.condition.shapes else dict(case.axes)
+    named: dict[str, Any] = {
+        key: (sizes.pop(name),) for name, key in _SIZES.items() if name in sizes
+    }
+    runtime = parse_spec(case.runtime).name
+    sweep = Sweep(
+        models=(original_of(case.model),),
+        runtimes=(case.runtime,),
+        axes={name: (size,) for name, size in sizes.items()},
+        options={f"{runtime}.{name}": (value,) for name, value in case.options.items()},
+        wait_policy=case.wait_policy,
+        **named,
+        **words,
+    )
+    null = {"null": asked.null and is_null(case.model)}
+    return asked.model_copy(update={"sweeps": (sweep,), **_OF_SEVERAL, **null})
+
+
+def _word(key: str, value: Any) -> Any:
+    """What a grid holds for what the case holds."""
+    if value is None:
+        return "none"
+    return value if key in ("precisions", "threads") else str(value)
+
 
 _CHECK = "--check"
 
@@ -55,7 +155,7 @@ def command_words(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _line(words: Sequence[str]) -> str:
-    return shell_line([*own.PROGRAM.split(), *command_words(words)])
+    return shell_line([*install_layout.PROGRAM.split(), *command_words(words)])
 
 
 def _says_the_same(words: Sequence[str], plan: Plan) -> bool:

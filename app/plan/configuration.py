@@ -18,13 +18,12 @@ from typing import Any
 import platformdirs
 from pydantic import ValidationError
 
-from app.cases.disk import current_folder
-from app.cases.errors import PlanError, suggestion
-from app.plan.invalid import in_words
-from app.plan.plan import Plan, Sweep
+from app.cases.errors import PlanError, current_folder, suggestion
+from app.plan.plan import Plan, in_words
 from app.plan.settings.setting import Setting
+from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS
-from exporters.toml_file import read_toml
+from exporters.file_access import read_toml
 
 VARIABLE = "GRAPHLAP_CONFIG"
 """Names a file in place of the project's; `none` for no configuration at all, as in a test."""

@@ -1,27 +1,49 @@
-"""How many cases a draft makes and how long they take, told without expanding the plan.
-
-The count is an upper bound, since equal cases of two grids are measured once; `check_plan`
-gives the true one for plans of a size that can be expanded while somebody types.
-"""
+"""Estimates for a draft in the editor: cases, duration, and model files that can't be read."""
 
 from __future__ import annotations
 
+import glob
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 from app.cases.axes import AXES
-from app.cases.condition import Condition
-from app.machine.available import grid_runtimes
+from app.cases.scenario import Condition
+from app.machine.installed_runtimes import grid_runtimes
 from app.plan.expand import expand
-from app.plan.labelled import data_for
-from app.plan.lengths import named_lengths
-from app.plan.plan import Plan, Sweep
-from app.stats.precise import FIRST_LOOK, MOST_ROUNDS
+from app.plan.models import Outlines, data_for
+from app.plan.plan import Plan, named_lengths
+from app.plan.settings.sweep import Sweep
+from app.stats.required_rounds import FIRST_LOOK, MOST_ROUNDS
+from exporters.messages import OutlineRequest
 from exporters.models import catalogue
 from exporters.types import GraphlapError, Precision
 from runtimes.registry import parse_spec
+
+_SUFFIX = ".onnx"
+
+
+def unreadable(models: Iterable[str]) -> dict[str, GraphlapError]:
+    """By the plan's word for them, a path or a glob, the first fault of the files that it names.
+
+    Each file is read by a child process, with all that its weights need but themselves; a graph
+    that is wrong beyond that is found by its export.
+    """
+    faults: dict[str, GraphlapError] = {}
+    with Outlines() as outlines:
+        for word in models:
+            if not word.endswith(_SUFFIX) or "\0" in word:
+                continue
+            named = [word] if Path(word).is_file() else sorted(glob.glob(word, recursive=True))  # noqa: PTH207
+            for path in named:
+                try:
+                    outlines.of(OutlineRequest(path, closely=True))
+                except GraphlapError as error:
+                    faults.setdefault(word, error)
+    return faults
+
 
 ASK_ABOVE = 1_000
 """A sweep of more cases is only started after a question."""

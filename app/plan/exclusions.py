@@ -1,34 +1,86 @@
-"""Settings that exclude each other, in one table of predicate, code, message and action.
-
-What follows from the settings of a plan alone is here; what takes its cases, files or this machine
-is looked at where these are known. An exclusion with a `typed` key is a mistake only where a user
-gave this setting on the command line: a suite, a preset or a plan file may bring it along for
-other uses.
-"""
+"""Settings that exclude each other, in one table of predicate, code, message and action."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 
-from app.cases.condition import Condition
-from app.cases.scenario import Scenario
-from app.cases.target import LEAST_ROUNDS
-from app.machine.available import grid_runtimes, runtime
-from app.plan.exclusion import (
-    Exclusion,
-    ExclusionError,
-    flag_of,
-    is_set,
-    needs,
-    pairs,
-    without_effect,
-)
+from app.cases.errors import PlanError
+from app.cases.objectives import LEAST_ROUNDS
+from app.cases.scenario import Condition, Scenario
+from app.machine.installed_runtimes import grid_runtimes, runtime
 from app.plan.plan import Plan
-from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS
-from app.stats.precise import FIRST_LOOK
+from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, by_key, default_of
+from app.stats.required_rounds import FIRST_LOOK
 from runtimes import registry
-from runtimes.environment import environment_of
-from runtimes.registry import parse_spec
+from runtimes.registry import environment_of, parse_spec
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """`applies` gives what the `{}` of the message stands for, or True; '' or False where nothing
+    is wrong."""
+
+    code: str
+    applies: Callable[[Plan], bool | str]
+    message: str
+    action: str
+    typed: str = ""
+
+
+class ExclusionError(PlanError):
+    """A plan with settings that exclude each other, with the code of the exclusion."""
+
+    def __init__(self, row: Exclusion, found: bool | str) -> None:
+        super().__init__(row.message.format(found), row.action)
+        self.code = row.code
+
+
+def is_set(plan: Plan, key: str) -> bool:
+    """Whether a plan, or one of its grids, has another value than the default."""
+    setting = by_key()[key]
+    if setting.scope == "command":
+        return True
+    parts = plan.sweeps if setting.scope == "sweep" else (plan,)
+    return any(getattr(part, key) != default_of(setting) for part in parts)
+
+
+def flag_of(key: str) -> str:
+    return by_key()[key].flag
+
+
+def pairs(first: str, *others: str, why: str = "they measure different things") -> list[Exclusion]:
+    """`first` with each of the others."""
+    return [
+        Exclusion(
+            f"{first}_with_{other}",
+            lambda plan, other=other: is_set(plan, first) and is_set(plan, other),  # type: ignore[misc]
+            f"{flag_of(first)} cannot be used with {flag_of(other)}: {why}",
+            f"leave {flag_of(first)} or {flag_of(other)} out",
+        )
+        for other in others
+    ]
+
+
+def needs(key: str, *needed: str, action: str) -> Exclusion:
+    """A setting that has no effect without one of the others."""
+    named = " or ".join(map(flag_of, needed))
+    return Exclusion(
+        f"{key}_without_{needed[0]}",
+        lambda plan: is_set(plan, key) and not any(is_set(plan, other) for other in needed),
+        f"{flag_of(key)} needs {named}",
+        f"add {action}, or leave {flag_of(key)} out",
+    )
+
+
+def without_effect(
+    typed: str, code: str, applies: Callable[[Plan], bool], why: str, action: str = ""
+) -> Exclusion:
+    """A typed setting without effect."""
+    flag = flag_of(typed)
+    return Exclusion(
+        code, applies, f"{flag} has no effect: {why}", action or f"leave {flag} out", typed
+    )
 
 
 def reject_exclusions(plan: Plan) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 
 from app.cases.axes import AXES
 from app.cases.case import Case
-from app.cases.condition import Condition
 from app.cases.errors import PlanError, suggestion
-from app.cases.given import NOTHING, Given
-from app.machine.available import (
+from app.cases.scenario import Condition
+from app.cases.user_files import NOTHING, Given
+from app.machine.installed_runtimes import (
     AVAILABLE,
     all_names,
     availability_of,
@@ -25,30 +25,22 @@ from app.machine.available import (
     runtime,
     runtime_of,
 )
-from app.plan.anchor import ANCHOR_MODEL
-from app.plan.baseline import refuse_useless_baseline
-from app.plan.batcher import batched
-from app.plan.conditions import refuse_impossible, refuse_unfit_neighbours
-from app.plan.environments import environments_of
+from app.plan.axis_sizes import assumed_sizes, parts, points, refuse_unknown_axes, with_sizes
+from app.plan.curves import replicated
 from app.plan.exclusions import reject_exclusions
-from app.plan.labelled import refuse_unusable
-from app.plan.load import refuse_too_rare
-from app.plan.null import null_case
-from app.plan.option_sets import option_sets, refuse_unknown_options
-from app.plan.outlines import Outlines
-from app.plan.plan import Plan, Sweep
-from app.plan.points import assumed_sizes, points, refuse_unknown_axes, with_sizes
-from app.plan.replicas import replicated
-from app.plan.shapes import parts
-from app.plan.subjects import Subject, faults_of_the_plan, subjects
-from app.plan.tuning import first_choices
-from exporters.twins import is_null
+from app.plan.models import Outlines, Subject, faults_of_the_plan, refuse_unusable, subjects
+from app.plan.plan import Plan
+from app.plan.reference_cases import ANCHOR_MODEL, null_case, refuse_useless_baseline
+from app.plan.runtime_options import first_choices, option_sets, refuse_unknown_options
+from app.plan.runtime_selection import environments_of
+from app.plan.settings.sweep import Sweep
+from app.plan.validation import batched, refuse_impossible, refuse_too_rare, refuse_unfit_neighbours
+from exporters.model_names import is_null
 from runtimes import registry
 from runtimes.base import Available
-from runtimes.dealing import refuse_devices, refuse_uneven
-from runtimes.environment import release_of
-from runtimes.faults import RuntimeFault
-from runtimes.registry import parse_spec
+from runtimes.errors import RuntimeFault
+from runtimes.registry import parse_spec, release_of
+from runtimes.session.session_group import refuse_devices, refuse_uneven
 
 _SLOWEST_FIRST = ("precision", "axes", "threads", "options")
 """In which order the cases of a grid follow each other; every other axis varies faster."""

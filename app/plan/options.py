@@ -1,33 +1,39 @@
-"""The plan that the options of a command line amount to."""
+"""The plan that the options of a command line amount to, and the origin of each setting."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from app.cases.errors import PlanError, suggestion
-from app.machine.available import all_names
-from app.machine.cores import listed, usable_cores
-from app.plan.checking import of_a_check
+from app.machine.installed_runtimes import all_names
+from app.machine.placement import listed, usable_cores
+from app.plan.command_line import given_settings
 from app.plan.configuration import Configuration, configurations
 from app.plan.exclusions import reject_without_effect
 from app.plan.plan import Plan, parse_plan
-from app.plan.plan_files import load_plan
-from app.plan.settings.arguments import given_settings
-from app.plan.settings.table import accepted_by
-from app.plan.studies import (
-    adjusted,
-    load_study,
-    refuse_fixed,
-    shipped_plan,
-    with_devices,
-)
-from app.tune.values import threads_of
+from app.plan.plan_files import load_plan, toml_value
+from app.plan.settings.setting import Setting
+from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, accepted_by
+from app.plan.studies import adjusted, load_study, refuse_fixed, shipped_plan, with_devices
+from app.tune.space import threads_of
 from exporters.types import PRECISIONS
-from runtimes.environment import environment_of
+from runtimes.registry import environment_of
+
+_COMPILED = frozenset(row.key for row in accepted_by("check")) | {"name", "sweeps"}
+"""The keys that a check reads, of the plan and of its grids."""
+
+
+def of_a_check(data: dict[str, Any]) -> dict[str, Any]:
+    """Of a suite's or a plan's values those that a check takes."""
+    kept = {key: value for key, value in data.items() if key in _COMPILED}
+    grids = [{k: v for k, v in grid.items() if k in _COMPILED} for grid in data["sweeps"]]
+    return {**kept, "sweeps": grids}
+
 
 ALL_RUNTIMES = "all"
 """Stands for every runtime of the table, here or not."""
@@ -172,3 +178,30 @@ def _refuse_absent(models: Sequence[str], grids: Sequence[dict[str, Any]]) -> No
     for model in models:
         if model not in known:
             raise PlanError(f"the plan has no model {model!r}", suggestion(model, known))
+
+
+def config_text(options: argparse.Namespace) -> str:
+    """A line for each setting, as a plan file has it, with its origin as a comment."""
+    return "\n".join(_lines(plan_from_options(options), layers_of(options))) + "\n"
+
+
+def _lines(plan: Plan, layers: Layers) -> Iterator[str]:
+    whole = plan.model_dump(mode="json")
+    for row in PLAN_SETTINGS:
+        sources = {"command line": layers.whole, layers.origin: layers.named}
+        files = {file.origin: file.plan for file in layers.files}
+        yield _line(row, whole[row.key], {**sources, **files})
+    grids = kept_grids(layers.named.get("sweeps", ()), layers.grid.get("models", ()))
+    nothing: dict[str, Any] = {}
+    for grid, named in zip_longest(whole["sweeps"], grids, fillvalue=nothing):
+        yield "\n[[sweeps]]"
+        for row in SWEEP_SETTINGS:
+            sources = {"command line": layers.grid, layers.origin: named}
+            files = {file.origin: file.sweep for file in layers.files}
+            yield _line(row, grid[row.key], {**sources, **files})
+
+
+def _line(row: Setting, value: Any, sources: Mapping[str, Mapping[str, Any]]) -> str:
+    origin = next((name for name, values in sources.items() if row.key in values), "default")
+    shown = "" if value is None else toml_value(value)
+    return f"{row.name} = {shown}  # {origin}" if shown else f"# {row.name}: none  # {origin}"

@@ -1,31 +1,124 @@
-"""A plan: what to measure and for how long, validated, whatever it was read from.
-
-Whatever is wrong with it is one `PlanError` with a remedy, raised before anything is
-written. Names of models and runtimes are looked up in `expand`, not here.
-"""
+"""A plan: what to measure and for how long, validated, and a draft of one for the editor."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
 
-from app.cases.batcher import Batcher, parsed
 from app.cases.errors import PlanError, suggestion
-from app.cases.goal import Goal
-from app.cases.percentiles import name_of, share, told
-from app.cases.target import MOST_ROUNDS as MOST_AT_A_RATE
-from app.cases.target import Target
-from app.machine.cores import listed
-from app.plan.invalid import in_words
-from app.plan.lengths import Lengths, named_lengths
-from app.plan.precise import asked_for
+from app.cases.objectives import MOST_ROUNDS as MOST_AT_A_RATE
+from app.cases.objectives import Goal, Target
+from app.cases.round import Limits
+from app.cases.scenario import Batcher, parsed
+from app.cases.units import DEFAULT, name_of, share, told, written
+from app.machine.placement import listed
 from app.plan.settings.hosts import PlanSettings
 from app.plan.settings.sweep import Sweep
-from app.plan.settings.table import with_keys
-from app.stats.precise import MOST_ROUNDS, Precise
-from exporters.invalid_value import InvalidValue
+from app.plan.settings.table import names_of_keys, with_keys
+from app.stats.required_rounds import MOST_ROUNDS, Precise
+from exporters import install_layout
+from exporters.types import InvalidValue
+
+_LONGEST = 80
+"""So many characters of a value are shown."""
+
+
+def in_words(
+    error: ValidationError, plan: type[BaseModel], grid: type[BaseModel]
+) -> tuple[str, str]:
+    """The first fault as a cause and a remedy."""
+    fault = error.errors(include_url=False)[0]
+    place = [part for part in fault["loc"] if isinstance(part, str)]
+    key = place[-1] if place else "plan"
+    if fault["type"] == "extra_forbidden":
+        known = names_of_keys((grid if "sweeps" in place[:-1] else plan).model_fields)
+        return f"the key {key!r} is not known", suggestion(key, known)
+    (where,) = names_of_keys([key])
+    if fault["type"] == "missing":
+        return f"{where} is missing", "add it"
+    if fault["type"] == "too_short":
+        return f"{where} is empty, so there is nothing to measure", "give at least one value"
+    message = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "value_error":
+        own_error = fault.get("ctx", {}).get("error")
+        invalid = own_error if isinstance(own_error, InvalidValue) else InvalidValue(message)
+        shown = "" if invalid.key else f"{where} {_shown(fault['input'])} "
+        return f"{shown}{invalid.cause}", invalid.remedy
+    return f"{where} = {_shown(fault['input'])} is not valid", _lower(message)
+
+
+def _shown(value: object) -> str:
+    """The value, cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of more digits than Python writes
+        return "a number with too many digits"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _lower(message: str) -> str:
+    message = message.replace("Input should", "it should")
+    return message[:1].lower() + message[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How many rounds, and how long each.
+
+    `time_limit_s` is when a round is killed, start-up and compilation included. `spread_s` is over
+    how long the rounds of a case are spread at least.
+    """
+
+    rounds: int
+    time_limit_s: float
+    limits: Limits
+    spread_s: float = 0.0
+
+
+@cache
+def named_lengths() -> dict[str, Lengths]:
+    """Name -> lengths, shortest first."""
+    table = tomllib.loads(install_layout.asset("profiles.toml").read_text("utf-8"))
+    return {
+        name: Lengths(
+            values.pop("rounds"),
+            values.pop("time_limit_s"),
+            spread_s=values.pop("spread_s"),
+            limits=Limits(**values),
+        )
+        for name, values in table.items()
+    }
+
+
+def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str, float]:
+    """The percentiles as `p50`, `p99.9`; ValueError in one sentence for what no run can keep.
+
+    `plan` has the values of the other keys that are valid themselves.
+    """
+    told = set(map(written, (*DEFAULT, *plan.get("percentiles", ()))))
+    asked: dict[str, float] = {}
+    for word, share in precise.items():
+        number = word.strip().removeprefix("p")
+        if number not in told:
+            raise InvalidValue(
+                f"precise {word} is no percentile of the rows",
+                "write it like p50, and add one that rows don't tell to percentiles",
+                "precise",
+            )
+        if not 0.0 < share < 1.0:
+            raise InvalidValue(
+                f"precise {word}={share:g} is no share",
+                "give one between 0 and 100 %, such as 1%",
+                "precise",
+            )
+        asked[f"p{number}"] = share
+    return asked
+
 
 __all__ = ["Plan", "Sweep", "parse_plan"]
 
@@ -146,3 +239,18 @@ def _key_with_nul(value: Any, key: str = "plan") -> str | None:
     else:
         return None
     return next((found for name, part in parts if (found := _key_with_nul(part, name))), None)
+
+
+EMPTY_GRID = Sweep.model_construct(models=())
+EMPTY = Plan.model_construct(sweeps=(EMPTY_GRID,))
+
+
+def with_grid(draft: Plan, index: int, grid: Sweep) -> Plan:
+    """The draft with one grid replaced."""
+    sweeps = (*draft.sweeps[:index], grid, *draft.sweeps[index + 1 :])
+    return draft.model_copy(update={"sweeps": sweeps})
+
+
+def checked(draft: Plan) -> Plan:
+    """The validated plan; PlanError says what is missing or wrong."""
+    return parse_plan(draft.model_dump(warnings=False), "plan")

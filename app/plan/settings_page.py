@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from app.cases.digits import plain
-from app.plan.settings.forms import Switch
-from app.plan.settings.setting import GROUPS, Setting
+from app.cases.units import plain
+from app.plan.settings.setting import GROUPS, Setting, Switch
 from app.plan.settings.table import PLAN_SETTINGS, SETTINGS, SWEEP_SETTINGS, default_of
 
 DOCS = Path(__file__).parents[2] / "docs"

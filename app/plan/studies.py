@@ -16,13 +16,14 @@ from pydantic import Field
 
 from app.cases.case import Case
 from app.cases.errors import PlanError, suggestion
-from app.machine.available import available_names, clock_of, grid_runtimes, runtime
-from app.plan.plan import Plan, Sweep, parse_plan
+from app.machine.installed_runtimes import available_names, clock_of, grid_runtimes, runtime
+from app.plan.curves import SHARED_WORK, with_sessions
+from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_suite
-from app.plan.replicas import SHARED_WORK, with_sessions
+from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import accepted_by, by_key
-from exporters import own
-from exporters.twins import is_null, original_of
+from exporters import install_layout
+from exporters.model_names import is_null, original_of
 from runtimes import registry
 from runtimes.options import SESSIONS
 from runtimes.registry import parse_spec
@@ -42,7 +43,7 @@ class StudyPlan(Plan):
 
 def study_names() -> tuple[str, ...]:
     """The plans of studies that ship, in alphabetical order."""
-    return tuple(sorted(_named(own.asset(_FOLDER), "")))
+    return tuple(sorted(_named(install_layout.asset(_FOLDER), "")))
 
 
 def _named(folder: Traversable, within: str) -> Iterator[str]:
@@ -62,7 +63,9 @@ def load_study(name: str) -> StudyPlan:
     known = study_names()
     if name not in known:
         raise PlanError(f"there is no study called {name!r}", suggestion(name, known))
-    data = tomllib.loads(own.asset(_FOLDER, *f"{name}{_ENDING}".split("/")).read_text("utf-8"))
+    data = tomllib.loads(
+        install_layout.asset(_FOLDER, *f"{name}{_ENDING}".split("/")).read_text("utf-8")
+    )
     laid = {key: data.pop(key) for key in Sweep.model_fields if key in data}
     grids = [
         {**grid, **laid}

@@ -20,8 +20,7 @@ from app.present.document import (
     tone_of,
 )
 from app.present.figure import Figure
-from app.present.svg import svg
-from app.present.xml import element, safe_text
+from app.present.svg import element, safe_text, svg
 
 WIDE, NARROW = 960, 340
 """Pixels for which a figure is drawn; a style sheet shows one of both."""

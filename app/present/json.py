@@ -33,7 +33,7 @@ from app.present.document import (
     unfolded,
 )
 from app.present.figure import Figure
-from app.results.table import to_csv
+from app.run_folder.table import to_csv
 
 FORMAT, VERSION = "graphlap-document", 1
 

@@ -1,10 +1,12 @@
-"""A document as a page in Markdown, whose tables any viewer shows."""
+"""Documents in Markdown, with names escaped and tables that any viewer shows."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
+from app.formatting.text import printable
 from app.present.document import (
     Block,
     Command,
@@ -14,12 +16,23 @@ from app.present.document import (
     Picture,
     Points,
     Table,
+    figure_table,
     text_of,
     unfolded,
 )
-from app.present.escaping import escaped
 from app.present.figure import Figure
-from app.present.figure_table import figure_table
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&$@!]|:(?=//)|(?<=[wW]{3})\.)")
+"""What may begin a format, a link, a tag, an entity, a formula or a mention; of an address, what
+GitHub would make a link of."""
+_LISTED = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
+"""What would begin a list where the text begins a line."""
+
+
+def escaped(text: str) -> str:
+    """The text so that Markdown shows it as it is, on one line."""
+    told = _SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))
+    return _LISTED.sub(r"\1\\\2", told)
 
 
 def as_markdown(blocks: Iterable[Block]) -> str:

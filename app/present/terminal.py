@@ -1,15 +1,13 @@
-"""A document on a terminal, as wide as it is: lines of text, in colour where there is one.
-
-Nothing is cut silently: a table that is too wide is shown in parts, or says which columns it lacks;
-one that is too long says how many rows there are more.
-"""
+"""Documents on a terminal, wrapped to its width and coloured; the choice of an output format."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
+from unicodedata import category, east_asian_width
 
+from app.formatting.text import printable
 from app.present.document import (
     Block,
     Cell,
@@ -22,14 +20,67 @@ from app.present.document import (
     Points,
     Table,
     Tone,
+    figure_table,
     text_of,
     tone_of,
     unfolded,
 )
 from app.present.figure import Figure
-from app.present.figure_table import figure_table
-from app.present.wrapping import filled, width_of_text
-from app.results.plain import printable
+
+_WIDE = ("W", "F")
+_MARKS = ("Mn", "Me", "Cf")
+"""Combining marks and format characters, which take no column of their own."""
+
+
+def width_of_text(text: str) -> int:
+    """How many columns a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns, text))
+
+
+def filled(text: str, width: int, first: str = "", other: str = "") -> list[str]:
+    """The words of a text in lines of at most so many columns; a longer word is broken.
+
+    The first line begins with `first`, the others with `other`. What a terminal would act on is
+    shown as escapes.
+    """
+    lines: list[str] = []
+    line, begun = first, False
+    for word in printable(text).split(" "):
+        if begun and width_of_text(line) + 1 + width_of_text(word) <= width:
+            line = f"{line} {word}"
+            continue
+        if begun:
+            lines.append(line)
+            line = other
+        *whole, last = _broken(word, max(1, width - width_of_text(line)))
+        for part in whole:
+            lines.append(line + part)
+            line = other
+        line, begun = line + last, True
+    return [*lines, line] if begun else lines
+
+
+def _broken(word: str, width: int) -> list[str]:
+    """The word in parts of at most so many columns."""
+    parts = [""]
+    room = width
+    for character in word:
+        taken = _columns(character)
+        if taken > room and parts[-1]:
+            parts.append("")
+            room = width
+        parts[-1] += character
+        room -= taken
+    return parts
+
+
+def _columns(character: str) -> int:
+    if category(character) in _MARKS:
+        return 0
+    return 2 if east_asian_width(character) in _WIDE else 1
+
 
 GAP = 2
 NAME_WIDTH = 24
@@ -237,3 +288,30 @@ def _styled(lines: Sequence[str], style: str, colored: bool) -> Iterator[str]:
 
 def _paint(text: str, style: str) -> str:
     return f"\x1b[{style}m{text}\x1b[0m" if style and text else text
+
+
+FORMATS = ("table", "json", "csv", "markdown")
+TABLE = FORMATS[0]
+
+
+def write_formatted(blocks: Iterable[Block], form: str, out: TextIO, width: int) -> None:
+    """Write the document; of a table for a terminal no line is wider than `width`."""
+    if form == TABLE:
+        write_document(blocks, out, width)
+    else:
+        out.write(formatted(blocks, form))
+
+
+def formatted(blocks: Iterable[Block], form: str) -> str:
+    """The text of a document for other programs; of CSV its main table."""
+    if form == "json":
+        from app.present.json import json_text
+
+        return json_text(blocks)
+    if form == "csv":
+        from app.present.json import csv_text
+
+        return csv_text(blocks)
+    from app.present.markdown import as_markdown
+
+    return as_markdown(blocks)

@@ -1,8 +1,13 @@
-"""Percentiles as order statistics, and the exact intervals that their ranks give.
+"""Quantiles of samples: order statistics with exact intervals, the clock's tick, a live histogram.
 
 Pure functions of sorted samples. No distribution is assumed: the number of samples below a
-quantile is binomial whatever the latency's distribution (David & Nagaraja, Order
-Statistics, 2003, section 7.1).
+quantile is binomial whatever the latency's distribution (David & Nagaraja, Order Statistics,
+2003, section 7.1).
+
+The live views and the running percentiles of a round use the histogram: adding 5,000 samples
+takes tens of microseconds and no sample has to be kept. Its values are good to half a bin (1.2
+%)
+and are shown as provisional; finished rounds are summarised from raw samples.
 """
 
 from __future__ import annotations
@@ -92,3 +97,95 @@ def supported_quantile(ascending: np.ndarray, quantile: float) -> float | None:
     if len(ascending) < needed_samples(quantile):
         return None
     return order_statistic(ascending, quantile)
+
+
+_REPEATED = 0.5
+"""The share of samples that have an equal, from which on the clock limits what is known."""
+_OFF = 0.1
+"""The share of a divisor by which a multiple of it may be off: latencies are rounded."""
+_FEW = 0.1
+"""A tick below this share of a latency needs not to divide it."""
+
+
+def clock_tick(ascending: np.ndarray) -> float:
+    """The largest step of which latencies that occur repeatedly are multiples, in their unit.
+
+    0 where most latencies occur once: the clock is finer than the noise. Where all are equal the
+    tick may be as large as the latency itself.
+    """
+    if len(ascending) < 2:
+        return 0.0
+    is_larger = ascending[1:] > ascending[:-1]
+    equal_pairs = len(is_larger) - int(np.count_nonzero(is_larger))
+    if 2 * equal_pairs < _REPEATED * len(ascending):  # a pair is of two samples at most
+        return 0.0
+    starts = np.append(0, is_larger.nonzero()[0] + 1)
+    counts = np.append(starts[1:], len(ascending)) - starts
+    repeated = counts > 1
+    if counts[repeated].sum() < _REPEATED * len(ascending):
+        return 0.0
+    values = ascending[starts[repeated]]
+    tick = 0.0
+    for step in np.unique(np.diff(values)).tolist():
+        tick = _common_divisor(tick, step)
+    fastest = float(values[0])
+    # Of a latency of many ticks, the rounding of each adds up to more than a tick.
+    return tick if 0.0 < tick < _FEW * fastest else _common_divisor(fastest, tick)
+
+
+def _common_divisor(larger: float, smaller: float) -> float:
+    """Euclid's, of measured numbers: what is left over may be off by a part of the divisor."""
+    larger, smaller = max(larger, smaller), min(larger, smaller)
+    while smaller > 0.0:
+        left = larger % smaller
+        if min(left, smaller - left) <= _OFF * smaller:
+            return smaller
+        larger, smaller = smaller, left
+    return larger
+
+
+def ratio_resolution(first: float, first_tick: float, second: float, second_tick: float) -> float:
+    """How far the logarithm of second over first may be off because of the clocks' ticks.
+
+    Readings of equal durations on one clock differ by one tick at most, on two clocks by one tick
+    of each.
+    """
+    shares = first_tick / first, second_tick / second
+    one_clock = math.isclose(first_tick, second_tick, rel_tol=1e-6)
+    return max(shares) if one_clock else sum(shares)
+
+
+BINS_PER_DECADE = 100
+LOWEST_S, DECADES = 1e-7, 9
+BINS = BINS_PER_DECADE * DECADES
+
+EDGES_S: np.ndarray = LOWEST_S * 10.0 ** (np.arange(BINS + 1) / BINS_PER_DECADE)
+"""The bin edges in seconds [BINS + 1], from 100 ns to 100 s."""
+
+
+class Histogram:
+    """Counts [BINS] of latencies; those outside the grid fall into its first or last bin."""
+
+    def __init__(self) -> None:
+        self.counts = np.zeros(BINS, dtype=np.int64)
+
+    @property
+    def total(self) -> int:
+        return int(self.counts.sum())
+
+    def add(self, latency_ns: np.ndarray) -> None:
+        """Add integer nanoseconds [n]."""
+        if len(latency_ns) == 0:
+            return
+        seconds = np.maximum(latency_ns, 1) * 1e-9
+        bins = np.floor(np.log10(seconds / LOWEST_S) * BINS_PER_DECADE).astype(np.int64)
+        self.counts += np.bincount(np.clip(bins, 0, BINS - 1), minlength=BINS)
+
+    def quantile_s(self, quantile: float) -> float | None:
+        """The geometric middle of the bin that holds the quantile; None while empty."""
+        total = self.total
+        if total == 0:
+            return None
+        rank = max(1, int(np.ceil(quantile * total)))
+        found = int(np.searchsorted(np.cumsum(self.counts), rank))
+        return float(np.sqrt(EDGES_S[found] * EDGES_S[found + 1]))

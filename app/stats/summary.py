@@ -1,26 +1,34 @@
-"""Samples of one case's rounds -> the figures of its row: a pure function, nothing trimmed.
+"""The summary of a case: its rounds' samples as the figures of its row, nothing trimmed.
 
-Percentiles and the mean are those of a typical process, with their intervals (`typical.py`);
-what all samples together say stands beside them as the pooled percentiles.
+Percentiles and the mean are those of a typical process, with their intervals (`estimates.py`);
+the pooled percentiles are those of all samples together.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.cases.batcher import Batcher
-from app.cases.judged import JUDGED
 from app.cases.latency_columns import BOUNDED
-from app.cases.percentiles import DEFAULT, name_of, share
-from app.stats.bound import Bound, upper_bound
-from app.stats.early_stopping import EarlyStopping, early_stopping
-from app.stats.load import lateness_ns
-from app.stats.modes import Modes, modes, of_rounds
-from app.stats.outliers import outlying
+from app.cases.objectives import JUDGED
+from app.cases.scenario import Batcher
+from app.cases.units import DEFAULT, name_of, share
+from app.stats.estimates import (
+    Bound,
+    Estimate,
+    Rounds,
+    marks_of,
+    typical_mean,
+    typical_quantile,
+    upper_bound,
+)
+from app.stats.intervals import interval_between, round_correlation, typical
+from app.stats.open_loop import lateness_ns
+from app.stats.patterns import Modes, Stalls, Timed, modes, of_rounds, outlying, stalls
 from app.stats.quantiles import (
     CONFIDENCE,
     Interval,
@@ -28,13 +36,67 @@ from app.stats.quantiles import (
     order_statistic,
     supported_quantile,
 )
-from app.stats.stalls import Stalls, Timed, stalls
 from app.stats.steadiness import Movement, Word, movement, window_medians
-from app.stats.typical import Estimate, Rounds, marks_of, typical_quantile
-from app.stats.typical_mean import typical_mean
+from app.stats.tails import EarlyStopping, early_stopping
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.execution import Samples
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Runs in a second of a typical process, and of each; `interval` is None with fewer than three
+    rounds."""
+
+    per_s: float
+    interval: Interval | None
+    by_round: tuple[float, ...]
+
+
+def rate_of(
+    rounds: Sequence[Samples], confidence: float = CONFIDENCE, starts_s: Sequence[float] = ()
+) -> Rate | None:
+    """The rate of a typical process, and its interval; None without samples.
+
+    `starts_s` are the times at which the rounds began, empty where one is not known.
+    """
+    own = np.array([runs_per_s(samples) for samples in rounds if len(samples.started_ns)])
+    if not len(own):
+        return None
+    inflation = round_correlation(own, starts_s).inflation
+    return Rate(typical(own), interval_between(own, confidence, inflation), tuple(own.tolist()))
+
+
+def runs_per_s(samples: Samples) -> float:
+    """All runs of a round over the time that its blocks took together.
+
+    A block is what was due at one moment, and takes from the first start in it to the last end,
+    whichever lanes these were of: what a lane does between its runs is part of it, and so is the
+    end, when lanes that find no more to do wait for the last.
+    """
+    order = np.argsort(samples.scheduled_ns, kind="stable")
+    due, started, finished = (
+        times[order] for times in (samples.scheduled_ns, samples.started_ns, samples.finished_ns)
+    )
+    first = np.flatnonzero(np.concatenate([[True], np.diff(due) > 0]))
+    spent_ns = np.maximum.reduceat(finished, first) - np.minimum.reduceat(started, first)
+    return len(due) * 1e9 / float(spent_ns.sum())
+
+
+def interval_of_sum(figures: Sequence[float], intervals: Sequence[Interval]) -> Interval:
+    """The interval of the sum of figures that are independent of each other, from their own.
+
+    Each interval tells how far its figure may lie on either side, and what is independent adds by
+    squares: from S - sqrt(sum (x - low)^2) to S + sqrt(sum (high - x)^2), at the confidence of the
+    intervals (G. Y. Zou and A. Donner, Statist. Med. 27, 2008). So the long side of a skewed one
+    stays the longer.
+    """
+    total = sum(figures)
+    pairs = list(zip(figures, intervals, strict=True))
+    below = math.sqrt(sum((figure - ends.low) ** 2 for figure, ends in pairs))
+    above = math.sqrt(sum((ends.high - figure) ** 2 for figure, ends in pairs))
+    return Interval(total - below, total + above)
+
 
 QUANTILES: dict[str, float] = {name_of(percentile): share(percentile) for percentile in DEFAULT}
 MEAN = "mean"

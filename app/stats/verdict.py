@@ -1,23 +1,125 @@
-"""Two cases compared: faster, slower, same or undecided, from the rounds' own figures.
+"""The comparison of two cases: verdicts, spread between runs, shifts quantile by quantile.
+
+Rounds of one run share its boot, its memory layout, its temperature and its neighbours, so
+their
+spread says nothing about how far the next run differs. That spread comes from earlier runs of
+the
+machine, from a case that both runs measured without a change (the anchor), or, for medians, it
+is
+a stated value.
 
 A round is a process, so rounds are what is counted. Where rounds of the two were measured in
 turn, each pair is one observation; where not, both spreads count, and what two runs differ by
 without a change of the code. All comparisons that are read together are judged together.
+
+Where processes are in one of few modes, the pairs of a comparison with few rounds may all have
+the same two modes. They then spread hardly at all, however far the modes are apart, and with
+many
+comparisons this happens to some of them. How far pairs spread in the other comparisons shows
+it.
+
+What is left of a model without its no-op twin is an amount: microseconds and not a ratio.
+
+The shift of each quantile comes from the rounds' own quantiles, as a verdict does: rounds are
+processes, and they are what is counted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from app.cases.verdict import BAND, Word
-from app.stats.between import LEAST_ROUNDS, deviation, spread_limit
-from app.stats.distributions import beta_quantile, noncentrality, t_quantile, t_share
-from app.stats.quantiles import CONFIDENCE, Interval
-from app.stats.run_variation import RunVariation
+from app.cases.objectives import BAND, Word
+from app.stats.intervals import (
+    LEAST_ROUNDS,
+    beta_quantile,
+    deviation,
+    noncentrality,
+    reaches,
+    skewness_of,
+    spread_limit,
+    t_quantile,
+    t_share,
+    typical,
+)
+from app.stats.quantiles import CONFIDENCE, Interval, needed_samples
+
+Source = Literal["history", "anchor", "stated"]
+
+LEAST_PAST_RUNS = 3
+"""Of two earlier runs the deviation has one degree of freedom, and t reaches 12.7 deviations."""
+LEAST_DEVIATION = 0.01
+"""Runs that were started one after another agree better than runs of two days: below this no
+history is believed."""
+STATED_DEVIATION = 0.05
+"""Of the p50, where nothing else is known: runs on shared machines differ by as much."""
+_PRIOR_FREEDOM = 4.0
+"""With so many degrees of freedom the stated deviation enters beside what an anchor shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunVariation:
+    """The standard deviation of the logarithm of a figure from run to run, and its degrees of
+    freedom: infinite where it is stated and not estimated.
+
+    Figures of earlier runs scatter by what their rounds do too: `sampling` is that part of the
+    variance, which a comparison must not count again.
+    """
+
+    deviation: float
+    freedom: float
+    source: Source
+    sampling: float = 0.0
+
+    @property
+    def variance(self) -> float:
+        """Of the difference of two runs."""
+        return 2.0 * self.deviation**2
+
+
+STATED = RunVariation(STATED_DEVIATION, math.inf, "stated")
+
+
+def from_history(
+    logs: Sequence[float], levels: int = 1, errors: Sequence[float] = ()
+) -> RunVariation | None:
+    """From the logarithms of one figure in earlier runs, levels taken out of them; None of fewer
+    than three runs, or where no more runs than levels are left. `errors` are the standard errors
+    of these logarithms by the runs' own rounds, where they are known."""
+    freedom = len(logs) - levels
+    if len(logs) < LEAST_PAST_RUNS or freedom < LEAST_PAST_RUNS - 1:
+        return None
+    centred = np.array(logs) - float(np.mean(logs))
+    deviation = math.sqrt(float(np.add.reduce(centred * centred)) / freedom)
+    sampling = float(np.mean(np.square(errors))) if len(errors) == len(logs) else 0.0
+    sampling = min(sampling, deviation**2)
+    return RunVariation(max(deviation, LEAST_DEVIATION), freedom, "history", sampling)
+
+
+def from_anchor(first: Sequence[float], second: Sequence[float]) -> RunVariation | None:
+    """From the rounds of the same unchanged case in both runs; None with fewer than two a side.
+
+    A run is taken to deviate as a single round of the anchor does, however many rounds it has: on
+    a machine whose speed wanders the mean of more rounds is no better. The anchor's own change from
+    run to run adds one degree of freedom, the stated deviation four.
+    """
+    a, b = np.log(np.array(first)), np.log(np.array(second))
+    if min(len(a), len(b)) < 2:
+        return None
+    between = float(b.mean() - a.mean()) ** 2 / 2.0
+    within = float(np.sum((a - a.mean()) ** 2) + np.sum((b - b.mean()) ** 2))
+    freedom = len(a) + len(b) - 2
+    prior = _PRIOR_FREEDOM * STATED_DEVIATION**2
+    scattered = within / freedom
+    moved = (prior + between) / (_PRIOR_FREEDOM + 1.0)
+    if scattered > moved:
+        return RunVariation(math.sqrt(scattered), freedom, "anchor")
+    return RunVariation(math.sqrt(moved), _PRIOR_FREEDOM + 1.0, "anchor")
+
 
 TOO_FEW_ROUNDS, TOO_FEW_RUNS = "too_few_rounds", "too_few_runs"
 NOT_RESOLVED, RUN_VARIATION = "not_resolved", "run_variation"
@@ -252,3 +354,145 @@ def _holm(values: Sequence[float | None], level: float) -> list[_Step]:
             rejecting = p <= own
         steps[place] = _Step(rejecting, 1.0 - own)
     return steps
+
+
+LEAST_COMPARISONS = 3
+"""Fewer comparisons of a figure have no typical spread."""
+
+
+def with_least_spread(
+    differences: Sequence[Difference | None], figures: Sequence[str]
+) -> list[Difference | None]:
+    """The same differences; those in turn spread as if one more pair had the typical variance.
+
+    `figures` names the figure that each is of: a p99 spreads more than a p50. With the variance v
+    of a comparison's pairs, its degrees of freedom f and the median V of the variances of all
+    comparisons of the figure, the variance becomes (f v + V) / (f + 1) where that is larger. The
+    degrees of freedom stay, so that an interval never becomes narrower.
+    """
+    typical = {figure: _typical(differences, figures, figure) for figure in set(figures)}
+    known = zip(differences, figures, strict=True)
+    return [_raised(d, typical[figure]) for d, figure in known]
+
+
+def _typical(
+    differences: Sequence[Difference | None], figures: Sequence[str], figure: str
+) -> float:
+    known = zip(differences, figures, strict=True)
+    variances = [_variance(d) for d, of in known if d is not None and d.in_turn and of == figure]
+    return float(np.median(variances)) if len(variances) >= LEAST_COMPARISONS else 0.0
+
+
+def _variance(d: Difference) -> float:
+    """Of a pair: a comparison in turn has one degree of freedom fewer than pairs."""
+    return d.error**2 * (d.freedom + 1.0)
+
+
+def _raised(d: Difference | None, typical: float) -> Difference | None:
+    if d is None or not d.in_turn:
+        return d
+    own = _variance(d)
+    variance = max(own, (d.freedom * own + typical) / (d.freedom + 1.0))
+    return replace(d, error=math.sqrt(variance / (d.freedom + 1.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """`value` is the longer's figure minus the shorter's, in their unit; the interval is None with
+    fewer than three pairs."""
+
+    value: float
+    interval: Interval | None
+
+
+def apart(
+    longer: Sequence[float], shorter: Sequence[float], confidence: float = CONFIDENCE
+) -> Apart | None:
+    """The difference of what the rounds have typically, each pair one observation; None without.
+
+    Each side's figure G is that of a typical round, as rows quote it. To first order a pair moves
+    the difference by G_a (ln a - ln G_a) - G_b (ln b - ln G_b) (the delta method;
+    Oehlert, Am. Stat. 46, 1992), and the interval is that of the mean of these, as `between` has
+    it for one case: Student's t, widened for skewness. What moves both sides of a pair alike, as a
+    slow minute of the machine does, is in neither.
+    """
+    pairs = len(longer)
+    if not pairs:
+        return None
+    a, b = np.array(longer, float), np.array(shorter, float)
+    typical_a, typical_b = typical(a), typical(b)
+    value = typical_a - typical_b
+    if pairs < LEAST_ROUNDS:
+        return Apart(value, None)
+    moved = typical_a * np.log(a / typical_a) - typical_b * np.log(b / typical_b)
+    error = float(np.std(moved, ddof=1)) / math.sqrt(pairs)
+    if error == 0.0:
+        return Apart(value, Interval(value, value))
+    below, above = reaches(pairs, skewness_of(moved), confidence)
+    return Apart(value, Interval(value - below * error, value + above * error))
+
+
+QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """At one quantile: the latency of the second case in the unit of its rounds, second over
+    first, and the 95 % interval of that; None with fewer than three rounds to compare."""
+
+    quantile: float
+    at: float
+    ratio: float
+    interval: Interval | None
+
+
+def round_quantiles(samples: np.ndarray, quantiles: Sequence[float] = QUANTILES) -> np.ndarray:
+    """The order statistics [quantiles] of one round; NaN where its samples can't bound one."""
+    count = len(samples)
+    ranks = [max(1, math.ceil(q * count - 1e-9)) - 1 for q in quantiles]
+    if not count:
+        return np.full(len(quantiles), np.nan)
+    parted = np.partition(samples, sorted(set(ranks)))
+    told = [count >= needed_samples(q) for q in quantiles]
+    values: np.ndarray = np.where(told, parted[ranks], np.nan)
+    return values
+
+
+def shifts(
+    first: Mapping[int, np.ndarray],
+    second: Mapping[int, np.ndarray],
+    in_turn: bool,
+    quantiles: Sequence[float] = QUANTILES,
+) -> list[Shift]:
+    """Of rounds' quantiles by the rounds' numbers; those that no round of a side bounds are left
+    out.
+
+    In turn, rounds of one number are a pair: both saw the same machine.
+    """
+    both = [number for number in first if number in second]
+    sides = (
+        [[side[number] for number in both] for side in (first, second)]
+        if in_turn
+        else [list(side.values()) for side in (first, second)]
+    )
+    if not all(sides):
+        return []
+    a, b = (np.log(np.maximum(np.array(side), np.finfo(float).tiny)) for side in sides)
+    found = []
+    for place, quantile in enumerate(quantiles):
+        one, other = a[:, place], b[:, place]
+        if in_turn:
+            known = ~(np.isnan(one) | np.isnan(other))
+            one, other = one[known], other[known]
+        else:
+            one, other = one[~np.isnan(one)], other[~np.isnan(other)]
+        if len(one) and len(other):
+            found.append(_shift(quantile, np.exp(one), np.exp(other), in_turn))
+    return found
+
+
+def _shift(quantile: float, first: np.ndarray, second: np.ndarray, in_turn: bool) -> Shift:
+    found = difference(first.tolist(), second.tolist(), in_turn)
+    at = float(np.exp(np.log(second).mean()))
+    ratio = at / float(np.exp(np.log(first).mean()))
+    return Shift(quantile, at, ratio, None if found is None else interval_of(found, CONFIDENCE))

@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from app.cases.column import number_of
-from app.machine.available import clock_of
+from app.comparison.measured_case import Measured
+from app.comparison.published_figures import NeurioBlock, neurio_blocks
+from app.formatting import text
+from app.machine.installed_runtimes import clock_of
 from app.present.document import Block, Column, Heading, Paragraph, Points, Table
-from app.results import text
-from app.results.measured import Measured
-from app.results.profiles import as_json, profile
-from app.results.published import NeurioBlock, neurio_blocks
-from app.studies.found import Found, cell, figure
-from app.studies.lines import Lines, case_at, lines_of
-from app.studies.study import Study
+from app.runs.exporting.json_file import as_json, profile
+from app.studies.study import Found, Lines, Study, case_at, cell, figure, lines_of
 
 _TITLES = {"layers": "Layer-based benchmarking", "cells": "Cell-based benchmarking"}
 _MEDIAN = "latency_p50_us"

@@ -1,23 +1,236 @@
-"""The page of a study: the question and the machine, the document's own tables, then how they were
-measured, what is missing, warnings, and the command that repeats it."""
+"""The page of a study: conditions, tables, missing cases; printed and written to the run folder."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
-from app.machine.available import clock_of
+from app.cases.case import Case
+from app.cases.errors import unwritable
+from app.cases.round import RoundResult
+from app.cases.status import ENDED, INCOMPLETE
+from app.cases.telemetry import others_ran
+from app.columns.status import MISSING
+from app.console.run_summary import doubts, whys
+from app.console.streams import Lasting, width_of
+from app.formatting import text
+from app.formatting.case_labels import Together, differences, model_labels
+from app.formatting.text import printable
+from app.machine.installed_runtimes import clock_of
 from app.plan.plan import Plan
 from app.plan.studies import CHANGED, load_study
-from app.present.document import Block, Command, Heading, Paragraph, Picture, Points, within
+from app.present.document import (
+    Block,
+    Column,
+    Command,
+    Heading,
+    Paragraph,
+    Picture,
+    Points,
+    Table,
+    within,
+)
 from app.present.markdown import as_markdown
-from app.results.atomic import write_atomically
-from app.studies.conditions import conditions, machines
-from app.studies.found import Found
-from app.studies.missing import missing
-from app.studies.study import Study, Whole
+from app.present.terminal import write_document
+from app.run_folder.diagnostics import warning_groups
+from app.run_folder.files import write_atomically
+from app.run_folder.run import Run
+from app.studies.study import Found, Study, Whole
+
+
+def conditions(found: Found) -> Iterator[Block]:
+    """How each case was measured, how busy the machine was, and a table of the runtimes."""
+    yield Heading("How it was measured")
+    if found.host:
+        hosts = sorted({found.run.host_of(case) for case in found.run.cases})
+        yield Paragraph(
+            f"The run is of {len(hosts)} hosts, {', '.join(hosts)}. Tables are of {found.host}, "
+            "but for what all serve together."
+        )
+    yield Paragraph(_protocol(found))
+    yield from _load(found)
+    yield _runtimes(found)
+
+
+def machines(found: Found) -> Iterator[Block]:
+    """The date with the one machine, or a line for each of several."""
+    manifest = found.run.manifest
+    made = f"Measured {manifest.created_at_utc[:10]} with Graphlap {manifest.graphlap_version} on"
+    cases = {found.run.host_of(one.case): one.case for one in found.measured}
+    if found.host or len(cases) < 2:
+        yield Paragraph(f"{made} {_machine(found.environment)}.")
+        return
+    environments = {host: found.run.environment_of(case) for host, case in cases.items()}
+    yield Paragraph(f"{made} {len(cases)} machines:")
+    yield Points(tuple(f"{host}: {_machine(own)}" for host, own in environments.items()))
+
+
+def _machine(host: Mapping[str, Any]) -> str:
+    where = [str(host.get("cpu") or "an unknown processor")]
+    if host.get("cores_usable"):
+        of = "of a virtual machine" if host.get("virtual_machine") else "to use"
+        where.append(f"{host['cores_usable']} cores {of}")
+    if host.get("memory_bytes"):
+        where.append(f"{host['memory_bytes'] / 2**30:.1f} GiB")
+    where += [str(gpu.get("name", "a GPU")) for gpu in (host.get("gpus") or {}).values()]
+    if host.get("python"):
+        where.append(f"Python {host['python']}")
+    return ", ".join(where)
+
+
+def _protocol(found: Found) -> str:
+    manifest = found.run.manifest
+    limits = manifest.limits
+    count = "as many as its search asks for" if manifest.asked.is_search else f"{manifest.rounds}"
+    return (
+        f"Rounds for each case: {count}, each a process of its own that measures "
+        f"{limits.min_s:g} to {limits.max_s:g} s, those of all cases in an order drawn by the seed "
+        f"{manifest.seed}."
+    )
+
+
+def _load(found: Found) -> Iterator[Paragraph]:
+    """How busy the machine was; nothing where that is not known."""
+    loads = [load for one in _rounds(found) if (load := one.environment.get("load_1min"))]
+    if not loads:
+        return
+    cores = found.environment.get("cores_usable") or 1
+    on = f"{cores} core{'s' * (cores != 1)}"
+    said = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
+    if others_ran(max(loads), cores):
+        yield Paragraph(
+            f"Loaded: other work shared the machine, {said}. What a real clock told is longer than "
+            "on a quiet one; what is simulated is the same."
+        )
+    else:
+        yield Paragraph(f"The machine had {said}.")
+
+
+def _rounds(found: Found) -> Iterator[RoundResult]:
+    return (result for one in found.measured for result in found.run.rounds_of(one.case))
+
+
+def _runtimes(found: Found) -> Table:
+    """A line for each runtime: what it is, what timed it, and how many of its cases are well."""
+    rows = []
+    for name in dict.fromkeys(one.case.runtime for one in found.measured):
+        own = [one for one in found.measured if one.case.runtime == name]
+        versions = dict.fromkeys(str(v) for one in own if (v := one.row["runtime_version"]))
+        clocks = dict.fromkeys(str(v) for one in own if (v := one.row["clock"]))
+        ends = dict.fromkeys(str(v) for one in own if (v := one.row["boundary"]))
+        rows.append(
+            (
+                name,
+                ", ".join(versions),
+                ", ".join(text.CLOCK_TEXT.get(clock, clock) for clock in clocks),
+                ", ".join(f"{end} memory" for end in ends),
+                f"{sum(one.is_well for one in own)} of {len(own)}",
+            )
+        )
+    names = ("runtime", "version", "timed by", "complete in")
+    columns = (*(Column(name, is_name=True) for name in names), Column("cases measured"))
+    return Table(columns, tuple(rows))
+
+
+def missing(found: Found, whole: Plan) -> Iterator[Block]:
+    """`whole` is the study's own plan."""
+    yield Heading("Not measured")
+    lacking = tuple(_lacking(found, whole))
+    if lacking:
+        yield Points(lacking)
+    elif whole.tune:
+        yield Paragraph("What the search itself has not come to stands below its table.")
+    else:
+        yield Paragraph("Nothing: every case of the study had all of its rounds, or ended.")
+    together = Together([one.case for one in found.measured])
+    rows = [one.row for one in found.measured if one.row["status"] not in INCOMPLETE]
+    if causes := whys(rows, together):
+        yield Heading("Failures")
+        yield Points(tuple(f"{c.status.replace('_', ' ')}, {c.sentence}" for c in causes))
+    groups = [group for group in warning_groups(rows) if group.code != MISSING]
+    if groups:
+        yield Heading("Warnings")
+        yield Points(doubts(groups, together))
+
+
+def _lacking(found: Found, whole: Plan) -> Iterator[str]:
+    yield from found.damaged
+    cases = [one.case for one in found.measured]
+    absent = "; ".join(_absent(cases, whole))
+    if absent:
+        yield f"not part of this run: {absent}"
+    if found.others:
+        yield f"{found.others:,} cases of this run are not the study's, and not told here"
+    wanted, asked = found.run.manifest.rounds, found.run.manifest.asked
+    own = whole.lengths.rounds, whole.profile
+    if not whole.is_search and (wanted, asked.profile) != own:
+        yield (
+            f"rounds asked for: {wanted} of the lengths {asked.profile}; the study's own are "
+            f"{own[0]} of {own[1]}"
+        )
+    had = {case.case_id: _had(found.run, case, wanted) for case in cases}
+    left = sum(wanted - count for count in had.values())
+    if not left:
+        return
+    budget_s = asked.budget_s
+    begins = "the run has not come to"
+    if budget_s is not None:
+        begins = f"the budget of {text.duration(budget_s)} left out"
+    yield f"{begins} {left:,} of {wanted * len(cases):,} rounds"
+    for count in sorted(set(had.values()) - {wanted}):
+        named = _named([case for case in cases if had[case.case_id] == count], cases)
+        yield f"{f'{count} of {wanted} rounds' if count else 'no round'}: {named}"
+    yield "graphlap study NAME --resume RUN measures the rest"
+
+
+def _absent(cases: Sequence[Case], whole: Plan) -> Iterator[str]:
+    """The study's models that the run has not, then those it has not on a runtime that the study
+    names."""
+    models = {case.model for case in cases}
+    planned = dict.fromkeys(model for grid in whole.sweeps for model in grid.models)
+    nowhere = [model for model in planned if model not in models]
+    if nowhere:
+        yield ", ".join(nowhere)
+    there = {(case.model, case.runtime) for case in cases}
+    for runtime in dict.fromkeys(name for grid in whole.sweeps for name in grid.runtimes):
+        its = [model for grid in whole.sweeps if runtime in grid.runtimes for model in grid.models]
+        lacking = [m for m in dict.fromkeys(its) if m in models and (m, runtime) not in there]
+        if lacking:
+            yield f"{runtime} {', '.join(lacking)}"
+
+
+def _had(run: Run, case: Case, wanted: int) -> int:
+    """How many rounds a case has had, of those that are wanted, which a search may go beyond; all,
+    where it ended so that it gets no more."""
+    statuses = [result.status for result in run.rounds_of(case)]
+    ended = not ENDED.isdisjoint(statuses)
+    return wanted if ended else min(wanted, sum(status != "cancelled" for status in statuses))
+
+
+def _named(cases: Sequence[Case], among: Sequence[Case]) -> str:
+    """Each of these cases by name: `fake all 4; ort-cpu, torch-cpu: mlp, char_cnn; ort-cpu: x`."""
+    models = model_labels(case.model for case in among)
+    told: list[str] = []
+    runtimes: dict[str, list[str]] = {}
+    for runtime in dict.fromkeys(case.runtime for case in cases):
+        own = [case for case in cases if case.runtime == runtime]
+        its = [case for case in among if case.runtime == runtime]
+        if 1 < len(own) == len(its):
+            told.append(f"{runtime} all {len(own)}")
+            continue
+        apart = differences(its)
+        for case in own:
+            name = " ".join([models[case.model], *apart[case.case_id]])
+            runtimes.setdefault(name, []).append(runtime)
+    names: dict[str, list[str]] = {}
+    for name, of in runtimes.items():
+        names.setdefault(", ".join(of), []).append(name)
+    return "; ".join([*told, *(f"{of}: {', '.join(some)}" for of, some in names.items())])
+
 
 PAGE = "study.md"
 
@@ -98,3 +311,30 @@ def _values(plan: Plan, key: str, cards: Collection[str]) -> list[Any]:
     """The values of a setting in the grids of a plan, but for those of a study's own cards."""
     grids = [grid for grid in plan.sweeps if not grid.runtimes or set(grid.runtimes) - set(cards)]
     return list(dict.fromkeys(value for grid in grids for value in getattr(grid, key)))
+
+
+def written(asked: Study, found: Found) -> list[Path]:
+    """The files of a study, written; DiskError if one can't be."""
+    try:
+        return [found.run.path / name for name in write_page(asked, found)]
+    except OSError as error:
+        raise unwritable(found.run.path, error) from error
+
+
+def written_alone(folder: Path, blocks: Iterable[Block]) -> list[Path]:
+    """A page that has nothing beside it, written; DiskError if it can't be."""
+    try:
+        write_atomically(folder / PAGE, as_markdown(blocks).encode())
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    return [folder / PAGE]
+
+
+def told(blocks: Iterable[Block], paths: Sequence[Path]) -> int:
+    """Print the page and what was written; 1 where standard output is gone."""
+    out = Lasting(sys.stdout)
+    write_document(blocks, out, width_of(out))
+    for path in paths:
+        out.write(f"{printable(f'wrote {path}')}\n")
+    out.flush()
+    return int(out.lost)

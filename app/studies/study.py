@@ -1,12 +1,165 @@
-"""A study: a founding document, repeated. What each is beside its plan."""
+"""A study: a published benchmark that is repeated, its cases in a run, and the table of studies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+from app.cases.axes import AXES
+from app.cases.case import Case
+from app.cases.column import number_of
+from app.cases.errors import PlanError, ResultsError, suggestion
+from app.cases.status import INCOMPLETE
+from app.columns.rows import Rows
+from app.comparison.aggregate_throughput import HostsTogether, hosts_together
+from app.comparison.measured_case import Measured
+from app.formatting import text
+from app.formatting.text import printable
+from app.plan.studies import StudyPlan, is_part, is_twin_of_part
 from app.present.document import Block
-from app.studies.found import Found
+from app.run_folder.run import Run
+from app.runs.verify import read_whole
+from exporters import install_layout
+
+NOT_COME_TO = "not come to"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A run with the rows of those of its cases that are the study's, in the plan's order;
+    `others` counts the rest.
+
+    Of a page of one machine the rows are those of `host` where the run has several, and `together`
+    is what all of them serve. `damaged` has a sentence for each thing in its folder that could not
+    be read.
+    """
+
+    run: Run
+    measured: tuple[Measured, ...]
+    others: int = 0
+    host: str = ""
+    together: tuple[HostsTogether, ...] = ()
+    damaged: tuple[str, ...] = ()
+
+    @property
+    def environment(self) -> Mapping[str, Any]:
+        """The machine that the rows are of."""
+        if self.host and self.measured:
+            return self.run.environment_of(self.measured[0].case)
+        return self.run.manifest.environment
+
+    def such(self, asked: Callable[[Case], bool]) -> Iterator[Measured]:
+        """The cases that are so, in the plan's order."""
+        return (one for one in self.measured if asked(one.case))
+
+    def one(self, asked: Callable[[Case], bool]) -> Measured | None:
+        """The first of them; None where the run has none."""
+        return next(self.such(asked), None)
+
+
+def found_in(folder: Path, study: StudyPlan, one_host: bool = False) -> Found:
+    """A run as it is now, of what is whole in it; ResultsError for a folder that is none, and as
+    `refuse_others`."""
+    whole = read_whole(folder)
+    found = found_of(whole.run, Rows().measured(whole.run), study, one_host)
+    return replace(found, damaged=whole.left_out)
+
+
+def found_of(
+    run: Run, measured: Sequence[Measured], study: StudyPlan, one_host: bool = False
+) -> Found:
+    """The same of a run whose rows are known; ResultsError as `refuse_others`.
+
+    With `one_host` it has of several machines the rows of the one with most that are well, the
+    first of such.
+    """
+    refuse_others(run, study)
+    own = tuple(one for one in measured if is_part(one.case, study))
+    others = len(measured) - len(own) - sum(is_twin_of_part(one.case, study) for one in measured)
+    hosts = sorted({run.host_of(one.case) for one in own})
+    if len(hosts) == 1 or not one_host:
+        return Found(run, own, others)
+    well = Counter(run.host_of(one.case) for one in own if one.is_well)
+    host = max(hosts, key=lambda name: well[name])
+    kept = tuple(one for one in own if run.host_of(one.case) == host)
+    return Found(run, kept, others, host, hosts_together(run, own))
+
+
+def refuse_others(run: Run, study: StudyPlan) -> None:
+    """ResultsError for a run that has nothing of the study."""
+    if not any(is_part(case, study) for case in run.cases):
+        raise ResultsError(
+            f"{run.path} has no case of {study.name}", "name a run that this study made"
+        )
+
+
+def figure(one: Measured | None, column: str) -> float | None:
+    """A figure of a case that may be compared; None where there is none, or its row is not well."""
+    if one is None or not one.is_well:
+        return None
+    return number_of(one.row[column])
+
+
+def cell(
+    one: Measured | None, column: str, as_text: Callable[[float | None], str] = text.latency
+) -> str:
+    """The figure as text, or in a word why there is none: the row's status, or that the samples
+    don't bound it (`-`)."""
+    if one is None:
+        return ""
+    if one.row["status"] in INCOMPLETE:
+        return NOT_COME_TO
+    if not one.is_well:
+        status = str(one.row["status"]).replace("_", " ")
+        return status if status != "ok" else "not valid"
+    return as_text(figure(one, column))
+
+
+BATCH = "batch"
+Lines = dict[str, list[Measured]]
+"""By label, in the order of the plan."""
+
+
+def lines_of(measured: Iterable[Measured], *, by_batch: bool = False) -> Lines:
+    """The cases line by line; `by_batch` if a line has one batch size."""
+    every = list(measured)
+    words = [_words(one.case, by_batch) for one in every]
+    counts = Counter(word for own in words for word in set(own))
+    lines: Lines = {}
+    for one, own in zip(every, words, strict=True):
+        differing = [word for word in own if counts[word] < len(every)]
+        label = printable(" ".join([one.case.runtime, *differing]))
+        lines.setdefault(label, []).append(one)
+    return lines
+
+
+def case_at(line: Iterable[Measured], model: str, batch: int | None = None) -> Measured | None:
+    """The first case of a model in a line, at a batch size if one is given; None without any."""
+    return next(
+        (
+            one
+            for one in line
+            if one.case.model == model and batch in (None, one.case.axes.get(BATCH, 1))
+        ),
+        None,
+    )
+
+
+def batch_sizes(line: Iterable[Measured]) -> list[int]:
+    """Ascending."""
+    return sorted({one.case.axes.get(BATCH, 1) for one in line})
+
+
+def _words(case: Case, by_batch: bool) -> list[str]:
+    words = [axis.told(case) for axis in AXES]
+    if by_batch and BATCH in case.axes:
+        words.append(f"batch {case.axes[BATCH]}")
+    words += [f"{name}={value}" for name, value in sorted(case.options.items())]
+    words += [f"on {case.host}"] if case.host else []
+    return [word for word in words if word]
 
 
 def no_files(_: Found) -> Mapping[str, bytes]:
@@ -48,3 +201,35 @@ class Whole:
 
     def folder_of(self, part: Study) -> str:
         return part.name.removeprefix(f"{self.name}/")
+
+
+STUDIES = {
+    "char-cnn/ladder": "app.studies.char_cnn.history:STUDY",
+    "char-cnn/operators": "app.studies.char_cnn.operators:STUDY",
+    "char-cnn/steps": "app.studies.char_cnn.steps:STUDY",
+    "dlmark/accuracy": "app.studies.dlmark.accuracy:STUDY",
+    "dlmark/devices": "app.studies.dlmark.devices:STUDY",
+    "dlmark/largest": "app.studies.dlmark.largest:STUDY",
+    "dlmark/throughput": "app.studies.dlmark.throughput:STUDY",
+    "neurio": "app.studies.neurio:STUDY",
+    "vollo": "app.studies.vollo:STUDY",
+}
+"""Those of one plan, parts of others among them."""
+WHOLES = {
+    "char-cnn": "app.studies.char_cnn.history:WHOLE",
+    "dlmark": "app.studies.dlmark.throughput:WHOLE",
+}
+
+
+def study(name: str) -> Study:
+    """The study of one plan of this name; PlanError suggests the nearest of all."""
+    if name not in STUDIES:
+        raise PlanError(f"there is no study called {name!r}", suggestion(name, (*WHOLES, *STUDIES)))
+    found: Study = install_layout.load(STUDIES[name])
+    return found
+
+
+def whole(name: str) -> Whole | None:
+    """The study of several plans of this name; None where there is none."""
+    found: Whole | None = install_layout.load(WHOLES[name]) if name in WHOLES else None
+    return found

@@ -11,14 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.cases.status import INCOMPLETE
-from app.machine.available import clock_of
+from app.comparison.measured_case import Measured
+from app.comparison.published_figures import CardRow, card_rows
+from app.formatting import text
+from app.machine.installed_runtimes import clock_of
 from app.present.document import Block, Column, Heading, Points, Table
-from app.results import text
-from app.results.measured import Measured
-from app.results.published import CardRow, card_rows
-from app.studies.found import Found, cell, figure
-from app.studies.lines import Lines, case_at, lines_of
-from app.studies.study import Study
+from app.studies.study import Found, Lines, Study, case_at, cell, figure, lines_of
 from runtimes.fpga.cards import load_card
 
 _TITLES = {

@@ -13,15 +13,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from app.carriers.contract import PROTOCOL, Carrier, CarrierError, Host
-from app.carriers.opened import open_carrier
 from app.cases.case import Case
-from app.machine.cores import as_list
 from app.machine.environment import graphlap_version
+from app.machine.placement import as_list
 from app.plan.plan import Plan
-from app.sweep.sources.benches import Bench
-from app.sweep.sources.site import There
-from app.sweep.work.hosted_round import Way
+from app.remote.contract import PROTOCOL, Carrier, CarrierError, Host
+from app.remote.transports import open_carrier
+from app.sweep.scheduling.hosts import Bench, There
+from app.sweep.work.remote_rounds import Way
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.base import Available

@@ -1,8 +1,4 @@
-"""Does the work of a source: `poll` starts what fits, hears what runs, tells what happened.
-
-No callbacks, no threads, no files, and nothing about the kinds of work: whoever polls decides
-what to write and what to draw. All that was started is ended when the engine is closed.
-"""
+"""The engine of a sweep: starts work that fits, reads what it reports, and yields events."""
 
 from __future__ import annotations
 
@@ -10,9 +6,53 @@ import time
 from dataclasses import dataclass
 from typing import Self
 
-from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
-from app.sweep.place import ThisMachine
+from app.sweep.local_executor import ThisMachine
 from app.sweep.work.base import CPU, Source, Work
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The work is in flight now."""
+
+    work: Work
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The work stands elsewhere than before."""
+
+    work: Work
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The work is over and has a result that counts; `seconds` is how long it took here."""
+
+    work: Work
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """The work is over without a result that counts: it is to be done again."""
+
+    work: Work
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """Nothing is in flight and nothing will start until `resume`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The sweep is over; `stopped` if it was asked to end before its source was empty."""
+
+    stopped: bool
+
+
+Event = Started | Told | Ended | Dropped | Paused | Finished
+
 
 SETTLED_AT_ONCE = 200
 """So much that needs no worker is told in one poll: a hundred thousand refusals would keep whoever

@@ -1,14 +1,11 @@
-"""A sweep under way: what its work comes to goes into the run folder as it happens.
-
-`step` is `Engine.poll` with everything recorded; whoever calls it only has to show. What the
-run is so far, its ledger knows, which is told each line that is written.
-"""
+"""A running sweep: results of its work are recorded in the run folder as they arrive."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -16,38 +13,156 @@ from typing import Any, Self
 
 from app.cases.case import Case
 from app.cases.column import Row
+from app.cases.column_names import columns_for_people, columns_with_values
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
+from app.cases.status import INCOMPLETE
+from app.columns.precision import looked_at
+from app.columns.rows import Rows, row_names
+from app.comparison.measured_case import Measured
 from app.machine.telemetry import Telemetry
-from app.results.exports.earlier import keep_fuller
-from app.results.folder import RunFolder
-from app.results.lines import Line, Voided, bounded
-from app.results.live import Live, LiveFile, State
-from app.results.measured import Measured
-from app.results.reader import JournalReader
-from app.results.rows import Rows, row_names
-from app.results.run import Run, Sound
-from app.results.soundness import sound
-from app.results.stopping import looked_at
-from app.results.tables import write_tables
+from app.run_folder.folder import RESULTS, RunFolder
+from app.run_folder.journal import Line, TimeSpent, Voided, bounded
+from app.run_folder.live_status import Live, LiveFile, State
+from app.run_folder.run import Run, Sound
+from app.run_folder.table import has_one_table, header, line_of, write_tables
+from app.runs.exporting.verification import keep_fuller
+from app.runs.reader import JournalReader, sound
 from app.stats.summary import Summary
 from app.sweep.cluster import Cluster, benches_of
-from app.sweep.engine import Engine
-from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
-from app.sweep.place import ThisMachine
-from app.sweep.refreshing import Refresher
-from app.sweep.sources.afterwards import AFTERWARDS_S
-from app.sweep.sources.fixed import FixedSweep
-from app.sweep.sources.hosted import HostedSweep
-from app.sweep.sources.of_folder import sources
-from app.sweep.sources.rounds import ROUND_OVERHEAD_S
-from app.sweep.time_spent import TimeSpending
-from app.sweep.unchanged import refuse_changed, refuse_lost_engines, refuse_unknown_cases
+from app.sweep.engine import Dropped, Ended, Engine, Event, Finished, Paused, Started, Told
+from app.sweep.local_executor import ThisMachine
+from app.sweep.resumption import refuse_changed, refuse_lost_engines, refuse_unknown_cases
+from app.sweep.scheduling.follow_up_policies import AFTERWARDS_S
+from app.sweep.scheduling.grid import FixedSweep
+from app.sweep.scheduling.remote_grid import HostedSweep
+from app.sweep.scheduling.round_jobs import ROUND_OVERHEAD_S
+from app.sweep.scheduling.run_scheduler import sources
 from app.sweep.work.base import Work
 from app.sweep.work.checking import MOST_CHECKS, CheckWork
-from app.sweep.work.export import MOST_EXPORTERS
+from app.sweep.work.export import MOST_EXPORTERS, ExportWork
 from app.sweep.work.round import RoundWork
-from runtimes.environment import environment_of
+from runtimes.registry import environment_of
+
+REFRESH_S = 2.0
+REFRESH_SHARE = 0.02
+"""It may take this share of the sweep's time."""
+AT_ONCE_S = 0.1
+"""So long between two rounds."""
+
+
+class Refresher:
+    """Told that the run `is_stale`, it begins anew once its time has come.
+
+    `told` are the rows, by the ids of their cases, as the file has them; those of cases that were
+    not begun are left out. `columns` are those of the full table, `words` those of `--columns`.
+    """
+
+    def __init__(
+        self, folder: RunFolder, columns: Sequence[str], words: Sequence[str] = ()
+    ) -> None:
+        self.told: dict[str, Row] = {}
+        self.is_stale = False
+        self._folder, self._columns, self._words = folder, columns, words
+        self._due_s = time.monotonic() + REFRESH_S
+        self._work: Iterator[None] | None = None
+        self._taken_s = 0.0
+
+    def go_on(self, rows: Iterator[Row]) -> None:
+        """Work for a moment; `rows` are the run's as it stands, taken if a new file is begun."""
+        begun_s = time.monotonic()
+        if self._work is None:
+            if not self.is_stale or begun_s < self._due_s:
+                return
+            self._work, self.is_stale = self._renewed(rows), False
+        over = self._work_until(self._work, begun_s + AT_ONCE_S)
+        self._taken_s += time.monotonic() - begun_s
+        if over:
+            self._work = None
+            self._due_s = time.monotonic() + max(REFRESH_S, self._taken_s / REFRESH_SHARE)
+            self._taken_s = 0.0
+
+    def _work_until(self, work: Iterator[None], until_s: float) -> bool:
+        """Whether it is done."""
+        return all(time.monotonic() < until_s for _ in work)
+
+    def _renewed(self, rows: Iterator[Row]) -> Iterator[None]:
+        """Write both tables, in steps of a row."""
+        coming: dict[str, Row] = {}
+        read: list[Row] = []
+        with_values: set[str] = set()
+        full, line = [header(self._columns)], line_of(self._columns)
+        for row in rows:
+            full.append(line(row))
+            read.append(row)
+            with_values |= columns_with_values([row])
+            if row["status"] not in INCOMPLETE:
+                coming[str(row["case_id"])] = row
+            yield
+        one_table = has_one_table(self._folder.manifest)
+        names = columns_for_people(self._words, self._columns, with_values)
+        short, line = [header(names)], line_of(names)
+        for row in () if one_table else read:
+            short.append(line(row))
+            yield
+        self._write(self._folder.manifest.full_table, full)
+        if not one_table:
+            self._write(RESULTS, short)
+        self.told = coming
+
+    def _write(self, name: str, lines: Sequence[str]) -> None:
+        self._folder.write(name, "".join(lines).encode(), durable=False)
+
+
+START, BETWEEN, EXPORT = "start", "between rounds", "export and references"
+PHASES = {
+    "start": "process start",
+    "import": "import of the engine",
+    "compile": "compile",
+    "first_inference": "first inference",
+    "warmup": "warm-up",
+    "measure": "measurement",
+    "correctness": "output checks",
+    "teardown": "process end",
+}
+"""What each phase of a round is called."""
+
+
+class TimeSpending:
+    """Begins at `begun_s` (monotonic seconds) with the start of the program; `pass_to` names what
+    follows, and is told everything that changes."""
+
+    def __init__(self, begun_s: float) -> None:
+        self._since_s = begun_s
+        self._now = START, ""
+        self._seconds: defaultdict[str, defaultdict[str, float]] = defaultdict(
+            lambda: defaultdict(float)
+        )
+
+    def pass_to(self, in_flight: tuple[Work, ...]) -> None:
+        """Count the time until now for what was in flight, and go on with this."""
+        now_s = time.monotonic()
+        what, runtime = self._now
+        self._seconds[what][runtime] += now_s - self._since_s
+        self._since_s, self._now = now_s, _doing(in_flight)
+
+    @property
+    def line(self) -> TimeSpent:
+        """What the journal is to have of it."""
+        return TimeSpent({what: dict(parts) for what, parts in self._seconds.items()})
+
+
+def _doing(in_flight: tuple[Work, ...]) -> tuple[str, str]:
+    """What the time is spent on, and the runtime that it is of, empty for none."""
+    if any(isinstance(work, ExportWork) for work in in_flight):
+        return EXPORT, ""
+    if not in_flight:
+        return BETWEEN, ""
+    work = in_flight[0]
+    if isinstance(work, RoundWork):
+        return PHASES.get(work.phase, work.phase), work.case.runtime
+    return work.kind, ""
+
 
 EXPORT_S = 3.0
 """A first guess of what an export takes, the import of torch shared by several."""

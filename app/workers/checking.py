@@ -15,23 +15,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from app.cases.checking import CheckJob
+from app.cases.jobs import CheckJob
 from app.cases.round import RoundResult
-from app.workers.doubts import of_precision
-from app.workers.engine import engine_facts
-from app.workers.executed import executed
-from app.workers.reason import reason_of, unforeseen
-from app.workers.starting import prepare
+from app.workers.execution_facts import engine_facts, executed, of_precision
+from app.workers.process import prepare, reason_of, unforeseen
+from exporters.child_setup import requests_and_replies
 from exporters.codec import from_json, to_json
-from exporters.talk import requests_and_replies
 from exporters.types import ExportedModel, GraphlapError
 from runtimes import registry
 from runtimes.base import Checked, Unavailable
-from runtimes.dealing import check_availability, options_on
-from runtimes.faults import NotAvailable
+from runtimes.errors import NotAvailable
 from runtimes.options import all_options
 from runtimes.session.precision import refuse_wider
-from runtimes.session.several import check_sessions
+from runtimes.session.session_group import check_availability, check_sessions, options_on
 
 _OF_RUNS = frozenset({"cycles", "io_us"})
 """What a simulated card's compiler tells of runs: a check has no time that could be ranked."""

@@ -1,27 +1,103 @@
-"""The process that starts cold: `python -m app.workers.cold`, one case, one run, and the end."""
+"""The cold start process: `python -m app.workers.cold`, one case, evicted files, one run."""
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from app.cases.cold_start import SCOUT, ColdStart, ColdStartJob
-from app.cases.settings import settings_of
-from app.workers.page_cache import drop, files_in_use
-from app.workers.reason import is_transient, reason_of
-from app.workers.serve import serve
-from app.workers.starting import in_our_words, limit_threads, prepare, runtime_called, state_of
+from app.cases.jobs import SCOUT, ColdStart, ColdStartJob, settings_of
+from app.workers.process import (
+    in_our_words,
+    is_transient,
+    limit_threads,
+    prepare,
+    reason_of,
+    runtime_called,
+    serve,
+    state_of,
+)
 from exporters.codec import from_json
 from exporters.types import axes_key, load_reference
 from runtimes.base import Runtime
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from runtimes.options import Settings
-from runtimes.session.several import compile_sessions, refuse_sessions
+from runtimes.session.session_group import compile_sessions, refuse_sessions
+
+_MAP_FAILED = ctypes.c_void_p(-1).value
+_MAPS = Path("/proc/self/maps")
+
+
+def files_in_use() -> set[str]:
+    """The files that this process has mapped, and those that its modules came from."""
+    modules = [getattr(module, "__spec__", None) for module in tuple(sys.modules.values())]
+    named = {getattr(spec, name, None) for spec in modules for name in ("origin", "cached")}
+    return mapped_files() | {path for path in named if isinstance(path, str) and _is_file(path)}
+
+
+def mapped_files() -> set[str]:
+    """The files that are mapped into this process: those can't be dropped."""
+    lines = _MAPS.read_text("utf-8", "surrogateescape").splitlines() if _MAPS.exists() else []
+    fields = (line.split(maxsplit=5) for line in lines)
+    return {field[5] for field in fields if len(field) == 6 and _is_file(field[5])}
+
+
+def drop(paths: Iterable[str]) -> float:
+    """Have the system forget the files; the share of their bytes that is still in memory.
+
+    What this process has mapped itself is left out: the interpreter and numpy are here already.
+    """
+    kept = total = 0
+    for path in sorted(set(paths) - mapped_files()):
+        try:
+            descriptor = os.open(path, os.O_RDONLY)
+        except OSError:
+            continue  # gone since, as a file that an engine unpacks for itself
+        try:
+            os.fsync(descriptor)  # pages that are not written yet can't be dropped
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            size = os.fstat(descriptor).st_size
+            kept += _pages_in_memory(descriptor, size)
+            total += _pages(size)
+        finally:
+            os.close(descriptor)
+    return kept / total if total else 0.0
+
+
+def _pages_in_memory(descriptor: int, size: int) -> int:
+    """How many pages of a file are in memory, as `mincore` tells without reading one of them."""
+    if not size:
+        return 0
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [
+        *(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int),
+        ctypes.c_long,
+    ]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
+    address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, descriptor, 0)
+    if address == _MAP_FAILED:
+        return _pages(size)
+    told = ctypes.create_string_buffer(_pages(size))
+    failed = libc.mincore(address, size, told)
+    libc.munmap(address, size)
+    return _pages(size) if failed else sum(byte & 1 for byte in told.raw)
+
+
+def _pages(size: int) -> int:
+    return -(-size // mmap.PAGESIZE)
+
+
+def _is_file(path: str) -> bool:
+    return path.startswith("/") and os.path.isfile(path)  # noqa: PTH113 - of thousands of names
 
 
 def main() -> int:

@@ -1,22 +1,22 @@
-"""The timed loop: two clock reads around one call, integers stored after the second.
-
-Everything that is not `run()` happens outside the two reads: storing, feeding the state
-back, waiting for the next scheduled start or for other lanes. One function serves single runs,
-because its branches cost nothing that is measured, one runs of several shapes, one the queries of
-several runs, and one what is asked for all at once.
-"""
+"""The timed loop in Python, requests of an open loop, and the threads of several lanes."""
 
 from __future__ import annotations
 
+import ctypes
 import mmap
+import sys
+import threading
 import time
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Self
 
 import numpy as np
 
 from app.cases.round import RECORD
 from app.cases.scenario import WaitPolicy
+from runtimes.base import Lane
 from runtimes.calls.timed import GIVEN_UP, Times
 
 clock_ns = time.perf_counter_ns
@@ -193,3 +193,152 @@ WAIT: dict[WaitPolicy, Callable[[int], object]] = {
     "sleep": _sleep,
     "hybrid": _hybrid,
 }
+
+
+PATIENCE_NS = 100_000_000
+"""So long at most until a lane that waits for a request hears that the round has ended."""
+
+
+class Arriving:
+    """Requests at `offsets_ns` [n], ascending, from a beginning that is told when all is ready.
+
+    `following[0]` is the number of the next one, `until[0]` when none is begun any more.
+    """
+
+    def __init__(self, offsets_ns: np.ndarray) -> None:
+        self._offsets_ns = offsets_ns
+        self._turn = threading.Lock()
+        self.times_ns = np.empty(len(offsets_ns), np.int64)
+        self.following, self.until = array("q", [0]), array("q", [0])
+
+    def begin(self, begin_ns: int, until_ns: int) -> None:
+        """They come from `begin_ns` on, on the clock of the lanes."""
+        np.add(self._offsets_ns, begin_ns, out=self.times_ns)
+        self.until[0] = until_ns
+
+    def end(self) -> None:
+        """None is begun any more; lanes that wait hear it within `PATIENCE_NS`."""
+        self.until[0] = clock_ns()
+
+    def wait_for_next(self, wait: Callable[[int], object]) -> int | None:
+        """When the next one was due, once that time has come; None when there is none any more."""
+        with self._turn:
+            mine = self.following[0]
+            self.following[0] = mine + 1
+        if mine >= len(self.times_ns):
+            return None
+        due = int(self.times_ns[mine])
+        while True:
+            now, until = clock_ns(), self.until[0]
+            if due >= until or now >= until:
+                return None
+            if due - now <= PATIENCE_NS:
+                wait(due)
+                return due
+            wait(now + PATIENCE_NS)
+
+
+def serve_block(
+    block: Block,
+    arriving: Arriving,
+    run: Callable[[], object],
+    advance: Callable[[], object] | None,
+    wait: Callable[[int], object],
+) -> None:
+    """Serve requests into `block` until there are none; `finished` is written last of a run."""
+    scheduled, started, finished = block.scheduled, block.started, block.finished
+    clock, count = clock_ns, 0
+    while (due := arriving.wait_for_next(wait)) is not None:
+        begin = clock()
+        run()
+        end = clock()
+        scheduled[count] = due
+        started[count] = begin
+        finished[count] = end
+        count += 1
+        if advance is not None:
+            advance()
+
+
+SWITCH_S = 5e-5
+"""How long a thread that wants the interpreter waits before it asks the one that has it."""
+
+give_way = ctypes.CDLL(None).sched_yield
+"""Lets other threads run, and lets go of the interpreter, which os.sched_yield would keep."""
+
+
+def enter(lane: Lane, alone: threading.Lock) -> None:
+    """Have the calling thread run the lane from now on; `alone` is held by one thread at a time.
+
+    An engine that records a thread's first run is disturbed by whatever other threads do then.
+    """
+    lane.enter()
+    if lane.first_run_alone:
+        with alone:
+            lane.run()
+
+
+class Crew:
+    """Who runs the lanes of a session; entering raises what `enter` raises of one."""
+
+    def __init__(self, lanes: Sequence[Lane]) -> None:
+        several = lanes if len(lanes) > 1 else ()
+        self._gate = threading.Barrier(len(several) + 1)
+        self._threads = [
+            threading.Thread(target=self._serve, args=(number, lane), daemon=True)
+            for number, lane in enumerate(several)
+        ]
+        self._part: Callable[[int], object] = int
+        self._failures: list[Exception] = []
+        self._alone = threading.Lock()
+        self._switch_s = sys.getswitchinterval()
+
+    def __enter__(self) -> Self:
+        if self._threads:
+            sys.setswitchinterval(SWITCH_S)
+        try:
+            for thread in self._threads:
+                thread.start()
+            self._gate.wait()
+            self._raise_failure()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._gate.abort()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+        sys.setswitchinterval(self._switch_s)
+
+    def together(self, part: Callable[[int], object]) -> None:
+        """Call `part` for each lane with its number, and wait for all; raises what one raises."""
+        if not self._threads:
+            part(0)
+            return
+        self._part = part
+        self._gate.wait()
+        self._gate.wait()
+        self._raise_failure()
+
+    def _raise_failure(self) -> None:
+        if self._failures:
+            raise self._failures[0]
+
+    def _serve(self, number: int, lane: Lane) -> None:
+        """What a lane's thread does until the gate is broken."""
+        self._noting(lambda: enter(lane, self._alone))
+        with suppress(threading.BrokenBarrierError):
+            self._gate.wait()
+            while True:
+                self._gate.wait()
+                self._noting(lambda: self._part(number))
+                self._gate.wait()
+
+    def _noting(self, step: Callable[[], object]) -> None:
+        try:
+            step()
+        except Exception as error:
+            self._failures.append(error)

@@ -8,12 +8,10 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
-from app.cases.neighbour import NeighbourJob, NeighbourResult, Stretch
+from app.cases.round import NeighbourJob, NeighbourResult, Stretch
 from app.cases.scenario import CLOSED_LOOP
-from app.workers.lane import OneLane
-from app.workers.reason import reason_of
-from app.workers.serve import StopRequest, serve
-from app.workers.starting import prepare, runtime_called, state_of
+from app.workers.lanes import OneLane
+from app.workers.process import StopRequest, prepare, reason_of, runtime_called, serve, state_of
 from exporters.codec import from_json
 from exporters.types import GraphlapError, axes_key, load_reference
 from runtimes.base import Session

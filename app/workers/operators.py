@@ -1,32 +1,184 @@
-"""The process that tells operator times: `python -m app.workers.operators`, one case."""
+"""The operator time process: `python -m app.workers.operators`, one case, with its roofline."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from app.cases.operators import OperatorJob, OperatorTimes
-from app.workers.held import held
+from app.cases.jobs import Operator, OperatorJob, OperatorTimes, Peak
 from app.workers.peak import peaks_of_host
-from app.workers.reason import is_transient, reason_of
-from app.workers.roof import operators
-from app.workers.serve import serve
-from app.workers.starting import prepare, runtime_called, state_of
-from exporters import own
+from app.workers.process import is_transient, prepare, reason_of, runtime_called, serve, state_of
+from exporters import install_layout
 from exporters.codec import from_json
-from exporters.node_graph import NodeGraph
+from exporters.messages import GraphNode, NodeGraph
 from exporters.types import axes_key, load_reference
-from runtimes.dealing import each
-from runtimes.execution import AfterCompletion
+from runtimes.execution import AfterCompletion, OpTime
+from runtimes.session.session_group import each
+
+
+def told_by_calls(graph: NodeGraph, ops: Sequence[OpTime]) -> dict[str, int]:
+    """Node -> the number of the call in `ops` that it belongs to; only what is certain."""
+    found: dict[str, int] = {}
+    for kind in dict.fromkeys(op.op for op in ops):
+        calls = [number for number, op in enumerate(ops) if op.op == kind]
+        called = re.compile(rf"node_{re.escape(kind)}(_\d+)?")
+        names = [node.name for node in graph.nodes if called.fullmatch(node.name)]
+        if len(names) == len(calls):
+            found |= dict(zip(names, calls, strict=True))
+    modules: dict[str, list[int]] = {}
+    for number, op in enumerate(ops):
+        modules.setdefault(op.node.partition(" #")[0], []).append(number)
+    for node in graph.nodes:
+        for tensor in node.reads:
+            # Equal parameters are one tensor in a file: that one tells of no module.
+            calls = modules.get(_module_of(tensor, modules), [])
+            if len(calls) == 1 and len(graph.needing(tensor)) == 1:
+                found.setdefault(node.name, calls[0])
+    return found
+
+
+def _module_of(parameter: str, modules: dict[str, list[int]]) -> str:
+    """The innermost module that made a call of its own and has this parameter; "" for none."""
+    parts = parameter.split(".")
+    starts = (".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1))
+    return next((start for start in starts if start in modules), "")
+
+
+_LAID_OUT = "_nchwc"
+"""ONNX Runtime puts this behind a tensor's name to call the node that gives it in blocks."""
+
+
+def held(graph: NodeGraph, ops: Sequence[OpTime]) -> list[tuple[str, ...]]:
+    """For each of `ops` the names of the nodes that it computes, in the file's order.
+
+    No node is held by two.
+    """
+    executed = {node.name: node for node in graph.executed}
+    owners: dict[str, int] = {}
+    for number, op in enumerate(ops):
+        for name in _told(op, executed.get(op.node), graph):
+            owners.setdefault(name, number)
+    owners = owners or told_by_calls(graph, ops)
+    _extend(graph, [executed.get(op.node) for op in ops], owners)
+    found: list[list[str]] = [[] for _ in ops]
+    for node in graph.nodes:
+        if node.name in owners:
+            found[owners[node.name]].append(node.name)
+    return [tuple(names) for names in found]
+
+
+def _told(op: OpTime, run: GraphNode | None, graph: NodeGraph) -> Iterator[str]:
+    """The nodes that give the tensors of the executed one, else those that it is called after."""
+    given = [graph.maker(tensor) for tensor in (run.writes if run else ())]
+    if any(given):
+        yield from (node.name for node in given if node)
+        return
+    for name in op.holds or (op.node,):
+        parts = name.removesuffix(_LAID_OUT).split("/")
+        starts = ("/".join(parts[:count]) for count in range(len(parts), 0, -1))
+        yield from next(filter(None, map(graph.called, starts)), ())
+
+
+def _extend(graph: NodeGraph, executed: Sequence[GraphNode | None], owners: dict[str, int]) -> None:
+    """Give the nodes that have no owner to the executed ones, in the order of execution."""
+    if not owners:
+        return
+    own: list[list[GraphNode]] = [[] for _ in executed]
+    for node in graph.nodes:
+        if node.name in owners:
+            own[owners[node.name]].append(node)
+    alias: dict[str, str] = {}
+    for number, run in enumerate(executed):
+        if run is None or not own[number] or any(map(graph.maker, run.writes)):
+            continue  # where it ends is known
+        known = {alias.get(tensor, tensor) for tensor in run.reads}
+        while (behind := _fused_behind(graph, own[number], known, owners)) is not None:
+            owners[behind.name] = number
+            own[number].append(behind)
+        alias |= dict.fromkeys(run.writes, next(iter(own[number][-1].writes)))
+    for number, nodes in enumerate(own):
+        left = list(chain.from_iterable(node.reads for node in nodes))
+        while left:
+            maker = graph.maker(left.pop())
+            if maker is not None and maker.name not in owners:
+                owners[maker.name] = number
+                left += maker.reads
+
+
+def _fused_behind(
+    graph: NodeGraph, own: Sequence[GraphNode], known: set[str], owners: Mapping[str, int]
+) -> GraphNode | None:
+    """The one node that needs what these give, if it multiplies nothing and needs nothing else."""
+    if len(own[-1].writes) != 1:
+        return None
+    (tensor,) = own[-1].writes
+    needing = graph.needing(tensor)
+    if len(needing) != 1 or needing[0].name in owners or needing[0].macs != 0:
+        return None
+    others = (read for read in needing[0].reads if read != tensor and graph.maker(read))
+    return needing[0] if known.issuperset(others) else None
+
+
+def operators(
+    graph: NodeGraph,
+    ops: Sequence[OpTime],
+    holds: Sequence[tuple[str, ...]],
+    peak: Peak | None,
+) -> tuple[Operator, ...]:
+    """`ops` with what each has to do; `holds` are the nodes of the file that it was made of.
+
+    What several of them share nobody knows how to divide: those have no figures.
+    """
+    nodes = {node.name: node for node in graph.nodes}
+    holders = Counter(name for names in holds for name in names)
+    found = []
+    for op, names in zip(ops, holds, strict=True):
+        macs = moved = None
+        if names and all(holders[name] == 1 for name in names):
+            own = [nodes[name] for name in names]
+            macs = _sum([node.macs for node in own])
+            moved = _bytes_moved(own, graph)
+        roof_us = None if peak is None else _roof_us(macs, moved, peak)
+        found.append(
+            Operator(op.node, op.op, op.time_us, op.engine_name, names, macs, moved, roof_us)
+        )
+    return tuple(found)
+
+
+def _bytes_moved(own: Sequence[GraphNode], graph: NodeGraph) -> int | None:
+    """What a group of nodes reads from outside and writes for others, each tensor once."""
+    names = {node.name for node in own}
+    inside = {tensor for node in own for tensor in node.writes}
+    wanted = set(graph.outputs)
+    wanted |= {tensor for node in graph.nodes if node.name not in names for tensor in node.reads}
+    read = {t: size for node in own for t, size in node.reads.items() if t not in inside}
+    written = {t: size for node in own for t, size in node.writes.items() if t in wanted}
+    return _sum([*read.values(), *written.values()])
+
+
+def _roof_us(macs: int | None, moved: int | None, peak: Peak) -> float | None:
+    """The least time that the machine's peaks allow; None where nothing is known or to do."""
+    if macs is None or moved is None or not (macs or moved):
+        return None
+    return max(2 * macs / peak.flops_per_s, moved / peak.bytes_per_s) * 1e6
+
+
+def _sum(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
 
 FOR_S = 2.0
 LEAST_RUNS, MOST_RUNS = 5, 100
@@ -98,8 +250,8 @@ class _Timed:
 def _graph(model: str, axes: Mapping[str, int], executed: Path | None) -> NodeGraph:
     """The nodes of the file, read by a process that may import onnx; none if it can't."""
     files = [model, json.dumps(dict(axes)), *([str(executed)] if executed else [])]
-    command = own.starter_command("exporters.files.node_graph", *files)
-    environment = own.child_environment()
+    command = install_layout.starter_command("exporters.onnx_files.node_graph", *files)
+    environment = install_layout.child_environment()
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
     try:
         return from_json(NodeGraph, json.loads(done.stdout))

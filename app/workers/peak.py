@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.operators import Peak
-from app.machine.cores import usable_cores
-from exporters import own
+from app.cases.jobs import Peak
+from app.machine.placement import usable_cores
+from exporters import install_layout
 from exporters.codec import from_json, to_json
 
 _PRODUCT_S, _TRIAD_S = 0.4, 0.15
@@ -63,8 +63,8 @@ def peaks_of_host(threads: int, kept_in: str) -> HostPeaks | None:
     known, busy = _kept(kept), os.getloadavg()[0] > len(usable_cores())
     if known is not None and (busy or not known.busy):
         return known
-    environment = own.child_environment() | dict.fromkeys(_BLAS_THREADS, str(threads))
-    command = own.command("app.workers.peak", str(threads), *(["busy"] if busy else []))
+    environment = install_layout.child_environment() | dict.fromkeys(_BLAS_THREADS, str(threads))
+    command = install_layout.command("app.workers.peak", str(threads), *(["busy"] if busy else []))
     try:
         done = subprocess.run(command, env=environment, capture_output=True, check=True)
         found = from_json(HostPeaks, json.loads(done.stdout))

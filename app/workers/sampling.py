@@ -1,8 +1,4 @@
-"""Blocks of the timed loop: warm-up until steady, measurement until enough, all on disk.
-
-Between blocks, never inside one, samples are appended to the round's file, the parent is
-told how far it is, and a request to stop is heard.
-"""
+"""Blocks of the timed loop: warm-up until steady, measurement until enough, samples on disk."""
 
 from __future__ import annotations
 
@@ -14,14 +10,34 @@ from typing import BinaryIO
 
 import numpy as np
 
-from app.cases.open_loop import OpenLoop
-from app.cases.progress import Progress
-from app.cases.round import WARMUP, Limits, latency_ns
-from app.stats.histogram import Histogram
+from app.cases.round import WARMUP, Limits, OpenLoop, Progress, latency_ns
+from app.cases.scenario import Condition
+from app.stats.quantiles import Histogram
 from app.stats.steadiness import settled
-from app.workers.lane import Blocks, counted
-from app.workers.thinning import thinned
-from app.workers.watch import Watch
+from app.workers.lanes import Blocks, counted
+from app.workers.system_counters import Watch
+
+MOST_KEPT = 4_000_000
+"""Of a round: 128 MB. At a run each microsecond half an hour would be 58 GB."""
+
+
+def kept_per_s(condition: Condition) -> float:
+    """How many runs of each second are kept; infinite where no round is that long."""
+    return MOST_KEPT / condition.seconds if condition.kind == "sustained" else math.inf
+
+
+def thinned(records: np.ndarray, per_s: float) -> np.ndarray:
+    """Of a block's records [n] those that are kept, in their order; warm-up runs go first."""
+    lasted_s = float(records["finished_ns"].max() - records["started_ns"].min()) * 1e-9
+    most = max(1.0, per_s * lasted_s)
+    if len(records) <= most:
+        return records
+    counted = np.flatnonzero(records["phase"] != WARMUP)
+    # Every k-th would follow whatever repeats, such as inputs that are fed in turn.
+    rng = np.random.default_rng(int(records["started_ns"][0]))
+    drawn = rng.choice(counted, min(int(most), len(counted)), replace=False)
+    return records[np.sort(drawn)]
+
 
 BLOCK_S = 0.2
 SEVERAL, SLOW_BLOCK_S = 9, 2.0

@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from app.cases.open_loop import OpenLoop
-from app.cases.progress import Progress
-from app.cases.round import MEASURED, RECORD, WARMUP, MeasureJob, latency_ns
+from app.cases.round import MEASURED, RECORD, WARMUP, MeasureJob, OpenLoop, Progress, latency_ns
+from app.cases.scenario import Scenario
 from app.stats.quantiles import order_statistic
-from app.workers.doubts import of_references, of_wrong_outputs
-from app.workers.lane import counted
-from app.workers.round_schedule import simulated_schedule
-from app.workers.simulated_at_once import simulate_at_once
-from app.workers.under_way import UnderWay
+from app.workers.execution_facts import of_references, of_wrong_outputs
+from app.workers.lanes import counted
+from app.workers.open_loop import simulated_schedule
+from app.workers.round_context import UnderWay
 from exporters.types import Reference
 from runtimes.base import Session
-from runtimes.execution import AfterCompletion, Samples, Scheduled
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
+from runtimes.execution import AfterCompletion, Queries, Samples, Scheduled
+
+MOST_RUNS = 1_000_000
+"""So many are simulated in one go: a sample of a multistream holds many runs."""
+
+
+def simulate_at_once(
+    session: Session, scenario: Scenario, count: int, rng: np.random.Generator
+) -> Samples:
+    """So many samples of `multistream:N`, each a query of N runs, or of `offline`, each a run of
+    one block."""
+    if scenario.kind == "offline":
+        runs = session.simulate(Queries(1, count), rng)
+        due = np.full_like(runs.started_ns, runs.started_ns[0])
+        return Samples(due, runs.started_ns, runs.finished_ns, runs.clock)
+    parts = list(_queries(session, scenario.count, count, rng))
+    started, finished = (np.concatenate(times) for times in zip(*parts, strict=True))
+    return Samples(started, started, finished, "simulated")
+
+
+def _queries(
+    session: Session, of: int, count: int, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """When queries of so many runs begin and end; each begins when the last is answered."""
+    at_a_time, now_ns = max(MOST_RUNS // of, 1), 0
+    for first in range(0, count, at_a_time):
+        runs = session.simulate(Queries(min(at_a_time, count - first), of), rng)
+        answered_ns = runs.finished_ns.reshape(-1, of).max(axis=1)
+        yield now_ns + runs.started_ns[::of], now_ns + answered_ns
+        now_ns += int(answered_ns[-1])
 
 
 def simulate_round(this: UnderWay, session: Session, reference: Reference) -> None:

@@ -1,46 +1,116 @@
-"""The timed part of a round: warm up, check, measure, check again, with the clock around runs.
-
-`_measured` is the one place that asks whether the scenario is a closed or an open loop.
-"""
+"""The timed part of a round: warm up, check, measure, check again, with the clock around runs."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from app.cases.interference import Interference
-from app.cases.round import Check
-from app.stats.sustained import part_s
-from app.workers.ahead import refuse_unqueued
-from app.workers.at_once import AllAtOnce, Queries
-from app.workers.awaited import awaited_checks
-from app.workers.batching import batch_serving, warm_up
-from app.workers.beside import beside
-from app.workers.check import common
-from app.workers.condition import polluting
-from app.workers.doubts import of_states
-from app.workers.floor import harness_floor_ns
-from app.workers.lane import Blocks, OneLane
-from app.workers.lanes import GIVING_WAIT, SeveralLanes
-from app.workers.open_loop import OpenLoopSampler
-from app.workers.placing import hold_memory
-from app.workers.pollution import Pollution
-from app.workers.round_schedule import timed_schedule
-from app.workers.sampling import Measured, Sampler
-from app.workers.shapes import InTurn, turns_sha256
-from app.workers.thinning import kept_per_s
-from app.workers.timing import Loop, loop_of, serving
-from app.workers.under_way import UnderWay
-from app.workers.watch import Watch
+from app.cases.round import AWAITING, Check, MeasureJob
+from app.cases.telemetry import Interference
+from app.stats.steadiness import part_s
+from app.workers.batcher import batch_serving, warm_up
+from app.workers.colocation import beside
+from app.workers.conditions import hold_memory
+from app.workers.execution_facts import of_states
+from app.workers.lanes import (
+    GIVING_WAIT,
+    Blocks,
+    InTurn,
+    OneLane,
+    SeveralLanes,
+    first_axes,
+    refuse_unqueued,
+    turns_sha256,
+)
+from app.workers.multistream import AllAtOnce, Queries
+from app.workers.open_loop import OpenLoopSampler, timed_schedule
+from app.workers.output_check import check_outputs, common
+from app.workers.process import next_message
+from app.workers.round_context import UnderWay
+from app.workers.sampling import Measured, Sampler, kept_per_s
+from app.workers.system_counters import Watch
+from app.workers.timing import Loop, Pollution, harness_floor_ns, loop_of, serving
+from exporters.codec import from_json
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.types import Reference, axes_key, load_reference
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.types import ExportedModel, Reference, axes_key, load_reference
+from runtimes import registry
 from runtimes.base import Arrays, Session
-from runtimes.faults import Unsupported
-from runtimes.session.batches import Batches
-from runtimes.session.call_option import CALL
+from runtimes.errors import Unsupported
+from runtimes.session.host import CALL
+from runtimes.session.session_group import Batches
+
+
+def polluting(this: UnderWay, lanes: int) -> Pollution | None:
+    """What goes through the caches between the runs of a session of so many lanes, and noted.
+
+    None where nothing does; Unsupported where there is no between.
+    """
+    condition = this.job.condition
+    if condition.kind != "cold":
+        return None
+    if lanes > 1:
+        raise Unsupported(
+            f"{condition} goes between two runs, and {lanes} runs at once have no between",
+            "use one session and one stream",
+        )
+    pollution = Pollution.of(condition.bytes)
+    told = {"evicted_mb": condition.bytes / 1e6, "eviction_ms": pollution.pass_ns / 1e6}
+    this.note(facts={**this.result.facts, **told})
+    this.warn(*_that_stay_warm(this.job))
+    return pollution
+
+
+def _that_stay_warm(job: MeasureJob) -> Iterator[Diagnostic]:
+    """The caches that no pollution reaches."""
+    if job.settings.threads != 1:
+        yield diagnostic("private_caches_warm")
+    if registry.load(registry.parse_spec(job.runtime).name).accelerator:
+        yield diagnostic("device_caches_warm")
+
+
+def awaited_checks(
+    this: UnderWay, precision: str, fed: Reference
+) -> tuple[Check | None, Check | None]:
+    """The checks before and after the measurement, once the parent has sent the whole model.
+
+    `fed` has the inputs that the session was given. None where the parent ends the wait, or where
+    the reference is of other inputs: the round is then stopped and does not count.
+    """
+    this.leave()  # waiting is no part of a phase
+    this.tell({"event": AWAITING})
+    message = next_message()
+    if "model" not in message:
+        this.note(stop_reason="stopped")
+        return None, None
+    this.enter("correctness")
+    model = from_json(ExportedModel, message["model"])
+    reference = load_reference(model.references[axes_key(first_axes(this.job))])
+    if not _same(fed, reference):
+        this.note(stop_reason="stopped")
+        return None, None
+    this.use_model(model)
+    if model.uncompared is not None:
+        return None, None
+    tolerance = this.job.tolerance
+    before, after = (
+        check_outputs(outputs, precision, reference, model, tolerance)
+        for outputs in this.kept_outputs
+    )
+    return before, after
+
+
+def _same(one: Reference, other: Reference) -> bool:
+    """Whether both have the same inputs, bit by bit."""
+    return one.inputs.keys() == other.inputs.keys() and all(
+        (array.dtype, array.shape) == (other.inputs[name].dtype, other.inputs[name].shape)
+        and array.tobytes() == other.inputs[name].tobytes()
+        for name, array in one.inputs.items()
+    )
+
 
 # A median needs six samples; more than half a second of them tells nothing further.
 _LEAST_SPANS, _MOST_SPANS, _SPANS_NS = 6, 1000, 0.5e9

@@ -1,34 +1,89 @@
-"""Which loop times a lane: the one in C where the lane offers its run as calls, else Python's.
-
-Both do the same around a run; the one in C has no interpreter in it, so lanes in threads of their
-own do not wait for each other.
-"""
+"""The choice of the timed loop, in C or Python, work between two runs, and the loop's overhead."""
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from dataclasses import dataclass
+from functools import partial
+from itertools import cycle
+from typing import Literal, Self
 
 import numpy as np
 
 from app.cases.scenario import WaitPolicy
-from app.workers.arriving import Arriving, serve_block
-from app.workers.between import between_runs
-from app.workers.crew import give_way
 from app.workers.loop import (
     SLEEP_MARGIN_NS,
+    WAIT,
+    Arriving,
     Block,
     clock_ns,
+    give_way,
     meeting,
     run_block,
     run_queries,
     run_requests,
     run_turns,
+    serve_block,
 )
 from runtimes.base import Arrays, Lane
-from runtimes.calls.call import Copy
-from runtimes.calls.timed import TimedCalls, built
+from runtimes.calls.timed import Copy, TimedCalls, built, nothing
+
+CHUNK_BYTES = 64 * 1024
+"""One copy is no larger: a large one the C library writes around the caches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pollution:
+    """What goes through the caches between two runs, and how long that takes."""
+
+    copies: tuple[Copy, ...]
+    pass_ns: int
+
+    @classmethod
+    def of(cls, size: int) -> Self:
+        """Copies that touch so many bytes; both halves are in memory when it is made."""
+        # Zeros that were never written would all be one page of the system's.
+        source = np.ones(size // 2, np.uint8)
+        target = np.ones_like(source)
+        starts = range(0, len(source), CHUNK_BYTES)
+        copies = tuple(
+            Copy(target[start : start + CHUNK_BYTES], source[start : start + CHUNK_BYTES])
+            for start in starts
+        )
+        begun = time.perf_counter_ns()
+        copy_all(copies)
+        return cls(copies, time.perf_counter_ns() - begun)
+
+
+def copy_all(copies: Sequence[Copy]) -> None:
+    """In Python what the loop in C does between runs."""
+    for copy in copies:
+        np.copyto(copy.target, copy.source)
+
+
+def between_runs(
+    lane: Lane, streaming: bool, sets: Sequence[Arrays], polluting: Sequence[Copy] = ()
+) -> Callable[[], object] | None:
+    """The call that prepares the next run; None where nothing is to be done.
+
+    `sets` are inputs to feed in turn, without the states; the first is what is bound already.
+    `polluting` are copied before anything is fed, so that what is fed is as fresh as a program's.
+    """
+    if not sets and not polluting:
+        return lane.advance if streaming else None
+    following = cycle((*sets[1:], *sets[:1]))
+
+    def prepare() -> None:
+        copy_all(polluting)
+        if streaming:
+            lane.advance()
+        if sets:
+            lane.feed(next(following))
+
+    return prepare
+
 
 Loop = Literal["C", "Python"]
 Waits = Mapping[WaitPolicy, Callable[[int], object]]
@@ -177,3 +232,19 @@ def _for_c(
     fed = [lane.feeding(one) for one in (*sets[1:], *sets[:1])]
     known = [copies for copies in fed if copies is not None]
     return None if states is None or len(known) < len(fed) else (states, known)
+
+
+_ITERATIONS = 4000
+
+
+def harness_floor_ns(loop: Loop) -> float:
+    """The median of 4,000 timed empty calls, which Python enters as engines: through a partial."""
+    block = Block(_ITERATIONS)
+    for _ in range(2):
+        if loop == "C":
+            calls = TimedCalls((nothing(),))
+            calls.time(block.scheduled, block.started, block.finished, _ITERATIONS)
+        else:
+            run_block(block, _ITERATIONS, partial(int), None, 0, WAIT["spin"])
+    records = block.records(_ITERATIONS, 0)
+    return float(np.median(records["finished_ns"] - records["started_ns"]))

@@ -1,19 +1,25 @@
-"""The catalogue of diagnostics: every code, with its entry.
+"""Catalogue of diagnostics: every code with its entry, and the sentences that are made of them.
 
-To add a diagnostic, add an entry to the table of its subject (`statistics_entries.py`,
-`machine_entries.py`, ...) and raise it with `diagnostic("its_code", figure=1.0)`. Regenerate
-`docs/diagnostics.md` with `python -m app.results.diagnostics_page`.
+Sentences are made here alone, of one case or of several grouped by code.
 """
 
 from __future__ import annotations
 
-from exporters.diagnostics.diagnostic import Diagnostic, Parameter
-from exporters.diagnostics.engine_entries import ENGINE
-from exporters.diagnostics.entry import Entries
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from exporters.diagnostics.diagnostic import (
+    NAME,
+    SEVERITIES,
+    Diagnostic,
+    Entries,
+    Parameter,
+    Severity,
+    listing,
+)
+from exporters.diagnostics.execution_entries import ENGINE, EXPORT, OUTPUTS
 from exporters.diagnostics.machine_entries import GPU, HOSTS, PROCESSOR
-from exporters.diagnostics.output_entries import EXPORT, OUTPUTS
-from exporters.diagnostics.protocol_entries import CONDITIONS, IMPORTS, LOAD, ROUNDS
-from exporters.diagnostics.statistics_entries import STATISTICS
+from exporters.diagnostics.protocol_entries import CONDITIONS, IMPORTS, LOAD, ROUNDS, STATISTICS
 
 TABLES: dict[str, Entries] = {
     "Statistics": STATISTICS,
@@ -48,3 +54,105 @@ def diagnostic(code: str, subject: str = "", **parameters: Parameter) -> Diagnos
         except (TypeError, ValueError) as error:
             raise ValueError(f"{code}: parameter {name}: {error}") from None
     return Diagnostic(code, entry.severity, subject, parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticGroup:
+    """All diagnostics of one code, and the ids of the cases that have one, each once."""
+
+    code: str
+    diagnostics: tuple[Diagnostic, ...]
+    case_ids: tuple[str, ...]
+
+    @property
+    def severity(self) -> Severity:
+        """The worst among them."""
+        return min((one.severity for one in self.diagnostics), key=SEVERITIES.index)
+
+
+def grouped(cases: Iterable[tuple[str, Iterable[Diagnostic]]]) -> list[DiagnosticGroup]:
+    """The groups of these cases' diagnostics, given with case ids, in order of appearance."""
+    groups: dict[str, list[tuple[str, Diagnostic]]] = {}
+    for case_id, diagnostics in cases:
+        for one in diagnostics:
+            groups.setdefault(one.code, []).append((case_id, one))
+    return [
+        DiagnosticGroup(
+            code,
+            tuple(one for _, one in members),
+            tuple(dict.fromkeys(case_id for case_id, _ in members)),
+        )
+        for code, members in groups.items()
+    ]
+
+
+def codes(diagnostics: Sequence[Diagnostic]) -> tuple[str, ...]:
+    """Their codes, each once."""
+    return tuple(dict.fromkeys(one.code for one in diagnostics))
+
+
+def distinct(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """These, each once."""
+    kept: list[Diagnostic] = []
+    for one in diagnostics:
+        if one not in kept:
+            kept.append(one)
+    return tuple(kept)
+
+
+_LONGEST_VALUE = 200
+"""Characters of a parameter of an unknown code."""
+
+
+def title(diagnostic: Diagnostic) -> str:
+    """A few words without figures."""
+    entry = CATALOGUE.get(diagnostic.code)
+    return entry.title if entry is not None else diagnostic.code.replace("_", " ").capitalize()
+
+
+def message(*diagnostics: Diagnostic) -> str:
+    """The condition with its figures, and its consequence."""
+    return _filled("message", diagnostics)
+
+
+def action(*diagnostics: Diagnostic) -> str:
+    """What to do; empty where there is nothing to do."""
+    return _filled("action", diagnostics)
+
+
+def text(*diagnostics: Diagnostic) -> str:
+    """Message and action in one line."""
+    return " ".join(filter(None, (message(*diagnostics), action(*diagnostics))))
+
+
+def _filled(part: str, diagnostics: tuple[Diagnostic, ...]) -> str:
+    entry = CATALOGUE.get(diagnostics[0].code)
+    if entry is None:
+        return _of_unknown(diagnostics) if part == "message" else ""
+    whole = [one for one in diagnostics if entry.units.keys() <= one.parameters.keys()]
+    try:
+        values = {
+            name: unit.text([one.parameters[name] for one in whole])
+            for name, unit in entry.units.items()
+        }
+    except (TypeError, ValueError):  # none is whole, as of an earlier version
+        return _of_unknown(diagnostics) if part == "message" else ""
+    template: str = getattr(entry, part)
+    return template.format_map({"subject": _subjects(diagnostics), **values})
+
+
+def _subjects(diagnostics: tuple[Diagnostic, ...]) -> str:
+    return NAME.text([one.subject for one in diagnostics])
+
+
+def _of_unknown(diagnostics: tuple[Diagnostic, ...]) -> str:
+    """The title with all that is known: `Clock resolution (host: board; ticks = 4)`."""
+    first = diagnostics[0]
+    figures = [f"{name} = {_value(value)}" for name, value in first.parameters.items()]
+    facts = "; ".join(filter(None, (_subjects(diagnostics), ", ".join(figures))))
+    return f"{title(first)} ({facts})." if facts else f"{title(first)}."
+
+
+def _value(value: Parameter) -> str:
+    written = listing(value) if isinstance(value, tuple) else str(value)
+    return written if len(written) <= _LONGEST_VALUE else f"{written[:_LONGEST_VALUE]}…"

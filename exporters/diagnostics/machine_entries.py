@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from exporters.diagnostics.entry import Entries, Entry
-from exporters.diagnostics.units import (
+from exporters.diagnostics.diagnostic import (
     MEGAHERTZ,
     MESSAGE,
     MILLISECONDS,
@@ -12,6 +11,8 @@ from exporters.diagnostics.units import (
     SECONDS,
     Choice,
     Count,
+    Entries,
+    Entry,
 )
 
 _OUTLIERS_FROM = {"outliers": Count(), "all": Count("outlier")}

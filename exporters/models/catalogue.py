@@ -6,10 +6,10 @@ from collections import defaultdict
 from difflib import get_close_matches
 from functools import cache
 
-from exporters.blocks.definitions import DEFINITIONS as LAYERS
-from exporters.cells.definitions import DEFINITIONS as CELLS
+from exporters.models.cell_definitions import DEFINITIONS as CELLS
 from exporters.models.definitions import DEFINITIONS as MODELS
-from exporters.models.digits_definitions import DEFINITIONS as DIGITS
+from exporters.models.digits import DEFINITIONS as DIGITS
+from exporters.models.layer_definitions import DEFINITIONS as LAYERS
 from exporters.models.zoo_definitions import DEFINITIONS as ZOO
 from exporters.types import Definition, GraphlapError
 

@@ -9,15 +9,14 @@ from typing import Any
 
 from exporters.cache import Store
 from exporters.codec import from_json
-from exporters.digest import file_sha256
-from exporters.precision.bf16 import to_bf16
+from exporters.file_access import file_sha256
 from exporters.precision.fp8 import to_fp8
-from exporters.precision.fp16 import to_fp16
 from exporters.precision.graphs import MODEL, Conversion
+from exporters.precision.half_precision import to_bf16, to_fp16
 from exporters.precision.int8 import to_int8
 from exporters.steps import done
 from exporters.types import Precision
-from exporters.user_data import Calibration
+from exporters.user_arrays import Calibration
 
 _PACKAGES = ("onnx", "onnxruntime")
 

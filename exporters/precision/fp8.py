@@ -14,11 +14,9 @@ import numpy as np
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from exporters.complaint import first_line
-from exporters.files.arithmetic import arithmetic
-from exporters.files.nodes import put_in_order
-from exporters.files.unoptimised import plain
-from exporters.made import Made
+from exporters.onnx_files.counts import arithmetic
+from exporters.onnx_files.evaluator import plain
+from exporters.onnx_files.graph import put_in_order
 from exporters.precision.graphs import (
     RECURRENT,
     checked,
@@ -31,8 +29,8 @@ from exporters.precision.graphs import (
     tidy_weights,
     titled,
 )
-from exporters.types import NotBenchmarkable
-from exporters.user_data import Calibration
+from exporters.types import Made, NotBenchmarkable, first_line
+from exporters.user_arrays import Calibration
 
 _FIRST_OPSET = 19
 """The first whose quantisers know fp8."""

@@ -13,10 +13,9 @@ import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from exporters.files.nodes import all_nodes, node_name, reads
-from exporters.made import Made
-from exporters.types import ExportError, NotBenchmarkable, Precision
-from exporters.validate import check_file
+from exporters.onnx_files.graph import all_nodes, node_name, reads
+from exporters.types import ExportError, Made, NotBenchmarkable, Precision
+from exporters.validation import check_file
 
 MODEL = "model"
 RECURRENT = frozenset({"LSTM", "GRU", "RNN"})

@@ -1,22 +1,20 @@
-"""The step from a float32 graph to int8: it takes and gives float32, quantised at its ends.
-
-Given only where ONNX Runtime's optimised graph has its matrix nodes in int8; those that are
-not are named.
+"""Step from a float32 graph to int8: prepared for ONNX Runtime's quantiser, calibrated and
+quantised, float32 at its ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
-from onnx import ModelProto
+from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
-from exporters.complaint import first_line
-from exporters.files.nodes import all_nodes
-from exporters.files.unoptimised import plain, register_operators
-from exporters.made import Made
+from exporters.onnx_files.evaluator import plain, register_operators
+from exporters.onnx_files.graph import all_nodes, node_name, reads
 from exporters.precision.graphs import (
     RECURRENT,
     checked,
@@ -29,9 +27,263 @@ from exporters.precision.graphs import (
     tidy_weights,
     titled,
 )
-from exporters.precision.quantiser import QUANTIZED_HERE, prepare
-from exporters.types import NotBenchmarkable
-from exporters.user_data import Calibration
+from exporters.types import Made, NotBenchmarkable, first_line
+from exporters.user_arrays import Calibration
+
+QUANTIZED_HERE = (
+    *("Add", "AveragePool", "Clip", "Concat", "Conv", "Flatten", "Gemm", "GlobalAveragePool"),
+    *("MatMul", "MaxPool", "Pad", "Relu", "Reshape", "Slice", "Split", "Squeeze", "Transpose"),
+    "Unsqueeze",
+)
+"""With 8-bit operands on both sides. The quantiser fails on norms per channel, and quantising what
+is no matrix work between them saves the way back to float32."""
+_PRODUCTS = ("Conv", "Gemm", "MatMul")
+_JOINING = ("Add", "Concat")
+_ASK_SHAPES = ("Shape", "Size")
+_EXTREME = 1e4
+"""What masks begin at: BERT's own is -10000."""
+_BOUNDED = ("Clip", "Max", "MaxPool", "Min", "Relu", "Sigmoid", "Softmax", "Tanh")
+"""What they give is not extreme where an operand is."""
+_MOVE_SCORES = (
+    *("Add", "Concat", "Flatten", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose"),
+    "Unsqueeze",
+)
+"""Behind the last product or pool, what they give a Softmax are its scores."""
+_KEEP_SCORES = ("Cast", "Div", "Mul", "Sub", "Where")
+"""Not quantised, and what lies before them may be the scores of a Softmax too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The nodes to leave in float32, by name, and what the quantiser is to do with a tensor."""
+
+    left: list[str]
+    overrides: Mapping[str, list[dict[str, Any]]]
+
+
+def prepare(path: Path) -> Preparation:
+    """Rewrite the graph in the file; every node has a name afterwards."""
+    proto = onnx.load(path)
+    graph = proto.graph
+    nodes = {node.name for node in graph.node}
+    for node in graph.node:
+        node.name = node.name or _free(node_name(node), nodes)
+    _part_inputs_from_outputs(graph)
+    _part_biases(graph)
+    _part_weights(graph)
+    left = {*_sums_with_shapes(graph), *_limits_that_matter(graph)}
+    left |= {*_before_softmax(graph), *_extreme_nodes(graph)}
+    onnx.save(proto, path)
+    return Preparation(sorted(left), _overrides(graph))
+
+
+def _overrides(graph: GraphProto) -> dict[str, list[dict[str, Any]]]:
+    """ONNX Runtime's kernel of a quantised Softmax overflows to 0 with a scale below 1/256, and
+    that of a product takes no scales by channel of a stack of matrices."""
+    shares: dict[str, Any] = {"rmin": np.float32(0), "rmax": np.float32(1)}
+    found = {n.output[0]: [shares] for n in graph.node if n.op_type == "Softmax"}
+    stacked = {name for name, array in _weights(graph).items() if array.ndim > 2}
+    for node in graph.node:
+        if node.op_type == "MatMul" and node.input[1] in stacked:
+            found[node.input[1]] = [{"symmetric": True}]
+    return found
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    """The name, or one like it that is not taken; it is taken afterwards."""
+    while wanted in taken:
+        wanted += "_"
+    taken.add(wanted)
+    return wanted
+
+
+def _tensors(graph: GraphProto) -> set[str]:
+    """The names of all tensors of the graph itself."""
+    names = {value.name for value in (*graph.input, *graph.initializer)}
+    return names | {name for node in graph.node for name in (*node.input, *node.output)}
+
+
+def _weights(graph: GraphProto) -> dict[str, np.ndarray]:
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+
+
+def _part_inputs_from_outputs(graph: GraphProto) -> None:
+    """An input that is an output too is read through an Identity, and such a weight has a copy:
+    the quantiser would write the output itself, from a tensor that there is not."""
+    ends = {value.name for value in graph.output}
+    weights = {tensor.name: tensor for tensor in graph.initializer}
+    given = [*(value.name for value in graph.input), *weights]
+    for name in dict.fromkeys(name for name in given if name in ends):
+        if not any(name in node.input for node in graph.node):
+            continue
+        inner = _free(f"{name}_inside", _tensors(graph))
+        for node in graph.node:
+            node.input[:] = [inner if read == name else read for read in node.input]
+        if name in weights:
+            copy = graph.initializer.add()
+            copy.CopyFrom(weights[name])
+            copy.name = inner
+        else:
+            graph.node.insert(0, helper.make_node("Identity", [name], [inner], inner))
+
+
+def _part_biases(graph: GraphProto) -> None:
+    """A Gemm's bias takes its factor beta, which the quantiser would drop. It is added by a node
+    of its own where it is computed, is a mask or is no vector of the columns: beside a computed
+    one ONNX Runtime has no product in 8 bits, a mask of the lowest number would decide the
+    product's scales, and the quantiser fails on a bias of another shape."""
+    weights = _weights(graph)
+    for place in reversed(range(len(graph.node))):
+        node = graph.node[place]
+        if node.op_type != "Gemm" or len(node.input) < 3 or not node.input[2]:
+            continue
+        given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        beta = np.float32(given.get("beta", 1.0))
+        added, bias = node.input[2], weights.get(node.input[2])
+        if bias is None and beta != 1:
+            continue
+        if bias is not None:
+            if _is_vector(bias, weights.get(node.input[1]), given):
+                if beta != 1:
+                    node.input[2] = _scaled(graph, node, bias, beta)
+                continue
+            added = _scaled(graph, node, bias, beta)
+        product = _free(f"{node.output[0]}_product", _tensors(graph))
+        add = helper.make_node("Add", [product, added], node.output, f"{node.name}_bias")
+        node.output[0] = product
+        del node.input[2:]
+        graph.node.insert(place + 1, add)
+
+
+def _is_vector(bias: np.ndarray, weight: np.ndarray | None, attributes: Mapping[str, Any]) -> bool:
+    """Whether it has one number of usual size for each column of the product."""
+    if weight is None or _is_extreme(bias):
+        return False
+    return bias.shape == (weight.shape[0 if attributes.get("transB") else 1],)
+
+
+def _scaled(graph: GraphProto, node: NodeProto, bias: np.ndarray, beta: np.float32) -> str:
+    """The name of a new weight, beta times the bias; the node's beta is 1 afterwards."""
+    name = _free(f"{node.output[0]}_bias", _tensors(graph))
+    graph.initializer.append(numpy_helper.from_array(np.asarray(beta * bias), name))
+    _set_attribute(node, "beta", 1.0)
+    return name
+
+
+def _set_attribute(node: NodeProto, name: str, value: float) -> None:
+    others = [attribute for attribute in node.attribute if attribute.name != name]
+    del node.attribute[:]
+    node.attribute.extend([*others, helper.make_attribute(name, value)])
+
+
+def _part_weights(graph: GraphProto) -> None:
+    """A weight that two nodes read with its channels along different axes, or as a weight and as
+    something else, is held twice: the quantiser scales it along one axis for both."""
+    weights = {tensor.name: tensor for tensor in graph.initializer}
+    copies: dict[tuple[str, str], str] = {}
+    first: dict[str, str] = {}
+    for node in graph.node:
+        for place, name in enumerate(node.input):
+            if name not in weights:
+                continue
+            use = _use(node, place)
+            if first.setdefault(name, use) == use:
+                continue
+            if (name, use) not in copies:
+                copies[name, use] = _free(f"{name}_{use}", _tensors(graph))
+                copy = graph.initializer.add()
+                copy.CopyFrom(weights[name])
+                copy.name = copies[name, use]
+            node.input[place] = copies[name, use]
+
+
+def _use(node: NodeProto, place: int) -> str:
+    """How the quantiser treats a weight at this place: by the axis of its channels."""
+    if node.op_type not in _PRODUCTS or place == 0:
+        return "value"
+    if place == 2:
+        return "bias"
+    turned = any(a.name == "transB" and a.i for a in node.attribute)
+    return "rows" if node.op_type == "Conv" or turned else "columns"
+
+
+def _before_softmax(graph: GraphProto) -> Iterator[str]:
+    """The nodes that add and move the scores of a Softmax.
+
+    Eight bits of scores that a mask has lowered spare nothing of the scores.
+    """
+    maker = {name: node for node in graph.node for name in node.output}
+    waiting = [node.input[0] for node in graph.node if node.op_type in ("Softmax", "LogSoftmax")]
+    seen: set[str] = set()
+    while waiting:
+        node = maker.get(waiting.pop())
+        if node is None or node.name in seen or node.op_type not in (*_MOVE_SCORES, *_KEEP_SCORES):
+            continue
+        seen.add(node.name)
+        waiting += node.input
+        if node.op_type in _MOVE_SCORES:
+            yield node.name
+
+
+def _extreme_nodes(graph: GraphProto) -> Iterator[str]:
+    """The nodes that move or add what stands for infinity, such as a mask or what a MaxPool is
+    padded with: one step of 8 bits would be larger than all other values."""
+    extreme = {name for name, array in _weights(graph).items() if _is_extreme(array)}
+    for node in graph.node:
+        data = [*node.input[:1], *([] if node.op_type in _BOUNDED else node.input[1:])]
+        held = [a.t for a in node.attribute if a.HasField("t")]
+        reads_it = bool(extreme.intersection(data))
+        gives_it = reads_it or any(_is_extreme(numpy_helper.to_array(t)) for t in held)
+        if reads_it and node.op_type in QUANTIZED_HERE and node.op_type not in _PRODUCTS:
+            yield node.name
+        if gives_it and node.op_type not in (*_BOUNDED, *_PRODUCTS):
+            extreme.update(node.output)
+
+
+def _is_extreme(array: np.ndarray) -> bool:
+    return array.dtype.kind == "f" and bool(np.any(np.abs(array) >= _EXTREME))
+
+
+def _sums_with_shapes(graph: GraphProto) -> Iterator[str]:
+    """The nodes that add or join data with what the inputs' shapes alone decide, as positions or
+    kinds of tokens.
+
+    With fixed axes that operand is a constant, of which 8 bits spare nothing, and OpenVINO 2026.4
+    fails on an Add that has it quantised.
+    """
+    weights = {tensor.name for tensor in graph.initializer}
+    of_data = {value.name for value in graph.input} - weights
+    of_shapes: set[str] = set()
+    for node in graph.node:
+        read = set(reads(node))
+        if node.op_type in _ASK_SHAPES or (read & of_shapes and not read & of_data):
+            of_shapes.update(node.output)
+        elif read & of_data:
+            of_data.update(node.output)
+            if node.op_type in _JOINING and read & of_shapes:
+                yield node.name
+
+
+def _limits_that_matter(graph: GraphProto) -> Iterator[str]:
+    """The Relu and Clip nodes that can't become the range of the tensor they read.
+
+    The quantiser gives that tensor the range of their output and takes the nodes away. So they
+    stay where a graph's output or an inner graph shows the tensor, and where a bound is not known
+    or excludes zero, which every range contains.
+    """
+    weights = _weights(graph)
+    shown = {value.name for value in graph.output}
+    shown |= {name for node in graph.node for name in set(reads(node)) - {*node.input}}
+    for node in graph.node:
+        if node.op_type not in ("Clip", "Relu"):
+            continue
+        low, high = (
+            weights.get(name) if name else np.float32(0) for name in [*node.input[1:], "", ""][:2]
+        )
+        known = low is not None and high is not None
+        if node.input[0] in shown or not known or np.any(low > 0) or np.any(high < 0):  # type: ignore[operator]
+            yield node.name
+
 
 _MATRIX_OPS = ("Conv", "Gemm", "MatMul", "LSTM", "GRU", "RNN", "Attention", "Einsum")
 _INT8_MATRIX_OPS = frozenset(

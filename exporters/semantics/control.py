@@ -1,4 +1,4 @@
-"""Loop and Scan: what each turn gives is stacked along a new axis, whatever its own shape."""
+"""Loop and Scan, sequences and optional values."""
 
 from __future__ import annotations
 
@@ -110,3 +110,24 @@ class Scan(OpRun):
             raise NotImplementedError("it does not know sequence_lens of Scan")
         rows = [scanned(row) for row in zip(*batched, strict=True)]
         return tuple(np.stack(parts) for parts in zip(*rows, strict=True))
+
+
+class SequenceInsert(OpRun):
+    """Before a position, which may be the end; onnx's puts the last of all first."""
+
+    def _run(
+        self, sequence: list[Any], value: np.ndarray, position: np.ndarray | None = None
+    ) -> tuple[list[Any], ...]:
+        parts = list(sequence)
+        place = len(parts) if position is None else int(np.asarray(position).item())
+        parts.insert(place, value)
+        return (parts,)
+
+
+class Optional(OpRun):
+    """The value itself; onnx's gives a list of it, which no other operator takes for it."""
+
+    def _run(self, value: Any = None, type: Any = None) -> tuple[Any, ...]:
+        if value is None:
+            raise NotImplementedError("it does not know an optional value that is absent")
+        return (value,)

@@ -17,21 +17,56 @@ from onnx.defs import OpSchema, get_schema
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
-from exporters.semantics.attending import Attention
-from exporters.semantics.control import Loop, Scan
-from exporters.semantics.convolving import ConvTranspose, DeformConv
-from exporters.semantics.indexing import (
+from exporters.semantics.control import Loop, Optional, Scan, SequenceInsert
+from exporters.semantics.convolution import (
+    AveragePool,
+    ConvTranspose,
+    DeformConv,
+    GlobalLpPool,
+    GlobalMaxPool,
+    LpPool,
+    MaxPool,
+    MaxRoiPool,
+    RoiAlign,
+)
+from exporters.semantics.elements import (
+    Clip,
+    DequantizeLinear,
+    Det,
+    Dropout,
     Flatten,
     GatherElements,
+    Mean,
     OneHot,
     Scatter,
     Shape,
     Slice,
+    Softsign,
     Squeeze,
+    StringNormalizer,
+    StringSplit,
     Unique,
     Unsqueeze,
 )
-from exporters.semantics.learned import (
+from exporters.semantics.images import AffineGrid, GridSample, NonMaxSuppression, Resize, Upsample
+from exporters.semantics.normalisation import (
+    LRN,
+    Attention,
+    BatchNormalization,
+    Hardmax,
+    InstanceNormalization,
+    LayerNormalization,
+    LogSoftmax,
+    LpNormalization,
+    MeanVarianceNormalization,
+    ReduceLogSum,
+    ReduceLogSumExp,
+    ReduceSumSquare,
+    Softmax,
+)
+from exporters.semantics.random_operators import RANDOM
+from exporters.semantics.recurrence import GRU, LSTM, RNN
+from exporters.semantics.traditional_ml import (
     FeatureVectorizer,
     LinearClassifier,
     LinearRegressor,
@@ -40,39 +75,6 @@ from exporters.semantics.learned import (
     TreeEnsembleClassifier,
     TreeEnsembleRegressor,
 )
-from exporters.semantics.normalising import (
-    LRN,
-    BatchNormalization,
-    Hardmax,
-    InstanceNormalization,
-    LayerNormalization,
-    LogSoftmax,
-    LpNormalization,
-    MeanVarianceNormalization,
-    Softmax,
-)
-from exporters.semantics.pointwise import Clip, DequantizeLinear, Det, Dropout, Mean, Softsign
-from exporters.semantics.pooling import (
-    AveragePool,
-    GlobalLpPool,
-    GlobalMaxPool,
-    LpPool,
-    MaxPool,
-    MaxRoiPool,
-    RoiAlign,
-)
-from exporters.semantics.random_operators import RANDOM
-from exporters.semantics.recurrent import GRU, LSTM, RNN
-from exporters.semantics.reducing import (
-    ReduceLogSum,
-    ReduceLogSumExp,
-    ReduceSumSquare,
-)
-from exporters.semantics.resizing import Resize, Upsample
-from exporters.semantics.sampling import AffineGrid, GridSample
-from exporters.semantics.sequences import Optional, SequenceInsert
-from exporters.semantics.suppression import NonMaxSuppression
-from exporters.semantics.texts import StringNormalizer, StringSplit
 
 _ALWAYS = 2**31
 _MENDED: Mapping[str, tuple[type[OpRun], int]] = {

@@ -1,4 +1,4 @@
-"""The export process: `python -m exporters.worker`, JSON lines as `exporters.request` says.
+"""The export process: `python -m exporters.worker`, JSON lines as `exporters.messages` says.
 
 It stands alone so that torch is imported here and nowhere near the window or the batch
 parent. A failure of any kind is one reply; only the end of its input ends it.
@@ -12,11 +12,10 @@ import os
 import time
 
 from exporters.cache import default_root
+from exporters.child_setup import requests_and_replies
 from exporters.codec import from_json, to_json
-from exporters.complaint import first_line, is_of_system
-from exporters.request import ExportReply, ExportRequest
-from exporters.talk import requests_and_replies
-from exporters.types import GraphlapError
+from exporters.messages import ExportReply, ExportRequest
+from exporters.types import GraphlapError, first_line, is_of_system
 from exporters.worker.export import export
 
 

@@ -12,19 +12,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from exporters.agreement import Bound, tolerance_of
-from exporters.asked import refuse_unfit_states
 from exporters.cache import Store, default_limit_bytes, default_root
 from exporters.codec import from_json
-from exporters.drawn import guesses, inputs_told, limits
-from exporters.files.arithmetic import Arithmetic, told
-from exporters.inputs import cast_specs
-from exporters.points import Point, full_points
+from exporters.file_access import user_path
+from exporters.inputs import cast_specs, guesses, inputs_told, limits, refuse_unfit_states
+from exporters.messages import ExportRequest
+from exporters.onnx_files.counts import Arithmetic, told
 from exporters.precision.convert import Converted, converted
 from exporters.references import References, references_of
-from exporters.regular import user_path
-from exporters.request import ExportRequest
-from exporters.rotation import rotation_of
-from exporters.source import Graph, Source, Subject
+from exporters.source import Graph, Point, Source, Subject, full_points, rotation_of
 from exporters.steps import done
 from exporters.types import (
     ExportedModel,
@@ -37,7 +33,7 @@ from exporters.types import (
     axes_key,
     load_reference,
 )
-from exporters.user_data import axes_of, calibration
+from exporters.user_arrays import axes_of, calibration
 
 
 def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool]:
@@ -51,7 +47,7 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     root = Path(request.cache_dir) if request.cache_dir else default_root()
     store = Store(root, request.cache_limit_bytes or default_limit_bytes(), holder)
     if request.null_of is not None:
-        from exporters.null.twin import null_twin
+        from exporters.noop import null_twin
 
         return null_twin(store, request.null_of, request.points)
     sets = [user_path(path) for path in (request.inputs, *request.more_inputs) if path]
@@ -147,11 +143,11 @@ def _arithmetic(store: Store, graph: Path) -> Arithmetic:
 def _source(request: ExportRequest) -> Source:
     """What the request names, built or read."""
     if request.model.endswith(".onnx"):
-        from exporters.files.source import file_source
+        from exporters.onnx_files.source import file_source
 
         return file_source(request)
     _need(f"{request.model} is a torch module: its export", "torch", "onnxscript", "onnxruntime")
-    from exporters.pyt.source import module_source
+    from exporters.pytorch.source import module_source
 
     return module_source(request)
 

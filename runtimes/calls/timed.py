@@ -1,7 +1,5 @@
-"""The loop in C (`timed.c`): a lane's calls timed in blocks, without the interpreter.
-
-It is built with the package where there is a C compiler. Two threads may each time a block of
-their own at once: ctypes gives up the interpreter for as long as a block takes.
+"""A lane's run as C calls (function addresses with their arguments), and the loop in C (`timed.c`)
+that times them in blocks without the interpreter.
 """
 
 from __future__ import annotations
@@ -11,14 +9,40 @@ import sys
 import time
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
-from exporters import own
-from runtimes.calls.call import MOST_ARGUMENTS, Call, Copy
+from exporters import install_layout
+
+MOST_ARGUMENTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A C function of up to four words, each an address or an integer.
+
+    Its result is zero for success: a pointer with `returns_pointer`, else a 32-bit integer.
+    `fault` makes of any other result what a run of the lane would have raised. The addresses must
+    stay valid for as long as the lane is open.
+    """
+
+    function: int
+    arguments: tuple[int, ...]
+    fault: Callable[[int], Exception]
+    returns_pointer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The bytes of `source` go to `target`; both are C-contiguous and as large as each other."""
+
+    target: np.ndarray
+    source: np.ndarray
+
 
 _POLICIES = {"spin": 0, "sleep": 1, "hybrid": 2}
 _CLOCK = "clock_gettime(CLOCK_MONOTONIC)"
@@ -248,14 +272,14 @@ def _copy(copy: Copy) -> _Copy:
 
 
 def _path() -> Path | None:
-    return own.extension("runtimes.calls._timed")
+    return install_layout.extension("runtimes.calls._timed")
 
 
 @cache
 def _library() -> c.CDLL:
     path = _path()
     if path is None or sys.platform == "win32":
-        raise OSError(f"the loop in C was not built: {own.COMPILER_REMEDY}")
+        raise OSError(f"the loop in C was not built: {install_layout.COMPILER_REMEDY}")
     library = c.CDLL(str(path))
     for timed in (
         library.graphlap_time_block,

@@ -1,23 +1,23 @@
-"""The CUDA driver's C interface by ctypes: a device, its memory, streams, events and graphs.
-
-It needs libcuda.so.1 alone, which comes with the driver, and shares the primary context
-with every engine of the process; so no choice of CUDA packages decides how we copy or time.
+"""The CUDA driver by ctypes: devices and their identity, memory and its reservation, streams,
+events, graphs, waiting, and its errors.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from functools import cache, partial
+from pathlib import Path
 from typing import Annotated
+from uuid import UUID
 
 import numpy as np
 
-from runtimes.calls.call import Call
-from runtimes.foreign import (
+from runtimes.calls.timed import Call
+from runtimes.ctypes_prototypes import (
     Code,
     Handle,
     Int,
@@ -31,6 +31,7 @@ from runtimes.foreign import (
     UInt64,
     from_library,
 )
+from runtimes.errors import CompileFault, OutOfMemory, RuntimeFault
 
 SONAME = "libcuda.so.1"
 
@@ -308,3 +309,80 @@ class Gpu:
     def synchronizing(self, stream: c_void_p) -> Step:
         """The call that waits until all that is in the stream is complete."""
         return partial(self._c.cuStreamSynchronize, stream)
+
+
+def compile_fault(error: CudaError) -> RuntimeFault:
+    """OutOfMemory with which memory it was, or CompileFault."""
+    if error.code == OUT_OF_MEMORY:
+        return OutOfMemory(f"{error.memory} is too small ({error})", "use a smaller batch")
+    return CompileFault(f"the CUDA driver failed ({error})", "see nvidia-smi")
+
+
+_UUID_BYTES = 16
+_BUS_ID_BYTES = 32
+
+
+def uuid_of(index: int) -> str:
+    """Of a device, or of the part of one that a process was given; "" if nobody says."""
+    raw = ctypes.create_string_buffer(_UUID_BYTES)
+    try:
+        library().cuDeviceGetUuid_v2(raw, device_of(index))
+    except (OSError, CudaError):
+        return ""
+    return str(UUID(bytes=raw.raw))
+
+
+def cores_near(index: int, root: Path = Path("/")) -> str:
+    """The cores of the device's own node, as Linux lists them; "" where it does not tell."""
+    text = ctypes.create_string_buffer(_BUS_ID_BYTES)
+    try:
+        library().cuDeviceGetPCIBusId(text, _BUS_ID_BYTES, device_of(index))
+    except (OSError, CudaError):
+        return ""
+    bus = text.value.decode("ascii", "replace").lower()
+    try:
+        return (root / "sys/bus/pci/devices" / bus / "local_cpulist").read_text("ascii").strip()
+    except OSError:
+        return ""
+
+
+_KINDS = 0x07
+_BY_FLAG = {0: "auto", 1: "spin", 2: "yield", 4: "block"}
+_FLAG = {name: flag for flag, name in _BY_FLAG.items()}
+
+
+def wait_by(index: int, sync: str) -> None:
+    """Have the context of a device wait so; `waits_by` finds a driver that does not let us."""
+    kept = _flags(index) & ~_KINDS
+    with suppress(CudaError):
+        library().cuDevicePrimaryCtxSetFlags_v2(device_of(index), kept | _FLAG[sync])
+
+
+def waits_by(index: int) -> str:
+    """`spin`, `block`, `yield`, or `auto`, which spins while there are cores enough."""
+    return _BY_FLAG.get(_flags(index) & _KINDS, "auto")
+
+
+def _flags(index: int) -> int:
+    flags, active = c_uint(), c_int()
+    library().cuDevicePrimaryCtxGetState(device_of(index), byref(flags), byref(active))
+    return flags.value
+
+
+@contextmanager
+def leaving(index: int, limit_bytes: int) -> Iterator[None]:
+    """Every engine then finds `limit_bytes` of the device free, as on a card of that size.
+
+    What the context itself takes is not among them. OutOfMemory where the rest can't be held.
+    """
+    try:
+        gpu = Gpu(index)
+        surplus = gpu.free_bytes() - limit_bytes
+        if surplus > 0:
+            gpu.device_buffer(surplus)
+    except CudaError as error:
+        raise compile_fault(error) from error
+    try:
+        yield
+    finally:
+        gpu.close()

@@ -1,11 +1,58 @@
-"""The options that every GPU runtime has, `GPU_OPTIONS`, and what TF32 makes of fp32 in a row."""
+"""Options of every GPU runtime, `GPU_OPTIONS`: TF32 and its environment variable, and the CUDA
+release that a package was built for.
+"""
 
 from __future__ import annotations
 
+import ast
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from runtimes.options import Option, OptionValue
 from runtimes.session.precision import together
+
+
+def built_for(path: Path, name: str) -> int | None:
+    """The major CUDA release that the module at `path` has under `name`; None if it has none.
+
+    Read as text: importing an engine to ask it would load what may not load here.
+    """
+    try:
+        tree = ast.parse(path.read_text("utf-8"))
+    except (OSError, ValueError, SyntaxError):
+        return None
+    for node in tree.body:
+        match node:
+            case (
+                ast.AnnAssign(target=ast.Name(id=found), value=ast.Constant(value=str(release)))
+                | ast.Assign(targets=[ast.Name(id=found)], value=ast.Constant(value=str(release)))
+            ) if found == name:
+                major = release.partition(".")[0]
+                return int(major) if major.isdecimal() else None
+    return None
+
+
+VARIABLE = "NVIDIA_TF32_OVERRIDE"
+_when_loaded: list[str | None] = []
+
+
+def environment(allowed: bool) -> dict[str, str | None]:
+    """What a process's environment must say; the only value that means anything forbids."""
+    return {VARIABLE: None if allowed else "0"}
+
+
+def loading() -> None:
+    """A library is about to be opened: what the environment says now is what it reads."""
+    if not _when_loaded:
+        _when_loaded.append(os.environ.get(VARIABLE))
+
+
+def surely_forbidden() -> bool:
+    """Whether every library that this process has opened was told so before."""
+    told = _when_loaded or [os.environ.get(VARIABLE)]
+    return told[0] == "0"
+
 
 BOUNDARY = Option(
     "boundary",

@@ -1,17 +1,181 @@
-"""What the runtimes on a GPU share: their devices are those that the driver tells."""
+"""Base of the runtimes on a GPU: their devices, and whether this machine has the libraries and the
+driver of a CUDA engine.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+import ctypes
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TypeVar
 
 from exporters.diagnostics.catalogue import diagnostic
-from runtimes.base import Device, Runtime, Session
-from runtimes.cuda import ballast, identity, libraries, waiting
+from runtimes.base import Device, Runtime, Session, Unavailable
+from runtimes.cuda import driver, options
 from runtimes.cuda.options import HOST_MEMORY, SYNC
-from runtimes.options import Settings, all_options
-from runtimes.request import Request
+from runtimes.options import Request, Settings, all_options
+
+CUDA_REMEDY = "pip install 'graphlap[gpu]'"
+TENSORRT_REMEDY = "pip install 'graphlap[tensorrt]'"
+_CUDA_OF_EXTRA = 13
+_DRIVER_REMEDY = "install the NVIDIA driver of this machine's GPU"
+
+# The oldest Linux driver of each major release: docs.nvidia.com/cuda/cuda-toolkit-release-notes.
+_OLDEST_DRIVER = {11: "450.80", 12: "525.60", 13: "580"}
+
+
+@dataclass(frozen=True, slots=True)
+class Libraries:
+    """Sonames that belong together, in the order in which they need one another.
+
+    `late` are those that an engine opens only where a graph needs them: they are opened from where
+    they are, and not missed.
+    """
+
+    sonames: tuple[str, ...]
+    remedy: str
+    late: tuple[str, ...] = ()
+
+
+def of_cuda(major: int) -> Libraries:
+    """What an engine that is built for a CUDA release links, and what it opens late.
+
+    cuFFT's number is one behind: docs.nvidia.com/cuda/cuda-toolkit-release-notes.
+    """
+    remedy = CUDA_REMEDY if major == _CUDA_OF_EXTRA else f"install the libraries of CUDA {major}"
+    return Libraries(
+        (
+            f"libcublasLt.so.{major}",
+            f"libcublas.so.{major}",
+            f"libcudart.so.{major}",
+            "libcurand.so.10",
+        ),
+        remedy,
+        (f"libnvrtc.so.{major}", f"libcufft.so.{major - 1}", "libcudnn.so.9"),
+    )
+
+
+def why_not(needed: Iterable[Libraries], cuda_major: int, engine: str) -> Unavailable | None:
+    """The first reason why `engine`, built for CUDA `cuda_major`, can't run; None if it can.
+
+    The driver is asked before the libraries: without one no package helps.
+    """
+    try:
+        version, names = driver.version(), driver.device_names()
+    except driver.DriverTooOld as error:
+        return Unavailable(f"the NVIDIA driver is too old ({error})", _update_of(cuda_major))
+    except OSError as error:
+        return Unavailable(f"no NVIDIA driver is installed ({error})", _DRIVER_REMEDY)
+    except driver.CudaError as error:
+        return Unavailable(
+            f"the NVIDIA driver does not start ({error})",
+            "see what nvidia-smi says, and what CUDA_VISIBLE_DEVICES is set to",
+        )
+    if not names:
+        return Unavailable(
+            "the NVIDIA driver finds no device",
+            "see what nvidia-smi says, and what CUDA_VISIBLE_DEVICES is set to",
+        )
+    if version[0] < cuda_major:
+        return Unavailable(
+            f"the NVIDIA driver knows CUDA {version[0]}.{version[1]}, "
+            f"and {engine} is built for CUDA {cuda_major}",
+            _update_of(cuda_major),
+        )
+    for group in needed:
+        missing = open_libraries(group.sonames)
+        if missing:
+            names_missing = ", ".join(missing)
+            words = next(iter(missing.values()))
+            return Unavailable(f"{engine} does not find {names_missing} ({words})", group.remedy)
+        open_libraries(group.late)
+    return None
+
+
+def _update_of(cuda_major: int) -> str:
+    """The step that brings a driver which knows a CUDA release."""
+    oldest = _OLDEST_DRIVER.get(cuda_major)
+    return f"update the driver to {oldest} or newer" if oldest else "update the driver"
+
+
+def open_libraries(sonames: Iterable[str]) -> dict[str, str]:
+    """Open each library for the whole process; what failed, with the loader's words."""
+    missing = {}
+    options.loading()
+    for soname in sonames:
+        try:
+            _open(soname)
+        except OSError as error:
+            missing[soname] = str(error)
+    return missing
+
+
+def _open(soname: str) -> ctypes.CDLL:
+    for folder in wheel_folders():
+        if (folder / soname).is_file():
+            return ctypes.CDLL(str(folder / soname), mode=ctypes.RTLD_GLOBAL)
+    return ctypes.CDLL(soname, mode=ctypes.RTLD_GLOBAL)
+
+
+def wheel_folders() -> list[Path]:
+    """Where the nvidia and TensorRT wheels keep their libraries; empty without them."""
+    nvidia = [folder for root in _roots("nvidia") for folder in sorted(root.glob("*/lib"))]
+    return nvidia + _roots("tensorrt_libs") + _roots("tensorrt_rtx_libs")
+
+
+def _roots(package: str) -> list[Path]:
+    spec = find_spec(package)
+    return [Path(root) for root in (spec.submodule_search_locations if spec else None) or ()]
+
+
+def infer_version(soname: str) -> str:
+    """The version of an opened TensorRT library, as `10.16.1`."""
+    library = _open(soname)
+    # Major, minor and patch in decimal places, two for each of the last two.
+    number = int(library.getInferLibVersion())
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+
+def devices() -> tuple[Device, ...]:
+    """One for each GPU that the driver lets this process see."""
+    try:
+        names = driver.device_names()
+    except (OSError, driver.CudaError):
+        return ()
+    return tuple(Device(str(index), name) for index, name in enumerate(names))
+
+
+@dataclass(slots=True)
+class Captured:
+    """What C code wrote to the standard error stream; empty until the block has ended."""
+
+    text: str = field(default="")
+
+    def release(self) -> None:
+        """Write it where it would have gone."""
+        os.write(2, self.text.encode())
+
+
+@contextmanager
+def standard_error_captured() -> Iterator[Captured]:
+    """Take what engines and the loader print to file descriptor 2, which Python can't see."""
+    captured = Captured()
+    with tempfile.TemporaryFile() as file:
+        kept = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            yield captured
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            file.seek(0)
+            captured.text = file.read().decode(errors="replace")
+
 
 _Opened = TypeVar("_Opened", bound=Session)
 
@@ -23,15 +187,15 @@ class GpuRuntime(Runtime):
     default_device = "0"
 
     def devices(self) -> tuple[Device, ...]:
-        return libraries.devices()
+        return devices()
 
     def device_uuid(self, device: str) -> str:
         number = device or self.default_device
-        return identity.uuid_of(int(number)) if number.isdecimal() else ""
+        return driver.uuid_of(int(number)) if number.isdecimal() else ""
 
     def cores_near(self, device: str) -> str:
         number = device or self.default_device
-        return identity.cores_near(int(number)) if number.isdecimal() else ""
+        return driver.cores_near(int(number)) if number.isdecimal() else ""
 
     def limited(
         self, device: str, settings: Settings, limit_bytes: int
@@ -40,17 +204,17 @@ class GpuRuntime(Runtime):
             return nullcontext()
         number = int(device or self.default_device)
         # The context is made here already.
-        waiting.wait_by(number, str(all_options(self.options, settings.options)[SYNC.name]))
-        return ballast.leaving(number, limit_bytes)
+        driver.wait_by(number, str(all_options(self.options, settings.options)[SYNC.name]))
+        return driver.leaving(number, limit_bytes)
 
     def _before(self, request: Request) -> None:
         """What must be so before an engine makes the context that all share."""
-        waiting.wait_by(int(request.settings.device), str(request.options[SYNC.name]))
+        driver.wait_by(int(request.settings.device), str(request.options[SYNC.name]))
 
     def _told(self, request: Request, session: _Opened) -> _Opened:
         """The session, which says how the host waits for its runs and what they copy from."""
         execution, asked = session.execution, request.options[SYNC.name]
-        had = waiting.waits_by(int(request.settings.device))
+        had = driver.waits_by(int(request.settings.device))
         facts, path = {"sync": had}, execution.call_path
         if execution.boundary == "host":
             facts["host_memory"] = str(request.options[HOST_MEMORY.name])

@@ -10,16 +10,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from exporters import own
+from exporters import install_layout
 from exporters.types import GraphlapError
 from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.card.timing import idle_cycles
 from runtimes.fpga.cards import DEFAULT_CARD, card_keys, load_card
-from runtimes.fpga.explain import explain
 from runtimes.fpga.graph.importer import load
-from runtimes.fpga.plain import plain
-from runtimes.fpga.schedule_json import answer_lines
-from runtimes.fpga.timeline_svg import timeline_svg
+from runtimes.fpga.report import answer_lines, explain, plain, timeline_svg
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,7 +61,9 @@ def _refuse_other_file(path: Path) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=f"python -m {own.module_name('runtimes.fpga')}")
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {install_layout.module_name('runtimes.fpga')}"
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND", dest="command")
     _add_explain(commands.add_parser("explain", help="where the cycles of a graph go on a card"))
     schedule = commands.add_parser(

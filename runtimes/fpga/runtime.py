@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
-from exporters import own
+from exporters import install_layout
 from exporters.types import Precision
 from runtimes.base import Availability, Device, Runtime, Session, Unavailable
+from runtimes.errors import NotAvailable, Unsupported
 from runtimes.execution import Execution, NodePlacement
-from runtimes.faults import NotAvailable, Unsupported
 from runtimes.fpga import cards
-from runtimes.fpga.graph.dtypes import touches_float
-from runtimes.fpga.provider.shim import PROVIDER_NAME, shim_path
-from runtimes.options import Option
-from runtimes.ort.opening import availability
-from runtimes.request import Request
+from runtimes.fpga.graph.graph import touches_float
+from runtimes.fpga.provider.abi import PROVIDER_NAME, shim_path
+from runtimes.onnxruntime.opening import availability
+from runtimes.options import Option, Request
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -57,7 +56,8 @@ class Fpga(Runtime):
     def availability(self) -> Availability:
         if shim_path() is None:
             return Unavailable(
-                "the C extension of the simulated card was not built", own.COMPILER_REMEDY
+                "the C extension of the simulated card was not built",
+                install_layout.COMPILER_REMEDY,
             )
         return availability("cpu", _OLDEST_ORT)
 
@@ -85,7 +85,7 @@ class Fpga(Runtime):
         from runtimes.fpga.cards.target import read_target
         from runtimes.fpga.graph import importer
         from runtimes.fpga.session import FpgaSession
-        from runtimes.ort.lane import OrtLane
+        from runtimes.onnxruntime.session import OrtLane
 
         texts = _provider_options(request)
         target = read_target(texts)
@@ -132,8 +132,8 @@ def _open(request: Request, provider_options: Mapping[str, str]) -> onnxruntime.
     import onnxruntime as ort
 
     from runtimes.fpga import provider
-    from runtimes.ort.faults import compile_fault
-    from runtimes.ort.opening import Opening, session_options
+    from runtimes.onnxruntime.errors import compile_fault
+    from runtimes.onnxruntime.opening import Opening, session_options
 
     wanted = session_options(Opening.of(request))
     wanted.add_provider_for_devices([provider.device()], dict(provider_options))

@@ -1,20 +1,51 @@
-"""One graph on the simulated card: ONNX Runtime's session for outputs, the model for timings."""
+"""A graph on the simulated card as a session: ONNX Runtime for outputs, the model for timings and
+operator times.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import onnxruntime as ort
 
+from runtimes.errors import RunFault
 from runtimes.execution import Arrivals, Execution, OpTime, Queries, Samples, Scheduled
-from runtimes.faults import RunFault
-from runtimes.fpga.card.compiler import Compiled
-from runtimes.fpga.card.timing import fidelity, idle_cycles, simulate
-from runtimes.fpga.card.transfers import io_us
-from runtimes.fpga.operators import op_times
-from runtimes.ort.lane import OrtLane
-from runtimes.ort.session import OrtSession
+from runtimes.fpga.card.compiler import Compiled, Schedule
+from runtimes.fpga.card.timing import fidelity, idle_cycles, io_us, simulate
+from runtimes.onnxruntime.session import OrtLane, OrtSession
+
+_UNITS = {"matrix": "MatrixVector", "element": "Elementwise"}
+
+
+def op_times(compiled: Compiled, idle_us: float) -> tuple[OpTime, ...]:
+    """The way over the link and every instruction, for a request `idle_us` after the last.
+
+    Their times add up to the mean latency of the request.
+    """
+    schedule = compiled.scheduler.after_idle(idle_cycles(compiled, idle_us))
+    cycles = critical_cycles(schedule)
+    link = OpTime("link", "Transfer", io_us(compiled), "host link, there and back")
+    return link, *(
+        OpTime(
+            node=instruction.name,
+            op=_UNITS[instruction.unit],
+            time_us=cycles.get(number, 0) / compiled.card.clock_mhz,
+            engine_name=f"{instruction.unit} unit, {cycles.get(number, 0)} cycles of the path",
+            holds=tuple(instruction.name.split("+")),
+        )
+        for number, instruction in enumerate(compiled.program)
+    )
+
+
+def critical_cycles(schedule: Schedule) -> dict[int, int]:
+    """Instruction -> the cycles that it adds to the critical path; they add up to all of it."""
+    path = schedule.critical_path()
+    if not path:
+        return {}
+    spent = {event.instruction: after.begun - event.begun for event, after in pairwise(path)}
+    return spent | {path[-1].instruction: path[-1].done - path[-1].begun}
 
 
 class FpgaSession(OrtSession):

@@ -1,8 +1,5 @@
-"""A lane over host memory: checked inputs, buffers of its own, state by copy.
-
-An engine that reads and writes numpy memory in place is given these buffers once; its lane
-adds only `run`. Arrays are aligned to 64 bytes so that no run depends on where the allocator
-happened to put them.
+"""Lane over host memory: checked inputs, buffers of its own, state by copy, and the option `call`
+that chooses the timing loop.
 """
 
 from __future__ import annotations
@@ -13,11 +10,28 @@ from typing import NoReturn
 
 import numpy as np
 
+from exporters import install_layout
 from exporters.types import StatePair, TensorSpec
 from runtimes.base import Arrays, Lane
-from runtimes.calls.call import Copy
-from runtimes.faults import RunFault, Unsupported
-from runtimes.request import Request
+from runtimes.calls.timed import Copy, built
+from runtimes.errors import RunFault, Unsupported
+from runtimes.options import Option, Request
+
+CALL = Option(
+    "call",
+    "auto",
+    "which loop times the runs: c, python, or auto, which is c where it was built",
+    ("auto", "c", "python"),
+    tuned=False,
+)
+
+
+def takes_c(call: str) -> bool:
+    """Whether the loop in C is to time; Unsupported where it must and was not built."""
+    if call == "c" and not built():
+        raise Unsupported("the loop in C was not built", install_layout.COMPILER_REMEDY)
+    return call != "python" and built()
+
 
 _ALIGNMENT = 64
 

@@ -1,15 +1,58 @@
-"""From the kernels that an engine executed to the one precision that a row states."""
+"""Precision that a row states, from the kernels that an engine executed, and the processor's name
+and arithmetic.
+"""
 
 from __future__ import annotations
 
+import os
+import platform
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import Precision
+from runtimes.errors import Unsupported
 from runtimes.execution import NodePlacement
-from runtimes.faults import Unsupported
+
+CPU_INFO = Path("/proc/cpuinfo")
+_BF16_FEATURES = frozenset({"amx_bf16", "avx512_bf16", "bf16"})
+"""The kernel's words for them: two of x86-64, one of Arm."""
+
+
+@cache
+def cpu_name() -> str:
+    """The first `model name` of /proc/cpuinfo, or what the platform module knows."""
+    return next(_told("model name"), platform.processor() or platform.machine())
+
+
+def usable_cores() -> int:
+    """How many cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def multiplies_bf16() -> bool:
+    """Whether it says that it has instructions for products in bfloat16."""
+    words = (*_told("flags"), *_told("Features"))
+    return any(_BF16_FEATURES & {*line.split()} for line in words)
+
+
+def _told(wanted: str) -> Iterator[str]:
+    """What /proc/cpuinfo says so of each core; nothing where there is no such file."""
+    try:
+        lines = CPU_INFO.read_text("utf-8").splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key.strip() == wanted:
+            yield value.strip()
+
 
 INTEGER, UNKNOWN = "integer", "unknown"
 """A graph that computes no float at all, and one whose types the engine did not tell."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from unittest.mock import patch
 
-from app.plan.lengths import Lengths, named_lengths
+from app.plan.plan import Lengths, named_lengths
 
 SHARE = 0.2
 """Of a profile's times; it keeps its rounds, its samples and its time limit."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import Precision
 from tests.app.brief import brief_rounds
 from tests.exporters.support import WorkerProcess

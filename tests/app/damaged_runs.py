@@ -15,8 +15,8 @@ from contextlib import closing
 from pathlib import Path
 
 from app.__main__ import main
-from app.opened import open as open_run
-from app.results.follow.reader import RunReader
+from app.notebook import open as open_run
+from app.runs.following.reader import RunReader
 from exporters.types import GraphlapError
 from tests.hostile_values import changed_anywhere
 

@@ -13,7 +13,7 @@ import pytest
 
 from app.benchmark import BenchmarkResult, CellBasedBenchmark, LayerBasedBenchmark, load_results
 from app.cases.errors import DiskError, PlanError, ResultsError
-from app.results.reader import read_run
+from app.runs.reader import read_run
 from runtimes.registry import load
 from tests.checkout import ROOT
 

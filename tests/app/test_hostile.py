@@ -17,12 +17,11 @@ import pytest
 pytest.importorskip("markdown_it")
 pytest.importorskip("pyarrow")
 
-from app.opened import open as open_run
-from app.plan.plan_files import load_plan
-from app.plan.toml_text import plan_toml
-from app.results.plain import printable, storable
-from app.results.reader import read_run
-from app.results.table import read_rows
+from app.formatting.text import printable, storable
+from app.notebook import open as open_run
+from app.plan.plan_files import load_plan, plan_toml
+from app.run_folder.table import read_rows
+from app.runs.reader import read_run
 from runtimes.fpga.__main__ import main as explain
 from tests.app.headless.batch import run as batch
 from tests.app.hostile import (

@@ -18,13 +18,12 @@ from app.benchmark import load_results
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.errors import ResultsError
-from app.opened import open as open_run
-from app.results.exports.frames import frame_of
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.table import table_of, to_csv
-from app.results.tables import tables
+from app.columns.rows import Rows
+from app.notebook import open as open_run
+from app.run_folder.folder import RunFolder
+from app.run_folder.table import table_of, tables, to_csv
+from app.runs.exporting.tables import frame_of
+from app.runs.reader import read_run
 from tests.app.hostile import OF_FILES
 from tests.app.results.runs import manifest_of, record
 

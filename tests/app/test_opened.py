@@ -12,8 +12,8 @@ pytest.importorskip("pandas")
 
 from app.cases.case import Case
 from app.cases.errors import PlanError, ResultsError
-from app.opened import open as open_run
-from app.results.folder import RunFolder
+from app.notebook import open as open_run
+from app.run_folder.folder import RunFolder
 from tests.app.results.runs import manifest_of, record
 
 FAST, SLOW = (Case("net.onnx", "fake", axes={"batch": n}) for n in (1, 8))

@@ -14,16 +14,18 @@ import pytest
 
 from app.__main__ import main
 from app.cases.case import Case
-from app.cases.open_loop import OpenLoop
+from app.cases.round import OpenLoop
 from app.cases.scenario import Scenario
-from app.console.junit import as_junit
-from app.console.said import said
+from app.columns import row_statistics
+from app.columns import row_statistics as stored_rows
+from app.columns.rows import Rows
+from app.console.regression_gate import as_junit
+from app.console.run_summary import said
 from app.console.verdicts import as_json
 from app.gui.tables.query import Term
-from app.results import row_statistics, stored_rows
-from app.results.causes import causes
-from app.results.compare import compare_runs, side_of
-from app.results.diagnostic_columns import (
+from app.history.run_comparison import compare_runs, side_of
+from app.insights.quality import causes
+from app.run_folder.diagnostics import (
     CODES,
     DIAGNOSTICS,
     WARNINGS,
@@ -31,12 +33,11 @@ from app.results.diagnostic_columns import (
     diagnostics_of,
     warning_groups,
 )
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from exporters.diagnostics import catalogue
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.entry import Entry
+from exporters.diagnostics.diagnostic import Entry
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 FEW = replace(CASE, threads=2)

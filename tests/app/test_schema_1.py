@@ -17,16 +17,16 @@ from pathlib import Path
 import pytest
 
 from app.cases.latency_columns import PERCENTILES
+from app.columns.rows import Rows
 from app.headless import OK
-from app.results.compare import RunSide, compare_runs
-from app.results.follow.reader import RunReader
-from app.results.follow.state import RunState
-from app.results.history import read_history
-from app.results.operators import read_operators
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.table import read_rows
-from exporters import own
+from app.history.run_comparison import RunSide, compare_runs
+from app.history.trends import read_history
+from app.run_folder.operators import read_operators
+from app.run_folder.table import read_rows
+from app.runs.following.reader import RunReader
+from app.runs.following.state import RunState
+from app.runs.reader import read_run
+from exporters import install_layout
 from tests.app.gui.runs import new_run, record_round, records
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph
 
@@ -45,9 +45,10 @@ def folder(tmp_path: Path) -> Path:
 def resumed(folder: Path, name: str) -> Path:
     """The folder after the batch mode has measured what it lacked."""
     done = subprocess.run(
-        [sys.executable, "-m", own.module_name("app"), "--resume", name],
+        [sys.executable, "-m", install_layout.module_name("app"), "--resume", name],
         cwd=folder,
-        env=os.environ | {"GRAPHLAP_CACHE": str(folder / "cache"), "PYTHONPATH": str(own.ROOT)},
+        env=os.environ
+        | {"GRAPHLAP_CACHE": str(folder / "cache"), "PYTHONPATH": str(install_layout.ROOT)},
         capture_output=True,
         text=True,
         check=False,

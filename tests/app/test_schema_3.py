@@ -14,14 +14,14 @@ import pytest
 
 from app.benchmark import load_results
 from app.cases.column import Value, same
+from app.cases.column_names import RENAMED, current_name
 from app.cases.columns import NAMES
-from app.cases.renamed_columns import RENAMED, current_name
-from app.results.compare import compare_runs, side_of
-from app.results.history import read_history
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.table import read_rows
-from app.results.verify import verify
+from app.columns.rows import Rows
+from app.history.run_comparison import compare_runs, side_of
+from app.history.trends import read_history
+from app.run_folder.table import read_rows
+from app.runs.reader import read_run
+from app.runs.verify import verify
 
 ARCHIVE = Path(__file__).with_name("results") / "schema_3.tar.gz"
 _REWORDED = (

@@ -10,15 +10,15 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.cases.round import MEASURED
+from app.comparison.published_figures import neurio_blocks
+from app.formatting import text
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.studies import is_part, load_study, study_names
-from app.results import text
-from app.results.published import neurio_blocks
-from app.results.reader import read_run
-from app.results.run import read_records
-from app.studies.table import STUDIES, study
+from app.run_folder.run import read_records
+from app.runs.reader import read_run
+from app.studies.study import STUDIES, study
 from tests.app.headless.batch import run
 from tests.app.studies.made import tables
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.results.manifest import read_manifest
-from app.studies.table import WHOLES, study, whole
+from app.run_folder.manifest import read_manifest
+from app.studies.study import WHOLES, study, whole
 from tests.app.headless.batch import rows, run
 from tests.app.studies.made import tables
 

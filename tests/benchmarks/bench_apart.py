@@ -9,9 +9,8 @@ from itertools import chain
 
 import numpy as np
 
-from app.stats.changes import change_points
-from app.stats.common_factor import common_factor
-from app.stats.run_variation import STATED, RunVariation
+from app.stats.change_points import change_points, common_factor
+from app.stats.verdict import STATED, RunVariation
 from tests.benchmarks import stretches
 from tests.simulated.histories import boots, machine_history
 from tests.simulated.runs import called, past_of

@@ -16,15 +16,15 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from app.carriers.opened import open_carrier
-from app.carriers.piped import PipedCarrier
 from app.machine.environment import describe_host
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options
-from app.sweep.begin import begin
+from app.remote.pipe_transport import PipedCarrier
+from app.remote.transports import open_carrier
 from app.sweep.cluster import Cluster
-from app.sweep.events import Ended, Event, Started, Told
+from app.sweep.engine import Ended, Event, Started, Told
 from app.sweep.run import SweepRun
+from app.sweep.run_creation import begin
 from app.sweep.work.round import RoundWork
 from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
 

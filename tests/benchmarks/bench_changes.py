@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from app.stats.changes import LEAST_RUNS, change_points
+from app.stats.change_points import LEAST_RUNS, change_points
 from tests.simulated.histories import STATIONARY, Noise, history, linked
 
 ALONE, TOGETHER, POWER = 1000, 200, 100

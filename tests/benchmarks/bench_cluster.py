@@ -16,7 +16,7 @@ from statistics import median
 
 import psutil
 
-from app.carriers.fleet.carrier import DaskCarrier
+from app.remote.dask_cluster.transport import DaskCarrier
 from app.sweep.cluster import Cluster as Hosts
 from tests.app.carriers.fleet.cluster import Cluster, cluster
 from tests.app.carriers.fleet.jobs import Heard, job
@@ -25,7 +25,7 @@ from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
 
 SECONDS, SETTLE_S = 20.0, 3.0
 AS_DASK_HAS_IT = (
-    "from app.carriers.fleet import measuring\n"
+    "from app.remote.dask_cluster import measuring\n"
     "measuring.WORKER, measuring.HEARTBEAT_S = (), 0.5\n"
     "import runpy\n"
     "runpy.run_module('tests.app.carriers.fleet.worker_process', run_name='__main__')\n"

@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.sweep.engine import Engine
-from app.sweep.events import Ended
+from app.sweep.engine import Ended, Engine
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
+from exporters.messages import ExportReply, ExportRequest
 from exporters.models import catalogue
-from exporters.request import ExportReply, ExportRequest
 
 LIMIT_S = 600.0
 

@@ -20,9 +20,8 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, RoundResult
-from app.results.folder import RunFolder, samples_name
-from app.results.journal import FOLDER
-from app.results.lines import written
+from app.run_folder.folder import RunFolder, samples_name
+from app.run_folder.journal import FOLDER, written
 from tests.app.results.runs import manifest_of
 
 CASES, ROUNDS, RUNS = 5_000, 3, 400

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import stdtrit
 
-from app.results.reader import read_run
+from app.runs.reader import read_run
 
 PAIRS = int(os.environ.get("GRAPHLAP_PAIRS", "20"))
 MODELS = ("cnn_tiny", "lstm_tiny")

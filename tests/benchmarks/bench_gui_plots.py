@@ -27,8 +27,8 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.timeline import TimelineView
 from app.gui.tables.results import ResultsTable
-from app.results.series import Series
-from app.stats.histogram import BINS, Histogram
+from app.plot_data.series import Series
+from app.stats.quantiles import BINS, Histogram
 from tests.app.gui.synthetic import latencies_ns, records, series
 
 RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga:v80", "ort-cuda", "tensorrt")

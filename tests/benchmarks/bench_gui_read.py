@@ -27,8 +27,8 @@ from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.timeline import TimelineView
-from app.results.series import Series
-from app.stats.histogram import Histogram
+from app.plot_data.series import Series
+from app.stats.quantiles import Histogram
 from tests.app.gui.synthetic import latencies_ns, records, series
 
 ROUNDS, A_ROUND = 4, 250_000

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QApplication
 from app.gui.look.theme import apply_theme
 from app.gui.tables.columns import COLUMNS
 from app.gui.tables.results import ResultsTable
-from app.results.series import Series
+from app.plot_data.series import Series
 from tests.app.gui.synthetic import case_of, series
 
 ROWS = 5_000

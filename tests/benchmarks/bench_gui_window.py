@@ -19,15 +19,15 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, RoundResult
+from app.columns.rows import Rows
 from app.machine.environment import describe_host
-from app.plan.lengths import named_lengths
-from app.plan.plan import Plan, Sweep
-from app.results.folder import RunFolder
-from app.results.live import Live, LiveFile
-from app.results.manifest import new_manifest
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.tables import write_tables
+from app.plan.plan import Plan, named_lengths
+from app.plan.settings.sweep import Sweep
+from app.run_folder.folder import RunFolder
+from app.run_folder.live_status import Live, LiveFile
+from app.run_folder.manifest import new_manifest
+from app.run_folder.table import write_tables
+from app.runs.reader import read_run
 from exporters.models import catalogue
 from tests.benchmarks.installed import installed
 

@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.round import Limits, latency_ns
-from app.workers.lane import counted
-from app.workers.lanes import in_company
+from app.workers.lanes import counted, in_company
 from exporters.codec import to_json
 from exporters.types import ExportedModel
 from tests.benchmarks.bench_loop import AXES, one_node

@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from app.cases.case import Case
-from app.results.noticing.noticed import noticed
-from app.stats.modes import modes, of_rounds
-from app.stats.stalls import Timed, stalls
+from app.insights.rules import noticed
+from app.stats.patterns import Timed, modes, of_rounds, stalls
 from app.stats.verdict import binomial_interval
 from tests.app.results.drawn import EQUAL, drawn_row
 from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS, Draw, back_to_back, with_stalls

@@ -14,8 +14,8 @@ import numpy as np
 
 from app.cases.round import Limits
 from app.cases.scenario import Scenario, WaitPolicy
-from app.results.run import as_samples
-from app.stats.load import lateness_ns
+from app.run_folder.run import as_samples
+from app.stats.open_loop import lateness_ns
 from exporters.types import ExportedModel
 from runtimes.options import OptionValue
 from tests.benchmarks.pairs import PAIRS

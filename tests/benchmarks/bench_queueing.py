@@ -8,8 +8,8 @@ import numpy as np
 
 from app.cases.round import Limits
 from app.cases.scenario import Scenario
-from app.stats.queueing import served
-from app.workers.round_schedule import timed_schedule
+from app.stats.open_loop import served
+from app.workers.open_loop import timed_schedule
 from tests.simulated.queues import (
     SERVICE_NS,
     UTILISATIONS,

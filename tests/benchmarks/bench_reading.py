@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.stored_statistics import STATISTICS
-from app.results.tables import write_tables
+from app.columns.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.run_folder.run import STATISTICS
+from app.run_folder.table import write_tables
+from app.runs.reader import read_run
 from tests.benchmarks.stored_runs import stored_run
 from tests.checkout import ROOT
 
@@ -32,7 +32,7 @@ AIMS = "aims at 10,000 cases, the second time: < 10 s and < 500 MB each, --verif
 _WINDOW = """
 import os, sys, time
 from pathlib import Path
-from app.results.follow.reader import RunReader
+from app.runs.following.reader import RunReader
 reader = RunReader(Path(sys.argv[1]))
 reader.poll()
 reader.close()

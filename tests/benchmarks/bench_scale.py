@@ -28,7 +28,7 @@ LONGEST_S = 600.0
 FOLLOW = """
 import resource, sys, time
 from pathlib import Path
-from app.results.follow.reader import RunReader
+from app.runs.following.reader import RunReader
 begun = time.process_time()
 reader = RunReader(Path(sys.argv[1]))
 reader.poll()

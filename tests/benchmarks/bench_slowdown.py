@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from app.results.measured import COMPARED, Measured
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.columns.rows import Rows
+from app.comparison.measured_case import COMPARED, Measured
+from app.runs.reader import read_run
 from app.stats.verdict import FOUND, difference, judge, smallest_change
 from tests.layers import write_layers
 

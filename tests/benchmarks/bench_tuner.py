@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from app.cases.case import Case
-from app.tune.ladder import FINAL
+from app.tune.ablation import FINAL
 from tests.app.tune.objectives import (
     Simulated,
     entangled,

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from app.gui.launch.cores import leave_last_core
 from app.gui.look.preferences import Preferences
 from app.gui.window import MainWindow
-from app.results.manifest import MANIFEST
+from app.run_folder.manifest import MANIFEST
 
 
 def main() -> None:

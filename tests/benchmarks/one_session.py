@@ -17,12 +17,11 @@ import numpy as np
 
 from exporters.codec import from_json
 from exporters.types import ExportedModel, axes_key, load_reference
-from runtimes.calls.call import Copy
-from runtimes.calls.timed import TimedCalls
+from runtimes.calls.timed import Copy, TimedCalls
+from runtimes.onnxruntime.c_api import RUN_WITH_BINDING
+from runtimes.onnxruntime.native import BUILDS, Build, native
+from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
-from runtimes.ort.c_api import RUN_WITH_BINDING
-from runtimes.ort.native_api import BUILDS, Build, native
-from runtimes.ort.runtime import OrtCpu
 
 AXES = {"batch": 1}
 

@@ -14,7 +14,7 @@ import numpy as np
 from app.cases.round import MEASURED, RECORD, Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario, WaitPolicy
 from exporters.codec import from_json, to_json
-from exporters.request import ExportReply, ExportRequest
+from exporters.messages import ExportReply, ExportRequest
 from exporters.types import ExportedModel
 from runtimes.options import OptionValue, Settings
 from runtimes.registry import parse_spec

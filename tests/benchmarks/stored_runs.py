@@ -10,13 +10,13 @@ from zlib import crc32
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.interference import Disturbance, Interference
 from app.cases.round import MEASURED, RECORD, WARMUP, Check, RoundResult
-from app.plan.plan import Plan, Sweep
-from app.results.folder import RunFolder, samples_name
-from app.results.journal import FOLDER, journal_text
-from app.results.lines import Exported, Writer, written
-from app.results.manifest import Manifest
+from app.cases.telemetry import Disturbance, Interference
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.run_folder.folder import RunFolder, samples_name
+from app.run_folder.journal import FOLDER, Exported, Writer, journal_text, written
+from app.run_folder.manifest import Manifest
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from runtimes.options import OptionValue

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.stats.between import interval_between, typical
-from app.stats.run_variation import STATED, RunVariation, from_anchor, from_history
-from app.stats.verdict import difference, judge
+from app.columns.rows import Rows
+from app.runs.reader import read_run
+from app.stats.intervals import interval_between, typical
+from app.stats.verdict import STATED, RunVariation, difference, from_anchor, from_history, judge
 
 RECORDED = Path(__file__).parent.parent / "simulated" / "recorded_rounds.csv"
 FIGURES = ("p50", "p99", "mean", "throughput")

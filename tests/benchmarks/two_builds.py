@@ -16,13 +16,13 @@ from threading import Barrier
 
 import numpy as np
 
-from app.machine.cores import usable_cores
+from app.machine.placement import usable_cores
 from exporters.codec import from_json
 from exporters.types import ExportedModel, axes_key, load_reference
 from runtimes.calls.timed import TimedCalls
+from runtimes.onnxruntime.native import Build
+from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
-from runtimes.ort.native_api import Build
-from runtimes.ort.runtime import OrtCpu
 
 AXES = {"batch": 1}
 

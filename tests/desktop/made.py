@@ -17,21 +17,19 @@ from pathlib import Path
 
 import numpy as np
 
-from app.cases.accuracy import AccuracyResult, subject_of
+from app.capabilities.tuning.files import files_of
 from app.cases.case import Case
-from app.cases.open_loop import OpenLoop
-from app.cases.operators import Operator, OperatorTimes
-from app.cases.round import MEASURED, RoundResult
+from app.cases.jobs import AccuracyResult, Operator, OperatorTimes, subject_of
+from app.cases.round import MEASURED, OpenLoop, RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import Status
-from app.results.folder import RESULTS, RunFolder
-from app.results.lines import Exported
-from app.results.live import Live, LiveFile
-from app.results.operators import write_operators
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.tables import write_tables
-from app.results.tune_files import files_of
+from app.columns.rows import Rows
+from app.run_folder.folder import RESULTS, RunFolder
+from app.run_folder.journal import Exported
+from app.run_folder.live_status import Live, LiveFile
+from app.run_folder.operators import write_operators
+from app.run_folder.table import write_tables
+from app.runs.reader import read_run
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from tests.app.gui.synthetic import latencies_ns, records, served

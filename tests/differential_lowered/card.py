@@ -16,13 +16,13 @@ import onnxruntime
 from onnx import numpy_helper
 
 from exporters.semantics.evaluator import Evaluator
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from runtimes.fpga import provider
 from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.cards import load_card
 from runtimes.fpga.graph.importer import import_model
-from runtimes.fpga.numerics.bf16 import LARGEST, round_bf16
-from runtimes.fpga.provider.shim import PROVIDER_NAME
+from runtimes.fpga.numerics.operator import LARGEST, round_bf16
+from runtimes.fpga.provider.abi import PROVIDER_NAME
 from tests.differential_lowered.draw import Draw
 
 EMPTY = ", of an input without elements"

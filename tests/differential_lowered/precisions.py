@@ -18,16 +18,14 @@ import onnxruntime
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from exporters.agreement import difference, tolerance_of
-from exporters.files.arithmetic import arithmetic
 from exporters.inputs import cast_inputs
-from exporters.precision.bf16 import to_bf16
-from exporters.precision.finite import all_graphs, all_tensors
+from exporters.onnx_files.counts import arithmetic
 from exporters.precision.fp8 import to_fp8
-from exporters.precision.fp16 import to_fp16
 from exporters.precision.graphs import MODEL
+from exporters.precision.half_precision import all_graphs, all_tensors, to_bf16, to_fp16
 from exporters.precision.int8 import to_int8
 from exporters.types import NotBenchmarkable, Precision, TensorSpec
-from exporters.user_data import Calibration
+from exporters.user_arrays import Calibration
 from tests.differential_lowered.card import Outcome, quiet_options
 from tests.differential_lowered.draw import Dice, Draw
 

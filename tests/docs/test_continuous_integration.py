@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from exporters import own
+from exporters import install_layout
 from tests.checkout import ROOT
 from tests.layers import write_layers
 
@@ -41,12 +41,12 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A runner's folder with the two commands, in which the old graph is checked out."""
     commands = tmp_path / "bin"
     commands.mkdir()
-    for name, module in (("graphlap", f"-m {own.module_name('app')}"), ("python", "")):
+    for name, module in (("graphlap", f"-m {install_layout.module_name('app')}"), ("python", "")):
         script = commands / name
         script.write_text(f'#!/bin/sh\nexec {sys.executable} {module} "$@"\n')
         script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", str(own.ROOT))
+    monkeypatch.setenv("PYTHONPATH", str(install_layout.ROOT))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     write_graph(tmp_path / "old" / "net.onnx", 2)
     return tmp_path

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from app.plan.command_line import parse
-from app.studies.table import STUDIES, WHOLES
+from app.studies.study import STUDIES, WHOLES
 from tests.checkout import ROOT
 from tests.documents.facts import Statement, catalogue, operators, rows_of, statements
 from tests.documents.page import PAGE, page

@@ -19,7 +19,7 @@ import nbclient
 import nbformat
 
 from app.cases.case import Case
-from app.results.folder import RunFolder
+from app.run_folder.folder import RunFolder
 from tests.app.results.runs import manifest_of, record
 from tests.checkout import ROOT
 

@@ -14,10 +14,9 @@ from app.commands.legacy import current
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME
 from app.plan.configuration import configurations
-from app.plan.lengths import named_lengths
-from app.plan.plan import parse_plan
-from app.stats.needed import rounds_needed
-from exporters.brought import bring
+from app.plan.plan import named_lengths, parse_plan
+from app.stats.required_rounds import rounds_needed
+from exporters.user_module import bring
 from tests.checkout import ROOT
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))

@@ -16,14 +16,14 @@ import onnx
 from onnx import numpy_helper
 
 from app.cases.round import Check
-from app.workers.check import compare
+from app.workers.output_check import compare
 from exporters.agreement import tolerance_of
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
 from exporters.worker.export import export
-from runtimes.faults import RuntimeFault, Unsupported
+from runtimes.errors import RuntimeFault, Unsupported
+from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
-from runtimes.ort.runtime import OrtCpu
 
 PASSED = "pass"
 NEWER_OPSET = "opset newer than the runtime"

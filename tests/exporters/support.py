@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from exporters import own
+from exporters import install_layout
 from exporters.cache import Store
 from exporters.codec import from_json, to_json
-from exporters.request import ExportReply, ExportRequest
+from exporters.messages import ExportReply, ExportRequest
 from tests.checkout import ROOT
 
 
@@ -19,7 +19,7 @@ class WorkerProcess:
     """A real export process; `ask` sends one request and waits for its reply."""
 
     def __init__(
-        self, cache: Path, command: Sequence[str] = own.command("exporters.worker")
+        self, cache: Path, command: Sequence[str] = install_layout.command("exporters.worker")
     ) -> None:
         self.process = subprocess.Popen(
             command,
@@ -28,7 +28,7 @@ class WorkerProcess:
             stderr=subprocess.DEVNULL,
             text=True,
             # A factory file of ours may import what lies beside the tests.
-            env=own.child_environment(
+            env=install_layout.child_environment(
                 {"PYTHONPATH": str(ROOT), **os.environ, "GRAPHLAP_CACHE": str(cache)}
             ),
         )

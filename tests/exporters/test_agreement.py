@@ -8,7 +8,7 @@ from ml_dtypes import float8_e4m3fn
 
 from exporters.agreement import TOLERANCE, difference, scale_of, tolerance_of
 from exporters.types import TensorSpec
-from runtimes.fpga.numerics.bf16 import round_bf16
+from runtimes.fpga.numerics.operator import round_bf16
 
 FLOAT, HALF = (TensorSpec("y", dtype, (1,)) for dtype in ("float32", "float16"))
 

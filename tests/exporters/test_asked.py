@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exporters.asked import in_ranges
-from exporters.inputs import seeded_inputs
+from exporters.inputs import in_ranges, seeded_inputs
 from exporters.types import ExportError, TensorSpec
 
 TYPES = ["bool", "int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from exporters.cache import Store, key_of
-from exporters.digest import file_sha256
+from exporters.file_access import file_sha256
 from exporters.types import GraphlapError
 from tests.exporters.support import stored
 

@@ -14,16 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.cases.accuracy import AccuracyJob
-from app.cases.operators import OperatorJob, OperatorTimes
-from app.cases.progress import Progress
-from app.cases.reading import Reading
-from app.cases.round import Check, MeasureJob, RoundResult
-from app.results.lines import KINDS, Writer
-from app.results.live import Live
-from app.results.manifest import Manifest
+from app.cases.jobs import AccuracyJob, OperatorJob, OperatorTimes
+from app.cases.round import Check, MeasureJob, Progress, RoundResult
+from app.cases.telemetry import Reading
+from app.run_folder.journal import KINDS, Writer
+from app.run_folder.live_status import Live
+from app.run_folder.manifest import Manifest
 from exporters.codec import CodecError, from_json, object_of, to_json
-from exporters.request import ExportReply, ExportRequest
+from exporters.messages import ExportReply, ExportRequest
 from exporters.types import Definition, StatePair
 from tests.exporters.drawn import drawn
 

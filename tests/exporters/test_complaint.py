@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exporters.complaint import first_line, named
+from exporters.types import first_line, named
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporters.agreement import TOLERANCE, Bound
-from exporters.consensus import Computed, Node, reconciled
+from exporters.agreement import TOLERANCE, Bound, Computed, Node, reconciled
 from exporters.types import (
     EVALUATED,
     PACKAGED,

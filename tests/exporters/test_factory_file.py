@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from exporters.factory_file import is_factory_file, locate, run_file
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
+from exporters.model_names import is_factory_file, locate, run_file
 from exporters.types import ExportError, load_reference
-from runtimes.pyt.module import build_module
+from runtimes.pytorch.session import build_module
 from tests.exporters.support import WorkerProcess
 
 # Under the future import a dataclass looks its own module up to read its annotations.

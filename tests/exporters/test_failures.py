@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import ExportError
 from exporters.worker.__main__ import _failed
 from tests.exporters.graphs import graph, tensor

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from exporters.limited import TooSlow, within
+from exporters.validation import TooSlow, within
 
 
 def test_a_result_and_a_fault_come_back() -> None:

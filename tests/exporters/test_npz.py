@@ -14,11 +14,10 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.plan.expand import expand
-from app.plan.labelled import refuse_unusable
+from app.plan.models import refuse_unusable
 from app.plan.plan import parse_plan
-from exporters.npz import npz_headers
 from exporters.types import ExportError, TensorSpec
-from exporters.user_data import axes_of
+from exporters.user_arrays import axes_of, npz_headers
 
 SPECS = [TensorSpec("x", "float32", ("batch", 64))]
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from exporters import own
+from exporters import install_layout
 from exporters.codec import to_json
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 
-BOOT = Path(own.__file__).with_name("boot.py")
+BOOT = Path(install_layout.__file__).with_name("boot.py")
 
 # Tells which of the modules that it is given by name can be imported.
 FINDER = """
@@ -48,10 +48,10 @@ def _run(
     module: str, *arguments: str, cwd: Path, pythonpath: Path, said: str = ""
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        own.command(module, *arguments),
+        install_layout.command(module, *arguments),
         input=said,
         cwd=cwd,
-        env=own.child_environment({**os.environ, "PYTHONPATH": str(pythonpath)}),
+        env=install_layout.child_environment({**os.environ, "PYTHONPATH": str(pythonpath)}),
         capture_output=True,
         text=True,
         check=False,
@@ -110,7 +110,9 @@ def test_packages_installed_to_a_folder_of_the_path_can_be_imported_and_sources_
     (root / "finder.py").write_text(FINDER)
     done = subprocess.run(
         [sys.executable, "-P", BOOT, "first", root, "finder", "an_engine", "a_script"],
-        env=own.child_environment({**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{bare}"}),
+        env=install_layout.child_environment(
+            {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{bare}"}
+        ),
         capture_output=True,
         text=True,
         check=True,
@@ -127,7 +129,7 @@ def test_what_the_path_holds_comes_after_what_is_installed(tmp_path: Path) -> No
     (root / "asker.py").write_text("import numpy\nprint(numpy.arange(2).sum())\n")
     done = subprocess.run(
         [sys.executable, "-P", BOOT, "first", root, "asker"],
-        env=own.child_environment({**os.environ, "PYTHONPATH": str(installed)}),
+        env=install_layout.child_environment({**os.environ, "PYTHONPATH": str(installed)}),
         capture_output=True,
         text=True,
         check=True,
@@ -136,10 +138,10 @@ def test_what_the_path_holds_comes_after_what_is_installed(tmp_path: Path) -> No
 
 
 def test_a_child_does_not_hand_the_users_path_on_as_its_own() -> None:
-    child = own.child_environment({"PYTHONPATH": "/of/a/user", "HOME": "/home"})
-    assert child == {own.USER_PATH: "/of/a/user", "HOME": "/home"}
-    assert own.child_environment(child) == child
-    assert own.child_environment({"PYTHONPATH": ""}) == {}
+    child = install_layout.child_environment({"PYTHONPATH": "/of/a/user", "HOME": "/home"})
+    assert child == {install_layout.USER_PATH: "/of/a/user", "HOME": "/home"}
+    assert install_layout.child_environment(child) == child
+    assert install_layout.child_environment({"PYTHONPATH": ""}) == {}
 
 
 def test_an_environment_finds_our_packages_and_no_engine_that_lies_beside_them(
@@ -155,7 +157,7 @@ def test_an_environment_finds_our_packages_and_no_engine_that_lies_beside_them(
     names = ("graphlap.finder", "an_engine", "another_engine", "numpy")
     done = subprocess.run(
         [sys.executable, "-P", BOOT, "for:.so:python", beside, "graphlap.finder", *names],
-        env=own.child_environment({**os.environ, "PYTHONPATH": str(path)}),
+        env=install_layout.child_environment({**os.environ, "PYTHONPATH": str(path)}),
         capture_output=True,
         text=True,
         check=True,
@@ -165,13 +167,13 @@ def test_an_environment_finds_our_packages_and_no_engine_that_lies_beside_them(
 
 def test_a_child_of_an_environments_child_is_of_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """A neighbour has the engine of the case; what needs onnx has the packages we came with."""
-    asked = own.command("app.workers.measure", python="/other/python")
+    asked = install_layout.command("app.workers.measure", python="/other/python")
     assert asked[0] == "/other/python" and asked[3].endswith(f":{sys.executable}")
-    monkeypatch.setenv(own.STARTER, "/ours/python")
-    monkeypatch.setenv(own.SUFFIX, ".of-ours.so")
-    assert own.command("app.workers.neighbour")[:4] == (
+    monkeypatch.setenv(install_layout.STARTER, "/ours/python")
+    monkeypatch.setenv(install_layout.SUFFIX, ".of-ours.so")
+    assert install_layout.command("app.workers.neighbour")[:4] == (
         sys.executable, "-P", str(BOOT), "for:.of-ours.so:/ours/python",
     )  # fmt: skip
-    ours = own.starter_command("exporters.files.node_graph", "file")
+    ours = install_layout.starter_command("exporters.onnx_files.node_graph", "file")
     assert ours[0] == "/ours/python" and ours[-1] == "file"
     assert not any(word.startswith("for:") for word in ours)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.machine import engines
-from app.results.folder import RunFolder
+from app.machine import installed_runtimes
+from app.run_folder.folder import RunFolder
 from exporters.cache import Store
 from tests.app.results.runs import manifest_of
 
@@ -48,5 +48,5 @@ def test_the_cache_is_its_owners_alone_whoever_makes_it(
     Store(tmp_path / "one")
     assert mode_of(tmp_path / "one") == 0o700
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "two"))
-    engines.refuse_unwritable()
+    installed_runtimes.refuse_unwritable()
     assert mode_of(tmp_path / "two") == 0o700

@@ -15,22 +15,20 @@ import numpy as np
 import pytest
 
 from exporters import references, steps
-from exporters.evaluation import write_reference
-from exporters.files import source as files_source
-from exporters.files.copy import copied
-from exporters.files.evaluator import FileEvaluator
-from exporters.made import Made
-from exporters.models.digits.trained import trained
+from exporters.messages import ExportRequest
+from exporters.models.digits_training import trained
+from exporters.onnx_files import source as files_source
+from exporters.onnx_files.evaluator import FileEvaluator
+from exporters.onnx_files.model_io import copied
 from exporters.precision import convert
-from exporters.precision.fp16 import to_fp16
+from exporters.precision.half_precision import to_fp16
 from exporters.precision.int8 import to_int8
-from exporters.pyt import source as pyt_source
-from exporters.pyt.graph import exported
-from exporters.pyt.run import ModuleEvaluator
-from exporters.request import ExportRequest
-from exporters.steps import done
-from exporters.types import PRECISIONS
-from exporters.versions import sources
+from exporters.pytorch import source as pyt_source
+from exporters.pytorch.graph import exported
+from exporters.pytorch.module import ModuleEvaluator
+from exporters.source import write_reference
+from exporters.steps import done, sources
+from exporters.types import PRECISIONS, Made
 from exporters.worker.export import export
 
 EXPORTERS = Path(steps.__file__).parent

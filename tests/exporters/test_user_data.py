@@ -9,9 +9,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, ExportError, TensorSpec, load_reference
-from exporters.user_data import axes_of, calibration
+from exporters.user_arrays import axes_of, calibration
 from exporters.worker.export import export
 from tests.exporters.graphs import graph, save_affine, tensor
 from tests.exporters.support import WorkerProcess

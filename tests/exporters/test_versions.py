@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from exporters import versions
+from exporters import steps
 
-SOURCES = sorted(Path(versions.__file__).parent.rglob("*.py"))
+SOURCES = sorted(Path(steps.__file__).parent.rglob("*.py"))
 
 
 def imported(path: Path) -> set[str]:
@@ -25,7 +25,7 @@ def imported(path: Path) -> set[str]:
 
 def test_every_import_of_our_sources_is_read() -> None:
     assert len(SOURCES) > 100
-    missed = {path: imported(path) - set(versions._imports(path)) for path in SOURCES}
+    missed = {path: imported(path) - set(steps._imports(path)) for path in SOURCES}
     assert not {path: names for path, names in missed.items() if names}
 
 
@@ -43,4 +43,4 @@ def test_every_form_of_an_import_is_read(text: str, tmp_path: Path) -> None:
     path = tmp_path / "module.py"
     path.write_text(text, "utf-8")
     assert imported(path)
-    assert imported(path) <= set(versions._imports(path))
+    assert imported(path) <= set(steps._imports(path))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from exporters.cache import Store
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import ExportError, load_reference
 from tests.exporters.graphs import save_affine
 from tests.exporters.support import WorkerProcess

@@ -15,25 +15,24 @@ from typing import Any
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.cold_start import PHASES, ColdStart, subject_of
-from app.cases.interference import Interference
-from app.cases.operators import Operator, OperatorTimes, Peak
+from app.cases.jobs import PHASES, ColdStart, Operator, OperatorTimes, Peak, cold_start_subject_of
 from app.cases.round import Check
 from app.cases.scenario import Scenario
 from app.cases.status import Status
+from app.cases.telemetry import Interference
+from app.columns.rows import Rows
 from app.plan.expand import expand
-from app.plan.null import null_case
-from app.plan.plan import Plan, Sweep, parse_plan
+from app.plan.plan import Plan, parse_plan
+from app.plan.reference_cases import null_case
+from app.plan.settings.sweep import Sweep
 from app.plan.studies import adjusted, load_study, with_devices
-from app.results.folder import RunFolder
-from app.results.imports.as_run import cases_of, write_run
-from app.results.imports.formats import read_foreign
-from app.results.lines import Exported
-from app.results.manifest import Manifest
-from app.results.operators import write_operators
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.tables import write_tables
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Exported
+from app.run_folder.manifest import Manifest
+from app.run_folder.operators import write_operators
+from app.run_folder.table import write_tables
+from app.runs.importing.foreign_run import cases_of, read_foreign, write_run
+from app.runs.reader import read_run
 from tests.app.results import searched, tuned_runs
 from tests.app.results.filled import MODEL
 from tests.app.results.runs import manifest_of, record
@@ -306,7 +305,7 @@ def extras(path: Path) -> Path:
             measure(folder, null_case(case), Speed(6.0))
             for process in range(20):
                 times = dict.fromkeys(PHASES, 10.0 * (place + 1) + process % 7)
-                folder.record(ColdStart(subject_of(case).case_id, process, times))
+                folder.record(ColdStart(cold_start_subject_of(case).case_id, process, times))
             known = OperatorTimes(case.case_id, "wall", 100, operators, run_us=75.0, peak=peak)
             folder.record(write_operators(folder, known))
         measure(folder, arriving, Speed(60.0))

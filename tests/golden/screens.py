@@ -18,21 +18,19 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from app.__main__ import main
+from app.columns.rows import Rows
 from app.console.exporting import export
 from app.machine.environment import graphlap_version
 from app.plan.studies import load_study
-from app.present.escaping import escaped
-from app.present.markdown import as_markdown
+from app.present.markdown import as_markdown, escaped
 from app.report.page import page
-from app.results.manifest import read_manifest
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.run import Run
-from app.results.table import read_rows
-from app.results.verify import read_whole
-from app.studies.found import found_in
+from app.run_folder.manifest import read_manifest
+from app.run_folder.run import Run
+from app.run_folder.table import read_rows
+from app.runs.reader import read_run
+from app.runs.verify import read_whole
 from app.studies.page import page as study_page
-from app.studies.table import study
+from app.studies.study import found_in, study
 from tests.golden.runs import RUNS_BY_NAME
 
 EXPECTED = Path(__file__).with_name("expected")

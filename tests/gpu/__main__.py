@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from runtimes.cuda import driver, identity
+from runtimes.cuda import driver
+from runtimes.cuda import driver as identity
 from tests.gpu.checks import GPU_RUNTIMES
 from tests.gpu.page import MACHINE_FILE
 from tests.gpu.parent import Place, RuntimeChecks

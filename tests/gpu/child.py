@@ -17,7 +17,7 @@ from typing import Any
 
 from runtimes import registry
 from runtimes.base import Runtime, Unavailable
-from runtimes.faults import NotAvailable, Unsupported
+from runtimes.errors import NotAvailable, Unsupported
 from tests.gpu.checks import tasks
 from tests.gpu.device import CudaDevice, Device, NotRun
 from tests.gpu.models import DEVICE_SIZES, Models, Sizes

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from exporters import own
+from exporters import install_layout
 
-pytest.register_assert_rewrite(own.module_name("app.contract.suite"))
+pytest.register_assert_rewrite(install_layout.module_name("app.contract.suite"))
 
 from exporters.types import ExportedModel  # noqa: E402
 from runtimes import registry  # noqa: E402
 from runtimes.base import Runtime, Unavailable  # noqa: E402
-from runtimes.cuda import libraries, tf32  # noqa: E402
+from runtimes.cuda import options
+from runtimes.cuda import runtime as libraries  # noqa: E402
 from tests.gpu.models import chain_of_products  # noqa: E402
 from tests.runtimes.graphs import Graphs  # noqa: E402
 
@@ -51,7 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if told is None:
         # NVIDIA's libraries read it when they are loaded: of TensorRT's provider nothing else tells
         # whether TF32 was off. The engines that have an option for TF32 set it besides.
-        os.environ.setdefault(tf32.VARIABLE, "0")
+        os.environ.setdefault(options.VARIABLE, "0")
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             if told is None:

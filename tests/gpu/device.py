@@ -10,7 +10,8 @@ from ctypes import byref, c_int
 from dataclasses import dataclass
 from typing import Protocol
 
-from runtimes.cuda import driver, identity
+from runtimes.cuda import driver
+from runtimes.cuda import driver as identity
 
 
 class NotRun(Exception):

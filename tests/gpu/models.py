@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.contract.graphs import Graphs, constant, node
-from app.contract.weights import weights
+from app.contract.graphs import Graphs, constant, node, weights
 from exporters.types import ExportedModel, Factory, Reference, TensorSpec, axes_key, load_reference
 
 MODULES = Path(__file__).with_name("modules.py")

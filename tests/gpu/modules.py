@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from app.contract.weights import weights
+from app.contract.graphs import weights
 from tests.gpu.models import DEVICE_SIZES, SMALL_WIDTH, chain_weights
 
 

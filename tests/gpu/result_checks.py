@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.workers.crew import Crew
+from app.workers.loop import Crew
 from runtimes.base import Session
-from runtimes.faults import OutOfMemory, RuntimeFault
+from runtimes.errors import OutOfMemory, RuntimeFault
 from runtimes.options import Settings
 from tests.gpu.device import NotRun
 from tests.gpu.models import Model

@@ -22,10 +22,9 @@ import numpy as np
 from runtimes import registry
 from runtimes.base import Arrays, Availability, Available, Lane, Runtime, Session, Unavailable
 from runtimes.cuda.options import GPU_OPTIONS
+from runtimes.errors import OutOfMemory
 from runtimes.execution import Execution, Spans
-from runtimes.faults import OutOfMemory
-from runtimes.options import SESSIONS, Option, Settings
-from runtimes.request import Request
+from runtimes.options import SESSIONS, Option, Request, Settings
 from tests.gpu.device import Limits
 from tests.gpu.models import FLOAT_BYTES, Sizes
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from runtimes.base import Lane, Runtime, Session
 from runtimes.options import OptionValue, Settings
-from runtimes.session.several import compile_sessions
+from runtimes.session.session_group import compile_sessions
 from tests.gpu.device import Device
 from tests.gpu.models import Model, Models
 

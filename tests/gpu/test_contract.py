@@ -9,8 +9,8 @@ import pytest
 from runtimes import registry
 from runtimes.base import Runtime
 from runtimes.cuda.driver import Gpu
-from runtimes.faults import Unsupported
-from runtimes.trt.rtx_runtime import COMPUTE_CAPABILITIES
+from runtimes.errors import Unsupported
+from runtimes.tensorrt.runtime import COMPUTE_CAPABILITIES
 from tests.gpu.conftest import available
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract
 from tests.runtimes.graphs import Graphs

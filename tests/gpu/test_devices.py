@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.contract.graphs import streamed
 from exporters.types import ExportedModel
 from runtimes.base import Runtime
-from runtimes.cuda import libraries
+from runtimes.cuda import runtime as libraries
 from runtimes.options import Settings
-from runtimes.session.several import compile_sessions
+from runtimes.session.session_group import compile_sessions
 from tests.runtimes.at_once import bind_apart, run_all_at_once
-from tests.runtimes.graphs import Graphs, streamed
+from tests.runtimes.graphs import Graphs
 
 
 @pytest.fixture(autouse=True)

@@ -11,21 +11,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.workers.crew import Crew
+from app.contract.graphs import STEPS, constant, node, streamed, weights
+from app.workers.loop import Crew
 from exporters.codec import to_json
-from exporters.diagnostics.groups import codes
+from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
 from runtimes.base import Runtime
 from runtimes.cuda import driver
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from runtimes.options import OptionValue, Settings
-from runtimes.session.several import compile_sessions
+from runtimes.session.session_group import compile_sessions
 from tests.gpu.conftest import GPU_RUNTIMES, available
 from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import STEPS, Graphs, constant, node, streamed
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.stepping import streams
-from tests.runtimes.torch_factories import weights
 
 PROVIDERS = {
     "ort-cuda": "CUDAExecutionProvider",
@@ -208,7 +208,7 @@ import json, subprocess, sys
 from exporters.codec import from_json
 from exporters.types import ExportedModel, load_reference
 from runtimes import registry
-from runtimes.cuda.identity import uuid_of
+from runtimes.cuda.driver import uuid_of
 from runtimes.options import Settings
 gpu = f"GPU-{uuid_of(0)}"  # what CUDA counts first may be another's second
 query = ["nvidia-smi", "-i", gpu, "--query-gpu=memory.used", "--format=csv,noheader,nounits"]

@@ -10,14 +10,14 @@ import onnx
 import pytest
 
 from app.cases.case import Case
+from app.contract.graphs import node, weights
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
 from runtimes.base import Runtime
 from runtimes.options import Settings
 from tests.app.workers.operator_times import operator_times
 from tests.gpu.conftest import available
 from tests.gpu.models import DEVICE_SIZES
-from tests.runtimes.graphs import Graphs, node
-from tests.runtimes.torch_factories import weights
+from tests.runtimes.graphs import Graphs
 
 DEVICE = {"boundary": "device"}
 ON_THE_DEVICES_CLOCK = frozenset({"tensorrt", "torch-cuda"})

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from app.contract.graphs import CHANNELS
 from runtimes.base import Lane, Session
-from tests.runtimes.torch_factories import CHANNELS
 
 
 def bind_apart(session: Session) -> np.ndarray:

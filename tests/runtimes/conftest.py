@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from exporters import own
+from exporters import install_layout
 
-pytest.register_assert_rewrite(own.module_name("app.contract.suite"))
+pytest.register_assert_rewrite(install_layout.module_name("app.contract.suite"))
 
 from tests.runtimes.graphs import Graphs  # noqa: E402
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from app.contract.graphs import BATCHES, STEPS, constant, node, streamed
+from app.contract.graphs import BATCHES, STEPS, constant, node, streamed, weights
 from app.contract.graphs import Graphs as ContractGraphs
 from exporters.types import ExportedModel, Factory, Reference, TensorSpec
-from tests.runtimes.torch_factories import WIDTH, weights
+from tests.runtimes.torch_factories import WIDTH
 
 __all__ = [
     "BATCHES",

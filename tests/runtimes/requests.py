@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from exporters.types import ExportedModel
-from runtimes.options import OptionValue, Settings
-from runtimes.request import Request, input_shapes
+from runtimes.options import OptionValue, Request, Settings, input_shapes
 
 
 def request_of(

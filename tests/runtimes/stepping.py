@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.contract.graphs import CHANNELS, STEPS, streamed
 from runtimes.base import Lane
-from tests.runtimes.graphs import STEPS, streamed
-from tests.runtimes.torch_factories import CHANNELS
 
 
 def streams(lane: Lane, atol: float = 1e-5) -> bool:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from app.workers.check import check_lanes
-from exporters.request import ExportRequest
+from app.workers.output_check import check_lanes
+from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, load_reference
 from exporters.worker.export import export
 from runtimes import registry
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from runtimes.options import Settings
 from tests.operators.built import library, save_twice
 

@@ -5,19 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.groups import codes
+from app.contract.graphs import streamed
+from exporters.diagnostics.catalogue import codes, diagnostic
 from runtimes import registry
 from runtimes.base import Checked, Runtime, Session
-from runtimes.dealing import check_availability, cores_near, each, options_on
+from runtimes.errors import NotAvailable, RuntimeFault, Unsupported
 from runtimes.execution import Memory
-from runtimes.fake.runtime import Fake
-from runtimes.fake.session import FakeSession
-from runtimes.faults import NotAvailable, RuntimeFault, Unsupported
+from runtimes.fake.runtime import Fake, FakeSession
 from runtimes.options import OptionValue, Settings, sessions_of
-from runtimes.session.several import Several, check_sessions, compile_sessions, refuse_sessions
+from runtimes.session.session_group import (
+    Several,
+    check_availability,
+    check_sessions,
+    compile_sessions,
+    cores_near,
+    each,
+    options_on,
+    refuse_sessions,
+)
 from tests.runtimes.at_once import bind_apart, run_all_at_once
-from tests.runtimes.graphs import Graphs, streamed
+from tests.runtimes.graphs import Graphs
 
 
 def devices_of(runtime: Runtime, device: str, **options: OptionValue) -> list[str]:

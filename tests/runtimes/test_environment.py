@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtimes.environment import environment_of, release_of, remedy_in
+from runtimes.registry import environment_of, release_of, remedy_in
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from ctypes import byref, c_void_p
 
 import pytest
 
-from app.workers.crew import Crew
+from app.workers.loop import Crew
 from runtimes.base import Lane
 from runtimes.cuda.driver import CudaError, Gpu
 from runtimes.session.host import HostLane

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import pytest
 
-from runtimes.foreign import Int, Out, Size, Status, Text, from_library, from_slots
+from runtimes.ctypes_prototypes import Int, Out, Size, Status, Text, from_library, from_slots
 
 
 class LibC:

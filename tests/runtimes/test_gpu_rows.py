@@ -16,17 +16,16 @@ import pytest
 
 from app.cases.round import Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario
-from app.workers.round import measure_round
+from app.workers.measure import measure_round
 from exporters.codec import to_json
 from exporters.types import ExportedModel
 from runtimes.base import Available, Device
-from runtimes.cuda import libraries
+from runtimes.cuda import runtime as libraries
+from runtimes.onnxruntime import gpu_runtimes
+from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
 from runtimes.options import OptionValue, Settings
-from runtimes.ort import tensorrt_runtime
-from runtimes.ort.cuda_runtime import OrtCuda
-from runtimes.ort.tensorrt_runtime import OrtTensorRt
 from runtimes.registry import parse_spec
-from runtimes.trt.runtime import TensorRt
+from runtimes.tensorrt.runtime import TensorRt
 from tests.checkout import ROOT
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver
@@ -102,7 +101,7 @@ def test_a_provider_forced_to_fall_back_ends_as_a_row_without_samples(
 ) -> None:
     monkeypatch.setattr(runtime, "availability", lambda self: Available("1"))
     monkeypatch.setattr(runtime, "devices", lambda self: (Device("0", "GPU"),))
-    monkeypatch.setattr(tensorrt_runtime, "_tf32_of_process", [])
+    monkeypatch.setattr(gpu_runtimes, "_tf32_of_process", [])
     monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
     result = measured(graphs.dense, runtime.name, tmp_path)
     assert result.status == "unavailable"

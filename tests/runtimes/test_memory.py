@@ -23,7 +23,7 @@ from exporters.codec import from_json
 from exporters.types import ExportedModel, load_reference
 from runtimes import registry
 from runtimes.options import Settings
-from runtimes.session.several import compile_sessions
+from runtimes.session.session_group import compile_sessions
 runtime, settings = registry.load(sys.argv[1]), Settings(threads=2, options=json.loads(sys.argv[3]))
 model = from_json(ExportedModel, json.loads(sys.argv[2]))
 reference = load_reference(model.references["batch=1"])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from runtimes.faults import CompileFault, OutOfMemory
-from runtimes.memory_words import tells_of_no_memory
-from runtimes.ort import faults as ort_faults
-from runtimes.ov import faults as ov_faults
-from runtimes.pyt import faults as torch_faults
-from runtimes.trt.faults import Log
+from runtimes.errors import CompileFault, OutOfMemory, tells_of_no_memory
+from runtimes.onnxruntime import errors as ort_faults
+from runtimes.openvino import session as ov_faults
+from runtimes.pytorch import lane as torch_faults
+from runtimes.tensorrt.errors import Log
 
 # As each of them wrote it; those of PyTorch from github.com/pytorch/pytorch/issues/128601 and
 # github.com/mberr/torch-max-mem/issues/45.

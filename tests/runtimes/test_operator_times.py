@@ -15,14 +15,13 @@ import pytest
 from exporters.types import ExportedModel
 from runtimes import registry
 from runtimes.base import Session
+from runtimes.errors import Unsupported
 from runtimes.execution import AfterCompletion, OpTime
-from runtimes.faults import Unsupported
+from runtimes.onnxruntime import execution as operators
+from runtimes.onnxruntime.session import OrtSession
+from runtimes.openvino.library import Kernel
+from runtimes.openvino.session import Means, OpenVinoLane
 from runtimes.options import Settings
-from runtimes.ort import operators
-from runtimes.ort.session import OrtSession
-from runtimes.ov.lane import OpenVinoLane
-from runtimes.ov.library import Kernel
-from runtimes.ov.operators import Means
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs
 

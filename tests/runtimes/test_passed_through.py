@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.contract.graphs import node
 from exporters.types import ExportedModel, StatePair
 from runtimes.base import Session
 from runtimes.calls import timed
@@ -14,7 +15,7 @@ from runtimes.execution import Boundary
 from runtimes.options import OptionValue, Settings
 from runtimes.registry import load
 from runtimes.session.host import HostLane
-from tests.runtimes.graphs import Graphs, node, vector
+from tests.runtimes.graphs import Graphs, vector
 from tests.runtimes.ort.on_host import on_host
 
 LANES: list[tuple[str, dict[str, OptionValue]]] = [

@@ -12,7 +12,7 @@ import pytest
 from exporters.types import ExportedModel, TensorSpec
 from runtimes import registry
 from runtimes.options import OptionValue, Settings, all_options
-from runtimes.usage import Usage, Used
+from runtimes.snippets import Usage, Used
 from tests.app.results.filled import MODEL
 from tests.app.sweep.sweeps import write_add_graph
 

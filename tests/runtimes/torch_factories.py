@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from app.contract.weights import CHANNELS, OUTPUTS, WORDS, weights
+from app.contract.graphs import CHANNELS, OUTPUTS, WORDS, weights
 
 __all__ = ["CHANNELS", "OUTPUTS", "WIDTH", "WORDS", "weights"]
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.clock_tick import ratio_resolution
-from app.stats.least_spread import with_least_spread
-from app.stats.verdict import Difference, difference, judge
+from app.stats.quantiles import ratio_resolution
+from app.stats.verdict import Difference, difference, judge, with_least_spread
 from tests.simulated.machines import log_normal_levels, modes
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.stats.bound import upper_bound
-from app.stats.early_stopping import early_stopping
-from app.stats.typical import Rounds
+from app.stats.estimates import Rounds, upper_bound
+from app.stats.tails import early_stopping
 from tests.simulated.coverage import Covered, counted
 from tests.simulated.streams import Stream
 

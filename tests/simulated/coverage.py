@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.typical import Rounds, marks_of, typical_quantile
+from app.stats.estimates import Rounds, marks_of, typical_quantile
 from tests.simulated.streams import Stream
 
 

@@ -8,11 +8,16 @@ from functools import cache
 
 import numpy as np
 
-from app.stats.bound import upper_bound
-from app.stats.early_stopping import early_stopping
+from app.stats.estimates import (
+    Estimate,
+    Rounds,
+    marks_of,
+    typical_mean,
+    typical_quantile,
+    upper_bound,
+)
 from app.stats.quantiles import order_statistic
-from app.stats.typical import Estimate, Rounds, marks_of, typical_quantile
-from app.stats.typical_mean import typical_mean
+from app.stats.tails import early_stopping
 from tests.simulated.machines import Machine
 from tests.simulated.streams import pseudo_medians
 

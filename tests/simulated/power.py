@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.cases.verdict import BAND
-from app.stats.distributions import t_quantile
+from app.cases.objectives import BAND
+from app.stats.intervals import t_quantile
 from app.stats.verdict import FOUND, smallest_change_between
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]

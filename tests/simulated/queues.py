@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import gammainc
 
 from app.cases.scenario import Scenario
-from app.stats.arrivals import arrivals_ns
+from app.stats.open_loop import arrivals_ns
 
 SERVICE_NS = 1_000_000
 UTILISATIONS = (0.5, 0.8, 0.9)

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from app.stats.run_variation import RunVariation, from_history
-from app.stats.verdict import difference, judge
+from app.stats.verdict import RunVariation, difference, from_history, judge
 
 ROUND_DEVIATION = 0.03
 """What the rounds of a run differ by."""

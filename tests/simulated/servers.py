@@ -10,16 +10,22 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.signal import lfilter
 
+from app.capabilities.slo_search.estimate import (
+    Observation,
+    Seen,
+    cluster,
+    dispersion,
+    requests_wanted,
+    seen,
+)
+from app.capabilities.slo_search.search import Bracket, Rounds, next_rate
+from app.cases.objectives import Target
 from app.cases.round import Limits
 from app.cases.scenario import Scenario
-from app.cases.target import Target
-from app.stats.capacity import Bracket, Rounds, next_rate
-from app.stats.judging import Seen, cluster, dispersion, requests_wanted, seen
-from app.stats.queueing import served
-from app.stats.rate_fit import Observation
-from app.sweep.sources.highest_rate import LONGEST_S, arrivals_of
-from app.sweep.sources.rounds import round_seed
-from app.workers.round_schedule import timed_schedule
+from app.stats.open_loop import served
+from app.sweep.scheduling.round_jobs import round_seed
+from app.sweep.scheduling.searches import LONGEST_S, arrivals_of
+from app.workers.open_loop import timed_schedule
 
 MS = 1e6
 Services = Callable[[int, np.random.Generator], np.ndarray]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.precise import Precise
-from app.stats.typical import Estimate, Rounds, typical_quantile
+from app.stats.estimates import Estimate, Rounds, typical_quantile
+from app.stats.required_rounds import Precise
 from app.stats.verdict import difference, judge
 from tests.simulated.machines import MACHINES
 from tests.simulated.streams import AUDITED, UNSEEN, Stream

@@ -26,11 +26,11 @@ import psutil
 
 from app.__main__ import main as command
 from app.plan import plan as plan_module
-from app.results.follow.reader import RunReader
-from app.sweep.place import ThisMachine
+from app.runs.following.reader import RunReader
+from app.sweep.local_executor import ThisMachine
 from app.sweep.work.base import Talk
 from exporters.codec import object_of, to_json
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from tests.app.headless.mutant_runs import MOMENT
 from tests.app.sweep.sweeps import write_add_graph
 

@@ -28,11 +28,11 @@ import psutil
 from app.cases.round import Limits
 from app.cases.status import ENDED
 from app.plan import plan as plan_module
-from app.plan.lengths import Lengths
-from app.plan.plan import Plan, Sweep
-from app.results.folder import is_being_written
-from app.results.reader import read_run
-from app.sweep.begin import begin
+from app.plan.plan import Lengths, Plan
+from app.plan.settings.sweep import Sweep
+from app.run_folder.folder import is_being_written
+from app.runs.reader import read_run
+from app.sweep.run_creation import begin
 from runtimes.options import OptionValue
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT

@@ -1,29 +1,225 @@
-"""A run as a document: the answer first, then what it rests on; in full if that is asked for."""
+"""A run as a document: the answer, its evidence, time spent, next commands; `graphlap show`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from app.console.answer.commands import next_commands
-from app.console.answer.ended import EndedRun
-from app.console.answer.headline import measured_line, trust_line
-from app.console.answer.issues import cause_notes, warning_paragraph
-from app.console.answer.leaders import leader_sentences
+from app.capabilities.largest_batch.search import (
+    Search,
+    Try,
+    largest_fit,
+    searches_of,
+    stopped_by,
+    tries_of,
+)
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.status import ENDED
+from app.columns.rows import Rows
+from app.comparison.aggregate_throughput import HostsTogether
+from app.comparison.measured_case import Measured
 from app.console.answer.matrix import labels_of_cases, legend, matrix_of, matrix_table
-from app.console.checks import check_blocks
-from app.console.extras import extra_tables
-from app.console.ladder import ladder_tables
-from app.console.rates import rate_tables
-from app.console.row_columns import SHOWN, shown_percentiles, varied_and_common
-from app.console.row_table import row_table
-from app.console.said import FASTEST, SURE, Said, said
-from app.console.spread_advice import spread_advice
-from app.console.time_spent import time_line
-from app.plan.program import typed_path
-from app.present.document import Block, Command, Heading, Note, Paragraph, Points, tone_of
-from app.results.folder import RESULTS
-from app.results.noticing.noticed import HEADING, noticed
+from app.console.answer.summary import (
+    EndedRun,
+    cause_notes,
+    ended_run,
+    leader_sentences,
+    measured_line,
+    rounds_to_decide,
+    trust_line,
+    warning_paragraph,
+)
+from app.console.check import check_blocks
+from app.console.operators import operator_tables
+from app.console.overhead_tables import cold_tables, null_tables
+from app.console.row_table import (
+    SHOWN,
+    row_table,
+    shown_percentiles,
+    sort_column,
+    varied_and_common,
+)
+from app.console.run_comparison import Comparing
+from app.console.run_summary import FASTEST, SURE, Said, said, spread_advice
+from app.console.scaling import scaling_tables, together_tables
+from app.console.scenario_tables import batcher_tables, gap_tables, shape_tables, sustained_tables
+from app.console.searches import ladder_tables, rate_tables
+from app.console.verify import Shown, damage
+from app.formatting import text
+from app.formatting.case_labels import model_labels
+from app.formatting.text import duration
+from app.insights.rules import HEADING, noticed
+from app.plan.command import command_words, graphlap_line, plan_words, typed_path
+from app.plot_data.curves import idleness
+from app.present.document import (
+    Block,
+    Cell,
+    Column,
+    Command,
+    Heading,
+    Note,
+    Paragraph,
+    Points,
+    Table,
+    names,
+    table,
+    tone_of,
+)
+from app.run_folder.folder import RESULTS
+from app.run_folder.run import Part, Run, TimeParts, time_parts
+from app.runs.verify import read_whole
+
+
+def rounds_left_out(run: Run, wanted: Callable[[Case], int]) -> int:
+    """How many; `wanted` is how many rounds a case was to have, as far as was known."""
+    asked = run.manifest.asked
+    budget_s = asked.budget_s
+    if budget_s is None or asked.slo or asked.tune:  # whose own sentences say how far they came
+        return 0
+    had = [
+        (case, [result.status for result in run.rounds_of(case) if result.status != "cancelled"])
+        for case in run.cases
+    ]
+    return max(0, sum(wanted(case) - len(of) for case, of in had if ENDED.isdisjoint(of)))
+
+
+NAMED_SHARE = 0.05
+"""Parts of so much of the time are named in the line."""
+
+
+def time_line(run: Run) -> str:
+    """`time: 11.9 s: measurement 34 %, process start 21 %, …`; empty where it is not recorded."""
+    found = time_parts(run)
+    if found is None:
+        return ""
+    named = [part for part in found.parts if found.share(part) >= NAMED_SHARE]
+    words = [f"{part.what} {_share(found, part)}" for part in named]
+    others = found.total_s - sum(part.seconds for part in named)
+    if len(named) < len(found.parts):
+        words.append(f"other {text.share(others / found.total_s)}")
+    return f"time: {text.duration(found.total_s)}: {', '.join(words)}"
+
+
+def time_blocks(run: Run) -> Iterator[Block]:
+    """A row for each part, with a column for each runtime."""
+    found = time_parts(run)
+    if found is None:
+        yield Note(
+            "time",
+            "this run recorded no times: it was ended from outside, or by an earlier version",
+        )
+        return
+    yield Paragraph(f"This run took {text.duration(found.total_s)}.")
+    runtimes = found.runtimes
+    yield Table(
+        (
+            Column("part", is_name=True),
+            Column("time"),
+            Column("share"),
+            *(Column(runtime, priority=1) for runtime in runtimes),
+        ),
+        tuple(
+            (
+                part.what,
+                Cell(text.time_text(part.seconds), part.seconds, unit="s"),
+                Cell(_share(found, part), found.share(part)),
+                *(_of_runtime(part, runtime) for runtime in runtimes),
+            )
+            for part in found.parts
+        ),
+        is_main=True,
+    )
+
+
+def _share(found: TimeParts, part: Part) -> str:
+    return text.share(found.share(part))
+
+
+def _of_runtime(part: Part, runtime: str) -> Cell | str:
+    seconds = part.by_runtime.get(runtime)
+    return "" if seconds is None else Cell(text.time_text(seconds), seconds, unit="s")
+
+
+def extra_tables(
+    run: Run,
+    rows: Sequence[Row],
+    width: int,
+    together: Sequence[HostsTogether] = (),
+) -> Iterator[Block]:
+    """One after the other, laid out for so many columns; `together` is what several hosts serve."""
+    if run.manifest.asked.largest_batch:
+        yield from largest_tables(run)
+    yield from null_tables(run, rows)
+    yield from scaling_tables(run.cases, rows, run.manifest.asked)
+    yield from together_tables(together)
+    yield from batcher_tables(run.cases, rows)
+    yield from cold_tables(run, rows, width)
+    yield from operator_tables(run, rows, width)
+    yield from gap_tables(idleness(rows))
+    yield from sustained_tables(rows)
+    yield from shape_tables(run)
+
+
+def largest_tables(run: Run) -> Iterator[Block]:
+    """Each search of the run: the largest batch that fits, what stopped it, what was tried."""
+    limit = run.manifest.asked.memory_limit
+    device = run.manifest.asked.device_memory_limit
+    of_device = f", of a GPU's: {device}" if device else ""
+    found, tries = searches_of(run), tries_of(run)
+    labels = model_labels(search.base.model for search in found)
+    yield Heading("largest batch", 3)
+    yield table(
+        names("model", "runtime", "largest batch", "stopped by", "tried"),
+        [
+            (labels[search.base.model], search.base.runtime, *_ending(search, tries))
+            for search in found
+        ],
+        caption=f"limit of a measuring process, of the host's memory: {limit}{of_device}",
+    )
+
+
+def _ending(search: Search, tries: Sequence[Try]) -> tuple[str, str, str]:
+    """Why the next one failed is told with the causes, at the end."""
+    tried = search.tried(tries)
+    fits = str(largest_fit(tried) or text.NOT_MEASURED)
+    ended = search.next_case(tries) is None
+    by = stopped_by(tried) if ended else "not searched to the end: resume the run"
+    return fits, by, ", ".join(map(str, tried))
+
+
+_LONGEST = 160
+"""A longer command is not shown: it is easier to edit the one that was typed."""
+
+
+def next_commands(ended: EndedRun, verbose: bool = False) -> Iterator[Block]:
+    """To finish the run, to decide what is undecided, and to see all of it."""
+    run = typed_path(ended.run.path, ended.here)
+    missing = rounds_left_out(ended.run, ended.wanted)
+    if missing:
+        budget = duration(ended.plan.budget_s)
+        purpose = f"measure the {missing:,} rounds that the budget of {budget} left out"
+        yield Command(graphlap_line("resume", run, here=ended.here), purpose)
+    yield from _to_decide(ended)
+    if not verbose and not ended.plan.check:
+        line = graphlap_line("show", run, "--verbose", here=ended.here)
+        yield Command(line, "every row, warning and interval")
+
+
+def _to_decide(ended: EndedRun) -> Iterator[Block]:
+    """The rounds that may decide more, as a command where flags can say all of the plan."""
+    found = None if ended.has_answer else rounds_to_decide(ended.contests)
+    if found is None:
+        return
+    rounds, decided, undecided = found
+    purpose = f"may decide {decided:,} of {undecided:,} undecided"
+    words = plan_words(ended.plan.model_copy(update={"rounds": rounds}))
+    if words is not None and len(" ".join(words)) <= _LONGEST:
+        yield Command(graphlap_line(*command_words(words), here=ended.here), purpose)
+    else:
+        yield Paragraph(f"--rounds {rounds} {purpose}")
+
 
 MOST_FINDINGS = 3
 _OF_LEADERS = ("best", "not_told_apart")
@@ -152,3 +348,29 @@ def _lists(found: Said) -> Iterator[Block]:
         if sentences:
             yield Heading(heading)
             yield Points(sentences)
+
+
+def show(folder: str, width: int, sort: str | None, verbose: bool, times: bool = False) -> Shown:
+    """What was printed when the run ended, of what is whole of it, or with `times` what its time
+    was spent on. PlanError or ResultsError for a folder or a column that is none."""
+    whole = read_whole(Path(folder))
+    if times:
+        return Shown(tuple(time_blocks(whole.run)), damage([whole]))
+    column = sort_column(sort, whole.run.manifest.asked.percentiles) if sort is not None else ""
+    measured = Rows().measured(whole.run)
+    blocks = shown_blocks(whole.run, measured, width, column, verbose=verbose)
+    return Shown(blocks, damage([whole]))
+
+
+def shown_blocks(
+    run: Run,
+    measured: Sequence[Measured],
+    width: int,
+    sort: str = "",
+    before: Iterable[str] = (),
+    verbose: bool = False,
+) -> tuple[Block, ...]:
+    """The run, laid out for so many columns; sentences about how it was made come `before` the
+    rest."""
+    ended = ended_run(run, measured, Comparing().of(run, measured))
+    return tuple(run_document(ended, width, sort, verbose, before))

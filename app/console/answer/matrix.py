@@ -11,15 +11,14 @@ from dataclasses import dataclass, field, replace
 
 from app.cases.column import Row, Value, number_of
 from app.cases.status import TONES
-from app.console.answer.ended import EndedRun
+from app.comparison.measured_case import LIKE, Key, Measured, contender, names
+from app.comparison.published_figures import Published, published_for
+from app.comparison.ranking import Fastest
+from app.console.answer.summary import EndedRun
+from app.formatting import text
+from app.formatting.case_labels import differences, model_names
 from app.present.document import Cell, Column, Table, Tone
-from app.present.wrapping import width_of_text
-from app.results import text
-from app.results.alike import LIKE, Key, contender, names
-from app.results.fastest import Fastest
-from app.results.labels import differences, model_names
-from app.results.measured import Measured
-from app.results.published import Published, published_for
+from app.present.terminal import width_of_text
 
 MOST_LINES = 20
 LEADS, UNDECIDED, SAME = "*", "?", "="

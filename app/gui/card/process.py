@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from app.capabilities.simulated_card.inference import COMMAND, CardRun, answered, ended, question
 from app.machine.child import Child
-from app.results.card_run import COMMAND, CardRun, answered, ended, question
-from app.results.follow.details import CaseDetails
+from app.runs.following.state import CaseDetails
 from exporters.types import GraphlapError
 
 

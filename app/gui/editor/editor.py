@@ -32,11 +32,10 @@ from app.gui.editor.preset_button import PresetButton
 from app.gui.editor.runtimes import runtime_facts
 from app.gui.editor.undo import DraftStep
 from app.gui.look.preferences import Preferences
-from app.plan.draft import EMPTY, EMPTY_GRID, checked, with_grid
-from app.plan.estimate import Estimate, check_plan, estimate
-from app.plan.plan import Plan, Sweep
+from app.plan.estimate import Estimate, check_plan, estimate, unreadable
+from app.plan.plan import EMPTY, EMPTY_GRID, Plan, checked, with_grid
 from app.plan.plan_files import load_plan
-from app.plan.unreadable import unreadable
+from app.plan.settings.sweep import Sweep
 from exporters.types import GraphlapError
 from runtimes import registry
 

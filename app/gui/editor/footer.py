@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from app.formatting.text import duration
 from app.gui.look.words import Words
 from app.plan.estimate import Estimate
-from app.results.text import duration
 
 
 class Footer(QFrame):

@@ -24,9 +24,9 @@ from app.gui.editor.models import ModelPicker
 from app.gui.editor.options import OptionsForm
 from app.gui.editor.runtimes import RuntimePicker
 from app.gui.editor.scenario_field import ScenarioField
-from app.plan.draft import EMPTY_GRID
-from app.plan.plan import Sweep
-from app.plan.settings.forms import Words
+from app.plan.plan import EMPTY_GRID
+from app.plan.settings.setting import Words
+from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import SWEEP_SETTINGS
 from exporters.types import PRECISIONS
 from runtimes.registry import parse_spec

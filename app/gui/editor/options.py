@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidg
 
 from app.gui.editor.fields import ChoicesField, ValuesField, option_field
 from app.gui.look.words import Words, plain_tip
-from app.machine import available
+from app.machine import installed_runtimes
 from runtimes import registry
 from runtimes.options import Option, OptionValue
 from runtimes.registry import parse_spec
@@ -64,7 +64,7 @@ class OptionsForm(QWidget):
             field.show_value(self._values.get(key, (self._table[key].default,)))
 
     def _add_group(self, name: str) -> None:
-        options = available.runtime(name).options
+        options = installed_runtimes.runtime(name).options
         if not options:
             return
         group = QGroupBox(name)

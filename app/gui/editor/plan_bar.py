@@ -18,10 +18,8 @@ from PySide6.QtWidgets import (
 
 from app.gui.look.flow import FlowLayout
 from app.gui.look.terms import TERMS
-from app.plan.draft import EMPTY
-from app.plan.lengths import named_lengths
-from app.plan.plan import Plan
-from app.stats.precise import MOST_ROUNDS
+from app.plan.plan import EMPTY, Plan, named_lengths
+from app.stats.required_rounds import MOST_ROUNDS
 
 _NAME = QRegularExpression("[A-Za-z0-9][A-Za-z0-9._-]*")
 _NUMBER = QRegularExpression("[0-9]{0,18}")

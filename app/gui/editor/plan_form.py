@@ -12,14 +12,11 @@ from app.gui.editor.fold import Fold
 from app.gui.editor.form_rows import add_row
 from app.gui.editor.plan_text import PlanTextField
 from app.gui.look.terms import TERMS
-from app.plan.draft import EMPTY
-from app.plan.plan import Plan
-from app.plan.settings.forms import Switch
-from app.plan.settings.setting import FOLDS, Setting
+from app.plan.plan import EMPTY, Plan
+from app.plan.settings.setting import FOLDS, Setting, Switch
 from app.plan.settings.table import PLAN_SETTINGS
 from exporters.types import GraphlapError
-from runtimes.environment import environment_of
-from runtimes.registry import parse_spec
+from runtimes.registry import environment_of, parse_spec
 
 _FOLDS = {
     title: tuple(setting for setting in PLAN_SETTINGS if setting.fold == title) for title in FOLDS

@@ -7,8 +7,7 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLineEdit
 
-from app.plan.settings.forms import field_text, field_value
-from app.plan.settings.setting import Setting
+from app.plan.settings.setting import Setting, field_text, field_value
 from app.plan.settings.table import default_of
 from exporters.types import GraphlapError
 

@@ -10,9 +10,8 @@ from PySide6.QtWidgets import QInputDialog, QMenu, QPushButton
 
 from app.gui.editor.presets import FIRST, load_preset, preset_names
 from app.gui.look.preferences import Preferences
-from app.plan.draft import checked
-from app.plan.plan import Plan
-from app.plan.toml_text import plan_toml
+from app.plan.plan import Plan, checked
+from app.plan.plan_files import plan_toml
 from exporters.types import GraphlapError
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from app.cases.errors import PlanError
 from app.gui.look.preferences import Preferences
-from app.plan.plan import Plan, Sweep, parse_plan
+from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_suite, suite_names
-from exporters.toml_file import toml_values
+from app.plan.settings.sweep import Sweep
+from exporters.file_access import toml_values
 
 FIRST = Plan(
     name="first-look",

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from app.gui.look.terms import TERMS
 from app.gui.look.words import plain_tip
-from app.machine import available
+from app.machine import installed_runtimes
 from runtimes import registry
 from runtimes.base import Availability, Available, Device
 from runtimes.registry import parse_spec
@@ -45,8 +45,10 @@ class RuntimeFacts:
 
 def runtime_facts(name: str) -> RuntimeFacts:
     """Ask one runtime; no engine is imported for it."""
-    runtime = available.runtime(name)
-    return RuntimeFacts(name, runtime.summary, available.availability(name), runtime.devices())
+    runtime = installed_runtimes.runtime(name)
+    return RuntimeFacts(
+        name, runtime.summary, installed_runtimes.availability(name), runtime.devices()
+    )
 
 
 class _Tree(QTreeWidget):

@@ -10,9 +10,9 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from app.gui.follow.follower import Follower
-from app.results.baselined import Baseline
-from app.results.follow.state import RunState
-from app.results.hosts import the_same
+from app.plot_data.series import Baseline
+from app.run_folder.hosts import the_same
+from app.runs.following.state import RunState
 
 
 class Baselines(QObject):

@@ -7,10 +7,10 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from app.gui.follow.follower import Follower
-from app.results.compare import RunSide
-from app.results.figures import ranked
-from app.results.follow.state import RunState
-from app.results.hosts import environments
+from app.history.run_comparison import RunSide
+from app.plot_data.series import ranked
+from app.run_folder.hosts import environments
+from app.runs.following.state import RunState
 
 
 class ComparedRun(QObject):

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QThread, Signal
 
-from app.results.follow.reader import RunReader
-from app.results.follow.state import RunState
+from app.runs.following.reader import RunReader
+from app.runs.following.state import RunState
 from exporters.types import GraphlapError
 
 LIVE_S = 0.05

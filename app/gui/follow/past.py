@@ -7,8 +7,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QThreadPool, Signal
 
-from app.results.follow.state import RunState
-from app.results.history import History, read_history
+from app.history.trends import History, read_history
+from app.runs.following.state import RunState
 from exporters.types import GraphlapError
 
 

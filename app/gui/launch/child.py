@@ -11,13 +11,13 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.console.error_file import ERROR_FILE, take_error_file
+from app.console.streams import ERROR_FILE, take_error_file
 from app.gui.launch.cores import all_cores
-from app.machine.steered import STEERED
-from exporters import own
+from app.machine.child import STEERED
+from exporters import install_layout
 from exporters.types import GraphlapError
 
-COMMAND = own.command("app")
+COMMAND = install_layout.command("app")
 _LAST_BYTES = 4096
 _let_go: list[subprocess.Popen[bytes]] = []
 """Those that outlive their window: kept, since Python complains of one that is forgotten."""
@@ -39,7 +39,7 @@ class BatchChild:
                     bufsize=0,
                     start_new_session=True,
                     env={
-                        **own.child_environment(),
+                        **install_layout.child_environment(),
                         ERROR_FILE: str(self._error_file),
                         STEERED: "1",
                     },

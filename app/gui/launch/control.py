@@ -14,8 +14,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.gui.launch.child import BatchChild
 from app.gui.launch.queue import SweepQueue
 from app.plan.plan import Plan
-from app.plan.toml_text import plan_toml
-from app.results.atomic import write_atomically
+from app.plan.plan_files import plan_toml
+from app.run_folder.files import write_atomically
 from exporters.types import GraphlapError
 
 State = Literal["idle", "running", "paused", "stopping"]

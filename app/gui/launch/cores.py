@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from app.machine.cores import keep_to, on_cores, usable_cores
+from app.machine.placement import keep_to, on_cores, usable_cores
 
 _ALL = frozenset(usable_cores())
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, Signal
 
-from app.console.error_file import ERROR_FILE, take_error_file
-from exporters import own
+from app.console.streams import ERROR_FILE, take_error_file
+from exporters import install_layout
 from exporters.types import GraphlapError
 
 
@@ -34,12 +34,12 @@ class OwnCommand(QObject):
             raise GraphlapError(self._what, "wait for its end")
         process = QProcess(self)
         known = QProcessEnvironment()
-        for name, value in own.child_environment().items():
+        for name, value in install_layout.child_environment().items():
             known.insert(name, value)
         known.insert(ERROR_FILE, str(self._error_file))
         process.setProcessEnvironment(known)
         process.finished.connect(lambda code, _: self._ended(process, code, good))
-        program, *first = own.command("app")
+        program, *first = install_layout.command("app")
         self._process = process
         process.start(program, [*first, *arguments])
 

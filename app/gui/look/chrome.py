@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtGui import QColor
 
 from app.gui.look.theme import Theme, mixed
-from exporters import own
+from exporters import install_layout
 
 
 def window_style(theme: Theme) -> str:
@@ -80,7 +80,7 @@ def window_style(theme: Theme) -> str:
 
 def _picture(name: str, theme: Theme) -> str:
     """A mark in the colour that is read on the accent; style sheets only take files."""
-    return str(own.asset("icons", f"{name}-{theme.name}.svg"))
+    return str(install_layout.asset("icons", f"{name}-{theme.name}.svg"))
 
 
 def _toned(color: str, theme: Theme) -> str:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from app.results.atomic import replacing
-from app.results.plain import storable
-from app.results.table import csv_line, neutralised
+from app.formatting.text import storable
+from app.run_folder.files import replacing
+from app.run_folder.table import csv_line, neutralised
 from exporters.types import GraphlapError
 
 Table = tuple[list[str], list[list[object]]]

@@ -6,14 +6,14 @@ from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-from exporters import own
+from exporters import install_layout
 
 _SIZES = (16, 24, 32, 48, 64, 128, 256)
 
 
 def icon_bytes() -> QByteArray:
     """The SVG as it ships."""
-    return QByteArray(own.asset("icons", "graphlap.svg").read_bytes())
+    return QByteArray(install_layout.asset("icons", "graphlap.svg").read_bytes())
 
 
 def app_icon() -> QIcon:

@@ -13,7 +13,7 @@ from pathlib import Path
 import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
-from app.cases.renamed_columns import current_name
+from app.cases.column_names import current_name
 
 LAYOUT_VERSION = 2
 """Raise it when docks are added or removed; one that is renamed goes into `_RENAMED`."""

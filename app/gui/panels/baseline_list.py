@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QListWidget, QListWidgetItem, QMenu, QVBox
 from app.gui.look.swatch import swatch
 from app.gui.look.theme import Theme
 from app.gui.plots.behind import grey
-from app.results.baselined import Baseline
+from app.plot_data.series import Baseline
 
 _KEY = Qt.ItemDataRole.UserRole
 _MOST_ROWS = 4

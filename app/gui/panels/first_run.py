@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.gui.look.icon import icon_bytes
 from app.gui.look.words import Words, caption, plain_tip
-from app.results.brief import brief
+from app.run_folder.live_status import brief
 
 _MOST_RECENT = 5
 _LEAST_WIDE, _WIDEST = 22, 32

@@ -8,9 +8,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel
 
 from app.gui.panels.strip import Strip, Word
-from app.results.follow.state import RunState
-from app.results.noticing.notice import Notice
-from app.results.noticing.noticed import HEADING
+from app.insights.insight import Notice
+from app.insights.rules import HEADING
+from app.runs.following.state import RunState
 
 
 class NoticedStrip(Strip):

@@ -15,14 +15,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.columns.precision import still_needed
+from app.formatting.text import NOT_MEASURED, duration
 from app.gui.look.terms import TERMS
 from app.gui.look.words import Words, plain_tip
 from app.gui.panels.round_bar import RoundBar
-from app.results.follow.ending import Ending, ending, without_word
-from app.results.follow.state import RunState
-from app.results.live import Live
-from app.results.needed import still_needed
-from app.results.text import NOT_MEASURED, duration
+from app.run_folder.live_status import Live
+from app.runs.following.state import Ending, RunState, ending, without_word
 
 SAID_FOR_MS = 8_000
 """How long a message of an action may cover where the run stands."""

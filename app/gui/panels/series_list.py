@@ -11,6 +11,8 @@ from dataclasses import replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
+from app.formatting.case_labels import apart
+from app.formatting.text import CLOCK_TEXT, time_text
 from app.gui.look.choice import Choice
 from app.gui.look.theme import LIGHT, Theme
 from app.gui.look.words import Words
@@ -19,12 +21,8 @@ from app.gui.panels.series_rows import Line, SeriesRows
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.marks import percentiles
 from app.gui.plots.style import legend_text, remark
-from app.results.baselined import Baseline
-from app.results.doubts import standing
-from app.results.facets import facets
-from app.results.labels import apart
-from app.results.series import Series
-from app.results.text import CLOCK_TEXT, time_text
+from app.insights.quality import standing
+from app.plot_data.series import Baseline, Series, facets
 
 _BY_ITSELF = "What differs"
 

@@ -8,8 +8,8 @@ from PySide6.QtCore import Signal
 
 from app.gui.look.words import Line
 from app.gui.panels.strip import Strip, Word
-from app.results.doubts import Doubt, doubts
-from app.results.follow.state import RunState
+from app.insights.quality import Doubt, doubts
+from app.runs.following.state import RunState
 
 
 class TrustStrip(Strip):

@@ -9,6 +9,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
+from app.formatting.text import CLOCK_TEXT
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import PercentAxis, count_axis
@@ -18,10 +19,8 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.points import NameLayer
 from app.gui.plots.read.spots import Spot, SpotReader
 from app.gui.plots.style import SeriesStyle, clocks_text
-from app.results.doubts import standing
-from app.results.figures import batches, number, of_batch, ranked, variants
-from app.results.series import Series
-from app.results.text import CLOCK_TEXT
+from app.insights.quality import standing
+from app.plot_data.series import Series, batches, number, of_batch, ranked, variants
 
 _SYMBOLS = ("o", "s", "t", "d", "star", "h", "t1", "p", "t2", "t3")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
+from app.formatting.text import CLOCK_TEXT, significant
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.case_spots import case_spot, figure_text
@@ -11,10 +12,9 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.model_grid import ModelGrid, Point
 from app.gui.plots.scales import Scale, scale_at, scale_of
 from app.gui.plots.style import clocks_text, hollow_entry, series_styles
-from app.results.against import Line, figures, lines, numeric_settings
-from app.results.doubts import standing
-from app.results.figures import interval_columns, number, ranked
-from app.results.text import CLOCK_TEXT, significant
+from app.insights.quality import standing
+from app.plot_data.series import interval_columns, number, ranked
+from app.plot_data.settings import Line, figures, lines, numeric_settings
 
 
 class AgainstView(ModelGrid):

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 from PySide6.QtWidgets import QWidget
 
+from app.formatting.case_labels import apart
 from app.gui.look.theme import LIGHT
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.read.readable import ReadableView
 from app.gui.plots.style import SeriesStyle
-from app.results.labels import apart
-from app.results.series import Series
+from app.plot_data.series import Series
 
 
 class ArrangedView(ReadableView):

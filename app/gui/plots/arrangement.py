@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from app.gui.look.theme import Theme
 from app.gui.plots.style import SeriesStyle, series_styles
-from app.results.baselined import Baseline
-from app.results.series import Series
+from app.plot_data.series import Baseline, Series
 
 
 @dataclass(frozen=True, slots=True)

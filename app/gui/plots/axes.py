@@ -12,10 +12,10 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
+from app.formatting.text import count_tick, time_tick
 from app.gui.look.plot_font import plot_font
 from app.gui.look.shorter import shorter
 from app.gui.look.theme import mixed
-from app.results.text import count_tick, time_tick
 
 Specs = tuple[object, list[tuple[QPen, QPointF, QPointF]], object]
 Levels = list[tuple[float, list[float]]]

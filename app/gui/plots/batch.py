@@ -6,6 +6,7 @@ import math
 
 from PySide6.QtWidgets import QWidget
 
+from app.formatting.text import CLOCK_TEXT
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import BatchAxis, count_axis, time_axis
@@ -13,10 +14,8 @@ from app.gui.plots.case_spots import case_spot, figure_text
 from app.gui.plots.legend import Entry
 from app.gui.plots.model_grid import ModelGrid, Point, interval_of
 from app.gui.plots.style import clocks_text, hollow_entry, series_styles
-from app.results.doubts import standing
-from app.results.figures import batch, interval_columns, number, ranked, variants
-from app.results.series import Series
-from app.results.text import CLOCK_TEXT
+from app.insights.quality import standing
+from app.plot_data.series import Series, batch, interval_columns, number, ranked, variants
 
 _FIGURES = {
     "throughput": ("throughput_per_s", "Throughput", 1.0),

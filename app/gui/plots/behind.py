@@ -11,8 +11,7 @@ from app.gui.look.theme import Theme, mixed
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
-from app.results.baselined import Baseline
-from app.results.series import Series
+from app.plot_data.series import Baseline, Series
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.formatting.text import interval, time_text
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay
 from app.gui.look.theme import Theme
@@ -22,8 +23,7 @@ from app.gui.plots.marks import bin_quantile_s, percentiles
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.spots import Spot, SpotReader
 from app.gui.plots.style import SeriesStyle, clocks_text, row_text
-from app.results.series import Series
-from app.results.text import interval, time_text
+from app.plot_data.series import Series
 from app.stats.quantiles import needed_samples
 
 _QUANTILES = {"p1": 0.01, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p99": 0.99, "p99.9": 0.999}

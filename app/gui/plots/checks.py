@@ -17,8 +17,8 @@ from app.gui.look.theme import Theme, mixed
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import CELL, Spot, SpotReader
 from app.gui.plots.tile_grid import TileGrid, TileOverlay
-from app.results.checking import matrix, word
-from app.results.series import Series
+from app.plot_data.matrix import matrix, word
+from app.plot_data.series import Series
 
 _TINT = 0.72
 """So much of the ground is in a tile's colour, that text stands out on it."""

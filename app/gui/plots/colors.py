@@ -12,8 +12,7 @@ from PySide6.QtGui import QColor
 
 from app.gui.look.theme import Theme, contrast, runtime_color
 from app.gui.look.vision import apart
-from app.results.facets import facets
-from app.results.series import Series
+from app.plot_data.series import Series, facets
 
 RUNTIME = "runtime"
 _LEGIBLE = {False: (0.18, 0.62), True: (0.45, 0.9)}

@@ -11,9 +11,12 @@ from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphicsItem, QWidget
 
-from app.cases.percentiles import shown as percentile_as_written
-from app.cases.verdict import Word
+from app.cases.objectives import Word
+from app.cases.units import shown as percentile_as_written
+from app.comparison.judge import Compared, Comparison, Sides, interval_note
+from app.comparison.measured_case import COMPARED
 from app.console.verdicts import run_variation_notes
+from app.formatting.text import CLOCK_TEXT, ratio_interval, significant
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
@@ -22,10 +25,7 @@ from app.gui.plots.axes import Levels, LogAxis, NamesAxis
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import ROW, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
-from app.results.compare import RunSide, compare_runs
-from app.results.measured import COMPARED
-from app.results.text import CLOCK_TEXT, ratio_interval, significant
-from app.results.verdicts import Compared, Comparison, Sides, interval_note
+from app.history.run_comparison import RunSide, compare_runs
 
 _MOST_NOTES = 8
 _AROUND_ROWS_PX, _ABOVE_PX = 74, 150

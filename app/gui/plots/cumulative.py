@@ -22,8 +22,8 @@ from app.gui.plots.read.cross import BandLayer
 from app.gui.plots.read.curves import CumulativeReader, DrawnCurve
 from app.gui.plots.read.lit import lit_places
 from app.gui.plots.style import clocks_text, series_entries
-from app.results.series import Series
-from app.stats.histogram import EDGES_S
+from app.plot_data.series import Series
+from app.stats.quantiles import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
+from app.formatting.text import CLOCK_TEXT, is_too_noisy, rate_text
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import CountAxis, count_axis
@@ -14,9 +15,15 @@ from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.case_spots import figure_text
 from app.gui.plots.style import clocks_text, remark, series_styles
-from app.results.figures import batches, interval_columns, number, of_batch, ranked, variants
-from app.results.series import Series
-from app.results.text import CLOCK_TEXT, is_too_noisy, rate_text
+from app.plot_data.series import (
+    Series,
+    batches,
+    interval_columns,
+    number,
+    of_batch,
+    ranked,
+    variants,
+)
 
 
 class DevicesView(BarView):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from app.cases.round import MEASURED
-from app.results.follow.sample_tail import give_back
+from app.runs.following.samples import give_back
 
 BLOCK = 256
 _AT_ONCE = 1024 * BLOCK

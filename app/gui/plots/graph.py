@@ -18,7 +18,7 @@ from app.gui.plots.graph_layout import Layout, lay_out
 from app.gui.plots.graph_model import ModelGraph, NoModel, load_graph
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import SpotReader
-from app.results.follow.details import CaseDetails
+from app.runs.following.state import CaseDetails
 
 _NATURAL_ZOOM = 0.6
 """A graph that would be smaller than this as a whole is shown from its top instead."""

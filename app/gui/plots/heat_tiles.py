@@ -11,10 +11,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.formatting.text import significant
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme, mixed
 from app.gui.plots.tile_grid import TileOverlay
-from app.results.text import significant
 
 _WORST = 10.0
 """Ratios from here on share the last colour."""

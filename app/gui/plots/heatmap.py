@@ -6,6 +6,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
+from app.formatting.text import rate_text, time_text
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
 from app.gui.plots.case_spots import case_spot, figure_text
@@ -14,11 +15,9 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import CELL, Spot, SpotReader
 from app.gui.plots.style import clocks_text, hollow_entry
 from app.gui.plots.tile_grid import TileGrid
-from app.results.doubts import standing
-from app.results.figures import batches, of_batch, ranked
-from app.results.pivot import VARIANT, Cell, Pivot, pivot, sides
-from app.results.series import Series
-from app.results.text import rate_text, time_text
+from app.insights.quality import standing
+from app.plot_data.matrix import VARIANT, Cell, Pivot, pivot, sides
+from app.plot_data.series import Series, batches, of_batch, ranked
 
 _FIGURES = {
     "p50": ("latency_p50_us", "p50 latency"),

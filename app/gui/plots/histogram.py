@@ -26,8 +26,8 @@ from app.gui.plots.ridges import ROW_PX, RidgeLayer
 from app.gui.plots.rows import RowsView
 from app.gui.plots.shift_strip import RoundQuantiles, ShiftStrip
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
-from app.results.series import Series
-from app.stats.histogram import EDGES_S
+from app.plot_data.series import Series
+from app.stats.quantiles import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)
 _ALL_NAMES = ("p50", "p90", "p99", "p99.9")

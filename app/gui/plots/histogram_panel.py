@@ -15,7 +15,7 @@ from app.gui.plots.read.bins import Binned, DrawnBins
 from app.gui.plots.read.cross import BandLayer
 from app.gui.plots.read.lit import Spent
 from app.gui.plots.style import LitStyle, SeriesStyle
-from app.results.series import Series
+from app.plot_data.series import Series
 
 _FLOOR = 0.5
 """Where a log axis begins: below one sample, so that a single sample is seen."""

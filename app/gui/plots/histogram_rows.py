@@ -17,8 +17,7 @@ from app.gui.plots.read.lit import Spent
 from app.gui.plots.read.reading import Place, Reading
 from app.gui.plots.ridges import Ridge, RidgeLayer
 from app.gui.plots.style import LitStyle, SeriesStyle
-from app.results.parts import Part
-from app.results.series import Series
+from app.plot_data.series import Part, Series
 
 
 class RowPanel:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.latency_columns import INTERVALS
+from app.formatting.text import interval, latency
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
@@ -20,9 +21,8 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.intervals import lay_intervals
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import Spot, SpotReader
-from app.results.history import PERCENTILES, History, Point, Trend
-from app.results.text import interval, latency
-from app.stats.changes import LEAST_RUNS
+from app.history.trends import PERCENTILES, History, Point, Trend
+from app.stats.change_points import LEAST_RUNS
 from exporters.types import GraphlapError
 
 _COLUMNS = ["run", "created_at_utc", "host", "percentile", "value_us", "ci_low_us", "ci_high_us"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.cases.goal import Goal
+from app.capabilities.tuning.answer import Rung, TuneAnswer, value_text
+from app.cases.objectives import Goal
 from app.gui.look.csv_file import Table
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.style import SeriesStyle, series_styles
-from app.results.series import Series
-from app.results.tune_answer import Rung, TuneAnswer, value_text
+from app.plot_data.series import Series
 
 
 class LadderView(BarView):

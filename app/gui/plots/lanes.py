@@ -9,10 +9,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.cases.interference import Disturbance
-from app.cases.reading import Reading
-from app.results.text import significant
-from app.results.watched import Watched
+from app.cases.telemetry import Disturbance, Reading
+from app.formatting.text import significant
+from app.run_folder.telemetry import Watched
 
 _TOLD = {
     "clock_mhz": ("clock", "MHz"),

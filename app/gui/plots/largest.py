@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from app.capabilities.largest_batch.search import largest_fit, stopped_by
 from app.cases.status import FAILED, FITS, Status
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import BatchAxis
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.style import series_styles
-from app.results.figures import batch, variants
-from app.results.searches import largest_fit, stopped_by
-from app.results.series import Series
+from app.plot_data.series import Series, batch, variants
 
 
 class LargestBatchView(BarView):

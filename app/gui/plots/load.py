@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QWidget
 
+from app.formatting.text import CLOCK_TEXT, latency, rate_text
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.axes import count_axis, time_axis
@@ -18,11 +19,9 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.model_grid import ModelGrid, Point, interval_of
 from app.gui.plots.rate_marks import Mark, RateMarks, TargetLine
 from app.gui.plots.style import SeriesStyle, clocks_text, series_styles
-from app.results.doubts import standing
-from app.results.figures import number, ranked
-from app.results.load_curves import FEWEST, PERCENTILES, Curve, curves, place
-from app.results.series import Series
-from app.results.text import CLOCK_TEXT, latency, rate_text
+from app.insights.quality import standing
+from app.plot_data.curves import FEWEST, PERCENTILES, Curve, curves, place
+from app.plot_data.series import Series, number, ranked
 
 _SYMBOLS = {"p50": "o", "p99": "t1"}
 _AXES = {"rate": "Runs due (1/s)", "gap": "Gap between runs"}

@@ -16,15 +16,14 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.formatting.text import time_text
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
 from app.gui.plots.legend import Entry
-from app.results.doubts import standing
-from app.results.series import Series
-from app.results.text import time_text
-from app.stats.histogram import EDGES_S, Histogram
-from app.stats.quantiles import Interval, needed_samples
+from app.insights.quality import standing
+from app.plot_data.series import Series
+from app.stats.quantiles import EDGES_S, Histogram, Interval, needed_samples
 
 SHOWN: dict[str, tuple[str, float]] = {
     "p50": ("p50", 0.5),

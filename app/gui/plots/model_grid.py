@@ -11,14 +11,13 @@ import pyqtgraph as pg
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QResizeEvent
 
+from app.formatting.text import is_too_noisy
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.intervals import lay_intervals
 from app.gui.plots.read.spots import Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.style import SeriesStyle
-from app.results.figures import interval_columns, number
-from app.results.series import Series
-from app.results.text import is_too_noisy
+from app.plot_data.series import Series, interval_columns, number
 
 _PANEL_HEIGHT, _LEAST_WIDTH = 210, 300
 

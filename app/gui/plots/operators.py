@@ -8,15 +8,15 @@ from dataclasses import dataclass, fields
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from app.cases.operators import OperatorTimes
+from app.cases.jobs import OperatorTimes
+from app.formatting.text import CLOCK_TEXT, significant, time_text
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.bars import Bar
 from app.gui.plots.barview import BarView
 from app.gui.plots.legend import Entry
 from app.gui.plots.style import SeriesStyle
-from app.results.follow.details import CaseDetails
-from app.results.text import CLOCK_TEXT, significant, time_text
+from app.runs.following.state import CaseDetails
 from runtimes.execution import Clock
 
 MOST_ROWS = 60
@@ -27,7 +27,7 @@ class OperatorTime:
     """One node of the executed graph; `share` of the whole inference, from 0 to 1.
 
     `engine` ran it, and calls it `called`. `macs`, `bytes_moved` and `peak_share` are those of
-    `app.cases.operators.Operator`.
+    `app.cases.jobs.Operator`.
     """
 
     node: str

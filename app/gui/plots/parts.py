@@ -14,9 +14,8 @@ import numpy as np
 from app.cases.round import MEASURED
 from app.cases.status import FITS
 from app.gui.look.choice import Choice
-from app.results.parts import Part, part_ns
-from app.results.series import Series
-from app.stats.histogram import Histogram
+from app.plot_data.series import Part, Series, part_ns
+from app.stats.quantiles import Histogram
 
 NAMES: dict[str, str] = {"latency": "Latency", "service": "Service time", "queue": "Queueing"}
 

@@ -21,9 +21,8 @@ from app.gui.plots.read.cross import BandLayer
 from app.gui.plots.read.curves import DrawnCurve, PercentileReader
 from app.gui.plots.read.lit import lit_places
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
-from app.results.series import Series
-from app.stats.histogram import EDGES_S
-from app.stats.quantiles import Interval, needed_samples
+from app.plot_data.series import Series
+from app.stats.quantiles import EDGES_S, Interval, needed_samples
 
 _MIDDLES = 0.5 * (np.log10(EDGES_S[:-1]) + np.log10(EDGES_S[1:]))
 

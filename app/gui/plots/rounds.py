@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
-from app.tune.ladder import round_name
+from app.tune.ablation import round_name
 
 
 def warm_color(theme: Theme) -> QColor:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from app.gui.plots.envelope import Taken
 from app.gui.plots.read.samples import PHASES
-from app.results.series import Series
+from app.plot_data.series import Series
 
 MOST_ROWS = 1_000_000
 

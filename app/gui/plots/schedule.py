@@ -9,6 +9,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.capabilities.simulated_card.inference import CardEvent, CardRun, placed
+from app.formatting.text import significant, time_text
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
@@ -17,8 +19,6 @@ from app.gui.plots.axes import NamesAxis
 from app.gui.plots.base import PlotView
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import ROW, Spot, SpotReader
-from app.results.card_run import CardEvent, CardRun, placed
-from app.results.text import significant, time_text
 
 _UNIT_HEIGHT, _FIT_ROW = 76, 30
 

@@ -23,10 +23,8 @@ from app.gui.look.theme import Theme
 from app.gui.plots.axes import SolidAxis, time_axis
 from app.gui.plots.base import PlotView
 from app.gui.plots.style import SeriesStyle
-from app.results.baselined import Baseline
-from app.results.parts import Part, part_ns
-from app.results.series import Series
-from app.stats.shift import Shift, round_quantiles, shifts
+from app.plot_data.series import Baseline, Part, Series, part_ns
+from app.stats.verdict import Shift, round_quantiles, shifts
 
 STRIP_PX = 104
 _LONGEST_S = 0.04

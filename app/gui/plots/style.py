@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QPen
 
+from app.formatting.text import CLOCK_TEXT
 from app.gui.look.theme import Theme, mixed
 from app.gui.plots.colors import series_colors
 from app.gui.plots.legend import Entry
-from app.results.causes import NOT_VALID
-from app.results.doubts import Standing, is_invalid, standing
-from app.results.series import Series
-from app.results.text import CLOCK_TEXT
+from app.insights.quality import NOT_VALID, Standing, is_invalid, standing
+from app.plot_data.series import Series
 
 _FADED = 0.82
 

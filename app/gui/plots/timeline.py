@@ -30,8 +30,7 @@ from app.gui.plots.rows import RowsView
 from app.gui.plots.sample_rows import sample_rows
 from app.gui.plots.style import SeriesStyle, clocks_text, series_entries
 from app.gui.plots.trace import Trace
-from app.results.parts import part_ns
-from app.results.series import Series
+from app.plot_data.series import Series, part_ns
 
 PANEL_PX, _PANEL_LINES = 76, 3.4
 """The least height in which a series of its own is read, below its name."""

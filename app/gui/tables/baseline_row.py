@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.cases.verdict import BAND
+from app.cases.objectives import BAND
+from app.comparison.judge import Pair, Sides, judged
+from app.comparison.measured_case import COMPARED
+from app.formatting.text import significant
 from app.gui.tables.columns import Column
 from app.gui.tables.deltas import DeltaColumn
-from app.results.figures import ranked
-from app.results.measured import COMPARED
-from app.results.series import Series
-from app.results.text import significant
-from app.results.verdicts import Pair, Sides, judged
+from app.plot_data.series import Series, ranked
 
 JUDGED = {f"latency_{name}_us": name for name in COMPARED}
 """The columns whose figures have a verdict against a baseline row."""

@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.cases.chosen_columns import all_names
-from app.cases.chosen_columns import column as column_of
 from app.cases.column import Column as ResultColumn
+from app.cases.column_names import all_names
+from app.cases.column_names import column as column_of
 from app.cases.columns import BY_NAME, NAMES
 from app.cases.latency_columns import PERCENTILES
-from app.results.figures import number, ranked
-from app.results.series import Series
-from app.results.settings import TELLING
-from app.results.text import CLOCK_TEXT, significant, time_text
+from app.formatting.text import CLOCK_TEXT, significant, time_text
+from app.plot_data.series import Series, number, ranked
+from app.plot_data.settings import TELLING
 
 Kind = Literal["text", "count", "lower", "higher"]
 """lower and higher: a figure of which less or more is better, compared with a baseline."""

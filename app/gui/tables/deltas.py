@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.cases.percentiles import shown as percentile_as_written
+from app.cases.units import shown as percentile_as_written
+from app.comparison.judge import Sides
+from app.comparison.measured_case import COMPARED
+from app.formatting.text import ratio_interval, significant
 from app.gui.tables.columns import Column
-from app.results.baselined import Baseline, deltas
-from app.results.measured import COMPARED
-from app.results.series import Series
-from app.results.text import ratio_interval, significant
-from app.results.verdicts import Sides
+from app.plot_data.series import Baseline, Series, deltas
 
 _WIDTH = 210
 

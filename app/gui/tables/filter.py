@@ -13,7 +13,7 @@ from app.gui.look.words import plain_tip
 from app.gui.tables.groups import Group, groups
 from app.gui.tables.model import Index, ResultsModel
 from app.gui.tables.query import Term, terms
-from app.results.series import Series
+from app.plot_data.series import Series
 
 FILTER_HINT = (
     "Shows the rows that fulfil every term (Ctrl+F): a word of model, runtime, status, reason or a "

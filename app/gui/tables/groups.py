@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.cases.status import FAILED
-from app.results.figures import number, ranked
-from app.results.series import Series
-from app.results.settings import Setting, in_order
-from app.results.text import CLOCK_TEXT, latency
+from app.formatting.text import CLOCK_TEXT, latency
+from app.plot_data.series import Series, number, ranked
+from app.plot_data.settings import Setting, in_order
 
 _WITHOUT = "none"
 _FIGURES = {"p50": "latency_p50_us", "p99": "latency_p99_us"}

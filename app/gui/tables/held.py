@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.gui.tables.deltas import delta_columns
 from app.gui.tables.model import ResultsModel
-from app.results.baselined import Baseline
+from app.plot_data.series import Baseline
 
 
 class HeldAgainst:

@@ -9,6 +9,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QBrush, QColor, QFont, QIcon
 
 from app.cases.status import FAILED, WELL
+from app.comparison.measured_case import COMPARED
+from app.formatting.text import interval
 from app.gui.look.swatch import swatch
 from app.gui.look.theme import LIGHT, Theme, runtime_color, verdict_color
 from app.gui.look.words import plain_tip
@@ -17,13 +19,10 @@ from app.gui.tables.columns import COLUMNS, Column, columns_of
 from app.gui.tables.deltas import DeltaColumn
 from app.gui.tables.query import Term, typed_for
 from app.gui.tables.varying import SettingColumn, setting_columns
-from app.results.diagnostic_columns import diagnostics_of, text
-from app.results.doubts import standing
-from app.results.figures import number
-from app.results.measured import COMPARED
-from app.results.series import Series
-from app.results.settings import TELLING, Setting, same_settings, settings
-from app.results.text import interval
+from app.insights.quality import standing
+from app.plot_data.series import Series, number
+from app.plot_data.settings import TELLING, Setting, same_settings, settings
+from app.run_folder.diagnostics import diagnostics_of, text
 
 _IDENTITY = ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
 _SEARCHED = tuple(column for column in COLUMNS if column.key in (*_IDENTITY, *TELLING))

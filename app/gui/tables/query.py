@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.cases.renamed_columns import RENAMED
-from app.results.diagnostic_columns import codes_in
+from app.cases.column_names import RENAMED
+from app.run_folder.diagnostics import codes_in
 
 Value = str | float | None
 

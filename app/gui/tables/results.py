@@ -28,9 +28,8 @@ from app.gui.tables.model import ResultsModel
 from app.gui.tables.shown_rows import ShownRows
 from app.gui.tables.view import Kept, table_view
 from app.plan.plan import Plan
-from app.results.baselined import Baseline
-from app.results.series import Series
-from app.results.table import neutralised
+from app.plot_data.series import Baseline, Series
+from app.run_folder.table import neutralised
 
 
 class ResultsTable(QWidget):

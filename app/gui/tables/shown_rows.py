@@ -8,7 +8,7 @@ from PySide6.QtCore import QItemSelection
 from PySide6.QtWidgets import QTableView
 
 from app.gui.tables.filter import ResultsFilter
-from app.results.series import Series
+from app.plot_data.series import Series
 
 
 class ShownRows:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.gui.tables.columns import DEFAULT, Column, Kind
-from app.results.series import Series
-from app.results.settings import Setting
+from app.plot_data.series import Series
+from app.plot_data.settings import Setting
 
 _WIDTH = 92
 _NOTHING = Setting("option", "", numeric=False)

@@ -6,35 +6,33 @@ from typing import Annotated, get_args
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from app.cases.cold_start import PageCache
-from app.cases.digits import plain
-from app.cases.judged import JUDGED, figures_judged
-from app.cases.percentiles import DEFAULT, refusal, written
-from app.cases.verdict import BAND
-from app.plan.settings.forms import Pairs, Switch, Word, Words
-from app.plan.settings.measurements import On
+from app.cases.jobs import PageCache
+from app.cases.objectives import BAND, JUDGED, figures_judged
+from app.cases.units import DEFAULT, plain, refusal, written
+from app.plan.settings.measurements import Count, On
 from app.plan.settings.model_files import ModelFiles
-from app.plan.settings.run_length import Count
 from app.plan.settings.setting import (
     ALSO,
     COMPARISON,
     FIGURES_FOLD,
     LENGTH,
-    PLANNED,
-    Setting,
-    loads_library,
-)
-from app.plan.settings.values import (
     LONGEST_DEADLINE_US,
+    PLANNED,
+    Pairs,
+    Setting,
+    Switch,
+    Word,
+    Words,
     deadline,
     deadline_text,
+    loads_library,
     one_of,
     percentile,
     share,
     share_text,
     whole,
 )
-from exporters.invalid_value import InvalidValue
+from exporters.types import InvalidValue
 
 Threshold = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 Figures_ = Annotated[tuple[str, ...], Field(min_length=1)]

@@ -7,10 +7,18 @@ from typing import Annotated
 from pydantic import Field
 
 from app.plan.settings.figures import Figures
-from app.plan.settings.forms import Pairs, Switch, Word
-from app.plan.settings.measurements import On
-from app.plan.settings.run_length import NAME
-from app.plan.settings.setting import PLACE, PLACES_FOLD, PLANNED, WORK, Setting, always
+from app.plan.settings.measurements import NAME, On
+from app.plan.settings.setting import (
+    PLACE,
+    PLACES_FOLD,
+    PLANNED,
+    WORK,
+    Pairs,
+    Setting,
+    Switch,
+    Word,
+    always,
+)
 
 
 class PlanSettings(Figures):

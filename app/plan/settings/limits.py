@@ -6,12 +6,19 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from app.machine.cores import as_list, listed
-from app.machine.privileges import HIGHEST_PRIORITY
-from app.plan.settings.forms import Switch, Word
+from app.machine.placement import HIGHEST_PRIORITY, as_list, listed
 from app.plan.settings.measurements import Measurements, On
-from app.plan.settings.setting import LIMITS_FOLD, PLACE, PLACES_FOLD, PLANNED, Setting
-from app.plan.settings.values import size, whole
+from app.plan.settings.setting import (
+    LIMITS_FOLD,
+    PLACE,
+    PLACES_FOLD,
+    PLANNED,
+    Setting,
+    Switch,
+    Word,
+    size,
+    whole,
+)
 from exporters.size import parse_size
 
 Priority = Annotated[int, Field(ge=1, le=HIGHEST_PRIORITY, strict=True)]

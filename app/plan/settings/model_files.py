@@ -7,12 +7,24 @@ from typing import Annotated
 
 from pydantic import Field, FiniteFloat, field_validator
 
-from app.plan.settings.forms import Pairs, Switch, Word, Words
 from app.plan.settings.limits import Limits
 from app.plan.settings.measurements import On
-from app.plan.settings.setting import FILES_FOLD, LIMITS_FOLD, MODEL, PLANNED, Setting, always
-from app.plan.settings.values import amount, span, span_text
-from exporters.invalid_value import InvalidValue
+from app.plan.settings.setting import (
+    FILES_FOLD,
+    LIMITS_FOLD,
+    MODEL,
+    PLANNED,
+    Pairs,
+    Setting,
+    Switch,
+    Word,
+    Words,
+    always,
+    amount,
+    span,
+    span_text,
+)
+from exporters.types import InvalidValue
 
 _COMPILED = (*PLANNED, "check")
 Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]

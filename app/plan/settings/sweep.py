@@ -7,14 +7,21 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from app.cases.batcher import NO_BATCHER, parsed
-from app.cases.condition import Condition
-from app.cases.scenario import WAIT_POLICIES, Scenario, WaitPolicy
-from app.plan.settings.forms import Pairs, Word, Words
-from app.plan.settings.setting import PLANNED, WORK, Setting, loads_library
-from app.plan.settings.values import idle_sweep, one_of, option_text, whole
-from exporters.invalid_value import InvalidValue
-from exporters.types import PRECISIONS, Precision
+from app.cases.scenario import NO_BATCHER, WAIT_POLICIES, Condition, Scenario, WaitPolicy, parsed
+from app.plan.settings.setting import (
+    PLANNED,
+    WORK,
+    Pairs,
+    Setting,
+    Word,
+    Words,
+    idle_sweep,
+    loads_library,
+    one_of,
+    option_text,
+    whole,
+)
+from exporters.types import PRECISIONS, InvalidValue, Precision
 from runtimes.options import OptionValue
 
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]

@@ -1,4 +1,4 @@
-"""All settings in one table, by key, by flag and by command."""
+"""All settings in one table, by key, flag and command; output settings that no plan has."""
 
 from __future__ import annotations
 
@@ -11,9 +11,191 @@ from pydantic import BaseModel
 
 from app.cases.errors import PlanError
 from app.plan.settings.hosts import PlanSettings
-from app.plan.settings.outputs import OUTPUTS
-from app.plan.settings.setting import Scope, Setting
+from app.plan.settings.setting import (
+    COMPARISON,
+    MEASURED,
+    NEW,
+    OUTPUT,
+    PLACE,
+    PLANNED,
+    WORK,
+    Scope,
+    Setting,
+    Switch,
+    Word,
+)
 from app.plan.settings.sweep import IDLE_SWEEP, Sweep
+
+_RUN = (*MEASURED, "check")
+_COMPARED = (*NEW, "resume", "rerun")
+_NEW_RUN = (*NEW, "rerun", "check", "study", "import", "merge")
+_WORD = Word()
+
+OUTPUTS = (
+    Setting(
+        key="suite",
+        flag="--suite",
+        metavar="NAME",
+        help="a plan that ships, such as starter",
+        form=_WORD,
+        group=WORK,
+        commands=(*PLANNED, "check", "models"),
+        common=True,
+    ),
+    Setting(
+        key="plan",
+        flag="--plan",
+        metavar="FILE|RUN",
+        help="a plan of your own, in TOML, or a run folder to repeat",
+        form=_WORD,
+        group=WORK,
+        commands=(*PLANNED, "check"),
+    ),
+    Setting(
+        key="config",
+        flag="--config",
+        metavar="FILE",
+        help="a configuration file in place of the project's; none: no file",
+        form=_WORD,
+        group=WORK,
+        commands=(*NEW, "check", "study"),
+    ),
+    Setting(
+        key="show_config",
+        flag="--show-config",
+        help="print the value and the origin of each setting, and measure nothing",
+        form=Switch(),
+        group=OUTPUT,
+        commands=(*NEW, "check"),
+    ),
+    Setting(
+        key="baseline_run",
+        flag="--against",
+        aliases=("--baseline-run",),
+        metavar="RUN",
+        help="compare with this stored run at the end",
+        form=_WORD,
+        group=COMPARISON,
+        commands=_COMPARED,
+    ),
+    Setting(
+        key="fail_on",
+        flag="--fail-on",
+        metavar="slower",
+        help="exit with 3 if a case is slower, 1 if one can't be judged",
+        form=_WORD,
+        group=COMPARISON,
+        commands=(*_COMPARED, "compare", "history"),
+    ),
+    Setting(
+        key="json",
+        flag="--json",
+        metavar="FILE",
+        help="write the verdicts or the history as JSON",
+        form=_WORD,
+        group=OUTPUT,
+        commands=(*_COMPARED, "compare", "history"),
+    ),
+    Setting(
+        key="csv",
+        flag="--csv",
+        metavar="FILE",
+        help="write the figures of each run as CSV",
+        form=_WORD,
+        group=OUTPUT,
+        commands=("history",),
+    ),
+    Setting(
+        key="plot",
+        flag="--plot",
+        metavar="FILE",
+        help="draw the history, or latency over idle time, as SVG",
+        form=_WORD,
+        group=OUTPUT,
+        commands=(*_COMPARED, "history"),
+    ),
+    Setting(
+        key="any_host",
+        flag="--any-host",
+        help="join the runs of all machines in one series",
+        form=Switch(),
+        group=COMPARISON,
+        commands=("history",),
+    ),
+    Setting(
+        key="junit",
+        flag="--junit",
+        metavar="FILE",
+        help="write the verdicts as JUnit XML",
+        form=_WORD,
+        group=OUTPUT,
+        commands=(*_COMPARED, "compare"),
+    ),
+    Setting(
+        key="out",
+        flag="--out",
+        metavar="DIR",
+        help="a new run folder (default: graphlap-results/…)",
+        form=_WORD,
+        group=OUTPUT,
+        commands=_NEW_RUN,
+        common=True,
+    ),
+    Setting(
+        key="export",
+        flag="--export",
+        metavar="FORMAT,…",
+        help="also write csv, json, markdown, parquet, hdr or trace files",
+        form=_WORD,
+        group=OUTPUT,
+        commands=(*MEASURED, "import", "merge"),
+    ),
+    Setting(
+        key="columns",
+        flag="--columns",
+        metavar="NAME,…",
+        help="columns of results.csv: all, names, or groups such as latency",
+        form=_WORD,
+        group=OUTPUT,
+        commands=(*_RUN, "export"),
+        notes="The groups are identity, settings, latency, throughput, confidence, verdict and "
+        "other.",
+    ),
+    Setting(
+        key="sort",
+        flag="--sort",
+        metavar="COLUMN",
+        help="order of the table at the end: p99, model, batch_size, …",
+        form=_WORD,
+        group=OUTPUT,
+        commands=(*_COMPARED, "show", "import", "merge"),
+    ),
+    Setting(
+        key="strict",
+        flag="--strict",
+        help="unavailable, unsupported and partial rows fail too",
+        form=Switch(),
+        group=OUTPUT,
+        commands=_RUN,
+    ),
+    Setting(
+        key="time",
+        flag="--time",
+        help="print what the run spent its time on instead",
+        form=Switch(),
+        group=OUTPUT,
+        commands=("show",),
+    ),
+    Setting(
+        key="cache_limit",
+        flag="--cache-limit",
+        metavar="SIZE",
+        help="maximum size of the cache of exports and engines (default 16GiB)",
+        form=_WORD,
+        group=PLACE,
+        commands=(*_RUN, "open", "cache"),
+    ),
+)
 
 
 def _rows(model: type[BaseModel], scope: Scope) -> Iterator[Setting]:

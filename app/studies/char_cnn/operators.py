@@ -11,16 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.cases.operators import Operator, OperatorTimes
-from app.machine.available import options_of
+from app.cases.jobs import Operator, OperatorTimes
+from app.comparison.measured_case import Measured
+from app.comparison.published_figures import PrintedOperator, printed_operators
+from app.formatting import text
+from app.machine.installed_runtimes import options_of
 from app.present.document import Block, Column, Heading, Paragraph, Points, Table
-from app.results import text
-from app.results.follow.details import case_operators
-from app.results.measured import Measured
-from app.results.published import PrintedOperator, printed_operators
-from app.studies.found import Found
-from app.studies.lines import lines_of
-from app.studies.study import Study
+from app.runs.following.state import case_operators
+from app.studies.study import Found, Study, lines_of
 from runtimes.options import SESSIONS
 
 _NODE = re.compile(r"node_(?P<kind>.+?)(?:_(?P<number>\d+))?")

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from app.cases.column import number_of
+from app.comparison.measured_case import Measured
+from app.formatting import text
 from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
 from app.present.figure import Axis, Figure
-from app.results import text
-from app.results.measured import Measured
-from app.studies.dlmark.cells import RATE, percent
-from app.studies.found import Found, cell
-from app.studies.lines import lines_of
-from app.studies.pictures import picture_files, series_of
-from app.studies.study import Study
+from app.studies.dlmark.figures import RATE, percent, picture_files, series_of
+from app.studies.study import Found, Study, cell, lines_of
 
 _PICTURE, _TOP1 = "accuracy.svg", "accuracy_top1"
 

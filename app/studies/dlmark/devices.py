@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from app.formatting import text
 from app.present.document import Block, Column, Heading, Picture, Table
 from app.present.figure import Axis, Figure
-from app.results import text
-from app.studies.dlmark.cells import RATE, models, over_batch
-from app.studies.found import Found, cell
-from app.studies.lines import batch_sizes, case_at, lines_of
-from app.studies.pictures import picture_files, series_of
-from app.studies.study import Study
+from app.studies.dlmark.figures import RATE, models, over_batch, picture_files, series_of
+from app.studies.study import Found, Study, batch_sizes, case_at, cell, lines_of
 
 _PICTURE = "devices.svg"
 

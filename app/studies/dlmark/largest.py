@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
-from app.present.figure import Axis, Figure
-from app.results import text
-from app.results.published import zoo_rows
-from app.results.searches import (
+from app.capabilities.largest_batch.search import (
     Search,
     Try,
     largest_fit,
@@ -16,10 +12,12 @@ from app.results.searches import (
     stopped_by,
     tries_of,
 )
-from app.studies.dlmark.cells import MEMORY, mib
-from app.studies.found import NOT_COME_TO, Found, cell
-from app.studies.pictures import picture_files, series_of
-from app.studies.study import Study
+from app.comparison.published_figures import zoo_rows
+from app.formatting import text
+from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
+from app.present.figure import Axis, Figure
+from app.studies.dlmark.figures import MEMORY, mib, picture_files, series_of
+from app.studies.study import NOT_COME_TO, Found, Study, cell
 
 _PICTURE = "largest.svg"
 

@@ -1,22 +1,124 @@
-"""Throughput and memory by batch size, and the published accuracy over that throughput."""
+"""Throughput and memory by batch size, dlmark's two claims, and its study as a whole."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
 
-from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
+from app.comparison.measured_case import Measured
+from app.comparison.published_figures import zoo_rows
+from app.formatting import text
+from app.present.document import Block, Column, Heading, Paragraph, Picture, Points, Table
 from app.present.figure import Axis, Figure
-from app.results import text
-from app.results.measured import Measured
-from app.results.published import zoo_rows
-from app.studies.dlmark.cells import MEMORY, RATE, mib, models, over_batch, percent
-from app.studies.dlmark.claims import claims
-from app.studies.found import Found, cell, figure
-from app.studies.lines import BATCH, batch_sizes, case_at, lines_of
-from app.studies.pictures import picture_files, series_of
-from app.studies.study import Study
+from app.studies.dlmark import accuracy, devices, largest
+from app.studies.dlmark.figures import (
+    MEMORY,
+    RATE,
+    mib,
+    models,
+    over_batch,
+    percent,
+    picture_files,
+    series_of,
+)
+from app.studies.study import (
+    BATCH,
+    Found,
+    Study,
+    Whole,
+    batch_sizes,
+    case_at,
+    cell,
+    figure,
+    lines_of,
+)
+
+MORE, ALIKE = 1.1, 2.0
+"""Throughput has grown from this ratio on; memory is linear if its slopes agree within this one."""
+
+
+def claims(found: Found) -> Iterator[Block]:
+    """For each line of the run how many networks bear out either claim."""
+    answers = [
+        sentence
+        for label, line in lines_of(found.measured).items()
+        for sentence in (
+            _throughput(label, line, models(found)),
+            _memory(label, line, models(found)),
+        )
+        if sentence
+    ]
+    if not answers:
+        return
+    yield Heading("The document's claims")
+    yield Paragraph(
+        "It says that throughput increases with the batch size, and that memory increases linearly "
+        f"with it. Throughput counts as increased from {MORE:g} times on. Memory counts as linear "
+        "where the growth by one more image is the same from the smallest to the middle batch size "
+        f"and from there to the largest, within a factor of {ALIKE:g}."
+    )
+    yield Points(tuple(answers))
+
+
+def _throughput(label: str, line: Sequence[Measured], names: Sequence[str]) -> str:
+    """The largest batch against the smallest; "" without two batch sizes."""
+    sizes = batch_sizes(line)
+    if len(sizes) < 2:
+        return ""
+    first, last = sizes[0], sizes[-1]
+    curves = [_by_batch(line, model, RATE) for model in names]
+    ratios = [own[last] / own[first] for own in curves if first in own and last in own]
+    if not ratios:
+        return ""
+    rising = sum(_rises(own) for own in curves if first in own and last in own)
+    return (
+        f"{label}: throughput at batch {last} is over {MORE:g} times that at batch {first} in "
+        f"{sum(ratio > MORE for ratio in ratios)} of {len(ratios)} networks and lower in "
+        f"{sum(ratio < 1 for ratio in ratios)}; the median is {median(ratios):.2f} times. It "
+        f"increases at every step in {rising}."
+    )
+
+
+def _memory(label: str, line: Sequence[Measured], names: Sequence[str]) -> str:
+    """Two slopes of each network; "" without three batch sizes."""
+    sizes = batch_sizes(line)
+    if len(sizes) < 3:
+        return ""
+    low, middle, high = sizes[0], sizes[len(sizes) // 2], sizes[-1]
+    curves = [_by_batch(line, model, MEMORY) for model in names]
+    known = [own for own in curves if {low, middle, high} <= own.keys()]
+    linear = sum(
+        _are_alike(
+            (own[middle] - own[low]) / (middle - low), (own[high] - own[middle]) / (high - middle)
+        )
+        for own in known
+    )
+    if not known:
+        return ""
+    return (
+        f"{label}: memory is linear over the batch sizes {low}, {middle} and {high} in {linear} of "
+        f"{len(known)} networks"
+    )
+
+
+def _are_alike(first: float, second: float) -> bool:
+    return min(first, second) > 0 and max(first, second) <= ALIKE * min(first, second)
+
+
+def _rises(by_batch: dict[int, float]) -> bool:
+    values = [by_batch[batch] for batch in sorted(by_batch)]
+    return all(values[place] < values[place + 1] for place in range(len(values) - 1))
+
+
+def _by_batch(line: Sequence[Measured], model: str, column: str) -> dict[int, float]:
+    return {
+        one.case.axes.get(BATCH, 1): value
+        for one in line
+        if one.case.model == model and (value := figure(one, column)) is not None
+    }
+
 
 _OF_THE_STUDY = 64
 """The batch size at which it sets accuracy against throughput."""
@@ -30,13 +132,13 @@ def tables(found: Found) -> Iterator[Block]:
     is published beside the measured throughput."""
     yield Heading("Throughput by batch size (images/s)")
     yield Picture(_BY_BATCH, "images a second and memory over batch, of nine networks at most")
-    yield _by_batch(found, RATE, text.rate_text)
+    yield _throughput_by_batch(found, RATE, text.rate_text)
     yield Heading("Memory by batch size (MiB)")
     yield Paragraph(
         "The most that the measuring process held of the host's memory, engine and weights "
         "included. Engines keep memory in pools, so that it is no exact need."
     )
-    yield _by_batch(found, MEMORY, mib)
+    yield _throughput_by_batch(found, MEMORY, mib)
     yield from claims(found)
     yield Heading("Published accuracy against throughput")
     batch = _common_batch(found)
@@ -100,7 +202,9 @@ def files(found: Found) -> Mapping[str, bytes]:
     return picture_files({_BY_BATCH: by_batch, _PUBLISHED: published})
 
 
-def _by_batch(found: Found, column: str, as_text: Callable[[float | None], str]) -> Table:
+def _throughput_by_batch(
+    found: Found, column: str, as_text: Callable[[float | None], str]
+) -> Table:
     """A line for each network and way of measuring, a column for each batch size."""
     sizes, lines = batch_sizes(found.measured), lines_of(found.measured)
     several = len(lines) > 1
@@ -151,4 +255,19 @@ STUDY = Study(
     ),
     tables=tables,
     files=files,
+)
+
+
+WHOLE = Whole(
+    name="dlmark",
+    title="dlmark's convolutional networks",
+    repeats=(
+        "The study of MXNet's Gluon model zoo has four figures: throughput by batch size, the "
+        "largest batch and memory, throughput by device, and accuracy against throughput. Each is "
+        "repeated here with the same architectures. Their weights are drawn, since speed does not "
+        "ask for trained ones, and accuracy is measured of networks that are trained; of the zoo "
+        "it is published, and stands in a column that says so."
+    ),
+    parts=(STUDY, largest.STUDY, devices.STUDY, accuracy.STUDY),
+    shares=(0.4, 0.2, 0.2, 0.2),
 )

@@ -1,24 +1,20 @@
-"""What every kind of work is to the engine, to the run folder and to whoever shows it.
-
-A source makes work, the engine starts and advances it, the run keeps what comes of it. The
-contract has no process and no file descriptor in it: a place says how a worker is reached, and
-work that runs on another machine fulfils it as work that runs here does.
-"""
+"""The protocol of every kind of work, for the engine, the run folder and displays; waiting time."""
 
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
-from app.cases.gpu_state import GpuState
-from app.cases.reading import Reading
-from app.results.folder import RunFolder
-from app.results.labels import FILE_NAMES, ModelNames
-from app.results.lines import Line
-from app.results.live import Live
+from app.cases.telemetry import GpuState, Reading
+from app.formatting.case_labels import FILE_NAMES, ModelNames
+from app.formatting.text import duration
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Line
+from app.run_folder.live_status import Live
 
 CPU = "cpu"
 News = Literal["", "told", "ended", "dropped"]
@@ -228,3 +224,58 @@ class Source(Protocol):
         None: nothing to start until something in flight ends; with nothing in flight,
         the sweep is over.
         """
+
+
+WAITING = "wait"
+
+
+class WaitWork(Work):
+    """Over at `until_s` (monotonic seconds), or when the sweep is paused: then it is to be waited
+    for the rest after that."""
+
+    kind = WAITING
+    needs = Needs()
+
+    def __init__(self, until_s: float) -> None:
+        self._begun_s = time.monotonic()
+        self._until_s = until_s
+        self.was_interrupted = False
+
+    def start(self, place: Place) -> None:
+        self._begun_s = time.monotonic()
+
+    def advance(self) -> News:
+        if time.monotonic() < self._until_s:
+            return ""
+        self.over = True
+        return "ended"
+
+    def stop(self, now: bool) -> None:
+        self._until_s = time.monotonic()
+
+    def interrupt(self) -> None:
+        self.was_interrupted = True
+        self._until_s = time.monotonic()
+
+    def close(self) -> None: ...
+
+    def due(self) -> float:
+        return self._until_s
+
+    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        if not live.in_flight:
+            live.show("", None, WAITING)
+        return ()
+
+    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        if live.phase == WAITING:
+            live.phase = ""
+        return ()
+
+    @property
+    def failed(self) -> bool:
+        return False
+
+    def text(self, models: ModelNames = FILE_NAMES) -> str:
+        waited_s = time.monotonic() - self._begun_s
+        return f"waited {duration(waited_s)}: rounds are spread over time (--spread)"

@@ -9,16 +9,15 @@ import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from app.cases.checking import CheckJob
+from app.cases.jobs import CheckJob
 from app.cases.round import RoundResult
 from app.cases.status import FAILED, Status
-from app.machine.available import options_of
-from app.machine.telemetry import Telemetry
-from app.machine.watch import Watch
-from app.results.folder import RunFolder
-from app.results.labels import FILE_NAMES, ModelNames, case_label
-from app.results.lines import Line
-from app.results.live import Live
+from app.formatting.case_labels import FILE_NAMES, ModelNames, case_label
+from app.machine.installed_runtimes import options_of
+from app.machine.telemetry import Telemetry, Watch
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Line
+from app.run_folder.live_status import Live
 from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work
 from app.sweep.work.process import is_of_circumstance
 from app.sweep.work.round import SettledRound

@@ -11,17 +11,15 @@ from collections.abc import Iterable
 import psutil
 
 from app.cases.status import Status
+from app.formatting.case_labels import FILE_NAMES, ModelNames, file_name
 from app.machine.child import Unstarted
-from app.machine.telemetry import Telemetry
-from app.machine.watch import Watch
-from app.results.folder import RunFolder
-from app.results.inputs import inputs_to_keep, write_inputs
-from app.results.labels import FILE_NAMES, ModelNames, file_name
-from app.results.lines import Exported, Line
-from app.results.live import Live
+from app.machine.telemetry import Telemetry, Watch
+from app.run_folder.folder import RunFolder, inputs_to_keep, write_inputs
+from app.run_folder.journal import Exported, Line
+from app.run_folder.live_status import Live
 from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work
 from exporters.codec import CodecError, from_json, object_of, to_json
-from exporters.request import ExportReply, ExportRequest
+from exporters.messages import ExportReply, ExportRequest
 
 MOST_EXPORTERS = 2
 """So many export processes at once: each holds torch, and the largest networks gigabytes."""

@@ -8,11 +8,11 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from app.cases.reading import Reading
+from app.cases.telemetry import Reading
 from app.machine.child import Unstarted
 from app.sweep.work.base import Eye, News, Starter, Talk, Work
 from exporters.codec import CodecError, object_of
-from runtimes.environment import environment_of
+from runtimes.registry import environment_of
 
 GRACE_S = 3.0
 """How long a worker may take to end after it was asked to, before it is killed."""

@@ -11,23 +11,20 @@ from datetime import UTC, datetime
 from typing import Any, get_args
 
 from app.cases.case import Case
-from app.cases.disk import disk_remedy
-from app.cases.errors import DiskError
-from app.cases.gpu_state import GpuState
-from app.cases.progress import Progress
-from app.cases.round import AWAITING, SLEPT, MeasureJob, Phase, RoundResult
+from app.cases.errors import DiskError, disk_remedy
+from app.cases.round import AWAITING, SLEPT, MeasureJob, Phase, Progress, RoundResult
 from app.cases.status import FAILED, Status
-from app.cases.surroundings import Surroundings
-from app.machine.available import options_of
-from app.results import text
-from app.results.folder import RunFolder
-from app.results.labels import FILE_NAMES, ModelNames, case_label
-from app.results.lines import Line, Tried
-from app.results.live import Live
+from app.cases.telemetry import GpuState, Surroundings
+from app.formatting import text
+from app.formatting.case_labels import FILE_NAMES, ModelNames, case_label
+from app.machine.installed_runtimes import options_of
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Line, Tried
+from app.run_folder.live_status import Live
 from app.stats.quantiles import needed_samples
 from app.sweep.work.base import ALONE, Known, Needs, News, Starter
 from app.sweep.work.process import STOPPED, ProcessWork, is_of_circumstance
-from app.tune.ladder import round_name
+from app.tune.ablation import round_name
 from exporters.codec import from_json, to_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel

@@ -15,10 +15,9 @@ from pydantic import ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 from pydantic_core import ErrorDetails
 
-from exporters.toml_file import read_toml
-from runtimes.faults import NotAvailable
-from runtimes.fpga.cards.link import link_tables
-from runtimes.fpga.cards.part import Part
+from exporters.file_access import read_toml
+from runtimes.errors import NotAvailable
+from runtimes.fpga.cards.datasheet import Part, link_tables
 
 DEFAULT_CARD = "v80"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from runtimes.faults import RuntimeFault, Unsupported
+from runtimes.errors import RuntimeFault, Unsupported
 from runtimes.fpga.cards import DEFAULT_CARD, Card, Release, load_card
 
 _NUMBERS: Mapping[str, str] = {

@@ -1,28 +1,51 @@
-"""A checked ONNX file becomes the card's graph: axes fixed, shape arithmetic folded away.
-
-Nodes are walked once in order. What depends on constants alone is computed by the evaluator
-that computes expected outputs; of everything else only the type and the shape are inferred.
+"""Import of a checked ONNX file as the card's graph: axes fixed, missing types inferred, shape
+arithmetic folded away.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto, TypeProto, helper, numpy_helper
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, TypeProto, helper, numpy_helper
 from onnx.defs import OpSchema
 from onnx.inliner import inline_local_functions
 
-from exporters.complaint import first_line
 from exporters.semantics.evaluator import Evaluator
-from runtimes.faults import CompileFault, Unsupported
+from exporters.types import first_line
+from runtimes.errors import CompileFault, Unsupported
 from runtimes.fpga.graph.graph import AttributeValue, Graph, Node, Value
-from runtimes.fpga.graph.missing_types import missing_type
+
+_AS_FIRST_INPUT = frozenset({"GroupNormalization", "MeanVarianceNormalization"})
+_COMPARISONS = frozenset({"GreaterOrEqual", "LessOrEqual"})
+
+
+def missing_type(node: NodeProto, inputs: Sequence[TypeProto | None]) -> TypeProto | None:
+    """The type of the node's one output, for inputs of fixed shapes; None where not known."""
+    if node.domain or not inputs or any(kind is None for kind in inputs):
+        return None
+    element = inputs[0].tensor_type.elem_type if inputs[0] is not None else 0
+    shapes = [
+        tuple(dim.dim_value for dim in kind.tensor_type.shape.dim)
+        for kind in inputs
+        if kind is not None
+    ]
+    if node.op_type in _AS_FIRST_INPUT or (node.op_type == "Transpose" and not shapes[0]):
+        return helper.make_tensor_type_proto(element, shapes[0])
+    if node.op_type in _COMPARISONS:
+        return helper.make_tensor_type_proto(TensorProto.BOOL, np.broadcast_shapes(*shapes))
+    if node.op_type == "GatherND":
+        data, indices = shapes
+        batch = next((a.i for a in node.attribute if a.name == "batch_dims"), 0)
+        shape = (*indices[:-1], *data[batch + indices[-1] :])
+        return helper.make_tensor_type_proto(element, shape)
+    return None
+
 
 STATES_KEY = "graphlap.states"
 AXES_KEY = "graphlap.axes"

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from runtimes.faults import Unsupported
-from runtimes.fpga.graph.dtypes import touches_float
-from runtimes.fpga.graph.fuse import Group, fuse
-from runtimes.fpga.graph.graph import Graph, Node
-from runtimes.fpga.graph.passes import passes
-from runtimes.fpga.lower import matrix, movement, recurrent, reduction
-from runtimes.fpga.lower.activations import Activations
+from runtimes.errors import Unsupported
+from runtimes.fpga.graph.graph import Graph, Group, Node, fuse, passes, touches_float
+from runtimes.fpga.lower import operators
 from runtimes.fpga.lower.builder import Builder
-from runtimes.fpga.lower.steps import Lowered
+from runtimes.fpga.lower.steps import Activations, Lowered
 
 _BF16_BYTES = 2
 
@@ -31,13 +27,13 @@ _GATES = {"LSTM": 4}
 Lowering = Callable[[Builder, Node], None]
 
 COMPUTE: dict[str, Lowering] = {
-    "Conv": matrix.convolution,
-    "ConvTranspose": matrix.transposed_convolution,
-    "Gemm": matrix.gemm,
-    "MatMul": matrix.matmul,
-    "LSTM": recurrent.lstm,
-    "GRU": recurrent.gru,
-    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), reduction.pool),
+    "Conv": operators.convolution,
+    "ConvTranspose": operators.transposed_convolution,
+    "Gemm": operators.gemm,
+    "MatMul": operators.matmul,
+    "LSTM": operators.lstm,
+    "GRU": operators.gru,
+    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), operators.pool),
     **dict.fromkeys(
         (
             *("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "Hardmax"),
@@ -45,18 +41,18 @@ COMPUTE: dict[str, Lowering] = {
             *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
             *("ArgMax", "ArgMin"),
         ),
-        reduction.reduction,
+        operators.reduction,
     ),
-    **dict.fromkeys(("Softmax", "LogSoftmax"), reduction.in_three),
+    **dict.fromkeys(("Softmax", "LogSoftmax"), operators.in_three),
     **dict.fromkeys(
         (
             *("LayerNormalization", "InstanceNormalization", "GroupNormalization"),
             "MeanVarianceNormalization",
         ),
-        reduction.normalisation,
+        operators.normalisation,
     ),
-    **dict.fromkeys(("LpNormalization", "RMSNormalization"), reduction.vector_norm),
-    "LRN": reduction.local_response,
+    **dict.fromkeys(("LpNormalization", "RMSNormalization"), operators.vector_norm),
+    "LRN": operators.local_response,
 }
 
 MOVE: dict[str, Lowering] = {
@@ -65,16 +61,16 @@ MOVE: dict[str, Lowering] = {
             *("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"),
             *("Concat", "Split"),
         ),
-        movement.free,
+        operators.free,
     ),
     **dict.fromkeys(
         ("Expand", "Tile", "DepthToSpace", "SpaceToDepth", "GatherElements", "GatherND"),
-        movement.copy,
+        operators.copy,
     ),
-    "Transpose": movement.transpose,
-    "Gather": movement.gather,
-    "Slice": movement.cut,
-    "Pad": movement.pad,
+    "Transpose": operators.transpose,
+    "Gather": operators.gather,
+    "Slice": operators.cut,
+    "Pad": operators.pad,
 }
 
 
@@ -117,7 +113,7 @@ def _lower_group(builder: Builder, group: Group) -> None:
     first = group.nodes[0]
     if _is_hosts(builder, group):
         for node in group.nodes:
-            movement.free(builder, node)
+            operators.free(builder, node)
         return
     if first.op in MOVE and not first.domain:
         MOVE[first.op](builder, first)

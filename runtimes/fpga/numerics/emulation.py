@@ -12,20 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from runtimes.fpga.graph.graph import Graph, Node
-from runtimes.fpga.numerics import (  # noqa: F401  (each enters its operators)
-    activation,
-    convolution,
-    elementwise,
-    mask,
-    movement,
-    normalisation,
-    pooling,
-    product,
-    recurrent,
-    reduction,
+from runtimes.fpga.numerics.operator import (
+    NEWEST_OPSET,
+    OPERATORS,
+    Call,
+    Kernel,
+    Refused,
+    finite_bf16,
+    round_bf16,
 )
-from runtimes.fpga.numerics.bf16 import finite_bf16, round_bf16
-from runtimes.fpga.numerics.operator import NEWEST_OPSET, OPERATORS, Call, Kernel, Refused
 
 _INDEX_TYPES = ("int32", "int64")
 

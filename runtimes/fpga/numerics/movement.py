@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtimes.fpga.numerics.bf16 import finite_bf16
-from runtimes.fpga.numerics.operator import Call, Kernel, Refused, operator
+from runtimes.fpga.numerics.operator import Call, Kernel, Refused, finite_bf16, operator
 
 
 @operator("Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", exact=True)

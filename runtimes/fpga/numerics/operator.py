@@ -1,9 +1,4 @@
-"""What a kernel is made from and how it is found: one maker per ONNX operator.
-
-A maker reads a node's attributes and constants once and returns the function that runs
-it; it raises Refused for what it can't compute. So a node is supported exactly if its
-kernel can be made.
-"""
+"""Kernels: how one is made and found for each ONNX operator, and rounding to bfloat16."""
 
 from __future__ import annotations
 
@@ -14,6 +9,42 @@ from typing import cast
 import numpy as np
 
 from runtimes.fpga.graph.graph import AttributeValue, Node
+
+_HALF = np.uint32(0x7FFF)
+_KEPT = np.uint32(0xFFFF0000)
+_ONE = np.uint32(1)
+_SHIFT = np.uint32(16)
+
+LARGEST = np.float32((2 - 2**-7) * 2.0**127)
+"""The largest finite bf16."""
+
+
+def finite_bf16(array: np.ndarray | np.float32) -> np.ndarray:
+    """As `round_bf16`, but what is finite stays finite: the lowest float32, with which attention
+    is masked, becomes the lowest bf16."""
+    rounded = round_bf16(array)
+    return np.where(np.isfinite(array), np.clip(rounded, -LARGEST, LARGEST), rounded)
+
+
+def round_bf16(values: np.ndarray | np.float32) -> np.ndarray:
+    """The nearest bf16 of each value, ties to even, as a new float32 array of that shape.
+
+    Values beyond the largest bf16 become infinite; NaN stays NaN.
+    """
+    single = np.ascontiguousarray(values, np.float32)
+    bits = single.view(np.uint32)
+    rounded = bits >> _SHIFT
+    rounded &= _ONE
+    rounded += _HALF
+    rounded += bits
+    rounded &= _KEPT
+    result = rounded.view(np.float32).reshape(np.shape(values))
+    # The carry can run from a NaN's payload into its exponent and sign.
+    nan = np.isnan(single)
+    if nan.any():
+        result[nan.reshape(result.shape)] = np.nan
+    return result
+
 
 Kernel = Callable[..., np.ndarray | tuple[np.ndarray, ...]]
 """Takes the node's inputs by position (None where absent), gives its outputs in float32."""

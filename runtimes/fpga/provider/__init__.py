@@ -12,9 +12,9 @@ import ctypes as c
 import threading
 from typing import TYPE_CHECKING
 
-from exporters import own
-from runtimes.faults import NotAvailable
-from runtimes.fpga.provider.shim import PROVIDER_NAME, shim_path
+from exporters import install_layout
+from runtimes.errors import NotAvailable
+from runtimes.fpga.provider.abi import PROVIDER_NAME, shim_path
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -46,7 +46,7 @@ def get_library_path() -> str:
         shim = shim_path()
         if shim is None:
             raise NotAvailable(
-                "the C shim of the simulated card was not built", own.COMPILER_REMEDY
+                "the C shim of the simulated card was not built", install_layout.COMPILER_REMEDY
             )
         import onnxruntime
 

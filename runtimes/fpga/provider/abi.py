@@ -1,17 +1,81 @@
-"""What an execution provider needs of ONNX Runtime's C interface besides its function table.
-
-Slots, prototypes and structures are those of onnxruntime_ep_c_api.h.
+"""ONNX Runtime's C interface for an execution provider: the C shim that it loads, structures
+beside its function table, Python callbacks that never raise.
 """
 
 from __future__ import annotations
 
 import ctypes as c
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from runtimes.foreign import Elements, Handle, Int, Out, Size, Status, Text, UInt, from_slots
-from runtimes.ort.c_api import Get, GetList, OrtApi, OrtError, Release, error_of, open_table
+from exporters import install_layout
+from runtimes.ctypes_prototypes import (
+    Elements,
+    Handle,
+    Int,
+    Out,
+    Size,
+    Status,
+    Text,
+    UInt,
+    from_slots,
+)
+from runtimes.onnxruntime.c_api import Get, GetList, OrtApi, OrtError, Release, error_of, open_table
+
+if TYPE_CHECKING:
+    from runtimes.ctypes_prototypes import CType
+
+
+PROVIDER_NAME = "FpgaSimExecutionProvider"
+
+
+def shim_path() -> Path | None:
+    """The compiled C shim as an absolute path; None if it was not built."""
+    return install_layout.extension("runtimes.fpga.provider._shim")
+
+
+class Callbacks:
+    """Makes C functions and texts that live as long as this object, and gives their address.
+
+    `status` turns an exception into the address of an OrtStatus.
+    """
+
+    def __init__(self, status: Callable[[BaseException], int]) -> None:
+        self._status = status
+        self._kept: list[object] = []
+
+    def function(self, call: Callable[..., object], result: CType | None, *arguments: CType) -> int:
+        """A C function that calls `call`, which must not raise."""
+        made = c.CFUNCTYPE(result, *arguments)(call)
+        self._kept.append(made)
+        return c.cast(made, c.c_void_p).value or 0
+
+    def checked(self, call: Callable[..., None], *arguments: CType) -> int:
+        """A C function that returns an OrtStatus: null, or what `call` raised."""
+
+        @wraps(call)
+        def guarded(*values: object) -> int | None:
+            try:
+                call(*values)
+            except BaseException as error:
+                # Even an interrupt: C would go on as if the call had succeeded.
+                return self._status(error)
+            return None
+
+        return self.function(guarded, c.c_void_p, *arguments)
+
+    def text(self, value: bytes) -> int:
+        """A C string; one that ctypes makes for a return value would be gone too soon."""
+        buffer = c.create_string_buffer(value)
+        self._kept.append(buffer)
+        return c.addressof(buffer)
+
+
+if TYPE_CHECKING:
+    Pointers = c._Pointer[c.c_void_p]
+    Counts = c._Pointer[c.c_size_t]
 
 if TYPE_CHECKING:
     Pointers = c._Pointer[c.c_void_p]

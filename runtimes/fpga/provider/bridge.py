@@ -1,8 +1,4 @@
-"""The callbacks of the execution provider: one set of them serves every session.
-
-ONNX Runtime holds structures of ours by address; the objects behind them live in two
-tables here until it releases them.
-"""
+"""Callbacks of the execution provider, one set for all sessions, and the options that they read."""
 
 from __future__ import annotations
 
@@ -11,19 +7,45 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from exporters.types import GraphlapError
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from runtimes.fpga.card.compiler import Compiled, compile_graph
 from runtimes.fpga.cards.target import Target, read_target
 from runtimes.fpga.graph.graph import Graph
 from runtimes.fpga.numerics.emulation import Emulation, KernelError
 from runtimes.fpga.provider import abi
-from runtimes.fpga.provider.callbacks import Callbacks
-from runtimes.fpga.provider.graph import claimed_graph, read_graph, read_tensor
-from runtimes.fpga.provider.left_out import left_out, why_left_out
-from runtimes.fpga.provider.options import own_options
-from runtimes.fpga.provider.partition import claims, predecessors
-from runtimes.fpga.provider.shim import PROVIDER_NAME
-from runtimes.ort.c_api import ABI_VERSION, OrtApi
+from runtimes.fpga.provider.abi import PROVIDER_NAME, Callbacks
+from runtimes.fpga.provider.graph import (
+    claimed_graph,
+    claims,
+    left_out,
+    predecessors,
+    read_graph,
+    read_tensor,
+    why_left_out,
+)
+from runtimes.onnxruntime.c_api import ABI_VERSION, OrtApi
+
+
+def own_options(api: OrtApi, session_options: int) -> dict[str, str]:
+    """Those that ONNX Runtime files under the provider's name, without it."""
+    pairs = c.c_void_p()
+    api.GetSessionOptionsConfigEntries(session_options, c.byref(pairs))
+    try:
+        keys, values = c.POINTER(c.c_char_p)(), c.POINTER(c.c_char_p)()
+        count = c.c_size_t()
+        api.GetKeyValuePairs(pairs, c.byref(keys), c.byref(values), c.byref(count))
+        entries = {
+            (keys[i] or b"").decode(): (values[i] or b"").decode() for i in range(count.value)
+        }
+    finally:
+        api.ReleaseKeyValuePairs(pairs)
+    prefix = f"ep.{PROVIDER_NAME.lower()}."
+    return {
+        key[len(prefix) :]: value
+        for key, value in entries.items()
+        if key.lower().startswith(prefix)
+    }
+
 
 _VENDOR = b"Graphlap"
 _VENDOR_ID = 0xF96A

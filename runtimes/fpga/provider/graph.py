@@ -1,23 +1,23 @@
-"""Reads the OrtGraph that ONNX Runtime shows a provider into our own frozen graph.
-
-Constants are views of ONNX Runtime's memory, valid only while the callback runs that was
-given the graph; whoever keeps them copies them.
+"""Graphs that ONNX Runtime shows a provider: read into our own form, nodes that the card supports,
+convex claims of them.
 """
 
 from __future__ import annotations
 
 import ctypes as c
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from runtimes.errors import Unsupported
 from runtimes.fpga.graph.graph import AttributeValue, Graph, Node, Value
 from runtimes.fpga.graph.importer import STATES_KEY
+from runtimes.fpga.lower import lower
+from runtimes.fpga.numerics.emulation import refusal
 from runtimes.fpga.provider import abi
-from runtimes.ort.c_api import Get, GetList, OrtApi, OrtError, text
-from runtimes.ort.element_types import ELEMENT_TYPES
+from runtimes.onnxruntime.c_api import ELEMENT_TYPES, Get, GetList, OrtApi, OrtError, text
 
 _WRITABLE = 0x200
 _memory = c.PYFUNCTYPE(c.py_object, c.c_void_p, c.c_ssize_t, c.c_int)(
@@ -232,3 +232,85 @@ def _decode(kind: int, data: bytes) -> AttributeValue:
         return integers[0] if kind == abi.ATTRIBUTE_INT else integers
     floats = tuple(np.frombuffer(data, np.float32).tolist())
     return floats[0] if kind == abi.ATTRIBUTE_FLOAT else floats
+
+
+def why_not(node: Node, graph: Graph) -> str | None:
+    """Why `node` of `graph` can't be on the card, in a few words; None if it can."""
+    reason = refusal(node, graph)
+    if reason is not None:
+        return reason
+    arriving = dict.fromkeys(i for i in node.inputs if i and i not in graph.constants)
+    alone = replace(
+        graph,
+        inputs=tuple(arriving),
+        outputs=tuple(filter(None, node.outputs)),
+        nodes=(node,),
+        states=(),
+    )
+    try:
+        lower(alone)
+    except Unsupported as error:
+        return error.cause
+    return None
+
+
+_NODES_TOLD = 10
+"""How many of them a log line names."""
+
+
+def why_left_out(shown: OrtGraph, index: int) -> str | None:
+    """Why node `index` can't be on the card; None if it can."""
+    node = shown.graph.nodes[index]
+    names = (*node.inputs, *node.outputs)
+    unfixed = next((shown.unfixed[name] for name in names if name in shown.unfixed), None)
+    return unfixed or why_not(node, shown.graph)
+
+
+def left_out(shown: OrtGraph, reasons: Mapping[int, str | None]) -> str:
+    """A line for ONNX Runtime's own log; "" where all nodes can be on the card."""
+    left = [
+        f"{node.op} '{node.name}': {reasons[i]}"
+        for i, node in enumerate(shown.graph.nodes)
+        if reasons[i]
+    ]
+    if not left:
+        return ""
+    message = f"{len(left)} nodes are left to other providers: {'; '.join(left[:_NODES_TOLD])}"
+    if len(left) > _NODES_TOLD:
+        message += f"; and {len(left) - _NODES_TOLD} more"
+    if shown.unfixed:
+        message += "; fix open dimensions with add_free_dimension_override_by_name"
+    return message
+
+
+def predecessors(
+    inputs: Sequence[Sequence[str]], outputs: Sequence[Sequence[str]]
+) -> tuple[tuple[int, ...], ...]:
+    """Per node, the nodes that make what it reads, given the names read and made by each."""
+    maker = {name: index for index, names in enumerate(outputs) for name in names if name}
+    return tuple(
+        tuple(sorted({maker[name] for name in names if name in maker})) for names in inputs
+    )
+
+
+def claims(
+    before: Sequence[Sequence[int]], supported: Collection[int]
+) -> tuple[tuple[int, ...], ...]:
+    """The fewest convex claims that hold every supported node.
+
+    `before[i]` are the predecessors of node i, all less than i. A node's level counts how
+    often the worst path that leads to it has left the supported nodes. Levels never fall
+    along a path and rise on leaving, so what a path meets between two supported nodes of
+    one level is supported and of that level: a level is convex, and a claim waits only for
+    lower ones. A path with n returns needs n + 1 claims, so there can't be fewer.
+    """
+    taken = frozenset(supported)
+    level: list[int] = []
+    for node, nodes_before in enumerate(before):
+        level.append(
+            max((level[p] + (p in taken and node not in taken) for p in nodes_before), default=0)
+        )
+    grouped: dict[int, list[int]] = {}
+    for node in sorted(taken):
+        grouped.setdefault(level[node], []).append(node)
+    return tuple(tuple(nodes) for _, nodes in sorted(grouped.items()))

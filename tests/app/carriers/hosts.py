@@ -14,11 +14,11 @@ from pathlib import Path
 
 import psutil
 
-from app.carriers.contract import Block, Ended, HostJob, Lost, Message, Said
-from app.carriers.piped import PipedCarrier
-from app.carriers.wire import SILENCE_S
-from app.sweep.work.brought import brought
-from exporters import own
+from app.remote.contract import Block, Ended, HostJob, Lost, Message, Said
+from app.remote.pipe_transport import PipedCarrier
+from app.remote.wire import SILENCE_S
+from app.sweep.work.remote_channel import brought
+from exporters import install_layout
 from exporters.codec import to_json
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import round_work
@@ -28,7 +28,7 @@ LIMIT_S = 60.0
 
 def command_of(name: str, *flags: str) -> tuple[str, ...]:
     """What starts a worker that shares its cores with nobody, as far as it says."""
-    return own.starter_command("app.carriers.worker", "--stdio", "--machine", name, *flags)
+    return install_layout.starter_command("app.remote.worker", "--stdio", "--machine", name, *flags)
 
 
 @contextmanager

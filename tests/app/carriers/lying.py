@@ -18,8 +18,8 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from app.carriers.wire import Frames
 from app.cases.round import RECORD
+from app.remote.wire import Frames
 from tests.checkout import ROOT
 
 Frame = tuple[dict[str, Any], bytes]

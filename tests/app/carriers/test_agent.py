@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.carriers.agent import MOST_JOBS, Agent
-from app.carriers.contract import FILE, CarrierError, Ended, HostFile, HostJob
-from app.carriers.scrubbed import scrubbed
-from app.carriers.store import MOST_COMING
 from app.cases.round import MEASURED, RECORD, RoundResult
-from app.sweep.place import ThisMachine
+from app.remote.agent import MOST_JOBS, Agent
+from app.remote.contract import FILE, CarrierError, Ended, HostFile, HostJob
+from app.remote.running_job import scrubbed
+from app.remote.workspace import MOST_COMING
+from app.sweep.local_executor import ThisMachine
 from exporters.codec import from_json
-from exporters.digest import file_sha256
+from exporters.file_access import file_sha256
 from exporters.types import ExportedModel
 from tests.app.carriers.hosts import Heard, agent_of, carrier_of, child_of, is_gone, job, wait_until
 from tests.app.sweep.sweeps import exported_add
@@ -302,7 +302,7 @@ def test_what_an_agent_that_was_killed_has_left_is_cleared_away(tmp_path: Path) 
     nothing of each other's processes."""
     root = tmp_path / "worker"
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom app.carriers.agent import Agent\n"
+        "import os, sys\nfrom pathlib import Path\nfrom app.remote.agent import Agent\n"
         "agent = Agent(root=Path(sys.argv[1]))\n"
         "agent.keep('0' * 64, 0, b'part', 9)\nos._exit(9)"
     )

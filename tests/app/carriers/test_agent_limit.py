@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.carriers import agent as agent_module
-from app.carriers.agent import Agent
-from app.carriers.contract import Ended, HostJob
+from app.remote import agent as agent_module
+from app.remote.agent import Agent
+from app.remote.contract import Ended, HostJob
 from exporters.types import ExportedModel
 from tests.app.carriers.hosts import Heard, job
 from tests.app.sweep.sweeps import exported_add

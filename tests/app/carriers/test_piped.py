@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from app.carriers.contract import CarrierError, Ended, Lost
-from app.carriers.piped import PipedCarrier
 from app.cases.round import RoundResult
+from app.remote.contract import CarrierError, Ended, Lost
+from app.remote.pipe_transport import PipedCarrier
 from exporters.codec import from_json
 from exporters.types import ExportedModel
 from tests.app.carriers.hosts import (
@@ -117,8 +117,8 @@ def test_an_agent_that_fails_says_so_and_lives_on(tmp_path: Path) -> None:
         tmp_path / "fails.py",
         f"sys.path.insert(0, {str(ROOT)!r})\n"
         "from pathlib import Path\n"
-        "from app.carriers.agent import Agent\n"
-        "from app.carriers.stdio import serve\n"
+        "from app.remote.agent import Agent\n"
+        "from app.remote.worker import serve\n"
         "class Fails(Agent):\n"
         "    def doctor(self): raise PermissionError(13, 'not yours')\n"
         "serve(Fails(root=Path(sys.argv[1])))\n",

@@ -20,19 +20,18 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.carriers.contract import Carrier, CarrierError, Ended
-from app.carriers.opened import open_carrier
-from app.carriers.piped import PipedCarrier
-from app.carriers.ssh import COMMAND_VARIABLE, ssh_carrier
 from app.machine.environment import graphlap_version
-from exporters import own
+from app.remote.contract import Carrier, CarrierError, Ended
+from app.remote.pipe_transport import COMMAND_VARIABLE, PipedCarrier, ssh_carrier
+from app.remote.transports import open_carrier
+from exporters import install_layout
 from exporters.types import ExportedModel
 from tests.app.carriers.hosts import Heard, job, scripted
 from tests.app.carriers.releases import release
 from tests.app.headless.batch import rows, run
 from tests.app.sweep.sweeps import exported_add, write_add_graph
 
-HERE = shlex.join(own.starter_command("app"))
+HERE = shlex.join(install_layout.starter_command("app"))
 """How Graphlap is called where it is not installed."""
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.carriers.contract import BLOCK_BYTES, Block, CarrierError, Ended, Lost, Message, Said
-from app.carriers.wire import Frames, message_frame, message_read
+from app.remote.contract import BLOCK_BYTES, Block, CarrierError, Ended, Lost, Message, Said
+from app.remote.wire import Frames, message_frame, message_read
 
 MESSAGES = st.one_of(
     st.builds(Said, st.text(max_size=30)),
@@ -42,7 +42,7 @@ def test_a_block_of_no_possible_size_is_refused(size: Any) -> None:
 
 def test_what_a_host_says_without_an_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A login shell may print anything, and is not to fill the memory of this machine."""
-    monkeypatch.setattr("app.carriers.wire.LONGEST_LINE_BYTES", 1000)
+    monkeypatch.setattr("app.remote.wire.LONGEST_LINE_BYTES", 1000)
     frames = Frames()
     assert list(frames.take(b"x" * 1000)) == []
     assert list(frames.take(b"\n" + b"x" * 900)) == []

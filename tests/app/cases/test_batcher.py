@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.cases.batcher import Batcher, parsed
 from app.cases.case import Case
+from app.cases.scenario import Batcher, parsed
 from exporters.codec import from_json, to_json
 
 

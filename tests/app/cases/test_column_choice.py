@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.cases.chosen_columns import chosen_names
 from app.cases.column import GROUPS, Row
-from app.cases.column_choice import (
+from app.cases.column_names import (
     MOST,
+    chosen_names,
     columns_for_people,
     columns_with_values,
     group_of,
@@ -15,7 +15,7 @@ from app.cases.column_choice import (
 )
 from app.cases.columns import COLUMNS, NAMES
 from app.cases.errors import PlanError
-from app.cases.percentiles import DEFAULT
+from app.cases.units import DEFAULT
 
 
 def test_every_column_has_a_group() -> None:

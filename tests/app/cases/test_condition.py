@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.cases.case import Case
-from app.cases.condition import NO_CONDITION, Condition
+from app.cases.scenario import NO_CONDITION, Condition
 
 
 @pytest.mark.parametrize(

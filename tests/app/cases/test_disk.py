@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.disk import disk_remedy, is_no_room, unwritable
-from app.results.atomic import write_atomically
+from app.cases.errors import disk_remedy, is_no_room, unwritable
+from app.run_folder.files import write_atomically
 
 
 def _refused(path: Path) -> str:

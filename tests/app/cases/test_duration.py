@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.duration import parse_duration
 from app.cases.errors import PlanError
+from app.cases.units import parse_duration
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.cases.given import Given
+from app.cases.user_files import Given
 from app.plan.expand import expand
 from app.plan.plan import parse_plan
 from exporters.codec import from_json, to_json

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.cases.goal import Goal
-from app.cases.target import Target
+from app.cases.objectives import Goal, Target
 
 
 def test_a_goal_is_a_latency_or_a_rate_that_may_keep_one() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.cases.percentiles import name_of, percentile_of, refusal, share, shown, told
+from app.cases.units import name_of, percentile_of, refusal, share, shown, told
 
 
 @pytest.mark.parametrize(

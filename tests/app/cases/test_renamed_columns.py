@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from app.cases.chosen_columns import column
-from app.cases.column_choice import parse_columns
+from app.cases.column_names import RENAMED, column, current_name, parse_columns, with_current_names
 from app.cases.columns import NAMES
-from app.cases.renamed_columns import RENAMED, current_name, with_current_names
-from app.console.row_columns import sort_column
+from app.console.row_table import sort_column
 from app.gui.tables.query import Term, terms, typed_for
 
 

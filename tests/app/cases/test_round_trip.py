@@ -10,13 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.cases.batcher import Batcher
-from app.cases.condition import Condition
-from app.cases.duration import duration_text, parse_duration
-from app.cases.goal import Goal
-from app.cases.microseconds import MICROSECONDS
-from app.cases.scenario import Scenario
-from app.cases.target import Target
+from app.cases.objectives import Goal, Target
+from app.cases.scenario import Batcher, Condition, Scenario
+from app.cases.units import MICROSECONDS, duration_text, parse_duration
 from exporters.size import parse_size, size_text
 
 NUMBERS = st.one_of(

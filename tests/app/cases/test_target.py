@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.cases.target import Target
+from app.cases.objectives import Target
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from app.commands.measuring import with_models
 from app.commands.parsers import parse
 from app.commands.settings import completed
 from app.commands.table import BY_NAME
-from app.machine.available import available_names, clock_of, runtime
-from app.plan.default_runtimes import with_default_runtimes
+from app.machine.installed_runtimes import available_names, clock_of, runtime
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.plan_files import load_suite
+from app.plan.runtime_selection import with_default_runtimes
 from tests.app.headless.batch import rows, run
 from tests.app.sweep.sweeps import write_add_graph
 

@@ -8,11 +8,9 @@ import shlex
 import pytest
 
 from app.__main__ import main
-from app.cases.condition import Condition
-from app.cases.scenario import Scenario
-from app.commands.exit_codes import EXIT_CODES
+from app.cases.scenario import Condition, Scenario
 from app.commands.legacy import current
-from app.commands.pages import PAGES
+from app.commands.pages import EXIT_CODES, PAGES
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME, COMMANDS, EXAMPLES
 from app.plan.settings.table import accepted_by

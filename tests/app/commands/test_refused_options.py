@@ -16,8 +16,7 @@ from app.cases.errors import PlanError
 from app.commands.legacy import MODE_FLAGS, current
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME
-from app.plan.settings.forms import Switch
-from app.plan.settings.setting import Setting
+from app.plan.settings.setting import Setting, Switch
 from app.plan.settings.table import SETTINGS
 
 MEASURE = "--headless --models mlp --runtimes fake"

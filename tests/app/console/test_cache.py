@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.console.cache import cache_text, clear_cache
+from app.commands.cache import cache_text, clear_cache
 from exporters.cache import Store
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from app.cases.case import Case
 from app.cases.columns import NAMES
-from app.console.checks import check_blocks
+from app.comparison.measured_case import Measured
+from app.console.check import check_blocks
 from app.present.terminal import as_text
-from app.results.measured import Measured
 
 RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fpga:v80", "fpga:ia-840f", "tensorrt-rtx:sm89")
 WIDTH = 50

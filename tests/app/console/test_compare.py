@@ -12,7 +12,7 @@ import pytest
 
 from app.__main__ import main
 from app.cases.case import Case
-from app.results.folder import RunFolder
+from app.run_folder.folder import RunFolder
 from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
 from tests.app.console.telling import told
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record

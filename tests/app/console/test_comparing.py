@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.cases.case import Case
+from app.columns.rows import Rows
 from app.console.answer.document import run_document
-from app.console.answer.ended import ended_run
-from app.console.comparing import Comparing
+from app.console.answer.summary import ended_run
+from app.console.run_comparison import Comparing
 from app.present.terminal import as_lines
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from app.console.doctor import doctor
-from app.console.permitted import permitted as told_here
-from app.console.probes import probe_all
-from app.machine.cores import as_list, usable_cores
-from app.machine.privileges import memory_locked, scheduler
-from exporters import own
+from app.console.doctor import doctor, probe_all
+from app.console.doctor import permitted as told_here
+from app.machine.placement import as_list, memory_locked, scheduler, usable_cores
+from exporters import install_layout
 from runtimes import registry
 from tests.app.machine.unprivileged import give_up, needs_realtime
 from tests.checkout import ROOT
@@ -89,7 +87,7 @@ def test_what_moves_latencies_has_a_verdict_and_what_is_doubtful_a_remedy(tmp_pa
         assert ("; " in line) == (verdict == "warn")
 
 
-PERMITTED = "from app.console.permitted import permitted; print(*permitted(), sep='\\n')"
+PERMITTED = "from app.console.doctor import permitted; print(*permitted(), sep='\\n')"
 
 
 def permitted(before: Callable[[], None] | None = None) -> dict[str, str]:
@@ -157,8 +155,8 @@ def test_what_an_engine_prints_does_not_spoil_the_answer(tmp_path: Path) -> None
     )
     code = (
         "import runpy, sys\n"
-        f"sys.path[:0] = [{str(tmp_path)!r}, {str(own.ROOT)!r}]\n"
-        f"runpy.run_module({own.module_name('runtimes.probe')!r}, run_name='__main__', "
+        f"sys.path[:0] = [{str(tmp_path)!r}, {str(install_layout.ROOT)!r}]\n"
+        f"runpy.run_module({install_layout.module_name('runtimes.probe')!r}, run_name='__main__', "
         "alter_sys=True)\n"
     )
     (one,) = probe_all(["ort-cpu"], (sys.executable, "-P", "-c", code))

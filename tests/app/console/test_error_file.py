@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.console.error_file import ERROR_FILE, take_error_file
+from app.console.streams import ERROR_FILE, take_error_file
 
 
 def test_a_cause_that_holds_a_colon_comes_back_whole(

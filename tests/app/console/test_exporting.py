@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.results.folder import RunFolder
+from app.run_folder.folder import RunFolder
 from tests.app.results.resealed import reseal_manifest
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record
 

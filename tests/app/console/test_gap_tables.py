@@ -8,11 +8,10 @@ import pytest
 
 from app.cases.column import Row
 from app.cases.columns import NAMES
-from app.console.gap_figure import gap_figures
-from app.console.gap_table import gap_tables
+from app.console.scenario_tables import gap_figures, gap_tables
+from app.plot_data.curves import GapPoint, idleness
 from app.present.svg import svg_document
 from app.present.terminal import as_text
-from app.results.gap_curves import GapPoint, idleness
 
 SVG = "{http://www.w3.org/2000/svg}"
 

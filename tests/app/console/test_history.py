@@ -17,10 +17,10 @@ import pytest
 from app.__main__ import main
 from app.cases.column import number_of
 from app.cases.status import Status
-from app.results.folder import RunFolder
-from app.results.history import read_history
-from app.results.hosts import identity_of
-from app.results.manifest import FULL_TABLE
+from app.history.trends import read_history
+from app.run_folder.folder import RunFolder
+from app.run_folder.hosts import identity_of
+from app.run_folder.manifest import FULL_TABLE
 from tests.app.console.telling import told
 from tests.app.results.pasts import night_at, nights_at
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manifest_of, record

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.carriers.ssh import COMMAND_VARIABLE
+from app.remote.pipe_transport import COMMAND_VARIABLE
 from tests.app.carriers.hosts import scripted
 from tests.checkout import ROOT
 
@@ -17,8 +17,8 @@ AN_HOUR_AHEAD = f"""
 sys.path.insert(0, {str(ROOT)!r})
 real = time.time_ns
 time.time_ns = lambda: real() + 3600 * 10**9
-from app.carriers.agent import Agent
-from app.carriers.stdio import serve
+from app.remote.agent import Agent
+from app.remote.worker import serve
 serve(Agent())
 """
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.cases.case import Case
-from app.cases.operators import Operator, OperatorTimes, Peak
+from app.cases.jobs import Operator, OperatorTimes, Peak
+from app.columns.rows import Rows
 from app.console.operators import operator_tables
 from app.present.terminal import as_text
-from app.results.folder import RunFolder
-from app.results.operators import write_operators
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.run_folder.operators import write_operators
+from app.runs.reader import read_run
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 CASE = Case("net.onnx", "ort-cpu", axes={"batch": 4})

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.results.folder import RunFolder
+from app.run_folder.folder import RunFolder
 from runtimes.fpga.__main__ import main as explain
 from tests.app.results.runs import CASE, manifest_of, record
 from tests.app.sweep.sweeps import write_add_graph

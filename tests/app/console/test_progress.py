@@ -11,9 +11,9 @@ import pytest
 from app.console.progress import LiveDisplay
 from app.headless import measure
 from app.plan.plan import parse_plan
-from app.sweep.begin import begin
-from app.sweep.events import Paused
+from app.sweep.engine import Paused
 from app.sweep.run import SweepRun
+from app.sweep.run_creation import begin
 from tests.app.results.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import write_add_graph
 

@@ -11,18 +11,17 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.cases.percentiles import DEFAULT
 from app.cases.scenario import Scenario
-from app.console.answer.document import run_document
-from app.console.answer.ended import ended_run
-from app.console.row_columns import sort_column
-from app.console.stored.show import shown_blocks
+from app.cases.units import DEFAULT
+from app.columns.rows import Rows
+from app.comparison.measured_case import Measured
+from app.console.answer.document import run_document, shown_blocks
+from app.console.answer.summary import ended_run
+from app.console.row_table import sort_column
 from app.present.terminal import as_lines, as_text
-from app.results.folder import RunFolder
-from app.results.measured import Measured
-from app.results.reader import read_run
-from app.results.rows import Rows
-from exporters.diagnostics import rendering
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
+from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 

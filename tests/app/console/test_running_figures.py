@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from app.console.progress import display_for
-from app.console.running_figures import UNCHECKED, RunningFigure, RunningFigures
+from app.console.progress import UNCHECKED, RunningFigure, RunningFigures, display_for
 from app.plan.plan import parse_plan
-from app.results.folder import RunFolder
-from app.sweep.begin import begin
-from app.sweep.events import Ended
+from app.run_folder.folder import RunFolder
+from app.sweep.engine import Ended
 from app.sweep.run import SweepRun
+from app.sweep.run_creation import begin
 from tests.app.results.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import write_add_graph
 

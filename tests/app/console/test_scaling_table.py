@@ -10,13 +10,14 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.column import Row
+from app.columns.rows import Rows
 from app.console.scaling import scaling_tables
-from app.plan.plan import Plan, Sweep
+from app.formatting.text import TOO_NOISY
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
 from app.present.terminal import as_text
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.text import TOO_NOISY
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import manifest_of, record
 
 ALONE = Case("net.onnx", "ort-cpu")

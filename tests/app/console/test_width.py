@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.console.listing import as_text, models_of
-from app.console.width import USUAL, width_of
+from app.console.catalogue import as_text, models_of
+from app.console.streams import USUAL, width_of
 from tests.checkout import ROOT
 
 

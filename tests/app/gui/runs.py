@@ -15,10 +15,10 @@ from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.cases.status import Status
 from app.gui.launch.child import BatchChild
 from app.machine.environment import describe_host
-from app.plan.lengths import named_lengths
-from app.plan.plan import Plan, Sweep, parse_plan
-from app.results.folder import RunFolder
-from app.results.manifest import new_manifest
+from app.plan.plan import Plan, named_lengths, parse_plan
+from app.plan.settings.sweep import Sweep
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import new_manifest
 from exporters.diagnostics.diagnostic import Diagnostic
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, WARMUP
 from app.cases.scenario import Scenario
-from app.results.series import ReferenceLine, Series, Standing
-from app.stats.histogram import Histogram
+from app.plot_data.series import ReferenceLine, Series, Standing
+from app.stats.quantiles import Histogram
 from app.stats.summary import Summary, summarise
 from runtimes.execution import Clock, Samples
 

@@ -28,8 +28,9 @@ from app.gui.window import MainWindow
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
-from app.plan.plan import Plan, Sweep
-from exporters import own
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from exporters import install_layout
 from tests.app.gui.hands import asked_for_menu, do, menu_of, palette, words
 from tests.app.gui.runs import new_run, record_round, records, tiny_model
 from tests.app.gui.windows import dialogs, open_run, seen
@@ -146,7 +147,7 @@ def test_a_row_is_measured_again_alone_by_the_command_that_its_menu_copies(
             words(menu)
         )
         do(menu, "Copy the command")
-        line = QGuiApplication.clipboard().text().removeprefix(own.PROGRAM)
+        line = QGuiApplication.clipboard().text().removeprefix(install_layout.PROGRAM)
         plan = plan_from_options(parse(shlex.split(line)))
         assert [one.case_id for one in expand(plan)] == [case.case_id]
         assert plan.rounds == PLAN.rounds and not plan.baseline

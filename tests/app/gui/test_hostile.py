@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
+from app.formatting.text import printable
 from app.gui.look.csv_file import write_csv
 from app.gui.look.words import Words, caption, plain_tip
 from app.gui.window import MainWindow
-from app.results.folder import RunFolder
-from app.results.plain import printable
+from app.run_folder.folder import RunFolder
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.windows import open_run, wait_for_summaries
 from tests.app.hostile import OF_FILES, formulas, steering

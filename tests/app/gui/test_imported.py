@@ -10,7 +10,7 @@ from app.__main__ import main
 from app.gui.plots.style import legend_text
 from app.gui.views import PAGES
 from app.gui.window import MainWindow
-from app.results.figures import ranked
+from app.plot_data.series import ranked
 from tests.app.gui.windows import open_run, seen, statuses, wait_for_summaries
 from tests.app.results.imports.foreign import trtexec_times
 

@@ -11,13 +11,13 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
+from app.columns.rows import Rows
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
-from app.results.live import Live, LiveFile
-from app.results.noticing.noticed import noticed
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.tables import write_tables
+from app.insights.rules import noticed
+from app.run_folder.live_status import Live, LiveFile
+from app.run_folder.table import write_tables
+from app.runs.reader import read_run
 from tests.app.gui.runs import new_run, record_round, records
 from tests.app.gui.windows import open_run, seen
 from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS

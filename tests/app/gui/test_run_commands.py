@@ -19,8 +19,8 @@ from app.plan.estimate import Estimate
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
-from app.results.folder import is_being_written
-from exporters import own
+from app.run_folder.folder import is_being_written
+from exporters import install_layout
 from tests.app.gui.runs import fake_plan, tiny_model
 from tests.app.gui.synthetic import summary_of
 from tests.app.gui.windows import (
@@ -96,7 +96,7 @@ def test_the_same_cases_from_the_window_and_from_the_copied_command(
     plan = fake_plan(tiny_model(tmp_path / "tiny.onnx"), latency_us=[5.0, 50.0])
     window.editor.set_draft(plan, "test")
     window.actions_by_key["copy_command"].trigger()
-    line = QGuiApplication.clipboard().text().removeprefix(own.PROGRAM)
+    line = QGuiApplication.clipboard().text().removeprefix(install_layout.PROGRAM)
     told = {case.case_id for case in expand(plan_from_options(parse(shlex.split(line))))}
     run_plan(window, qtbot, plan)
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=TIMEOUT_MS)

@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.window import MainWindow
 from app.plan.plan import Plan, parse_plan
-from app.results.figures import variants
-from app.results.reader import read_run
+from app.plot_data.series import variants
+from app.runs.reader import read_run
 from tests.app.gui.runs import fake_plan, tiny_model
 from tests.app.gui.synthetic import series
 

@@ -13,8 +13,8 @@ from app.cases.case import Case
 from app.cases.status import Status
 from app.gui import run_feed
 from app.gui.window import MainWindow
-from app.results.live import Live, LiveFile
-from exporters.diagnostics import rendering
+from app.run_folder.live_status import Live, LiveFile
+from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.runs import new_run, record_round, records
 from tests.app.gui.windows import open_run, seen, wait_for_summaries

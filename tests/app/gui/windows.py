@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.errors import ErrorDialog
 from app.gui.window import MainWindow
 from app.plan.plan import Plan
-from app.results.follow.state import RunState
+from app.runs.following.state import RunState
 
 TIMEOUT_MS = 60_000
 

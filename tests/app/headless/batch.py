@@ -12,10 +12,10 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from app.__main__ import main
-from app.machine.steered import STEERED
-from app.results.folder import is_being_written
-from app.results.manifest import MANIFEST
-from app.results.reader import read_run
+from app.machine.child import STEERED
+from app.run_folder.folder import is_being_written
+from app.run_folder.manifest import MANIFEST
+from app.runs.reader import read_run
 
 FAKE = ("--runtimes", "fake")
 SLEEPING = ("--option", "fake.latency_us=3000", "--option", "fake.wait=sleep")

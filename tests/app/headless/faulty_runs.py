@@ -12,8 +12,8 @@ from app.cases.case import Case
 from app.cases.status import Status
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, parse_plan
-from app.results.manifest import read_manifest
-from app.sweep.begin import begin
+from app.run_folder.manifest import read_manifest
+from app.sweep.run_creation import begin
 from tests.app.headless.batch import run
 from tests.app.results.runs import record
 

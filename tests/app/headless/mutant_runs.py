@@ -10,10 +10,10 @@ from unittest.mock import patch
 
 from app.__main__ import main
 from app.cases.round import Limits
+from app.formatting.text import storable
 from app.plan import plan
-from app.plan.lengths import Lengths
-from app.results.manifest import read_manifest
-from app.results.plain import storable
+from app.plan.plan import Lengths
+from app.run_folder.manifest import read_manifest
 
 MOMENT = Lengths(
     1, 60.0, Limits(0.05, 0.5, 20, warmup_min_s=0.0, warmup_max_s=0.1, warmup_min_iterations=2)

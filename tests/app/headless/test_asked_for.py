@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runtimes.ort.runtime import OrtCpu
+from runtimes.onnxruntime.runtime import OrtCpu
 from tests.app.headless.batch import FAKE, recorded, rows, run
 from tests.app.sweep.wide_graph import write_wide_graph
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.results.reader import read_run
+from app.runs.reader import read_run
 from tests.app.headless.batch import launch, recorded, rows, run, wait_for_rounds
 from tests.app.headless.check_graphs import write_graphs
 from tests.app.sweep.sweeps import write_add_graph

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.results.reader import read_run
-from app.sweep.sources import fixed
+from app.runs.reader import read_run
+from app.sweep.scheduling import grid
 from tests.app.headless.batch import FAKE, SLEEPING, launch, rows, run
 from tests.exporters.graphs import save_affine
 
@@ -101,7 +101,7 @@ def test_a_runtime_that_was_not_there_is_measured_when_it_is(
     asked = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
     with monkeypatch.context() as patch:
         gone = ("unavailable", "it is not installed: install it")
-        patch.setattr(fixed, "refused_without_model", lambda *_: gone)
+        patch.setattr(grid, "refused_without_model", lambda *_: gone)
         run(*asked)
     assert _status(work) == "unavailable"
     assert run("--resume", "run")[0] == 0

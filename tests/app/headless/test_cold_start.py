@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.cold_start import PHASES
-from app.results.reader import read_run
+from app.cases.jobs import PHASES
+from app.runs.reader import read_run
 from tests.app.headless.batch import FAKE, kill, launch, rows, run
 
 SHORT = ("--headless", "--models", "add.onnx", "--profile", "glance", "--rounds", "1")

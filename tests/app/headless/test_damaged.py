@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.results.folder import RunFolder
+from app.run_folder.folder import RunFolder
 from tests.app.headless.batch import run
 from tests.app.results.resealed import reseal_manifest
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record

@@ -15,8 +15,8 @@ import pytest
 
 from app.headless import measure
 from app.plan.plan import parse_plan
-from app.results.manifest import MANIFEST
-from app.sweep.begin import begin
+from app.run_folder.manifest import MANIFEST
+from app.sweep.run_creation import begin
 from tests.app.headless.batch import launch, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.environments import make_environment

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from app.cases.case import Case
-from app.results.folder import RunFolder
-from app.results.lines import Exported
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Exported
 from tests.app.headless.batch import run
 from tests.app.headless.faulty_runs import (
     FAST_US,

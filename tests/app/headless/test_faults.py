@@ -13,7 +13,7 @@ import pytest
 
 from app.cases.round import Limits
 from app.plan import plan
-from app.plan.lengths import Lengths
+from app.plan.plan import Lengths
 from tests.app.headless.batch import FAKE, rows, run
 
 LENGTHS = Lengths(

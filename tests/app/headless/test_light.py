@@ -38,7 +38,7 @@ def test_a_list_imports_nothing_heavy() -> None:
 def test_the_batch_parent_imports_no_engine() -> None:
     code = (
         "import sys; from app import headless\n"
-        "from app.machine.available import available_names\n"
+        "from app.machine.installed_runtimes import available_names\n"
         "available_names()\n"
         "sys.stdout.write(' '.join(sys.modules))"
     )

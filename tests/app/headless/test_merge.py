@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.results.reader import read_run
-from app.results.verify import verify
+from app.runs.reader import read_run
+from app.runs.verify import verify
 from tests.app.headless.batch import launch, rows, run
 from tests.app.results.merging.machines import NETS, machine, made
 

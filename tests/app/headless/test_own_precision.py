@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from app.workers.doubts import of_precision
+from app.workers.execution_facts import of_precision
 from exporters.types import ExportedModel
 from runtimes.execution import Execution
 from tests.app.headless.batch import rows, run

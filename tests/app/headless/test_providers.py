@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from exporters import own
-from runtimes.fpga.provider.shim import PROVIDER_NAME, shim_path
+from exporters import install_layout
+from runtimes.fpga.provider.abi import PROVIDER_NAME, shim_path
 from tests.app.headless.batch import rows, run
 
-OURS = f"ort-ep:{own.module_name('runtimes.fpga.provider')}"
+OURS = f"ort-ep:{install_layout.module_name('runtimes.fpga.provider')}"
 SOURCE = Path(__file__).parents[2] / "runtimes" / "stand_ins" / "provider.c"
 
 

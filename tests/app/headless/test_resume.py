@@ -14,10 +14,10 @@ import psutil
 import pytest
 
 from app.cases.round import RECORD
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.ended import NOT_REACHED
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.columns.rows import Rows
+from app.columns.status import NOT_REACHED
+from app.run_folder.diagnostics import diagnostics_of
+from app.runs.reader import read_run
 from tests.app.headless.batch import (
     FAKE,
     SLEEPING,

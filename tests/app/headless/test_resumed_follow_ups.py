@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.cases.accuracy import AccuracyResult
-from app.cases.cold_start import SCOUT, ColdStart
-from app.results.ledger import Ledger
-from app.results.lines import Operators
-from app.results.reader import read_run
-from app.results.run import Run
+from app.cases.jobs import SCOUT, AccuracyResult, ColdStart
+from app.run_folder.journal import Operators
+from app.run_folder.ledger import Ledger
+from app.run_folder.run import Run
+from app.runs.reader import read_run
 from tests.app.headless.batch import rows, run
 from tests.app.results.resealed import reseal_journal
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph

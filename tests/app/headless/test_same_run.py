@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.verify import verify
-from app.sweep import unchanged
+from app.columns.rows import Rows
+from app.runs.reader import read_run
+from app.runs.verify import verify
+from app.sweep import resumption
 from runtimes.base import Unavailable
 from runtimes.fpga import cards
 from tests.app.headless.batch import FAKE, SLEEPING, launch, rows, run, wait_for_rounds
@@ -153,7 +153,7 @@ def test_an_engine_that_measured_rounds_and_is_gone_is_refused(
     asked = ("--models", "add.onnx", *FAKE, "--rounds", "1", "--out", "run")
     assert run("--headless", *asked)[0] == 0
     gone = Unavailable("the package is not installed", "pip install it")
-    monkeypatch.setattr(unchanged, "availability_of", lambda *_: gone)
+    monkeypatch.setattr(resumption, "availability_of", lambda *_: gone)
     assert "the package is not installed" in refused(work / "run")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.results.reader import read_run
+from app.runs.reader import read_run
 from tests.app.headless.batch import rows, run
 from tests.app.sweep.sweeps import write_add_graph
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.machine.steered import STEERED
+from app.machine.child import STEERED
 from tests.app.headless.batch import FAKE, SLEEPING
 
 BATCH = (sys.executable, "-m", "app", "--headless", *FAKE, *SLEEPING, "--rounds", "1")

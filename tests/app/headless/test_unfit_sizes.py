@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import ExportError
 from exporters.worker.export import export
 from tests.app.headless.batch import rows, run

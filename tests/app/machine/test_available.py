@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.machine.available import clock_of
+from app.machine.installed_runtimes import clock_of
 from runtimes import registry
 
 

@@ -8,8 +8,7 @@ import time
 
 import pytest
 
-from app.machine.bell import Bell
-from app.machine.child import Child
+from app.machine.child import Bell, Child
 
 
 def test_a_ring_ends_the_waiting() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.machine.cores import as_list, cores_online, listed, on_cores, usable_cores
+from app.machine.placement import as_list, cores_online, listed, on_cores, usable_cores
 
 CORES = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no cores to choose here")
 

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import PlanError
-from app.machine.available import (
+from app.machine.installed_runtimes import (
+    Environment,
+    asked,
     availability,
     availability_of,
     check_availability_of,
+    interpreter,
     runtime_of,
 )
-from app.machine.environments import Environment, asked, interpreter
 from runtimes.base import Available, Unavailable
 from tests.environments import make_environment, write_program
 

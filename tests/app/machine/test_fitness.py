@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.machine.activity import Busy, Process, busy_between, look, read_activity
-from app.machine.fitness import (
+from app.machine.readiness import (
+    Busy,
     Judged,
+    Process,
+    busy_between,
     judge,
     judge_boost,
     judge_governor,
@@ -19,6 +21,8 @@ from app.machine.fitness import (
     judge_siblings,
     judge_timer_slack,
     judge_virtual,
+    look,
+    read_activity,
 )
 
 CPU = "sys/devices/system/cpu"

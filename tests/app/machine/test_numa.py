@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.machine.cores import usable_cores
-from app.machine.numa import nodes_of, nodes_with_memory
+from app.machine.placement import nodes_of, nodes_with_memory, usable_cores
 
 NODES = "sys/devices/system/node"
 TWO_SOCKETS = {"node0": "0-3,8-11\n", "node1": "4-7,12-15\n", "node2": "\n"}
@@ -39,7 +38,7 @@ def test_a_system_that_tells_no_nodes_has_none(tmp_path: Path) -> None:
 BIND = """
 import numpy as np
 from pathlib import Path
-from app.machine.numa import bind_memory
+from app.machine.placement import bind_memory
 print(bind_memory({node}) or "bound")
 drawn = np.ones(1 << 22)
 print(any("bind:{node}" in line for line in Path("/proc/self/numa_maps").open()))

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.gpu_state import GpuState
-from app.cases.reading import Reading
+from app.cases.telemetry import GpuState, Reading
+from app.history.trends import differences
 from app.machine.environment import _gpus
 from app.machine.telemetry import Nvml, Rapl, Telemetry
-from app.results.differences import differences
 from exporters.codec import from_json, to_json
 from tests.app.machine.counters import FakeNvml, package
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from app.machine import window_libraries
-from app.machine.window_libraries import PACKAGES, missing_packages
+from app.commands import open
+from app.commands.open import PACKAGES, missing_packages
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="packages of Debian")
 _OF_EVERY_SYSTEM = re.compile(r"(libQt6|libstdc|libgcc|libm\.|libc\.|libz\.|libgthread)")
@@ -41,7 +41,7 @@ def test_a_library_that_is_not_here_is_named_with_its_package(
     monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
     before = missing_packages()
     lacking = {"libgraphlap-none.so.9": "libgraphlap-none9"}
-    monkeypatch.setattr(window_libraries, "PACKAGES", {**PACKAGES, **lacking})
+    monkeypatch.setattr(open, "PACKAGES", {**PACKAGES, **lacking})
     assert missing_packages() == {**before, **lacking}
 
 

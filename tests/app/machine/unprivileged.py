@@ -8,8 +8,7 @@ import resource
 
 import pytest
 
-from app.machine.cores import usable_cores
-from app.machine.privileges import highest_realtime
+from app.machine.placement import highest_realtime, usable_cores
 
 _PR_CAPBSET_DROP, _CAP_IPC_LOCK, _CAP_SYS_NICE = 24, 14, 23
 _LIBC = ctypes.CDLL(None)

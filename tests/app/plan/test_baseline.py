@@ -9,10 +9,10 @@ import pytest
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
-from app.plan.baseline import baselines
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
+from app.plan.reference_cases import baselines
 
 ORT = Case("mlp", "ort-cpu", axes={"batch": 1})
 TORCH = replace(ORT, runtime="torch-cpu")

@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
-from app.cases.batcher import Batcher
 from app.cases.errors import PlanError
+from app.cases.scenario import Batcher
+from app.formatting.case_labels import labels
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.plan_files import load_plan
-from app.plan.toml_text import plan_toml
-from app.results.labels import labels
-from app.sweep.sources.batches import points
+from app.plan.plan_files import load_plan, plan_toml
+from app.sweep.scheduling.round_jobs import points
 from tests.app.sweep.sweeps import write_add_graph
 
 SEVERAL = ["max=8,wait=2ms", "max=3,wait=0us", "none"]

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import PlanError
-from app.machine import available
+from app.machine import installed_runtimes
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
 from app.plan.plan_files import load_suite
 from runtimes import registry
-from runtimes.trt.package import TENSORRT_RTX
+from runtimes.tensorrt.package import TENSORRT_RTX
 from tests.runtimes.stand_ins.fixtures import TESTED_RTX_RELEASE, installed
 
 
@@ -48,8 +48,8 @@ def test_a_gpu_that_is_not_here_is_checked_for_and_one_that_does_not_exist_is_re
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     installed(TENSORRT_RTX, TESTED_RTX_RELEASE, monkeypatch)
-    asked_anew = available._check_availability.__wrapped__
-    monkeypatch.setattr(available, "_check_availability", asked_anew)
+    asked_anew = installed_runtimes._check_availability.__wrapped__
+    monkeypatch.setattr(installed_runtimes, "_check_availability", asked_anew)
     flags = ["--check", "--models", "mlp", "--runtimes"]
     (case,) = expand(plan_from_options(parse([*flags, "tensorrt-rtx:sm89"])))
     assert case.runtime == "tensorrt-rtx:sm89"

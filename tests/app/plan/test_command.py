@@ -14,9 +14,8 @@ from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.plan_files import load_plan, load_suite, suite_names
-from app.plan.toml_text import plan_toml
-from exporters import own
+from app.plan.plan_files import load_plan, load_suite, plan_toml, suite_names
+from exporters import install_layout
 
 SIZES = st.lists(st.integers(1, 64), max_size=3, unique=True)
 SWEEPS = st.fixed_dictionaries(
@@ -102,7 +101,7 @@ def _ids(plan: Plan) -> list[str]:
 )
 @given(plan=PLANS)
 def test_the_command_line_measures_the_same_cases(plan: Plan, tmp_path: Path) -> None:
-    line = command_line(plan, tmp_path).removeprefix(f"{own.PROGRAM} ")
+    line = command_line(plan, tmp_path).removeprefix(f"{install_layout.PROGRAM} ")
     words = shlex.split(line)
     assert words[0] == "run"
     told = plan_from_options(parse(words))

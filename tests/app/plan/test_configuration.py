@@ -10,14 +10,13 @@ import pytest
 from app.__main__ import main
 from app.cases.errors import PlanError
 from app.plan.command_line import parse
-from app.plan.config_text import config_text
 from app.plan.configuration import VARIABLE, configurations, user_file
-from app.plan.environments import users_environments
-from app.plan.options import plan_from_options
+from app.plan.options import config_text, plan_from_options
 from app.plan.plan import Plan
+from app.plan.plan_files import toml_value
+from app.plan.runtime_selection import users_environments
 from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS
-from app.plan.toml_text import toml_value
-from app.results.reader import read_run
+from app.runs.reader import read_run
 from tests.app.plan.samples import PLAN, SWEEP
 
 MODELS = ("--headless", "--models", "mlp", "--runtimes", "fake")

@@ -11,8 +11,7 @@ from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.plan_files import load_plan
-from app.plan.toml_text import plan_toml
+from app.plan.plan_files import load_plan, plan_toml
 
 GRID = {"sweeps": [{"models": ["mlp"], "runtimes": ["fake"]}]}
 

@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import PlanError
-from app.plan.draft import EMPTY, checked
-from app.plan.plan import parse_plan
+from app.plan.plan import EMPTY, checked, parse_plan
 from app.plan.plan_files import load_suite, suite_names
 
 

@@ -10,12 +10,11 @@ import pytest
 from app.cases.errors import PlanError
 from app.plan.command import command_line
 from app.plan.command_line import parse
-from app.plan.environments import environments_of, users_file
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
-from app.plan.plan_files import load_plan
-from app.plan.toml_text import plan_toml
+from app.plan.plan_files import load_plan, plan_toml
+from app.plan.runtime_selection import environments_of, users_file
 from tests.environments import make_environment
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
-from app.plan.option_sets import refuse_unknown_options
-from app.plan.plan import Sweep, parse_plan
-from app.plan.settings.forms import parsed
-from app.plan.settings.values import size_in_bytes, whole
+from app.plan.plan import parse_plan
+from app.plan.runtime_options import refuse_unknown_options
+from app.plan.settings.setting import parsed, size_in_bytes, whole
+from app.plan.settings.sweep import Sweep
 
 TORN = "a; b: c"
 """A value with the marks at which causes were once cut."""

@@ -13,7 +13,7 @@ from app.plan.estimate import (
 )
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_suite
-from app.stats.between import LEAST_ROUNDS
+from app.stats.intervals import LEAST_ROUNDS
 
 
 def plan_of(**values: object) -> Plan:

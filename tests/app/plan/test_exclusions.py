@@ -6,8 +6,13 @@ from typing import Any
 
 import pytest
 
-from app.plan.exclusion import Exclusion, ExclusionError
-from app.plan.exclusions import EXCLUSIONS, reject_exclusions, reject_without_effect
+from app.plan.exclusions import (
+    EXCLUSIONS,
+    Exclusion,
+    ExclusionError,
+    reject_exclusions,
+    reject_without_effect,
+)
 from app.plan.expand import expand
 from app.plan.plan import Plan, parse_plan
 from app.plan.settings.table import by_key

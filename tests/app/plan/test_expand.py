@@ -10,11 +10,11 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.machine.available import availability, available_names
+from app.machine.installed_runtimes import availability, available_names
 from app.plan.expand import expand
 from app.plan.plan import parse_plan
 from app.plan.plan_files import load_suite
-from exporters import own
+from exporters import install_layout
 from runtimes.base import Available
 from tests.app.sweep.sweeps import write_add_graph
 
@@ -99,7 +99,7 @@ def test_the_starter_suite_measures_networks_of_several_kinds_on_all_that_is_her
 
 def test_the_starter_suite_paces_the_card_where_its_published_figures_were_paced() -> None:
     """So that the published line stands beside a row of the same pacing."""
-    table = own.asset("published/vollo_seed_tables.csv")
+    table = install_layout.asset("published/vollo_seed_tables.csv")
     published = {
         line["model"]
         for line in csv.DictReader(table.read_text("utf-8").splitlines())

@@ -11,8 +11,7 @@ from app.plan.command_line import parse
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_suite
-from app.plan.settings.forms import parsed
-from app.plan.settings.values import size_in_bytes
+from app.plan.settings.setting import parsed, size_in_bytes
 
 GIB = 1 << 30
 

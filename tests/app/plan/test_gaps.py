@@ -6,11 +6,11 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.plan.command_line import parse
+from app.plan.curves import refuse_without_gaps
 from app.plan.expand import expand
-from app.plan.gaps import refuse_without_gaps
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
-from app.plan.settings.values import idle_sweep
+from app.plan.settings.setting import idle_sweep
 
 
 def plan_of(*flags: str) -> Plan:

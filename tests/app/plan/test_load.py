@@ -6,7 +6,8 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.plan.expand import expand
-from app.plan.plan import Plan, Sweep
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
 
 
 def plan(scenario: str, runtime: str = "fake", profile: str = "glance") -> Plan:

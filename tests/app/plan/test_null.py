@@ -6,17 +6,15 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.plan.baseline import baselines
+from app.formatting.case_labels import case_label, model_labels, model_name
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
-from app.plan.null import null_case
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
-from app.results.labels import case_label, model_labels, model_name
-from exporters.factory_file import is_factory_file
-from exporters.twins import is_null, null_of, original_of
+from app.plan.reference_cases import baselines, null_case
+from exporters.model_names import is_factory_file, is_null, null_of, original_of
 
 
 def plan_of(*words: str) -> Plan:

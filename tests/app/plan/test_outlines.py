@@ -11,10 +11,10 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.plan.expand import expand, sizes_assumed
-from app.plan.outlines import Outlines
+from app.plan.models import Outlines
 from app.plan.plan import parse_plan
-from exporters.files.outline import outline
-from exporters.files.outline_request import OutlineRequest
+from exporters.messages import OutlineRequest
+from exporters.onnx_files.outline import outline
 from exporters.types import ExportError
 from tests.app.sweep.sweeps import script, write_add_graph
 from tests.exporters.graphs import save_affine

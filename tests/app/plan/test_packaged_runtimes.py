@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import PlanError
+from app.console.catalogue import as_text, models_of
 from app.console.doctor import doctor
-from app.console.listing import as_text, models_of
-from app.machine.available import available_names
 from app.machine.environment import installed_versions
-from app.machine.environments import asked
+from app.machine.installed_runtimes import asked, available_names
 from app.plan.expand import expand
-from app.plan.plan import Plan, Sweep
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
 from runtimes import registry
 from runtimes.base import Available, Unavailable
 from runtimes.packaged import read

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from app.cases.errors import PlanError
-from app.machine.cores import as_list, cores_online, on_cores, usable_cores
-from app.plan.placing import refuse_misplaced
+from app.machine.placement import as_list, cores_online, on_cores, usable_cores
 from app.plan.plan import Plan, parse_plan
+from app.plan.validation import refuse_misplaced
 from tests.app.machine.unprivileged import needs_cores
 
 

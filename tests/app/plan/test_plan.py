@@ -9,8 +9,7 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
-from app.plan.lengths import named_lengths
-from app.plan.plan import parse_plan
+from app.plan.plan import named_lengths, parse_plan
 from app.plan.plan_files import load_plan, load_suite, suite_names
 from exporters.models import catalogue
 

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from app.cases.errors import PlanError
+from app.plan.axis_sizes import read_shapes
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
-from app.plan.plan_files import load_plan
-from app.plan.shapes import read_shapes
-from app.plan.toml_text import plan_toml
+from app.plan.plan_files import load_plan, plan_toml
 from tests.app.headless.batch import run
 
 SWEEP = {"models": ["mlp"], "runtimes": ["fake"]}

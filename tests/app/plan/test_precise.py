@@ -14,8 +14,7 @@ from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.plan_files import load_plan
-from app.plan.toml_text import plan_toml
+from app.plan.plan_files import load_plan, plan_toml
 
 GRID = {"models": ["mlp"], "runtimes": ["fake"]}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import app.__main__
-from app.plan.program import graphlap_line, program, typed_path
+from app.plan.command import graphlap_line, program, typed_path
 
 
 def script_at(folder: Path) -> Path:

@@ -13,7 +13,7 @@ from app.plan.estimate import estimate
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
-from app.plan.tuning import spelled_out
+from app.plan.runtime_options import spelled_out
 
 
 def plan_of(*flags: str) -> Plan:

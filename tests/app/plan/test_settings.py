@@ -16,17 +16,15 @@ from hypothesis import strategies as st
 
 from app.cases.errors import PlanError
 from app.plan.command import command_line
-from app.plan.command_line import parse
+from app.plan.command_line import add_arguments, given_settings, parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
-from app.plan.plan import Plan, Sweep, parse_plan
-from app.plan.plan_files import load_plan
-from app.plan.settings.arguments import add_arguments, given_settings
-from app.plan.settings.forms import Switch, field_text, field_value, flag_words
-from app.plan.settings.setting import Setting
+from app.plan.plan import Plan, parse_plan
+from app.plan.plan_files import load_plan, plan_toml
+from app.plan.settings.setting import Setting, Switch, field_text, field_value, flag_words
+from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import PLAN_SETTINGS, SETTINGS, SWEEP_SETTINGS, default_of
-from app.plan.toml_text import plan_toml
-from exporters import own
+from exporters import install_layout
 from exporters.types import GraphlapError
 from tests.app.plan import samples
 
@@ -245,7 +243,7 @@ NOT_ALONE = {
 
 
 def _again(plan: Plan, folder: Path) -> tuple[Plan, list[str]]:
-    line = command_line(plan, folder).removeprefix(f"{own.PROGRAM} ")
+    line = command_line(plan, folder).removeprefix(f"{install_layout.PROGRAM} ")
     words = _words(line)
     return plan_from_options(parse(words)), words
 

@@ -9,9 +9,9 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
+from app.plan.axis_sizes import read_shapes
 from app.plan.expand import expand
 from app.plan.plan import parse_plan
-from app.plan.shapes import read_shapes
 from tests.app.sweep.sweeps import write_add_graph
 
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from app.plan.shell import shell_line
+from app.plan.command import shell_line
 from tests.app.hostile import OF_FILES, steering
 
 WORDS = ["--models", *OF_FILES, "", "\x1b[201~\nrm -r x\n1", "it's"]

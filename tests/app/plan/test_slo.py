@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from app.cases.errors import PlanError
-from app.cases.target import MOST_ROUNDS, Target
+from app.cases.objectives import MOST_ROUNDS, Target
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.plan_files import load_plan
-from app.plan.toml_text import plan_toml
+from app.plan.plan_files import load_plan, plan_toml
 
 GRID = {"models": ["mlp"], "runtimes": ["fake"]}
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
+from app.comparison.published_figures import published
 from app.plan.expand import expand
 from app.plan.plan_files import load_suite
-from app.results.published import published
 from exporters.models.catalogue import by_suite
 
 

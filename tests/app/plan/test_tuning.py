@@ -10,16 +10,15 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.cases.target import MOST_ROUNDS
+from app.cases.objectives import MOST_ROUNDS
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
-from app.plan.plan_files import load_plan
-from app.plan.toml_text import plan_toml
-from app.plan.tuning import space_of, spelled_out
+from app.plan.plan_files import load_plan, plan_toml
+from app.plan.runtime_options import space_of, spelled_out
 from exporters.types import PRECISIONS
 from runtimes import registry
 from runtimes.packaged import read

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from app.plan.unreadable import unreadable
+from app.plan.estimate import unreadable
 
 
 def with_weights_beside(path: Path) -> Path:

@@ -18,8 +18,7 @@ from app.present.document import (
     within,
 )
 from app.present.markdown import as_markdown
-from app.present.terminal import as_text, write_document
-from app.present.wrapping import width_of_text
+from app.present.terminal import as_text, width_of_text, write_document
 
 HOSTILE = "<b>|*name*\n\x1b[31m"
 

@@ -12,13 +12,12 @@ from app.present.figure import (
     Mark,
     ReferenceLine,
     Region,
+    Scale,
     Series,
     value_span,
 )
-from app.present.frame import axis_ticks, frame_of
-from app.present.scale import Scale
-from app.present.svg import svg, svg_document
-from app.studies.pictures import picture_files, series_of
+from app.present.svg import axis_ticks, frame_of, svg, svg_document
+from app.studies.dlmark.figures import picture_files, series_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 RISING = tuple(Mark(10.0**n, 10.0 ** (n + 1), f"point {n}") for n in range(3))

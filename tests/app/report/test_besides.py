@@ -13,15 +13,16 @@ import pytest
 
 from app.__main__ import main
 from app.cases.case import Case
-from app.console.said import FASTEST
+from app.console.run_summary import FASTEST
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
-from app.plan.plan import Plan, Sweep
-from app.results.folder import RunFolder
-from app.results.lines import Exported
-from app.results.manifest import read_manifest
-from exporters import own
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Exported
+from app.run_folder.manifest import read_manifest
+from exporters import install_layout
 from tests.app.report.pages import CHROMIUM, rendered
 from tests.app.results import searched, tuned_runs
 from tests.app.results.filled import MODEL
@@ -77,9 +78,13 @@ def test_a_baselines_verdicts_and_what_replicas_serve_are_told(several: Path) ->
 
 def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -> None:
     by_folder, by_flags = (
-        line for line in words_of(several).splitlines() if line.startswith(f"{own.PROGRAM} run ")
+        line
+        for line in words_of(several).splitlines()
+        if line.startswith(f"{install_layout.PROGRAM} run ")
     )
-    assert shlex.split(by_folder) == [*own.PROGRAM.split(), "run", str(several)], "from any folder"
+    assert shlex.split(by_folder) == [*install_layout.PROGRAM.split(), "run", str(several)], (
+        "from any folder"
+    )
     words = shlex.split(by_flags)
     told = plan_from_options(parse(words[words.index("run") + 1 :]))
     asked = read_manifest(several).asked

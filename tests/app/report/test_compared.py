@@ -9,11 +9,11 @@ import pytest
 
 from app.__main__ import main
 from app.cases.case import Case
-from app.report.compared import ratio_figure
-from app.results.compare import RunSide, compare_runs, side_of
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.columns.rows import Rows
+from app.history.run_comparison import RunSide, compare_runs, side_of
+from app.report.page import ratio_figure
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import manifest_of, record
 
 FAST, SLOW = (Case("net", runtime) for runtime in ("ort-cpu", "openvino-cpu"))

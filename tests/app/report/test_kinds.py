@@ -10,18 +10,17 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
-from app.cases.operators import Operator, OperatorTimes, Peak
+from app.cases.jobs import AccuracyResult, Operator, OperatorTimes, Peak, subject_of
 from app.cases.status import Status
-from app.opened import open as open_run
-from app.report.hosts import hosts as drawn
-from app.results.folder import RunFolder
-from app.results.hosts_together import hosts_together
-from app.results.lines import Exported
-from app.results.operators import write_operators
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.columns.rows import Rows
+from app.comparison.aggregate_throughput import hosts_together
+from app.notebook import open as open_run
+from app.report.comparison_figures import hosts as drawn
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Exported
+from app.run_folder.operators import write_operators
+from app.runs.reader import read_run
 from tests.app.report.pages import CHROMIUM, rendered
 from tests.app.results.filled import MODEL
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record

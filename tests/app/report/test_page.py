@@ -12,8 +12,8 @@ import pytest
 from app.__main__ import main
 from app.cases.case import Case
 from app.cases.scenario import Scenario
-from app.results.folder import RunFolder
-from exporters import own
+from app.run_folder.folder import RunFolder
+from exporters import install_layout
 from tests.app.report.pages import CHROMIUM, rendered
 from tests.app.results.runs import manifest_of, record
 
@@ -59,7 +59,7 @@ def test_its_words_say_what_ran_what_failed_and_what_not_to_trust(run: Path, pag
     assert "8 of 9 cases measured" in text
     assert "Which of ort-cpu and openvino-cpu runs" in text
     assert '<span class="error">crashed</span>' in text
-    assert f"{own.PROGRAM} run {run}<" in text, "and how to repeat it"
+    assert f"{install_layout.PROGRAM} run {run}<" in text, "and how to repeat it"
 
 
 needs_chromium = pytest.mark.skipif(

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
+from app.capabilities.simulated_card.inference import CardEvent, CardRun, card_runs, question
 from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.scenario import Scenario
-from app.opened import open as open_run
-from app.report.schedule import MOST_EVENTS, schedule
-from app.report.shown import shown
-from app.results.card_run import CardEvent, CardRun, card_runs, question
-from app.results.folder import RunFolder
-from app.results.lines import Exported
-from app.results.rows import Rows
+from app.columns.rows import Rows
+from app.notebook import open as open_run
+from app.report.execution_figures import MOST_EVENTS, schedule
+from app.report.figures import shown
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Exported
 from exporters.types import GraphlapError
 from tests.app.results.runs import manifest_of, record
 from tests.runtimes.graphs import Graphs

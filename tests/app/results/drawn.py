@@ -6,8 +6,8 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.results.measured import Measured
-from app.stats.between import interval_between, typical
+from app.comparison.measured_case import Measured
+from app.stats.intervals import interval_between, typical
 
 EQUAL = tuple(
     Case("mlp", runtime, precision=precision, threads=threads)

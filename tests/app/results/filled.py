@@ -6,23 +6,19 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.condition import Condition
-from app.cases.given import Given
-from app.cases.gpu_state import GpuState
-from app.cases.interference import Interference
-from app.cases.open_loop import OpenLoop
-from app.cases.reading import Reading
-from app.cases.round import Check
-from app.cases.scenario import Scenario
-from app.plan.null import null_case
-from app.results.folder import TELEMETRY, RunFolder, telemetry_name
-from app.results.lines import Exported
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.tables import write_tables
+from app.cases.jobs import AccuracyResult, subject_of
+from app.cases.round import Check, OpenLoop
+from app.cases.scenario import Condition, Scenario
+from app.cases.telemetry import GpuState, Interference, Reading
+from app.cases.user_files import Given
+from app.columns.rows import Rows
+from app.plan.reference_cases import null_case
+from app.run_folder.folder import TELEMETRY, RunFolder, telemetry_name
+from app.run_folder.journal import Exported
+from app.run_folder.table import write_tables
+from app.runs.reader import read_run
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import Disagreement, ExportedModel

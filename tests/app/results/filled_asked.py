@@ -6,16 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.cases.batcher import Batcher
 from app.cases.case import Case
-from app.cases.cold_start import PHASES, ColdStart, subject_of
-from app.cases.condition import Condition
-from app.cases.imported import Imported
-from app.cases.round import FIRST_SEEN, MEASURED, RECORD
-from app.cases.scenario import Scenario
-from app.cases.shapes import Shapes
-from app.plan.null import null_case
-from app.results.folder import RunFolder, samples_name
+from app.cases.jobs import PHASES, ColdStart, cold_start_subject_of
+from app.cases.round import FIRST_SEEN, MEASURED, RECORD, Imported
+from app.cases.scenario import Batcher, Condition, Scenario, Shapes
+from app.plan.reference_cases import null_case
+from app.run_folder.folder import RunFolder, samples_name
 from tests.app.results.runs import record
 
 STARTS = 60
@@ -71,7 +67,7 @@ def fill_asked_for(folder: RunFolder, plain: Case, rounds: int, latency_us: floa
     record(folder, beside, 0, [latency_us] * 600, facts=BESIDE | CHECKED)
     _record_shapes(folder, shaped, latency_us)
     record(folder, theirs, 0, [latency_us] * 600, "imported", clock="imported", imported=THEIRS)
-    subject = subject_of(plain).case_id
+    subject = cold_start_subject_of(plain).case_id
     for process in range(STARTS):
         folder.record(ColdStart(subject, process, dict.fromkeys(PHASES, 10.0 + process)))
     folder.record(ColdStart(subject, STARTS, reason="it was ended"))

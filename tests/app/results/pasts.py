@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.tables import write_tables
+from app.columns.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.run_folder.table import write_tables
+from app.runs.reader import read_run
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 
 

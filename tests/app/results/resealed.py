@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from app.results.checksum import DOCUMENT, LINE
+from app.run_folder.files import DOCUMENT, LINE
 
 _SEAL = re.compile(rb',\s*"crc32": ?"[0-9a-f]{8}"(?=\s*})')
 

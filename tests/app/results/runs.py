@@ -11,9 +11,10 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, WARMUP, Limits, RoundResult
 from app.cases.status import Status
-from app.plan.plan import Plan, Sweep
-from app.results.folder import RunFolder
-from app.results.manifest import Manifest, new_manifest
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import Manifest, new_manifest
 
 ENVIRONMENT = {"host": "testhost", "load_1min": 0.0}
 CASE = Case(model="add.onnx", runtime="fake", axes={"batch": 4})

@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from app.capabilities.slo_search.search import RateSearch, Searched, rate_searches
 from app.cases.case import Case
-from app.cases.open_loop import OpenLoop
-from app.cases.round import MEASURED, RECORD, RoundResult
-from app.plan.plan import Plan, Sweep
-from app.results.folder import RunFolder, samples_name
-from app.results.lines import Tried
-from app.results.rate_search import RateSearch, Searched, rate_searches
-from app.results.reader import read_run
-from app.stats.arrivals import arrivals_ns
-from app.stats.queueing import served
+from app.cases.round import MEASURED, RECORD, OpenLoop, RoundResult
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.run_folder.folder import RunFolder, samples_name
+from app.run_folder.journal import Tried
+from app.runs.reader import read_run
+from app.stats.open_loop import arrivals_ns, served
 from runtimes.execution import Samples
 from tests.app.results.runs import ENVIRONMENT, manifest_of
 from tests.app.workers.virtual_server import same_service

@@ -11,11 +11,11 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.results.baseline import against_baseline
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.verdicts import Comparison
+from app.columns.reference_cases import against_baseline
+from app.columns.rows import Rows
+from app.comparison.judge import Comparison
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 BASE, OTHER = Case("mlp", "ort-cpu"), Case("mlp", "torch-cpu")

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.cases.case import Case
-from app.cases.operators import Operator, OperatorTimes
-from app.results.beside import Beside, SharedNodes, side_by_side
-from app.results.folder import RunFolder
-from app.results.reader import read_run
+from app.cases.jobs import Operator, OperatorTimes
+from app.run_folder.folder import RunFolder
+from app.run_folder.operators import Beside, SharedNodes, side_by_side
+from app.runs.reader import read_run
 from runtimes.execution import Clock
 from tests.app.results.runs import ENVIRONMENT, manifest_of
 
@@ -24,7 +24,7 @@ def op(time_us: float, *holds: str) -> Operator:
 def compared(path: Path, *told: tuple[Case, Clock, list[Operator]]) -> list[Beside]:
     with RunFolder.create(path, manifest_of([case for case, _, _ in told])) as folder:
         folder.begin(ENVIRONMENT)
-        from app.results.operators import write_operators
+        from app.run_folder.operators import write_operators
 
         for case, clock, ops in told:
             times = OperatorTimes(case.case_id, clock, 9, tuple(ops))

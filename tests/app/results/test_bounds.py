@@ -10,9 +10,9 @@ import numpy as np
 
 from app.cases.column import Row
 from app.cases.scenario import Scenario
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.columns.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 PACED = replace(CASE, scenario=Scenario("paced", 20.0))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from app.results.brief import brief
-from app.results.folder import RunFolder
-from app.results.live import Live, LiveFile
+from app.run_folder.folder import RunFolder
+from app.run_folder.live_status import Live, LiveFile, brief
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of
 
 _GPU = {"name": "a GPU", "driver": "580.65.06"}

@@ -12,13 +12,13 @@ import pytest
 
 from app.__main__ import main
 from app.cases.errors import ResultsError
-from app.results.checksum import DOCUMENT, LINE
-from app.results.folder import RunFolder
-from app.results.manifest import read_manifest
-from app.results.reader import read_environments, read_run
-from app.results.rows import Rows
-from app.results.tables import write_tables
-from app.results.verify import verify
+from app.columns.rows import Rows
+from app.run_folder.files import DOCUMENT, LINE
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import read_manifest
+from app.run_folder.table import write_tables
+from app.runs.reader import read_environments, read_run
+from app.runs.verify import verify
 from tests.app.results.resealed import reseal_journal
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 

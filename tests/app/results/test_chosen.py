@@ -12,20 +12,18 @@ import numpy as np
 import pytest
 
 from app.__main__ import main
-from app.cases.chosen_columns import chosen_names, column
 from app.cases.column import Row
+from app.cases.column_names import chosen_names, column
 from app.cases.columns import NAMES
 from app.cases.errors import PlanError
-from app.console.row_columns import shown_percentiles, sort_column
-from app.console.row_table import row_table
+from app.columns.rows import Rows
+from app.console.row_table import row_table, shown_percentiles, sort_column
 from app.plan.plan import parse_plan
 from app.present.terminal import as_text
-from app.results.exports.parquet import export_parquet
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.table import read_rows
-from app.results.tables import write_tables
+from app.run_folder.folder import RunFolder
+from app.run_folder.table import read_rows, write_tables
+from app.runs.exporting.tables import export_parquet
+from app.runs.reader import read_run
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 CHOSEN = (50.0, 99.99, 2.5)

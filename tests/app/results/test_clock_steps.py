@@ -8,21 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from app.results import journal
-from app.results.folder import RunFolder
-from app.results.lines import Voided
-from app.results.reader import read_run
+from app.run_folder import journal
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Voided
+from app.runs.reader import read_run
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 from tests.checkout import ROOT
 
 BY_FILES = {
-    "exporters/leases.py",
     "exporters/cache.py",
-    "app/carriers/own_folder.py",
-    "app/carriers/store.py",
+    "app/remote/workspace.py",
 }
 """They ask how old a file is, which only the same clock can tell."""
-OF_HOSTS = {"app/carriers/machine.py", "app/console/hosts.py", "app/sweep/cluster.py"}
+OF_HOSTS = {"app/remote/agent.py", "app/console/hosts.py", "app/sweep/cluster.py"}
 """Where clocks of machines are held against each other, to warn of one that is off."""
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
-from app.cases.cold_start import PHASES, ColdStart, subject_of
 from app.cases.column import Row
+from app.cases.jobs import PHASES, ColdStart, cold_start_subject_of
 from app.cases.scenario import Scenario
-from app.results.cold_start import cold_columns, spread_of
-from app.results.folder import RunFolder
-from app.results.reader import read_run
+from app.columns.overhead import cold_columns, spread_of
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import CASE, manifest_of
 
-SUBJECT = subject_of(CASE).case_id
+SUBJECT = cold_start_subject_of(CASE).case_id
 
 
 def started(number: int, ms: float, **values: object) -> ColdStart:

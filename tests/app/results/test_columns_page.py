@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.results.columns_page import PAGE, page
+from app.columns.columns_page import PAGE, page
 from tests.checkout import ROOT
 
 
 def test_the_page_is_made_of_the_table() -> None:
     told = (ROOT / "app" / "results" / PAGE.name).read_text("utf-8")
-    assert told == page(), "run python -m app.results.columns_page"
+    assert told == page(), "run python -m app.columns.columns_page"

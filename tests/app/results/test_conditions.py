@@ -11,14 +11,13 @@ import pytest
 from app.cases.column import Row
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
 from app.cases.scenario import Scenario, WaitPolicy
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.folder import RunFolder
-from app.results.lines import Exported
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.workers.lane import OneLane
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.groups import codes
+from app.columns.rows import Rows
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Exported
+from app.runs.reader import read_run
+from app.workers.lanes import OneLane
+from exporters.diagnostics.catalogue import codes, diagnostic
 from runtimes.base import Arrays, Lane
 from tests.app.results.filled import MODEL
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from app.results.diagnostics_page import PAGE, page
+from app.columns.diagnostics_page import PAGE, page
 from exporters.diagnostics.catalogue import CATALOGUE
 
 
 def test_the_page_is_made_of_the_catalogue() -> None:
-    assert PAGE.read_text("utf-8") == page(), "run python -m app.results.diagnostics_page"
+    assert PAGE.read_text("utf-8") == page(), "run python -m app.columns.diagnostics_page"
 
 
 def test_every_code_has_a_section_with_an_example() -> None:

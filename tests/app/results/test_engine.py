@@ -6,12 +6,11 @@ from pathlib import Path
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.groups import codes
+from app.columns.rows import Rows
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
+from exporters.diagnostics.catalogue import codes, diagnostic
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 

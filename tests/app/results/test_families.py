@@ -8,13 +8,13 @@ from typing import get_args
 
 import pytest
 
-from app.cases.chosen_columns import chosen_names
 from app.cases.column import FamilyName, Row
+from app.cases.column_names import chosen_names
 from app.cases.columns import COLUMNS
+from app.columns import families, rows
+from app.columns.families import COMPARING, FAMILIES, CaseData, Comparing, Family
+from app.comparison.measured_case import Measured
 from app.plan.plan import Plan
-from app.results import families, rows
-from app.results.families import COMPARING, FAMILIES, CaseData, Comparing, Family
-from app.results.measured import Measured
 from tests.app.results.filled import NEVER_FILLED, filled_csv
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from app.cases.case import Case
-from app.cases.verdict import BAND
-from app.results.fastest import Fastest, fastest
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.cases.objectives import BAND
+from app.columns.rows import Rows
+from app.comparison.ranking import Fastest, fastest
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 ORT, OV, TORCH = (Case("mlp", name) for name in ("ort-cpu", "openvino-cpu", "torch-cpu"))

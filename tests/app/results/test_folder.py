@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import DiskError, ResultsError
-from app.results.folder import RunFolder, is_being_written, lock_folder, refuse_occupied
-from app.results.journal import Journal
-from app.results.manifest import SCHEMA_VERSION, read_manifest
-from app.results.reader import read_run
+from app.run_folder.folder import RunFolder, is_being_written, lock_folder, refuse_occupied
+from app.run_folder.journal import Journal
+from app.run_folder.manifest import SCHEMA_VERSION, read_manifest
+from app.runs.reader import read_run
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 
@@ -88,7 +88,7 @@ def test_two_processes_do_not_write_one_run(tmp_path: Path) -> None:
         assert is_being_written(tmp_path / "run")
         code = (
             "import sys; from pathlib import Path\n"
-            "from app.results.folder import RunFolder\n"
+            "from app.run_folder.folder import RunFolder\n"
             "RunFolder.reopen(Path(sys.argv[1]))"
         )
         second = subprocess.run(
@@ -161,7 +161,7 @@ def test_a_full_disk_is_told_with_what_to_do() -> None:
 POLLS = """
 import sys
 from pathlib import Path
-from app.results.folder import is_being_written
+from app.run_folder.folder import is_being_written
 print("looking", flush=True)
 while True:
     is_being_written(Path(sys.argv[1]))

@@ -8,11 +8,11 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.condition import Condition
-from app.cases.gpu_columns import GPU
-from app.cases.gpu_state import GpuState
+from app.cases.environment_columns import GPU
 from app.cases.round import RoundResult
-from app.results.gpu import gpu_columns, gpu_warnings
+from app.cases.scenario import Condition
+from app.cases.telemetry import GpuState
+from app.columns.environment import gpu_columns, gpu_warnings
 
 STATE = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")
 CASE = Case("mlp", "torch-cuda")

@@ -15,14 +15,14 @@ import pytest
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import Status
-from app.console.hosts_together import together_sentences
-from app.results.folder import RunFolder
-from app.results.hosts_together import HostsTogether, hosts_csv, hosts_together
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.stats.added import interval_of_sum
-from app.stats.between import interval_between, typical
+from app.columns.rows import Rows
+from app.comparison.aggregate_throughput import HostsTogether, hosts_csv, hosts_together
+from app.console.scaling import together_sentences
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
+from app.stats.intervals import interval_between, typical
 from app.stats.quantiles import Interval
+from app.stats.summary import interval_of_sum
 from tests.app.results.runs import ENVIRONMENT, manifest_of, write_samples
 
 ANYWHERE = Case("mlp", "ort-cpu", axes={"batch": 4})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.results.inputs import write_inputs
+from app.run_folder.folder import write_inputs
 from exporters.types import Reference, save_reference
 
 

@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from app.results import int8_peak
-from app.results.int8_peak import Int8Peak, peak_of_host, with_peak
-from app.results.reader import read_run
-from app.results.tune_answer import TunesFound, tunes_found
+from app.capabilities.tuning import answer
+from app.capabilities.tuning.answer import (
+    Int8Peak,
+    TunesFound,
+    peak_of_host,
+    tunes_found,
+    with_peak,
+)
+from app.runs.reader import read_run
 from tests.app.results.filled import MODEL
 from tests.app.results.tuned_runs import GRID, new_tune, play
 
@@ -38,7 +43,7 @@ def found_with(path: Path, kept_in: Path) -> tuple[TunesFound, TunesFound]:
 def test_the_work_of_a_run_over_its_time_is_a_share_of_the_peak(
     searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(int8_peak, "peak_of_host", lambda _: PEAK)
+    monkeypatch.setattr(answer, "peak_of_host", lambda _: PEAK)
     before, after = found_with(searched, tmp_path)
     assert after.searches[0][1].sentences[:-1] == before.searches[0][1].sentences
     sentence = after.searches[0][1].sentences[-1]
@@ -54,7 +59,7 @@ def test_the_work_of_a_run_over_its_time_is_a_share_of_the_peak(
 def test_a_search_without_int8_has_no_such_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(int8_peak, "peak_of_host", lambda _: PEAK)
+    monkeypatch.setattr(answer, "peak_of_host", lambda _: PEAK)
     with new_tune(tmp_path / "run", "p50") as folder:
         play(folder)
     before, after = found_with(tmp_path / "run", tmp_path)
@@ -64,7 +69,7 @@ def test_a_search_without_int8_has_no_such_sentence(
 def test_without_an_engine_that_measures_it_nothing_is_said(
     searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("exporters.own.command", lambda *_: ["false"])
+    monkeypatch.setattr("exporters.install_layout.command", lambda *_: ["false"])
     assert peak_of_host(tmp_path) is None
     before, after = found_with(searched, tmp_path)
     assert after == before

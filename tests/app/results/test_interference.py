@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from app.cases.column import Row
-from app.cases.interference import Disturbance, Interference
 from app.cases.round import RoundResult
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.cases.telemetry import Disturbance, Interference
+from app.columns.rows import Rows
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from exporters.codec import from_json, to_json
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.groups import codes
+from exporters.diagnostics.catalogue import codes, diagnostic
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 QUIET = Interference(seconds=1.0, involuntary_switches=0, minor_faults=0, major_faults=0)

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from app.cases.verdict import BAND
-from app.console.said import verdict_text
-from app.results import text
-from app.results.fastest import Fastest
-from app.results.verdicts import interval_note
+from app.cases.objectives import BAND
+from app.comparison.judge import interval_note
+from app.comparison.ranking import Fastest
+from app.console.run_summary import verdict_text
+from app.formatting import text
 from app.stats.verdict import Difference, Verdict, difference, judge, rounds_to_decide
 
 EDGE = math.log1p(BAND)

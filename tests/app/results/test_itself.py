@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.console import itself
-from app.results.folder import RunFolder
-from app.results.itself import ALL, ComparedWithItself, with_itself
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.columns.rows import Rows
+from app.comparison.aa_test import ALL, ComparedWithItself, with_itself
+from app.console import run_comparison
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from app.stats.verdict import binomial_interval, smallest_change
 from tests.app.hostile import formulas
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
@@ -61,17 +61,19 @@ def test_every_second_round_being_slower_is_no_verdict(tmp_path: Path) -> None:
 def test_only_comparisons_with_all_rounds_count(tmp_path: Path) -> None:
     found = compared(tmp_path / "run", lambda number: 100.0, rounds=2 * ROUNDS * 3 + 1)
     assert {one.comparisons for one in found.together} == {3}
-    told = "\n".join(itself.as_lines(found))
+    told = "\n".join(run_comparison.as_lines(found))
     assert "3 of 40 comparisons have all their rounds: resume the run" in told
 
 
 def test_the_table_has_each_case_and_all_together(tmp_path: Path) -> None:
     found = compared(tmp_path / "run", lambda number: 100.0 + number % 5, rounds=2 * ROUNDS * 4)
-    rows = list(csv.DictReader(io.StringIO(itself.as_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(run_comparison.as_csv(found))))
     assert [row["case_id"] for row in rows].count("") == len(found.together) == 2
     assert {row["percentile"] for row in rows} == {"p50", "all"}, "21 runs tell no p99"
-    assert not formulas(itself.as_csv(found).encode()), "and no name is a spreadsheet's formula"
-    told = itself.as_json(found)
+    assert not formulas(run_comparison.as_csv(found).encode()), (
+        "and no name is a spreadsheet's formula"
+    )
+    told = run_comparison.as_json(found)
     assert told["comparisons_asked"] == COMPARISONS and told["rounds"] == ROUNDS
     for row, one in zip(rows, [*told["cases"], *told["together"]], strict=True):
         assert float(row["wrong_share_ci_high"]) == one["wrong_share_ci_high"]

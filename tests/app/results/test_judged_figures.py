@@ -10,17 +10,17 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.cases.judged import JUDGED
-from app.console.gate import OK, SLOWER, code
+from app.cases.objectives import JUDGED
+from app.columns.reference_cases import against_baseline
+from app.columns.rows import Rows
+from app.comparison.judge import Comparison
+from app.console.regression_gate import OK, SLOWER, code
+from app.history.run_comparison import compare_runs, side_of
 from app.plan.plan import parse_plan
-from app.results.baseline import against_baseline
-from app.results.compare import compare_runs, side_of
-from app.results.folder import RunFolder
-from app.results.lines import Exported
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.run import Run
-from app.results.verdicts import Comparison
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Exported
+from app.run_folder.run import Run
+from app.runs.reader import read_run
 from app.stats.verdict import NO_RUN_VARIATION
 from tests.app.results.filled import MODEL
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record

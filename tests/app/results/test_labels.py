@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from app.cases.case import Case
-from app.cases.given import Given
 from app.cases.scenario import Scenario
-from app.results.labels import case_label, differences, labels, model_labels
+from app.cases.user_files import Given
+from app.formatting.case_labels import case_label, differences, labels, model_labels
 
 MLP = Case("mlp", "ort-cpu", axes={"batch": 1})
 PACED = replace(MLP, scenario=Scenario("paced", 20.0), wait_policy="sleep")

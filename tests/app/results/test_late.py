@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.cases.column import Row
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.columns.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 

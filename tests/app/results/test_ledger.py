@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.cases.round import RoundResult
-from app.results.ledger import Ledger
-from app.results.lines import Line, Voided, Writer
+from app.run_folder.journal import Line, Voided, Writer
+from app.run_folder.ledger import Ledger
 from tests.app.results.runs import manifest_of
 
 A, B, PARENT = "a.jsonl", "b.jsonl", "parent.jsonl"

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from app.cases.round import RoundResult
-from app.results import lines
-from app.results.diagnostic_columns import diagnostics_of, warning_groups
-from app.results.legacy_messages import LEGACY, of_cell, of_sentence
-from app.results.lines import Exported
-from exporters.diagnostics import rendering
+from app.run_folder import journal
+from app.run_folder.diagnostics import LEGACY, diagnostics_of, of_cell, of_sentence, warning_groups
+from app.run_folder.journal import Exported
+from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import ExportedModel
@@ -83,10 +82,10 @@ def test_rounds_and_models_of_every_schema_are_read(schema: int) -> None:
         "kind": "round", "case_id": "a", "round": 0, "status": "ok",
         "warnings": [sentence, {"code": "few_rounds", "parameters": {"rounds": 2}}],
     }  # fmt: skip
-    line = lines.read(json.loads(json.dumps(values)), schema)
+    line = journal.read(json.loads(json.dumps(values)), schema)
     assert isinstance(line, RoundResult)
     assert line.warnings == (diagnostic("sessions_differ"), diagnostic("few_rounds", rounds=2))
-    assert lines.read(lines.written(line), 3) == line
+    assert journal.read(journal.written(line), 3) == line
 
 
 def test_a_model_of_an_earlier_version_says_why_nothing_was_compared() -> None:
@@ -94,13 +93,13 @@ def test_a_model_of_an_earlier_version_says_why_nothing_was_compared() -> None:
         name="m", suite="", family="", path="m.onnx", sha256="", opset=17, precision="fp32",
         inputs=(), outputs=(), axes={}, references={}, reference="",
     )  # fmt: skip
-    values = lines.written(Exported("m", "fp32", model))
+    values = journal.written(Exported("m", "fp32", model))
     for old, expected in (
         ("outputs are not compared, as --unchecked asks", diagnostic("outputs_not_checked")),
         ("", None),
     ):
         values["model"] |= {"uncompared": old, "warnings": ["inputs: 'n' drawn as 1"]}
-        line = lines.read(values, 2)
+        line = journal.read(values, 2)
         assert isinstance(line, Exported)
         assert line.model.uncompared == expected
         assert line.model.warnings == (diagnostic("input_guessed", "n", values="1"),)

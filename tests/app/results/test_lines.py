@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
-from app.cases.cold_start import ColdStart
+from app.cases.jobs import AccuracyResult, ColdStart
 from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
-from app.results.lines import (
+from app.run_folder.journal import (
     KINDS,
     Exported,
     Line,

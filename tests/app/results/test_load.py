@@ -10,16 +10,15 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.open_loop import OpenLoop
-from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
+from app.cases.round import MEASURED, RECORD, OpenLoop, RoundResult, latency_ns
 from app.cases.scenario import Scenario
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.exports.parquet import export_parquet
-from app.results.folder import RunFolder
-from app.results.follow.sample_tail import SampleTail
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.stats.histogram import Histogram
+from app.columns.rows import Rows
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.runs.exporting.tables import export_parquet
+from app.runs.following.samples import SampleTail
+from app.runs.reader import read_run
+from app.stats.quantiles import Histogram
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.runs import ENVIRONMENT, manifest_of
 

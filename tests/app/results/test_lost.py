@@ -12,15 +12,13 @@ import pytest
 
 from app.__main__ import main
 from app.cases.round import RoundResult
-from app.results.exports.verified import exported
-from app.results.folder import RunFolder
-from app.results.journal import FOLDER
-from app.results.lines import LONGEST_TEXT, Operators
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.table import read_rows
-from app.results.tables import write_tables
-from app.results.verify import verify
+from app.columns.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import FOLDER, LONGEST_TEXT, Operators
+from app.run_folder.table import read_rows, write_tables
+from app.runs.exporting.verification import exported
+from app.runs.reader import read_run
+from app.runs.verify import verify
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.headless.batch import FAKE
 from tests.app.headless.batch import run as batch

@@ -13,12 +13,12 @@ import pytest
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import NAMES
-from app.results.folder import RESULTS, RunFolder
-from app.results.history import history_of
-from app.results.past_runs import PastRun
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.table import to_csv
+from app.columns.rows import Rows
+from app.history.past_runs import PastRun
+from app.history.trends import history_of
+from app.run_folder.folder import RESULTS, RunFolder
+from app.run_folder.table import to_csv
+from app.runs.reader import read_run
 from tests.app.console.telling import told
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from app.cases.column import Row
-from app.results.folder import RunFolder
-from app.results.needed import still_needed
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.stats.needed import rounds_needed
+from app.columns.precision import still_needed
+from app.columns.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
+from app.stats.required_rounds import rounds_needed
 from app.stats.verdict import smallest_change_between
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 

@@ -10,12 +10,12 @@ import pytest
 
 from app.cases.column import Row
 from app.cases.errors import ResultsError
-from app.cases.operators import Operator, OperatorTimes, Peak
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.lines import Operators
-from app.results.operators import operator_warnings, read_operators, write_operators
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.cases.jobs import Operator, OperatorTimes, Peak
+from app.columns.rows import Rows
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.journal import Operators
+from app.run_folder.operators import operator_warnings, read_operators, write_operators
+from app.runs.reader import read_run
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.runs import new_run
 from tests.app.results.runs import CASE, record

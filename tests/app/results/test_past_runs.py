@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import ResultsError
-from app.results.folder import RunFolder
-from app.results.history import read_history
-from app.results.manifest import FULL_TABLE
-from app.results.past_runs import past_runs
+from app.history.past_runs import past_runs
+from app.history.trends import read_history
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import FULL_TABLE
 from tests.app.results.pasts import night_at, nights_at
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 

@@ -13,10 +13,11 @@ import pytest
 from app.__main__ import main
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.plan.anchor import ANCHOR_MODEL, is_anchor
 from app.plan.expand import expand
-from app.plan.plan import Plan, Sweep, parse_plan
-from app.results.folder import RunFolder
+from app.plan.plan import Plan, parse_plan
+from app.plan.reference_cases import ANCHOR_MODEL, is_anchor
+from app.plan.settings.sweep import Sweep
+from app.run_folder.folder import RunFolder
 from app.stats.verdict import NO_RUN_VARIATION, RUN_VARIATION
 from tests.app.console.telling import told
 from tests.app.results.pasts import night_at

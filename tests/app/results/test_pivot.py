@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.results.pivot import VARIANT, Cell, Pivot, pivot, sides
-from app.results.series import Series
+from app.plot_data.matrix import VARIANT, Cell, Pivot, pivot, sides
+from app.plot_data.series import Series
 from runtimes.execution import Clock
 from tests.app.gui.synthetic import failed, series
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Unpack
 
 from app.cases.round import RoundResult
-from app.cases.surroundings import Surroundings
-from app.results.placing import placing_columns
+from app.cases.telemetry import Surroundings
+from app.columns.environment import placing_columns
 
 HERE: Surroundings = {
     "affinity": [2, 3],

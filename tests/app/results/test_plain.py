@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.results.exports.parquet import export_parquet
-from app.results.folder import RunFolder
-from app.results.labels import case_label, labels, model_labels
-from app.results.plain import one_line, printable, storable
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.table import read_rows, rows_of, to_csv
-from app.results.tables import write_tables
+from app.columns.rows import Rows
+from app.formatting.case_labels import case_label, labels, model_labels
+from app.formatting.text import one_line, printable, storable
+from app.run_folder.folder import RunFolder
+from app.run_folder.table import read_rows, rows_of, to_csv, write_tables
+from app.runs.exporting.tables import export_parquet
+from app.runs.reader import read_run
 from tests.app.hostile import formulas
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 

@@ -12,21 +12,26 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.cases.condition import Condition
-from app.cases.target import LEAST_ROUNDS, Target
-from app.console.rate_figure import SVG
-from app.console.rates import rate_tables, write_rates
-from app.plan.plan import Sweep
-from app.plan.program import graphlap_line
+from app.capabilities.slo_search.answer import (
+    ANSWERS,
+    RATES,
+    RateAnswer,
+    rate,
+    rates_found,
+    read_answers,
+    sentence,
+    subjects,
+)
+from app.capabilities.slo_search.estimate import FIRST_LOOK
+from app.capabilities.slo_search.search import CURVE, Searched, rate_searches
+from app.cases.objectives import LEAST_ROUNDS, Target
+from app.cases.scenario import Condition
+from app.console.searches import SVG, rate_tables, write_rates
+from app.plan.command import graphlap_line
+from app.plan.settings.sweep import Sweep
 from app.present.document import Command, Points, Table
-from app.results.follow.reader import RunReader
-from app.results.rate_answer import rate, sentence, subjects
-from app.results.rate_curve import RATES
-from app.results.rate_search import Searched, rate_searches
-from app.results.rates_found import ANSWERS, RateAnswer, rates_found, read_answers
-from app.results.reader import read_run
-from app.stats.capacity import CURVE
-from app.stats.judging import FIRST_LOOK
+from app.runs.following.reader import RunReader
+from app.runs.reader import read_run
 from tests.app.results.runs import ENVIRONMENT
 from tests.app.results.searched import (
     ONE,

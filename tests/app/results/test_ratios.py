@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.cases.column import Row
-from app.results.ratios import ratio_columns
+from app.columns.latency import ratio_columns
 
 ROW: Row = {
     "latency_max_us": 90.0,

@@ -8,16 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.accuracy import AccuracyResult
 from app.cases.case import Case
-from app.cases.cold_start import ColdStart, subject_of
 from app.cases.errors import ResultsError
-from app.cases.operators import Operator, OperatorTimes
-from app.results.folder import RunFolder
-from app.results.follow.reader import RunReader
-from app.results.lines import Exported, TimeSpent, Tried, Voided
-from app.results.operators import write_operators
-from app.results.reader import JournalReader, read_run
+from app.cases.jobs import AccuracyResult, ColdStart, Operator, OperatorTimes, cold_start_subject_of
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Exported, TimeSpent, Tried, Voided
+from app.run_folder.operators import write_operators
+from app.runs.following.reader import RunReader
+from app.runs.reader import JournalReader, read_run
 from tests.app.gui.runs import new_run, record_round, records
 from tests.app.results.resealed import reseal_journal
 from tests.app.sweep.sweeps import exported_add
@@ -35,7 +33,7 @@ def write_all(folder: RunFolder, tmp_path: Path) -> None:
     folder.record(Voided(TRIED.case_id, 1, "its host was lost", attempt=1))
     folder.record(AccuracyResult("subject", "digits", 0.9, 360, 64))
     ops = (Operator("/a", "Gemm", 3.0, "gemm"), Operator("/b", "Relu", 1.0, "relu"))
-    folder.record(ColdStart(subject_of(FIRST).case_id, 0, {"process": 300.0}))
+    folder.record(ColdStart(cold_start_subject_of(FIRST).case_id, 0, {"process": 300.0}))
     folder.record(TimeSpent({"measurement": {"fake": 2.5}}))
     folder.record(write_operators(folder, OperatorTimes(FIRST.case_id, "wall", 10, ops)))
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from app.cases.column import Row
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.round_times import epoch_s
-from app.results.rows import Rows
+from app.columns.row_statistics import epoch_s
+from app.columns.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 BEGUN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

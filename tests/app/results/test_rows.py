@@ -15,11 +15,11 @@ from app.cases.columns import NAMES
 from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
 from app.cases.status import WORST_FIRST, Status
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.table import read_rows, to_csv
+from app.columns.rows import Rows
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.run_folder.table import read_rows, to_csv
+from app.runs.reader import read_run
 from exporters.codec import from_json, to_json
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.filled import filled_csv
@@ -205,7 +205,7 @@ def test_an_empty_table_still_has_its_header() -> None:
 def test_parquet_holds_the_same_rows_and_every_sample(folder: RunFolder) -> None:
     from pyarrow import parquet
 
-    from app.results.exports.parquet import export_parquet
+    from app.runs.exporting.tables import export_parquet
 
     record(folder, CASE, 0, [10.0, 20.0, 30.0], warmup=2)
     run = read_run(folder.path)

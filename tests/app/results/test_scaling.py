@@ -16,10 +16,10 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.cases.scenario import Scenario
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.scaling import scaling_columns
+from app.columns.reference_cases import scaling_columns
+from app.columns.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 ALONE = Case("mlp", "ort-cpu", axes={"batch": 4})

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.capabilities.largest_batch.search import (
+    MOST,
+    RESOLUTION,
+    Memory,
+    largest_fit,
+    next_batch,
+    stopped_by,
+)
 from app.cases.status import Status
-from app.results.searches import MOST, RESOLUTION, Memory, largest_fit, next_batch, stopped_by
 
 
 def search(limit: int, first: int = 1) -> tuple[list[int], int]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.shapes import shape_runs
+from app.columns.load import shape_runs
+from app.columns.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.filled_asked import FIRST, cases_asked_for, fill_asked_for
 from tests.app.results.runs import manifest_of
 

@@ -16,16 +16,16 @@ import pytest
 
 from app.cases.column import Row
 from app.cases.round import RECORD
+from app.columns import families, row_statistics, rows
+from app.columns.rows import Rows
 from app.plan.plan import Plan
-from app.results import families, row_statistics, rows, stored_statistics
-from app.results.folder import RunFolder
-from app.results.journal import FOLDER
-from app.results.lines import Voided
-from app.results.manifest import MANIFEST
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.stored_statistics import STATISTICS, StatisticsStore
-from app.results.verify import read_whole, verify
+from app.run_folder import run as stored_statistics
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import FOLDER, Voided
+from app.run_folder.manifest import MANIFEST
+from app.run_folder.run import STATISTICS, StatisticsStore
+from app.runs.reader import read_run
+from app.runs.verify import read_whole, verify
 from tests.app.results.resealed import reseal_journal, reseal_manifest
 from tests.app.results.runs import CASE, OTHER, PLAN, manifest_of, record
 from tests.checkout import ROOT
@@ -192,17 +192,17 @@ def test_another_program_computes_anew(
 
 
 def test_the_program_is_known_by_the_files_of_its_method(tmp_path: Path) -> None:
-    for name in ("app/stats/summary.py", "app/results/rows.py"):
+    for name in ("app/stats/summary.py", "app/columns/rows.py"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text("1\n")
     digests = []
     for text in ("1\n", "2\n"):
         (tmp_path / "app/stats/summary.py").write_text(text)
         digests.append(
-            row_statistics.program_digest(tmp_path, ("app/stats", "app/results/rows.py"))
+            row_statistics.program_digest(tmp_path, ("app/stats", "app/columns/rows.py"))
         )
     assert len(set(digests)) == 2
-    assert row_statistics.program_digest(tmp_path, ("app/results/rows.py",)) not in digests
+    assert row_statistics.program_digest(tmp_path, ("app/columns/rows.py",)) not in digests
 
 
 def test_a_changed_plan_is_noticed_in_rows_and_needs_no_sample(
@@ -288,8 +288,8 @@ def test_a_reader_that_was_killed_while_it_wrote_leaves_nothing_behind(folder: P
     writing = f"""
 import os, signal
 from pathlib import Path
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.runs.reader import read_run
+from app.columns.rows import Rows
 from app.results import stored_statistics
 line = stored_statistics.replacing
 def killed(*arguments, **named):
@@ -312,8 +312,8 @@ Rows().of(read_run(Path({str(folder)!r})))
 
 def test_two_readers_at_once_both_have_the_rows(folder: Path) -> None:
     reading = (
-        "import sys; from pathlib import Path; from app.results.reader import read_run; "
-        "from app.results.rows import Rows; "
+        "import sys; from pathlib import Path; from app.runs.reader import read_run; "
+        "from app.columns.rows import Rows; "
         f"print(Rows().of(read_run(Path({str(folder)!r})))[0]['latency_p50_us'])"
     )
     readers = [

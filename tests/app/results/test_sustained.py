@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from app.cases.column import Row
-from app.cases.condition import Condition
-from app.cases.reading import Reading
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.cases.scenario import Condition
+from app.cases.telemetry import Reading
+from app.columns.rows import Rows
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record

@@ -11,20 +11,18 @@ import pytest
 
 from app.__main__ import main
 from app.benchmark import load_results
-from app.cases.chosen_columns import all_names
 from app.cases.column import GROUPS, Row
-from app.cases.column_choice import MOST, columns_with_values, group_of
+from app.cases.column_names import MOST, all_names, columns_with_values, group_of
 from app.cases.columns import NAMES
-from app.results.atomic import write_atomically
-from app.results.folder import RunFolder
-from app.results.past_runs import past_runs
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.table import read_rows, read_table
-from app.results.tables import tables, write_tables
-from app.results.verify import verify
-from app.sweep import refreshing
-from app.sweep.refreshing import Refresher
+from app.columns.rows import Rows
+from app.history.past_runs import past_runs
+from app.run_folder.files import write_atomically
+from app.run_folder.folder import RunFolder
+from app.run_folder.table import read_rows, read_table, tables, write_tables
+from app.runs.reader import read_run
+from app.runs.verify import verify
+from app.sweep import run as refreshing
+from app.sweep.run import Refresher
 from tests.app.headless.batch import FAKE
 from tests.app.headless.batch import run as batch
 from tests.app.results.resealed import reseal_manifest

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cases.reading import Reading
 from app.cases.round import MEASURED, RECORD, WARMUP, RoundResult
-from app.results.telemetry import device_columns, read_readings
+from app.cases.telemetry import Reading
+from app.run_folder.telemetry import device_columns, read_readings
 from exporters.codec import to_json
 from runtimes.execution import Clock
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.results import text
-from app.results.published import published, published_for
+from app.comparison.published_figures import published, published_for
+from app.formatting import text
 
 
 @pytest.mark.parametrize(

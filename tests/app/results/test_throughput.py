@@ -13,10 +13,10 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.cases.scenario import Scenario
-from app.results.fastest import fastest
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.columns.rows import Rows
+from app.comparison.ranking import fastest
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 QUERIES = replace(CASE, scenario=Scenario.parse("multistream:8"))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.cases.case import Case
-from app.results.together import Together
+from app.formatting.case_labels import Together
 
 BASE = Case("/nets/bert.onnx", "ort-cpu")
 GRID = [

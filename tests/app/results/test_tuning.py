@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from app.capabilities.tuning.files import ANSWERS, LADDER, TUNED, files_of, read_answers
+from app.capabilities.tuning.search import tunings
 from app.cases.case import Case
 from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.plan_files import load_plan
-from app.results.reader import read_run
-from app.results.tune_files import ANSWERS, LADDER, TUNED, files_of, read_answers
-from app.results.tuning import tunings
-from app.tune.ladder import FINAL
+from app.runs.reader import read_run
+from app.tune.ablation import FINAL
 from tests.app.results.runs import record
 from tests.app.results.tuned_runs import GRID, found_in, latency_us, new_tune, play
 from tests.app.sweep.sweeps import write_add_graph

@@ -13,16 +13,16 @@ import pytest
 
 from app.__main__ import main
 from app.cases.errors import ResultsError
-from app.cases.operators import Operator, OperatorTimes
-from app.cases.reading import Reading
+from app.cases.jobs import Operator, OperatorTimes
 from app.cases.round import RECORD
-from app.results.folder import RunFolder, telemetry_name
-from app.results.operators import write_operators
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.tables import write_tables
-from app.results.telemetry import read_readings
-from app.results.verify import read_whole, verify
+from app.cases.telemetry import Reading
+from app.columns.rows import Rows
+from app.run_folder.folder import RunFolder, telemetry_name
+from app.run_folder.operators import write_operators
+from app.run_folder.table import write_tables
+from app.run_folder.telemetry import read_readings
+from app.runs.reader import read_run
+from app.runs.verify import read_whole, verify
 from exporters.codec import to_json
 from tests.app.results.resealed import reseal_journal
 from tests.app.results.runs import CASE, OTHER, manifest_of, record

@@ -8,17 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from app.capabilities.tuning.answer import TunesFound, tunes_found
+from app.capabilities.tuning.search import tunings
 from app.cases.case import Case
 from app.cases.round import Check, RoundResult
 from app.cases.status import Status
 from app.plan.expand import expand
-from app.plan.plan import Plan, Sweep
-from app.plan.tuning import spelled_out
-from app.results.folder import RunFolder
-from app.results.lines import Exported, Tried
-from app.results.reader import read_run
-from app.results.tune_answer import TunesFound, tunes_found
-from app.results.tuning import tunings
+from app.plan.plan import Plan
+from app.plan.runtime_options import spelled_out
+from app.plan.settings.sweep import Sweep
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Exported, Tried
+from app.runs.reader import read_run
 from tests.app.results.filled import MODEL
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 

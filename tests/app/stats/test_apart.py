@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from app.stats.apart import apart
+from app.stats.verdict import apart
 
 
 def test_the_value_is_the_difference_of_the_figures_that_rows_quote() -> None:

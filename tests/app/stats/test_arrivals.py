@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.cases.scenario import Scenario
-from app.stats.arrivals import arrivals_ns, schedule_sha256
+from app.stats.open_loop import arrivals_ns, schedule_sha256
 
 
 def test_even_arrivals_lie_one_gap_apart() -> None:

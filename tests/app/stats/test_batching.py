@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.cases.batcher import Batcher
-from app.stats.batching import batched_utilisation, collected
-from app.stats.load import lateness_ns
+from app.cases.scenario import Batcher
+from app.stats.open_loop import batched_utilisation, collected, lateness_ns
 from runtimes.execution import Samples
 
 US = 1_000

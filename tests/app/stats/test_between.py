@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.between import interval_between, typical, unseen_share
+from app.stats.intervals import interval_between, typical, unseen_share
 
 
 def test_two_rounds_have_no_interval() -> None:

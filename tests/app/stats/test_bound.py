@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from app.stats.bound import upper_bound
-from app.stats.typical import Rounds, typical_quantile
+from app.stats.estimates import Rounds, typical_quantile, upper_bound
 from tests.seldom import seldom_but
 from tests.simulated.bound_streams import FRESH
 from tests.simulated.bounds import bounded

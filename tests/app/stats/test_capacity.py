@@ -9,11 +9,17 @@ from dataclasses import replace
 import pytest
 from scipy.optimize import brentq
 
+from app.capabilities.slo_search.estimate import Observation, Seen
+from app.capabilities.slo_search.search import (
+    Bracket,
+    Rounds,
+    curve_rates,
+    knee,
+    next_rate,
+    rounded,
+)
+from app.cases.objectives import Target
 from app.cases.scenario import MOST_RATE_HZ
-from app.cases.target import Target
-from app.stats.capacity import Bracket, Rounds, curve_rates, knee, next_rate, rounded
-from app.stats.judging import Seen
-from app.stats.rate_fit import Observation
 from tests.simulated.servers import SERVERS, Server, constant, exponential, search
 
 TARGET = Target(99.0, 5000.0)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from app.stats.changes import LEAST_RUNS, ChangePoint, change_points
+from app.stats.change_points import LEAST_RUNS, ChangePoint, change_points
 from tests.simulated.histories import STATIONARY, gaussian, history
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.clock_tick import clock_tick, ratio_resolution
-from app.stats.outliers import fence
-from app.stats.typical import Estimate, Rounds, typical_quantile
+from app.stats.estimates import Estimate, Rounds, typical_quantile
+from app.stats.patterns import fence
+from app.stats.quantiles import clock_tick, ratio_resolution
 from app.stats.verdict import Verdict, difference, judge
 
 LEVEL_US, RUNS, TRIES = 1.23, 2000, 40

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.changes import change_points
-from app.stats.common_factor import LEAST_SERIES, common_factor
+from app.stats.change_points import LEAST_SERIES, change_points, common_factor
 from tests.simulated.histories import boots, machine_history
 
 

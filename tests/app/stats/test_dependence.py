@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from app.stats.dependence import independent_runs
+from app.stats.tails import independent_runs
 
 RUNS, ROUNDS, TRIES, MANY = 5000, 8, 15, 300
 Draw = Callable[[np.random.Generator], np.ndarray]

@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from app.stats.early_stopping import early_stopping, most_above, needed_for
+from app.stats.tails import early_stopping, most_above, needed_for
 
 
 @pytest.mark.parametrize(

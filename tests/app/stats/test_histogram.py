@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.stats.histogram import BINS, Histogram
+from app.stats.quantiles import BINS, Histogram
 
 
 def test_quantiles_are_within_half_a_bin_of_the_samples() -> None:

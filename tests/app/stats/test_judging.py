@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.cases.target import Target
-from app.stats.judging import (
+from app.capabilities.slo_search.estimate import (
     FIRST_LOOK,
     Seen,
     cluster,
@@ -18,6 +17,7 @@ from app.stats.judging import (
     requests_wanted,
     seen,
 )
+from app.cases.objectives import Target
 from tests.simulated.servers import SERVERS
 
 TARGET = Target(99.0, 5000.0)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from app.stats.late import exact_interval, later_than
 from app.stats.quantiles import Interval
+from app.stats.tails import exact_interval, later_than
 
 TRIES = 400
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.least_spread import with_least_spread
-from app.stats.verdict import Difference, difference, judge
+from app.stats.verdict import Difference, difference, judge, with_least_spread
 
 
 def in_turn(error: float, freedom: float = 2.0) -> Difference:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.load import lateness_ns, utilisation
+from app.stats.open_loop import lateness_ns, utilisation
 from app.stats.summary import summarise
 from runtimes.execution import Samples
 

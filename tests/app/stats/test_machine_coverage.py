@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from app.stats.between import typical
+from app.stats.intervals import typical
 from tests.seldom import seldom_but
 from tests.simulated.held_out import HELD_OUT
 from tests.simulated.machine_coverage import FIGURES, covered

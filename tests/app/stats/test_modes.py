@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.modes import Modes, modes, of_rounds
+from app.stats.patterns import Modes, modes, of_rounds
 from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS, two_levels
 
 CASES, ROUNDS = 40, 4

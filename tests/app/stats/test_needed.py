@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, t
 
-from app.stats.between import interval_between
-from app.stats.needed import rounds_needed, samples_needed
+from app.stats.intervals import interval_between
+from app.stats.required_rounds import rounds_needed, samples_needed
 
 
 def test_samples_of_all_rounds_count() -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.cases.interference import Disturbance
-from app.stats.outliers import outlier_causes, outlying
+from app.cases.telemetry import Disturbance
+from app.stats.patterns import outlier_causes, outlying
 from runtimes.execution import Samples
 
 BLOCK_NS = 100_000_000

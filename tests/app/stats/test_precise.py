@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.stats.precise import FIRST_LOOK, Precise, reach
+from app.stats.estimates import Estimate
 from app.stats.quantiles import Interval
-from app.stats.typical import Estimate
+from app.stats.required_rounds import FIRST_LOOK, Precise, reach
 from tests.simulated.stopping import DISTURBED, STREAMS, Asked, stopped, wrongly_called
 
 TRIES = 120

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.stats.queueing import served
+from app.stats.open_loop import served
 from tests.simulated.queues import (
     UTILISATIONS,
     constant,

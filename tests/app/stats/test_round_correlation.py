@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from app.stats.between import interval_between
-from app.stats.round_correlation import RoundCorrelation, round_correlation
+from app.stats.intervals import RoundCorrelation, interval_between, round_correlation
 from tests.simulated.machines import fractional_noise
 
 TRIES = 400

@@ -7,16 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from app.stats.run_variation import (
+from app.stats.verdict import (
     LEAST_DEVIATION,
     LEAST_PAST_RUNS,
     STATED,
     STATED_DEVIATION,
     RunVariation,
+    difference,
     from_anchor,
     from_history,
+    judge,
 )
-from app.stats.verdict import difference, judge
 from tests.simulated.runs import called, past_of, run_of
 
 TRIES = 400

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.stats.quantiles import order_statistic
-from app.stats.shift import QUANTILES, round_quantiles, shifts
+from app.stats.verdict import QUANTILES, round_quantiles, shifts
 
 
 def _rounds(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.stalls import Stalls, Timed, stalls
+from app.stats.patterns import Stalls, Timed, stalls
 from tests.simulated.levels import ONE_LEVEL, back_to_back, with_stalls
 
 RUNS, ROUNDS = 4_000, 3

@@ -7,9 +7,8 @@ import pytest
 
 from app.cases.round import Limits
 from app.cases.scenario import Scenario
-from app.stats.queueing import served
-from app.stats.steady_state import settling_s
-from app.workers.round_schedule import MOST_ARRIVALS, timed_schedule
+from app.stats.open_loop import served, settling_s
+from app.workers.open_loop import MOST_ARRIVALS, timed_schedule
 from tests.simulated.queues import SERVICE_NS
 
 CAPACITY_HZ = 1e9 / SERVICE_NS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.sustained import ends, part_s
+from app.stats.steadiness import ends, part_s
 from runtimes.execution import Samples
 
 

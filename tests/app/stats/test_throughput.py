@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.throughput import rate_of, runs_per_s
+from app.stats.summary import rate_of, runs_per_s
 from runtimes.execution import Samples
 
 SECOND = 1_000_000_000

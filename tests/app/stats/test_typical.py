@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.typical import Rounds, marks_of, typical_quantile
+from app.stats.estimates import Rounds, marks_of, typical_quantile
 
 
 def drawn(runs: int, spells: int = 1) -> list[np.ndarray]:

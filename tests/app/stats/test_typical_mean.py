@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.between import interval_between
-from app.stats.typical import Rounds
-from app.stats.typical_mean import typical_mean
+from app.stats.estimates import Rounds, typical_mean
+from app.stats.intervals import interval_between
 
 
 def pareto(rng: np.random.Generator, runs: int) -> np.ndarray:

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from app.stats.run_variation import STATED
 from app.stats.verdict import (
     NOT_RESOLVED,
     RUN_VARIATION,
+    STATED,
     TOO_FEW_ROUNDS,
     Difference,
     difference,

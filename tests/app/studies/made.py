@@ -11,8 +11,8 @@ from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.plan import parse_plan
 from app.plan.studies import adjusted, load_study, with_devices
-from app.results.folder import RunFolder
-from app.results.manifest import new_manifest
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import new_manifest
 from tests.app.results.runs import ENVIRONMENT, record
 
 SAMPLES = 400

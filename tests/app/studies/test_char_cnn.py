@@ -10,20 +10,18 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
-from app.cases.operators import Operator, OperatorTimes
+from app.cases.jobs import Operator, OperatorTimes
 from app.cases.scenario import Scenario
+from app.columns.rows import Rows
 from app.plan.studies import load_study
 from app.present.markdown import as_markdown
-from app.results.folder import RunFolder
-from app.results.operators import write_operators
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.studies.char_cnn import ladder
-from app.studies.char_cnn.inputs import gain
-from app.studies.found import Found, found_in
-from app.studies.missing import missing
-from app.studies.page import page
-from app.studies.table import study
+from app.run_folder.folder import RunFolder
+from app.run_folder.operators import write_operators
+from app.runs.reader import read_run
+from app.studies.char_cnn import history as ladder
+from app.studies.char_cnn.steps import gain
+from app.studies.page import missing, page
+from app.studies.study import Found, found_in, study
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 from tests.app.results.tuned_runs import new_tune, play
 from tests.app.studies.made import make_run, tables

@@ -12,20 +12,18 @@ import pytest
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.status import Status
+from app.comparison.published_figures import zoo_rows
 from app.plan.command_line import parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.studies import load_study
 from app.present.markdown import as_markdown
-from app.results.folder import RunFolder
-from app.results.lines import Tried
-from app.results.manifest import read_manifest
-from app.results.published import zoo_rows
-from app.studies.found import found_in
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Tried
+from app.run_folder.manifest import read_manifest
+from app.studies.dlmark.figures import series_of
 from app.studies.page import page, write_page
-from app.studies.pictures import series_of
-from app.studies.study import Study
-from app.studies.table import study
+from app.studies.study import Study, found_in, study
 from tests.app.results.runs import record
 from tests.app.studies.made import make_run, tables
 from tests.checkout import ROOT

@@ -11,11 +11,10 @@ from app.cases.case import Case
 from app.cases.status import Status
 from app.plan.studies import load_study
 from app.present.markdown import as_markdown
-from app.results.folder import RunFolder
-from app.studies.found import Found, found_in
+from app.run_folder.folder import RunFolder
 from app.studies.page import page
-from app.studies.table import study
-from exporters.twins import is_null, original_of
+from app.studies.study import Found, found_in, study
+from exporters.model_names import is_null, original_of
 from tests.app.results.runs import ENVIRONMENT, damage_line, manifest_of, record
 from tests.app.studies.made import make_run, tables
 

@@ -8,13 +8,12 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.status import Status
+from app.comparison.published_figures import card_rows
 from app.plan.expand import expand
 from app.plan.studies import load_study
 from app.present.markdown import as_markdown
-from app.results.published import card_rows
-from app.studies.found import Found, found_in
 from app.studies.page import page
-from app.studies.table import study
+from app.studies.study import Found, found_in, study
 from tests.app.headless.batch import run
 from tests.app.studies.made import make_run, tables
 

@@ -16,11 +16,10 @@ from onnx import TensorProto, helper
 from app.cases.case import Case
 from app.cases.round import Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario
-from app.sweep.engine import Engine
-from app.sweep.events import Ended, Event
+from app.sweep.engine import Ended, Engine, Event
 from app.sweep.work.base import Work
 from app.sweep.work.round import RoundWork, SettledRound
-from exporters.request import ExportReply
+from exporters.messages import ExportReply
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
 from runtimes.options import OptionValue, Settings
 

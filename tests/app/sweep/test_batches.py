@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.batcher import Batcher
 from app.cases.case import Case
-from app.sweep.sources.batches import batches
+from app.cases.scenario import Batcher
+from app.sweep.scheduling.round_jobs import batches
 from exporters.types import StatePair
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from tests.app.sweep.sweeps import exported_add
 
 CASE = Case("add.onnx", "ort-cpu", axes={"batch": 1}, batcher=Batcher(6, 1000.0))

@@ -10,7 +10,7 @@ import pytest
 
 from app.cases.round import RoundResult
 from app.sweep.engine import Engine
-from app.sweep.place import ThisMachine
+from app.sweep.local_executor import ThisMachine
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import Given, drive, round_work, script
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from app.headless import measure
+from app.plan.command import graphlap_line
 from app.plan.plan import parse_plan
-from app.plan.program import graphlap_line
-from app.results.reader import read_run
-from app.sweep.begin import begin
-from app.sweep.sources import budget
-from app.sweep.sources.budget import Budget
+from app.runs.reader import read_run
+from app.sweep.run_creation import begin
+from app.sweep.scheduling import round_budget
+from app.sweep.scheduling.round_budget import Budget
 from tests.app.headless.batch import rows
 from tests.app.sweep.sweeps import write_add_graph
 
@@ -32,7 +32,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(budget, "time", clock)
+    monkeypatch.setattr(round_budget, "time", clock)
     return clock
 
 

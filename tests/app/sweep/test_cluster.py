@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.carriers.contract import CarrierError, Host, RuntimeThere
 from app.cases.case import Case
 from app.machine.environment import graphlap_version
+from app.remote.contract import CarrierError, Host, RuntimeThere
 from app.sweep.cluster import _clock, _python, refuse_cores, refuse_unequal
-from app.sweep.sources.refused import refused_everywhere
-from app.sweep.sources.site import There
+from app.sweep.scheduling.hosts import There
+from app.sweep.scheduling.remote_grid import refused_everywhere
 from app.sweep.work.base import Needs
 from app.sweep.work.round import gpus_of
 from runtimes.base import Available, Unavailable

@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from app.cases.condition import Condition
-from app.cases.shapes import Shapes
-from app.sweep.sources.conditions import shapes_of
-from app.sweep.sources.rounds import Schedule, round_work
+from app.cases.scenario import Condition, Shapes
+from app.sweep.scheduling.round_jobs import Schedule, round_work, shapes_of
 from app.sweep.work.round import RoundWork, SettledRound
-from exporters.request import ExportReply
+from exporters.messages import ExportReply
 from exporters.types import FixedGraph, StatePair
+from runtimes.errors import Unsupported
 from runtimes.fake.runtime import Fake
-from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, sessions_of
 from tests.app.sweep.sweeps import SHORT, exported_add, fake_case, ok_reply
 

@@ -11,18 +11,17 @@ import psutil
 import pytest
 
 from app.cases.case import Case
-from app.sweep.engine import Engine
-from app.sweep.events import Dropped, Ended, Event, Finished, Paused, Started, Told
-from app.sweep.place import ThisMachine
-from app.sweep.sources.enough import FixedRounds
-from app.sweep.sources.fixed import FixedSweep
-from app.sweep.sources.rounds import Schedule
+from app.sweep.engine import Dropped, Ended, Engine, Event, Finished, Paused, Started, Told
+from app.sweep.local_executor import ThisMachine
+from app.sweep.scheduling.grid import FixedSweep
+from app.sweep.scheduling.round_budget import FixedRounds
+from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
 from exporters.codec import to_json
-from exporters.diagnostics.groups import codes
-from exporters.request import ExportReply, ExportRequest
+from exporters.diagnostics.catalogue import codes
+from exporters.messages import ExportReply, ExportRequest
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import (
     SHORT,

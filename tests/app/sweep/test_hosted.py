@@ -19,28 +19,27 @@ from typing import Any
 import psutil
 import pytest
 
-from app.carriers.piped import PipedCarrier
 from app.cases.column import Row
 from app.cases.round import RECORD
+from app.columns.rows import Rows
+from app.comparison.aggregate_throughput import hosts_together
 from app.machine.environment import describe_host
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.folder import RunFolder
-from app.results.follow.reader import RunReader
-from app.results.hosts_together import hosts_together
-from app.results.lines import Voided
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.sweep.begin import begin
+from app.remote.pipe_transport import PipedCarrier
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Voided
+from app.runs.following.reader import RunReader
+from app.runs.reader import read_run
 from app.sweep.cluster import Cluster
-from app.sweep.events import Ended, Event, Told
+from app.sweep.engine import Ended, Event, Told
 from app.sweep.run import SweepRun
-from app.sweep.work.hosted_round import HostedRound
-from exporters import own as own_program
-from exporters.diagnostics.catalogue import diagnostic
+from app.sweep.run_creation import begin
+from app.sweep.work.remote_rounds import HostedRound
+from exporters import install_layout as own_program
+from exporters.diagnostics.catalogue import codes, diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from exporters.diagnostics.groups import codes
 from tests.app.carriers.hosts import (
     agent_of,
     carrier_of,
@@ -258,7 +257,7 @@ def test_hosts_work_at_the_same_time_and_what_they_serve_is_added(tmp_path: Path
 
 @pytest.mark.rare
 def test_two_hosts_of_one_machine_take_turns_and_are_not_added(tmp_path: Path) -> None:
-    own = own_program.starter_command("app.carriers.worker", "--stdio")
+    own = own_program.starter_command("app.remote.worker", "--stdio")
     carrier = PipedCarrier({"a": own, "b": own})
     with closing(carrier):
         cluster = cluster_on(carrier)

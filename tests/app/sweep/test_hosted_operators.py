@@ -9,15 +9,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.carriers.piped import PipedCarrier
 from app.cases.column import Row
-from app.results.folder import RunFolder
-from app.results.ledger import Ledger
-from app.results.lines import Operators, Voided
-from app.results.operators import read_operators
-from app.results.reader import read_run
-from app.sweep.events import Event, Started
-from app.sweep.work.hosted_operators import HostedOperators
+from app.remote.pipe_transport import PipedCarrier
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Operators, Voided
+from app.run_folder.ledger import Ledger
+from app.run_folder.operators import read_operators
+from app.runs.reader import read_run
+from app.sweep.engine import Event, Started
+from app.sweep.work.remote_rounds import HostedOperators
 from tests.app.carriers.hosts import agent_of, carrier_of
 from tests.app.results.runs import CASE, manifest_of
 from tests.app.sweep.test_hosted import a_run, cluster_on, measured, once

@@ -13,11 +13,11 @@ import pytest
 from onnx import TensorProto, helper
 
 from app.plan.plan import parse_plan
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.sweep.begin import begin
-from app.sweep.events import Dropped, Ended, Event, Paused, Started
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
+from app.sweep.engine import Dropped, Ended, Event, Paused, Started
 from app.sweep.run import SweepRun
+from app.sweep.run_creation import begin
 from app.sweep.work.round import RoundWork
 from tests.app.results.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import write_add_graph

@@ -10,12 +10,13 @@ import pytest
 
 from app.__main__ import main
 from app.cases.column import Row
-from app.machine.cores import as_list, listed, on_cores, usable_cores
 from app.machine.environment import describe_host
-from app.plan.plan import Plan, Sweep
-from app.sweep.begin import begin
-from app.sweep.place import ThisMachine
+from app.machine.placement import as_list, listed, on_cores, usable_cores
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
+from app.sweep.run_creation import begin
 from runtimes.options import OptionValue
 from tests.app.machine.unprivileged import needs_cores, needs_realtime
 from tests.app.sweep.sweeps import script, write_add_graph

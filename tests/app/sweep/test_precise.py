@@ -9,17 +9,16 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.column import Row
+from app.columns.rows import Rows
 from app.headless import measure
 from app.plan.plan import Plan, parse_plan
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.folder import RunFolder
-from app.results.manifest import new_manifest
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.sweep.begin import begin
-from app.sweep.sources.enough import PreciseRounds
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.groups import codes
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import new_manifest
+from app.runs.reader import read_run
+from app.sweep.run_creation import begin
+from app.sweep.scheduling.round_budget import PreciseRounds
+from exporters.diagnostics.catalogue import codes, diagnostic
 from tests.app.results.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import SHORT, write_add_graph
 

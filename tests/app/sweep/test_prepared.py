@@ -9,10 +9,10 @@ import psutil
 import pytest
 
 from app.plan.plan import parse_plan
-from app.sweep.begin import begin
-from app.sweep.events import Ended, Started
-from app.sweep.place import ThisMachine
+from app.sweep.engine import Ended, Started
+from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
+from app.sweep.run_creation import begin
 from app.sweep.work.base import Talk
 from app.sweep.work.round import RoundWork
 from tests.app.results.runs import ENVIRONMENT

@@ -13,19 +13,18 @@ from app.__main__ import main
 from app.cases.errors import PlanError
 from app.plan.expand import expand
 from app.plan.plan import Plan, parse_plan
-from app.results.fingerprints import fingerprints
-from app.results.manifest import MANIFEST
-from app.results.reader import read_run
-from app.sweep.begin import begin
-from app.sweep.unchanged import refuse_changed
-from exporters import own
+from app.run_folder.manifest import MANIFEST, fingerprints
+from app.runs.reader import read_run
+from app.sweep.resumption import refuse_changed
+from app.sweep.run_creation import begin
+from exporters import install_layout
 from runtimes.fpga import provider
 from tests.app.headless.batch import rows
 from tests.app.results.resealed import reseal_manifest
 from tests.app.sweep.sweeps import write_add_graph
 from tests.environments import make_environment
 
-OURS = f"ort-ep:{own.module_name('runtimes.fpga.provider')}"
+OURS = f"ort-ep:{install_layout.module_name('runtimes.fpga.provider')}"
 PACKAGE = "onnxruntime_ep_fake"
 INIT = """
 from pathlib import Path

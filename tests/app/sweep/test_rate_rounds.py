@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from app.capabilities.slo_search.search import rate_searches
 from app.cases.round import Limits
-from app.results.rate_search import rate_searches
-from app.results.reader import read_run
-from app.sweep.sources.highest_rate import HighestRate
-from app.sweep.sources.rounds import Schedule
+from app.runs.reader import read_run
+from app.sweep.scheduling.round_jobs import Schedule
+from app.sweep.scheduling.searches import HighestRate
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
-from exporters.request import ExportReply
+from exporters.messages import ExportReply
 from tests.app.results.filled import MODEL
 from tests.app.results.runs import ENVIRONMENT
 from tests.app.results.searched import Script, new_search, record_round

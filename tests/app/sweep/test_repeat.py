@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cases.accuracy import BATCH
 from app.cases.errors import PlanError
+from app.cases.jobs import BATCH
 from app.headless import measure
 from app.plan.plan import Plan, parse_plan
-from app.results.folder import RunFolder
-from app.results.manifest import read_manifest
-from app.sweep.begin import begin
-from app.sweep.repeat import repeat
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import read_manifest
+from app.sweep.run_creation import begin, repeat
 from tests.app.headless.batch import FAKE, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT

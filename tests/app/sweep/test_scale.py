@@ -16,17 +16,16 @@ from app.cases import case as case_module
 from app.cases.case import Case
 from app.cases.column import Row
 from app.machine.environment import describe_host
-from app.plan.plan import Plan, Sweep
-from app.results.folder import RESULTS, RunFolder
-from app.results.manifest import FULL_TABLE, MANIFEST, manifest_text, read_manifest
-from app.results.reader import read_run
-from app.sweep import refreshing
-from app.sweep.begin import begin
-from app.sweep.engine import SETTLED_AT_ONCE
-from app.sweep.events import Ended
-from app.sweep.refreshing import Refresher
-from app.sweep.run import SweepRun
-from app.sweep.sources.tally import Tally
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.run_folder.folder import RESULTS, RunFolder
+from app.run_folder.manifest import FULL_TABLE, MANIFEST, manifest_text, read_manifest
+from app.runs.reader import read_run
+from app.sweep import run as refreshing
+from app.sweep.engine import SETTLED_AT_ONCE, Ended
+from app.sweep.run import Refresher, SweepRun
+from app.sweep.run_creation import begin
+from app.sweep.scheduling.round_budget import Tally
 from app.sweep.work.round import SettledRound
 from exporters.codec import to_json
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from app.plan.plan import parse_plan
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.time_spent import time_parts
-from app.sweep.begin import begin
+from app.run_folder.folder import RunFolder
+from app.run_folder.run import time_parts
+from app.runs.reader import read_run
 from app.sweep.run import SweepRun
+from app.sweep.run_creation import begin
 from tests.app.headless.batch import run as batch
 from tests.app.results.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import write_add_graph

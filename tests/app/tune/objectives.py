@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from app.cases.case import Case
-from app.tune.ladder import Ladder, final_blocks, ladder, path_to
+from app.tune.ablation import Ladder, final_blocks, ladder, path_to
 from app.tune.search import Search
 from app.tune.space import Space
 

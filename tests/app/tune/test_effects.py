@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from app.tune.effects import Observation, effects_of
+from app.tune.search import Observation, effects_of
 
 LEVELS = {"threads": (0, 1, 2), "batch": (1, 8), "spin": (True, False)}
 TRUE = {("threads", 1): 0.1, ("threads", 2): -0.05, ("batch", 8): -0.2, ("spin", False): 0.02}

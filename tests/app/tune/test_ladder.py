@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tune.ladder import AGAIN, FINAL, round_name
+from app.tune.ablation import AGAIN, FINAL, round_name
 
 
 def test_final_rounds_are_counted_by_themselves() -> None:

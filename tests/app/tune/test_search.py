@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app.cases.case import Case
-from app.tune.ladder import FINAL
+from app.tune.ablation import FINAL
 from tests.app.tune.objectives import (
     Simulated,
     entangled,

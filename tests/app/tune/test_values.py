@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.tune.values import threads_of, tried
+from app.tune.space import threads_of, tried
 from runtimes.options import SESSIONS, Option, OptionValue
-from runtimes.session.call_option import CALL
+from runtimes.session.host import CALL
 
 
 @pytest.mark.parametrize(

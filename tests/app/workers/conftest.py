@@ -14,12 +14,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from app.cases.batcher import Batcher
-from app.cases.condition import Condition
-from app.cases.neighbour import NeighbourJob
-from app.cases.round import RECORD, Limits, MeasureJob, RoundResult
-from app.cases.scenario import Scenario
-from exporters import own
+from app.cases.round import RECORD, Limits, MeasureJob, NeighbourJob, RoundResult
+from app.cases.scenario import Batcher, Condition, Scenario
+from exporters import install_layout
 from exporters.codec import from_json, to_json
 from exporters.types import (
     ExportedModel,
@@ -79,7 +76,7 @@ def counter(tmp_path: Path) -> ExportedModel:
 
 _START = (
     "import runpy\n"
-    f"runpy.run_module({own.module_name('app.workers.measure')!r}, run_name='__main__')"
+    f"runpy.run_module({install_layout.module_name('app.workers.measure')!r}, run_name='__main__')"
 )
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from app.cases.case import Case
-from app.cases.operators import OperatorJob, OperatorTimes
+from app.cases.jobs import OperatorJob, OperatorTimes
 from exporters.codec import from_json, to_json
 from exporters.types import ExportedModel
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.cases.accuracy import AccuracyJob, subject_of
 from app.cases.case import Case
+from app.cases.jobs import AccuracyJob, subject_of
 from app.cases.scenario import Scenario
 from exporters.codec import to_json
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import ExportedModel
 from exporters.worker.export import export
 from tests.app.workers.labelled_files import write_arrays, write_echo_graph, write_folder
@@ -62,7 +62,7 @@ def test_the_torch_module_and_its_graph_answer_alike(
 ) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
     model, _ = export(ExportRequest("digits_mlp_8"))
-    data = "exporters.models.digits.data:test_set"
+    data = "exporters.models.digits:test_set"
     graph, module = (measured(model, data, runtime) for runtime in ("ort-cpu", "torch-cpu"))
     assert graph["images"] == module["images"] == 448
     # Sums are rounded in another order, so an image on the very edge may fall either way.

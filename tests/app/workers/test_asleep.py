@@ -11,16 +11,17 @@ from textwrap import indent
 import pytest
 
 from app.cases.round import SLEPT
+from app.columns.rows import Rows
 from app.machine.environment import describe_host
-from app.plan.plan import Plan, Sweep
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.sweep.begin import begin
-from app.sweep.events import Dropped
-from app.sweep.place import ThisMachine
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.runs.reader import read_run
+from app.sweep.engine import Dropped
+from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
-from app.workers.asleep import has_slept, slept_s
-from exporters import own
+from app.sweep.run_creation import begin
+from app.workers.measure import has_slept, slept_s
+from exporters import install_layout
 from tests.app.sweep.sweeps import write_add_graph
 from tests.app.workers.conftest import SHORT, Measure
 
@@ -71,7 +72,7 @@ def test_a_sweep_begins_such_a_round_again_and_says_why(
         f"from pathlib import Path\nslept = Path({str(slept)!r})\n"
         f"if not slept.exists():\n    slept.touch()\n{indent(NAP, '    ')}\n"
         f"import runpy\n"
-        f"runpy.run_module({own.module_name('app.workers.measure')!r}, run_name='__main__')"
+        f"runpy.run_module({install_layout.module_name('app.workers.measure')!r}, run_name='__main__')"
     )
     place = ThisMachine(commands={"round": [sys.executable, "-c", once]})
     plan = Plan(rounds=1, sweeps=(Sweep(models=(str(graph),), runtimes=("fake",)),))

@@ -10,15 +10,15 @@ import pytest
 
 from app.cases.round import WARMUP, latency_ns
 from app.cases.scenario import Scenario
-from app.workers.at_once import AllAtOnce, Queries, share
-from app.workers.lane import counted
-from exporters import own
+from app.workers.lanes import counted
+from app.workers.multistream import AllAtOnce, Queries, share
+from exporters import install_layout
 from exporters.types import ExportedModel
 from runtimes.base import Arrays, Lane, Runtime
 from runtimes.calls import timed
+from runtimes.onnxruntime.runtime import OrtCpu
+from runtimes.openvino.runtime import OpenVinoCpu
 from runtimes.options import Settings
-from runtimes.ort.runtime import OrtCpu
-from runtimes.ov.runtime import OpenVinoCpu
 from tests.app.workers.conftest import Measure
 
 CALLS = pytest.mark.parametrize(
@@ -27,7 +27,8 @@ CALLS = pytest.mark.parametrize(
         pytest.param(
             "c",
             marks=pytest.mark.skipif(
-                not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}"
+                not timed.built(),
+                reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}",
             ),
         ),
         "python",

@@ -16,7 +16,7 @@ import pytest
 
 from app.cases.round import AWAITING, MeasureJob, RoundResult
 from app.cases.scenario import Scenario
-from app.workers.round import measure_round
+from app.workers.measure import measure_round
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel, Reference, load_reference, save_reference

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, save
 
-from app.cases.batcher import Batcher
+from app.cases.scenario import Batcher
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
 from tests.app.workers.conftest import Measure

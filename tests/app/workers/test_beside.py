@@ -7,14 +7,13 @@ import signal
 
 import pytest
 
-from app.cases.neighbour import NeighbourJob, Stretch
-from app.cases.round import MeasureJob, RoundResult
+from app.cases.round import MeasureJob, NeighbourJob, RoundResult, Stretch
 from app.cases.scenario import CLOSED_LOOP
-from app.workers.beside import Neighbour, at_work, beside
-from app.workers.under_way import UnderWay
+from app.workers.colocation import Neighbour, at_work, beside
+from app.workers.round_context import UnderWay
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
-from runtimes.faults import RuntimeFault
+from runtimes.errors import RuntimeFault
 from runtimes.options import Settings
 from tests.app.workers.conftest import AXES, SHORT, Measure
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.workers.between import between_runs
+from app.workers.timing import between_runs
 from exporters.types import ExportedModel
 from runtimes.base import Runtime
+from runtimes.onnxruntime.runtime import OrtCpu
+from runtimes.openvino.runtime import OpenVinoCpu
 from runtimes.options import Settings
-from runtimes.ort.runtime import OrtCpu
-from runtimes.ov.runtime import OpenVinoCpu
 
 SETS = [{"x": np.full((1, 4), value, np.float32)} for value in (1.0, 10.0, 100.0)]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from app.cases.round import Check
-from app.workers.check import check_lanes, compare, why_wrong, worst
-from app.workers.doubts import is_only_own, of_references
+from app.workers.execution_facts import is_only_own, of_references
+from app.workers.output_check import check_lanes, compare, why_wrong, worst
 from exporters.types import EVALUATED, UNOPTIMISED, Disagreement, Reference
 
 WANTED = {"y": np.array([[1.0, -2.0, 4.0]], np.float32)}

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from app.cases.round import RECORD
-from app.workers.counters import (
+from app.workers.system_counters import (
     Counters,
+    Watch,
     read_clock_mhz,
     read_counters,
     read_temperature_c,
     thermometer,
     ticks_per_s,
 )
-from app.workers.watch import Watch
 
 STAT = """\
 cpu  3136637 497466 391666 574472 11842 0 5065 9199 0 0

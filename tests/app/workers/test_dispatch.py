@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cases.batcher import Batcher
-from app.stats.batching import collected
-from app.workers.dispatch import dispatch
+from app.cases.scenario import Batcher
+from app.stats.open_loop import collected
+from app.workers.batcher import dispatch
 from app.workers.loop import Block
 from tests.app.workers.virtual_server import FOREVER, VirtualServer, same_service, served
 

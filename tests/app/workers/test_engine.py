@@ -7,7 +7,7 @@ from pathlib import Path
 
 import onnxruntime
 
-from app.workers.engine import distributions_of, engine_facts
+from app.workers.execution_facts import distributions_of, engine_facts
 from runtimes.registry import load
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.workers.held import held
-from exporters.node_graph import GraphNode, NodeGraph
+from app.workers.operators import held
+from exporters.messages import GraphNode, NodeGraph
 from runtimes.execution import OpTime
 
 

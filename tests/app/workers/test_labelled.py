@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from app.cases.errors import PlanError
-from app.plan.labelled import refuse_unusable
-from app.workers.labelled import open_data
+from app.plan.models import refuse_unusable
+from app.workers.accuracy import open_data
 from exporters.types import TensorSpec
 from tests.app.workers.labelled_files import write_arrays, write_folder
 

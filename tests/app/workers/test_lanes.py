@@ -10,11 +10,9 @@ import pytest
 
 from app.cases.round import MEASURED, RECORD, WARMUP
 from app.cases.scenario import Scenario, WaitPolicy
-from app.machine.cores import usable_cores
-from app.workers.lane import REWARM, counted
-from app.workers.lanes import SeveralLanes, in_company
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.groups import codes
+from app.machine.placement import usable_cores
+from app.workers.lanes import REWARM, SeveralLanes, counted, in_company
+from exporters.diagnostics.catalogue import codes, diagnostic
 from runtimes.base import Arrays, Lane
 from tests.app.workers.conftest import Measure
 

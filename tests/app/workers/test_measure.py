@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from app.cases.round import MEASURED, WARMUP, Limits
-from exporters import own
+from exporters import install_layout
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.groups import codes
+from exporters.diagnostics.catalogue import codes, diagnostic
 from exporters.types import (
     UNOPTIMISED,
     ExportedModel,
@@ -259,7 +258,7 @@ def test_the_process_dies_with_its_parent(counter: ExportedModel, tmp_path: Path
     """A parent killed with -9 leaves no measuring process behind."""
     script = (
         "import subprocess, sys, time\n"
-        f"child = subprocess.Popen({own.command('app.workers.measure')!r},"
+        f"child = subprocess.Popen({install_layout.command('app.workers.measure')!r},"
         " stdin=subprocess.PIPE, start_new_session=True)\n"
         "print(child.pid, flush=True)\n"
         "time.sleep(60)\n"

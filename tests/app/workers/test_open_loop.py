@@ -13,15 +13,13 @@ import pytest
 
 from app.cases.round import MEASURED, RECORD, WARMUP, Limits, latency_ns
 from app.cases.scenario import Scenario, WaitPolicy
-from app.stats.arrivals import schedule_sha256
-from app.workers.arriving import Arriving, serve_block
+from app.stats.open_loop import schedule_sha256
 from app.workers.lanes import GIVING_WAIT
-from app.workers.loop import Block, clock_ns
-from app.workers.open_loop import FOREVER, OpenLoopSampler
-from app.workers.round_schedule import simulated_schedule, timed_schedule
+from app.workers.loop import Arriving, Block, clock_ns, serve_block
+from app.workers.open_loop import FOREVER, OpenLoopSampler, simulated_schedule, timed_schedule
 from app.workers.sampling import Measured
+from app.workers.system_counters import Watch
 from app.workers.timing import serving
-from app.workers.watch import Watch
 from runtimes.calls.timed import built
 from tests.app.workers.conftest import SHORT, Measure
 from tests.app.workers.test_lanes import Counting

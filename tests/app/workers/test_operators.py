@@ -8,16 +8,14 @@ from dataclasses import replace
 import pytest
 
 from app.cases.case import Case
-from app.cases.operators import OperatorJob
-from app.cases.settings import settings_of
+from app.cases.jobs import OperatorJob, settings_of
 from app.workers import operators
 from exporters.codec import to_json
 from exporters.types import ExportedModel
 from runtimes.base import Availability, Runtime, Unavailable
-from runtimes.ort.cuda_runtime import OrtCuda
-from runtimes.ort.tensorrt_runtime import OrtTensorRt
-from runtimes.pyt.cuda_runtime import TorchCuda
-from runtimes.trt.runtime import TensorRt
+from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
+from runtimes.pytorch.runtime import TorchCuda
+from runtimes.tensorrt.runtime import TensorRt
 from tests.app.workers.conftest import AXES
 from tests.app.workers.operator_times import operator_times
 

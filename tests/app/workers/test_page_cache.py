@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.workers.page_cache import drop, files_in_use, mapped_files
+from app.workers.cold import drop, files_in_use, mapped_files
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="Linux alone tells what is in its page cache"

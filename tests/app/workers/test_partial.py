@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
 
-from exporters.diagnostics.groups import codes
+from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
 from tests.app.workers.conftest import AXES, Measure
 

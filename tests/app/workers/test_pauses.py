@@ -8,17 +8,15 @@ import time
 import numpy as np
 import pytest
 
-from app.cases.progress import Progress
-from app.cases.round import MEASURED, RECORD, Limits
+from app.cases.round import MEASURED, RECORD, Limits, Progress
 from app.cases.scenario import Scenario
-from app.workers.lane import Blocks, OneLane
-from app.workers.lanes import SeveralLanes
+from app.workers.lanes import Blocks, OneLane, SeveralLanes
 from app.workers.sampling import Sampler
-from app.workers.watch import Watch
+from app.workers.system_counters import Watch
 from exporters.types import ExportedModel, load_reference
 from runtimes.fake.runtime import Fake
 from runtimes.options import OptionValue, Settings
-from runtimes.session.several import compile_sessions
+from runtimes.session.session_group import compile_sessions
 from tests.app.workers.conftest import AXES
 
 pytestmark = pytest.mark.alone

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.machine.cores import usable_cores
-from app.machine.numa import nodes_of
-from app.machine.privileges import highest_realtime
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.groups import codes
+from app.machine.placement import highest_realtime, nodes_of, usable_cores
+from exporters.diagnostics.catalogue import codes, diagnostic
 from tests.app.machine.unprivileged import give_up, needs_realtime
 from tests.app.workers.conftest import Measure
 

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from app.workers.loop import WAIT, Block
-from app.workers.pollution import CHUNK_BYTES, Pollution
-from app.workers.timing import timing
-from exporters import own
-from exporters.diagnostics.groups import codes
+from app.workers.timing import CHUNK_BYTES, Pollution, timing
+from exporters import install_layout
+from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel
 from runtimes.base import Lane
 from runtimes.calls import timed
+from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
-from runtimes.ort.runtime import OrtCpu
 from tests.app.workers.conftest import Measure
 
 SIZE = 10 * CHUNK_BYTES + 200
@@ -24,7 +23,7 @@ RUNS = 5
 LOOPS = pytest.mark.parametrize("call", ["c", "python"])
 
 pytestmark = pytest.mark.skipif(
-    not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}"
+    not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
 )
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.operators import Peak
+from app.cases.jobs import Peak
+from app.contract.graphs import constant, node, weights
+from app.workers.operators import operators
 from app.workers.peak import HostPeaks, peaks_of_host
-from app.workers.roof import operators
 from exporters.codec import to_json
-from exporters.files.node_graph import node_graph
-from exporters.node_graph import NodeGraph
+from exporters.messages import NodeGraph
+from exporters.onnx_files.node_graph import node_graph
 from exporters.types import TensorSpec
 from runtimes.execution import OpTime
-from tests.runtimes.graphs import Graphs, constant, node
-from tests.runtimes.torch_factories import weights
+from tests.runtimes.graphs import Graphs
 
 PEAK = Peak(flops_per_s=1e9, bytes_per_s=1e6, in_use_bytes=1, how="by hand")
 

@@ -10,9 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from app.workers.doubts import of_states
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.groups import codes
+from app.workers.execution_facts import of_states
+from exporters.diagnostics.catalogue import codes, diagnostic
 from exporters.types import ExportedModel, Reference, StatePair, axes_key, save_reference
 from runtimes.session.host import HostLane
 from tests.app.workers.conftest import AXES, Measure

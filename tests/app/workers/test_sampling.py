@@ -8,12 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.cases.progress import Progress
-from app.cases.round import MEASURED, RECORD, WARMUP, Limits
+from app.cases.round import MEASURED, RECORD, WARMUP, Limits, Progress
 from app.cases.scenario import Scenario
-from app.workers.lane import OneLane
+from app.workers.lanes import OneLane
 from app.workers.sampling import Sampler
-from app.workers.watch import Watch
+from app.workers.system_counters import Watch
 from runtimes.base import Arrays, Lane
 
 LIMITS = Limits(min_s=0.05, max_s=1.0, min_samples=50, warmup_min_s=0.01, warmup_max_s=0.3)

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cases.condition import Condition
 from app.cases.round import FIRST_SEEN, MEASURED
-from app.cases.shapes import Shapes
+from app.cases.scenario import Condition, Shapes
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
 from tests.app.sweep.sweeps import write_add_graph
 from tests.app.workers.conftest import Measure

@@ -10,8 +10,8 @@ import pytest
 
 from app.cases.round import latency_ns
 from app.cases.scenario import Scenario
-from app.workers import simulated_at_once
-from exporters.diagnostics.groups import codes
+from app.workers import simulated_round
+from exporters.diagnostics.catalogue import codes
 from runtimes.base import Session
 from runtimes.execution import Arrivals, Samples
 from runtimes.fpga.card.compiler import Compiled
@@ -64,10 +64,10 @@ def test_all_at_once_is_one_query(measure: Measure, tmp_path: Path) -> None:
 def test_more_queries_than_are_simulated_in_one_go_follow_each_other_alike(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(simulated_at_once, "MOST_RUNS", 10)
+    monkeypatch.setattr(simulated_round, "MOST_RUNS", 10)
     card = compiled(cnn_step(2, 64))
     scenario, rng = Scenario.parse("multistream:3"), np.random.default_rng(1)
-    samples = simulated_at_once.simulate_at_once(OfCard(card), scenario, 8, rng)
+    samples = simulated_round.simulate_at_once(OfCard(card), scenario, 8, rng)
     (taken_ns,) = set(samples.latency_ns.tolist())
     one_ns = round(latency_us(card, 0) * 1e3)
     assert one_ns < taken_ns < 3 * one_ns

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.cases.condition import Condition
 from app.cases.round import MEASURED, RECORD, WARMUP
-from app.sweep.sources.conditions import limits_under, why_not
-from app.workers.thinning import MOST_KEPT, kept_per_s, thinned
+from app.cases.scenario import Condition
+from app.sweep.scheduling.round_jobs import limits_under, why_not
+from app.workers.sampling import MOST_KEPT, kept_per_s, thinned
 from runtimes.fake.runtime import Fake
 from runtimes.fpga.runtime import Fpga
 from tests.app.workers.conftest import SHORT, Measure

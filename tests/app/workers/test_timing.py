@@ -7,13 +7,13 @@ import pytest
 
 from app.workers.loop import WAIT, Block
 from app.workers.timing import Loop, loop_of, timing
-from exporters import own
+from exporters import install_layout
 from exporters.types import ExportedModel
 from runtimes.base import Runtime
 from runtimes.calls import timed
+from runtimes.onnxruntime.runtime import OrtCpu
+from runtimes.openvino.runtime import OpenVinoCpu
 from runtimes.options import Settings
-from runtimes.ort.runtime import OrtCpu
-from runtimes.ov.runtime import OpenVinoCpu
 from tests.app.workers.conftest import Measure
 
 SETS = [{"x": np.full((1, 4), value, np.float32)} for value in (1.0, 10.0, 100.0)]
@@ -21,7 +21,7 @@ RUNTIMES = pytest.mark.parametrize("runtime", [OrtCpu(), OpenVinoCpu()], ids=lam
 LOOPS = pytest.mark.parametrize("call", ["c", "python"])
 
 pytestmark = pytest.mark.skipif(
-    not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}"
+    not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
 )
 
 

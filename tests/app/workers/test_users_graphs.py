@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.workers.check import check_lanes
-from exporters.request import ExportRequest
+from app.workers.output_check import check_lanes
+from exporters.messages import ExportRequest
 from exporters.types import UNOPTIMISED, load_reference
 from exporters.worker.export import export
 from runtimes import registry

@@ -16,14 +16,14 @@ import pytest
 
 from app.cases.column import Row
 from app.cases.round import RECORD, Limits, RoundResult
-from app.machine.cores import usable_cores
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.columns.rows import Rows
+from app.machine.placement import usable_cores
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from app.workers.sampling import BLOCK_S
-from app.workers.watch import Watch
-from exporters.diagnostics.groups import codes
+from app.workers.system_counters import Watch
+from exporters.diagnostics.catalogue import codes
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of
 from tests.app.workers.conftest import Measure
 

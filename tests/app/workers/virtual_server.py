@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from app.cases.batcher import Batcher
 from app.cases.round import MEASURED
-from app.workers.dispatch import Compiled, dispatch
+from app.cases.scenario import Batcher
+from app.workers.batcher import Compiled, dispatch
 from app.workers.loop import Block
 from runtimes.execution import Samples
 

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import load_reference
 from tests.exporters.support import WorkerProcess
 

@@ -12,11 +12,11 @@ import torch
 from numpy.lib.stride_tricks import sliding_window_view
 from torch import nn
 
-from exporters.blocks.conv import same_padding
-from exporters.blocks.definitions import DEFINITIONS
 from exporters.inputs import seeded_inputs
 from exporters.models.catalogue import find
-from exporters.pyt.build import build
+from exporters.models.layer_definitions import DEFINITIONS
+from exporters.models.layers import same_padding
+from exporters.pytorch.module import build
 from exporters.types import Definition
 from tests.exporters.blocks.symbolic import assert_batch_is_symbolic_and_right
 from tests.exporters.support import WorkerProcess

@@ -13,12 +13,12 @@ import torch
 from numpy.lib.stride_tricks import sliding_window_view
 from torch import nn
 
-from exporters import own
-from exporters.cells.definitions import DEFINITIONS
+from exporters import install_layout
 from exporters.inputs import seeded_inputs
 from exporters.models.catalogue import find
-from exporters.pyt.build import build
-from exporters.pyt.counts import macs, parameter_counts
+from exporters.models.cell_definitions import DEFINITIONS
+from exporters.pytorch.counts import macs, parameter_counts
+from exporters.pytorch.module import build
 from exporters.types import Definition
 from tests.checkout import ROOT
 from tests.exporters.blocks.symbolic import assert_batch_is_symbolic_and_right
@@ -207,7 +207,9 @@ def test_reduction_saves_work() -> None:
 
 def _drawn_lines() -> Iterator[str]:
     for definition in DEFINITIONS:
-        module = import_module(own.module_name(definition.factory.target.partition(":")[0]))
+        module = import_module(
+            install_layout.module_name(definition.factory.target.partition(":")[0])
+        )
         for _, part in inspect.getmembers(module):
             if getattr(part, "__module__", None) != module.__name__:
                 continue

@@ -8,10 +8,10 @@ from string import Formatter
 
 import pytest
 
-from exporters.diagnostics import catalogue, rendering
+from exporters.diagnostics import catalogue
+from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import CATALOGUE, TABLES, diagnostic
-from exporters.diagnostics.diagnostic import SEVERITIES, Diagnostic
-from exporters.diagnostics.entry import Entry
+from exporters.diagnostics.diagnostic import SEVERITIES, Diagnostic, Entry
 
 
 def example(code: str, entry: Entry) -> Diagnostic:

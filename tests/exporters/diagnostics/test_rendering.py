@@ -7,12 +7,19 @@ import json
 import pytest
 
 from exporters.codec import from_json, to_json
-from exporters.diagnostics import catalogue, rendering
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.diagnostic import Diagnostic
-from exporters.diagnostics.entry import Entry
-from exporters.diagnostics.groups import codes, grouped
-from exporters.diagnostics.units import MICROSECONDS, NAME, QUOTED, SHARE, Choice, Count
+from exporters.diagnostics import catalogue
+from exporters.diagnostics import catalogue as rendering
+from exporters.diagnostics.catalogue import codes, diagnostic, grouped
+from exporters.diagnostics.diagnostic import (
+    MICROSECONDS,
+    NAME,
+    QUOTED,
+    SHARE,
+    Choice,
+    Count,
+    Diagnostic,
+    Entry,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx import NodeProto, TensorProto, helper
 
-from exporters.files.arithmetic import Arithmetic, arithmetic
+from exporters.onnx_files.counts import Arithmetic, arithmetic
 from tests.exporters.graphs import graph, tensor
 
 X, Y = tensor("x", ["batch", 8]), tensor("y", ["batch", 8])

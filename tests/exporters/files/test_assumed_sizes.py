@@ -9,9 +9,8 @@ import onnx
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from exporters.files.outline import outline
-from exporters.files.outline_request import Outline, OutlineRequest
-from exporters.files.skeleton import read_skeleton
+from exporters.messages import Outline, OutlineRequest
+from exporters.onnx_files.outline import outline, read_skeleton
 from tests.exporters.graphs import graph, tensor
 
 INT64 = TensorProto.INT64

@@ -10,8 +10,8 @@ import onnx
 import pytest
 from onnx import ModelProto, NodeProto, helper, numpy_helper
 
-from exporters.files.counts import Counts, count
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
+from exporters.onnx_files.counts import Counts, count
 from tests.exporters.graphs import LIGHT, graph, save_affine, tensor
 from tests.exporters.support import WorkerProcess
 

@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import (
     UNOPTIMISED,
     ExportedModel,

@@ -10,8 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from exporters.files.face import inspect
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
+from exporters.onnx_files.model_io import inspect
 from exporters.types import ExportedModel, ExportError, load_reference
 from exporters.worker.export import export
 from tests.exporters.graphs import save_affine

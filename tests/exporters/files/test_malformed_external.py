@@ -10,9 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from exporters.files.external import external_files
-from exporters.files.face import inspect
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
+from exporters.onnx_files.model_io import external_files, inspect
 from exporters.types import ExportError, GraphlapError, NotBenchmarkable
 from exporters.worker.export import export
 

@@ -12,8 +12,8 @@ import pytest
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.files.face import inspect
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
+from exporters.onnx_files.model_io import inspect
 from exporters.types import ExportError, TensorSpec, load_reference
 from tests.exporters.support import WorkerProcess
 

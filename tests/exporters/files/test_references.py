@@ -13,9 +13,9 @@ from onnx import NodeProto, numpy_helper
 from onnx import helper as h
 from onnx.reference.ops.op_relu import Relu
 
-from exporters import limited
-from exporters.files import evaluator
-from exporters.request import ExportRequest
+from exporters import validation
+from exporters.messages import ExportRequest
+from exporters.onnx_files import evaluator
 from exporters.types import (
     EVALUATED,
     PACKAGED,
@@ -131,7 +131,7 @@ def test_an_evaluator_that_takes_too_long_is_missing_with_its_reason(
     model, reference = _exported(_save(tmp_path / "chain.onnx"), tmp_path / "cache")
     assert (model.reference, reference.by) == (UNOPTIMISED, (UNOPTIMISED,))
     assert "0.3 s" in reference.missing[EVALUATED]
-    assert limited.EVALUATOR_LIMIT_S > 1
+    assert validation.EVALUATOR_LIMIT_S > 1
 
 
 def test_what_onnx_runtime_lacks_is_missing_with_its_reason(

@@ -11,8 +11,8 @@ import onnxruntime
 import pytest
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from exporters.files.face import inspect
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
+from exporters.onnx_files.model_io import inspect
 from exporters.types import ExportedModel, ExportError, NotBenchmarkable, load_reference
 from exporters.worker.export import export
 from tests.exporters.graphs import LIGHT, graph, save_affine, tensor

@@ -15,19 +15,19 @@ import torch
 
 from exporters.codec import from_json, to_json
 from exporters.inputs import seeded_inputs
+from exporters.messages import ExportReply, ExportRequest
+from exporters.models import digits as data
 from exporters.models.catalogue import by_suite, find
-from exporters.models.digits import data
-from exporters.models.digits.data import training_set
-from exporters.models.digits.train import train
-from exporters.pyt.build import build
-from exporters.request import ExportReply, ExportRequest
+from exporters.models.digits import training_set
+from exporters.models.digits_training import train
+from exporters.pytorch.module import build
 from tests.checkout import ROOT
 from tests.exporters.support import WorkerProcess
 
 PRINT_WEIGHTS = """
 import hashlib, torch
 from exporters.models.catalogue import find
-from exporters.pyt.build import build
+from exporters.pytorch.module import build
 weights = build(find("digits_cnn_2").factory).state_dict()
 print(hashlib.sha256(b"".join(t.numpy().tobytes() for t in weights.values())).hexdigest())
 """

@@ -8,11 +8,10 @@ import pytest
 import torch
 
 from exporters.inputs import seeded_inputs
+from exporters.messages import ExportRequest
 from exporters.models.catalogue import find
-from exporters.pyt.build import build
-from exporters.pyt.counts import macs, parameter_counts
-from exporters.pyt.run import ModuleEvaluator
-from exporters.request import ExportRequest
+from exporters.pytorch.counts import macs, parameter_counts
+from exporters.pytorch.module import ModuleEvaluator, build
 from exporters.types import Definition
 from tests.exporters.support import WorkerProcess
 

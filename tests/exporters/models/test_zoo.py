@@ -12,8 +12,8 @@ from torch import nn
 from exporters.inputs import seeded_inputs
 from exporters.models.catalogue import find
 from exporters.models.zoo_definitions import DEFINITIONS
-from exporters.pyt.build import build
-from exporters.pyt.counts import macs, parameter_counts
+from exporters.pytorch.counts import macs, parameter_counts
+from exporters.pytorch.module import build
 from exporters.types import Definition
 from tests.seldom import seldom_but
 

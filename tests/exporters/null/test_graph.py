@@ -10,13 +10,11 @@ import onnx
 import pytest
 import torch
 
-from exporters.null.factory import null_factory
-from exporters.null.graph import null_graph
-from exporters.null.module import NullModule
-from exporters.null.recipe import Recipe, recipe
+from exporters.noop import Recipe, null_factory, null_graph, recipe
+from exporters.pytorch.noop_module import NullModule
 from exporters.semantics.evaluator import Evaluator
 from exporters.types import StatePair, TensorSpec
-from exporters.validate import check_file
+from exporters.validation import check_file
 
 AXES = {"batch": 3, "sequence": 5}
 

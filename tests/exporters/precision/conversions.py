@@ -10,7 +10,7 @@ import onnx
 import onnxruntime
 from onnx import NodeProto
 
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, Precision, load_reference
 from exporters.worker.export import export
 from tests.exporters.graphs import graph, tensor

@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
 from exporters.agreement import TOLERANCE
-from exporters.precision.narrowing import narrowed
+from exporters.precision.half_precision import narrowed
 from exporters.types import ExportedModel, NotBenchmarkable, load_reference
 from tests.exporters.graphs import graph, tensor
 from tests.exporters.precision.conversions import ask, export_file, normal, relative_error, save

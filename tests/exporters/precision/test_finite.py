@@ -11,13 +11,17 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from exporters.inputs import cast_inputs
-from exporters.precision.bf16 import to_bf16
-from exporters.precision.finite import finite_cast, largest_of, limit_constants
 from exporters.precision.fp8 import to_fp8
-from exporters.precision.fp16 import to_fp16
 from exporters.precision.graphs import MODEL
+from exporters.precision.half_precision import (
+    finite_cast,
+    largest_of,
+    limit_constants,
+    to_bf16,
+    to_fp16,
+)
 from exporters.types import TensorSpec
-from exporters.user_data import Calibration
+from exporters.user_arrays import Calibration
 from tests.differential_lowered.precisions import run, widened
 from tests.exporters.graphs import graph, tensor
 

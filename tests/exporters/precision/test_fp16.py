@@ -11,9 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from exporters.types import Precision, load_reference
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
+from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
-from runtimes.ort.runtime import OrtCpu
 from tests.exporters.graphs import save_affine
 from tests.exporters.precision.conversions import (
     ask,

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from exporters.request import ExportReply, ExportRequest
+from exporters.messages import ExportReply, ExportRequest
 from exporters.types import ExportError, NotBenchmarkable, load_reference
 from tests.exporters.graphs import save_affine
 from tests.exporters.precision.conversions import (

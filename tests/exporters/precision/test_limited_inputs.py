@@ -11,8 +11,8 @@ import onnx
 import pytest
 from onnx import helper
 
-from exporters.precision.finite import largest_of
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
+from exporters.precision.half_precision import largest_of
 from exporters.types import ExportedModel, Precision, Reference, load_reference
 from exporters.worker.export import export
 from tests.exporters.graphs import graph, tensor

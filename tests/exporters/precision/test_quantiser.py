@@ -13,7 +13,7 @@ from onnx import NodeProto, helper
 
 from exporters.precision.graphs import MODEL
 from exporters.precision.int8 import to_int8
-from exporters.user_data import Calibration
+from exporters.user_arrays import Calibration
 from tests.differential_lowered.precisions import run
 from tests.exporters.graphs import graph, tensor
 

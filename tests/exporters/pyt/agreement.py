@@ -9,7 +9,7 @@ import onnxruntime
 
 from exporters.types import ExportedModel, axes_key, load_reference
 from runtimes.options import Settings
-from runtimes.pyt.runtime import TorchCpu
+from runtimes.pytorch.runtime import TorchCpu
 
 
 def assert_agrees(model: ExportedModel, point: Mapping[str, int]) -> None:

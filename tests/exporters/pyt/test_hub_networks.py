@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from exporters.codec import to_json
-from exporters.diagnostics.groups import codes
-from exporters.request import ExportRequest
+from exporters.diagnostics.catalogue import codes
+from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, load_reference
 from exporters.worker.__main__ import answer
 from tests.exporters.pyt import hub_networks

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporters.diagnostics.groups import codes
-from exporters.request import ExportRequest
+from exporters.diagnostics.catalogue import codes
+from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, ExportError, load_reference
-from exporters.validate import check_numbers
+from exporters.validation import check_numbers
 from exporters.worker.export import export
 
 _FACTORIES = """

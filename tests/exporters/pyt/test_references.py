@@ -10,10 +10,10 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from exporters import versions
-from exporters.diagnostics.groups import codes
-from exporters.pyt import source
-from exporters.request import ExportRequest
+from exporters import steps as versions
+from exporters.diagnostics.catalogue import codes
+from exporters.messages import ExportRequest
+from exporters.pytorch import source
 from exporters.steps import Done, done
 from exporters.types import EVALUATED, UNOPTIMISED, ExportError, load_reference
 from exporters.worker.export import export

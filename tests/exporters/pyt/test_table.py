@@ -8,14 +8,14 @@ from importlib.resources import files
 import pytest
 
 from exporters.models.catalogue import names
-from exporters.pyt.table import table
+from exporters.pytorch.table import table
 
 COMMITTED = files("assets").joinpath("catalogue.csv").read_text("utf-8")
 
 
 @pytest.mark.rare
 def test_the_table_is_what_the_definitions_give_now() -> None:
-    """If this fails, `python -m exporters.pyt.table` and commit what it writes."""
+    """If this fails, `python -m exporters.pytorch.table` and commit what it writes."""
     assert table() == COMMITTED
 
 

@@ -16,12 +16,12 @@ import torch
 from torch import nn
 
 from exporters.inputs import seeded_inputs
+from exporters.messages import ExportRequest
 from exporters.models.catalogue import find
-from exporters.pyt.run import ModuleEvaluator
-from exporters.pyt.to_onnx import output_shapes, to_onnx
-from exporters.request import ExportRequest
+from exporters.pytorch.module import ModuleEvaluator
+from exporters.pytorch.to_onnx import output_shapes, to_onnx
 from exporters.types import Definition, ExportError, Factory, TensorSpec, load_reference
-from exporters.validate import relative_error
+from exporters.validation import relative_error
 from tests.checkout import ROOT
 from tests.exporters.support import WorkerProcess
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import load_reference
-from exporters.validate import relative_error
+from exporters.validation import relative_error
 from exporters.worker.export import export
 
 _FACTORIES = """

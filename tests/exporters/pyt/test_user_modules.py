@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, axes_key, load_reference
 from tests.exporters.pyt import networks
 from tests.exporters.pyt.agreement import assert_agrees

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.pyt.ways import WAYS, Way, nearest, told
+from exporters.pytorch.to_onnx import WAYS, Way, nearest, told
 from exporters.types import ExportError
 
 FAULTS = {way: ExportError(f"{way.exporter} {'fixed' if way.fixed else 'open'}") for way in WAYS}

@@ -11,16 +11,16 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from exporters.pyt.weights import load_weights, save_weights
-from exporters.request import ExportReply, ExportRequest
+from exporters.messages import ExportReply, ExportRequest
+from exporters.pytorch.module import load_weights, save_weights
 from exporters.types import ExportError, load_reference
-from runtimes.pyt.module import build_module
+from runtimes.pytorch.session import build_module
 from tests.exporters.support import WorkerProcess
 
 
 def _mlp_weights() -> dict[str, Tensor]:
     from exporters.models.catalogue import find
-    from exporters.pyt.build import build
+    from exporters.pytorch.module import build
 
     state = build(find("mlp").factory).state_dict()
     generator = torch.Generator().manual_seed(8)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from exporters import own
+from exporters import install_layout
 from runtimes.calls import timed
 
 
 @pytest.fixture(autouse=True)
 def _loop_is_built() -> None:
     if not timed.built():
-        pytest.skip(f"the loop in C was not built; {own.COMPILER_REMEDY}")
+        pytest.skip(f"the loop in C was not built; {install_layout.COMPILER_REMEDY}")

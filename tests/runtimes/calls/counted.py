@@ -6,7 +6,7 @@ import ctypes as c
 from array import array
 from collections.abc import Callable
 
-from runtimes.calls.call import Call
+from runtimes.calls.timed import Call
 
 WORDS = (c.c_ssize_t,) * 4
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from runtimes.calls.call import Copy
-from runtimes.calls.timed import GIVEN_UP, TimedCalls
+from runtimes.calls.timed import GIVEN_UP, Copy, TimedCalls
 from tests.runtimes.calls.counted import Failed, call_of, room
 
 

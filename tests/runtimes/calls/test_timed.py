@@ -9,8 +9,7 @@ from array import array
 import numpy as np
 import pytest
 
-from runtimes.calls.call import Copy
-from runtimes.calls.timed import TimedCalls
+from runtimes.calls.timed import Copy, TimedCalls
 from tests.runtimes.calls.counted import Failed, call_of, room
 
 FOREVER = array("q", [2**63 - 1])

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from runtimes.cuda import ballast, identity, waiting
-from runtimes.cuda.driver import CudaError, Gpu
-from runtimes.cuda.faults import compile_fault
-from runtimes.faults import CompileFault, OutOfMemory
+from runtimes.cuda import driver as ballast
+from runtimes.cuda import driver as identity
+from runtimes.cuda import driver as waiting
+from runtimes.cuda.driver import CudaError, Gpu, compile_fault
+from runtimes.errors import CompileFault, OutOfMemory
 from tests.runtimes.stand_ins.fixtures import Driver
 
 GLOBAL = 0

@@ -13,11 +13,11 @@ import pytest
 from runtimes import registry
 from runtimes.base import Available, Unavailable
 from runtimes.cuda import driver as cuda_driver
-from runtimes.cuda import libraries
-from runtimes.cuda.libraries import CUDA_REMEDY, Libraries, why_not
-from runtimes.faults import NotAvailable
+from runtimes.cuda import runtime as libraries
+from runtimes.cuda.runtime import CUDA_REMEDY, Libraries, why_not
+from runtimes.errors import NotAvailable
+from runtimes.onnxruntime.gpu_runtimes import OrtCuda
 from runtimes.options import Settings
-from runtimes.ort.cuda_runtime import OrtCuda
 from tests.runtimes.contract import ENGINES
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver

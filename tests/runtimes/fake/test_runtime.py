@@ -16,9 +16,8 @@ from app.workers.loop import WAIT, Block
 from app.workers.timing import timing
 from exporters.codec import to_json
 from runtimes.base import Runtime, Session
-from runtimes.fake.lane import latencies_ns
-from runtimes.fake.runtime import Fake
-from runtimes.faults import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
+from runtimes.errors import CompileFault, NotAvailable, OutOfMemory, RunFault, Unsupported
+from runtimes.fake.runtime import Fake, latencies_ns
 from runtimes.options import OptionValue, Settings
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
 

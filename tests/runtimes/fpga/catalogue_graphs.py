@@ -12,9 +12,9 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from exporters import own
+from exporters import install_layout
 from exporters.models import catalogue
-from exporters.pyt.to_onnx import Exporter
+from exporters.pytorch.to_onnx import Exporter
 from exporters.types import Definition, GraphlapError
 from runtimes.fpga.cards import card_keys, load_card
 from runtimes.fpga.graph.graph import Graph
@@ -38,7 +38,7 @@ def graphs(folder: Path) -> Iterator[tuple[str, Graph | GraphlapError]]:
 
 
 def _parameters() -> dict[str, int]:
-    text = own.asset("catalogue.csv").read_text("utf-8")
+    text = install_layout.asset("catalogue.csv").read_text("utf-8")
     return {row["name"]: int(row["parameters"] or 0) for row in csv.DictReader(text.splitlines())}
 
 
@@ -49,8 +49,8 @@ def _most_weights() -> int:
 
 def export(definition: Definition, path: Path, exporter: Exporter) -> None:
     """Write the graph of a definition."""
-    from exporters.pyt.build import build
-    from exporters.pyt.to_onnx import deterministic_bytes, to_onnx
+    from exporters.pytorch.module import build
+    from exporters.pytorch.to_onnx import deterministic_bytes, to_onnx
 
     shapes = _output_shapes(definition)
     model = to_onnx(definition, build(definition.factory), shapes, exporter=exporter)
@@ -62,7 +62,7 @@ def _output_shapes(definition: Definition) -> dict[str, tuple[int | str, ...]]:
     """At the catalogue's sizes, from torch's meta device, where nothing is computed."""
     import torch
 
-    from exporters.pyt.build import build
+    from exporters.pytorch.module import build
 
     with torch.device("meta"), torch.no_grad():
         outputs = build(definition.factory)(

@@ -10,7 +10,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from runtimes.fpga import provider
-from runtimes.fpga.provider.shim import PROVIDER_NAME
+from runtimes.fpga.provider.abi import PROVIDER_NAME
 
 CPU = "CPUExecutionProvider"
 WEIGHTS = (np.random.default_rng(0).normal(size=(16, 8)) / 4).astype(np.float32)

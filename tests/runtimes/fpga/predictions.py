@@ -19,11 +19,10 @@ import numpy as np
 
 from exporters.types import GraphlapError
 from runtimes import fpga
+from runtimes.errors import Unsupported
 from runtimes.execution import AfterCompletion
-from runtimes.faults import Unsupported
 from runtimes.fpga.card.compiler import compile_lowered
-from runtimes.fpga.card.timing import fidelity, latency_us, simulate
-from runtimes.fpga.card.transfers import transfer
+from runtimes.fpga.card.timing import fidelity, latency_us, simulate, transfer
 from runtimes.fpga.cards import card_keys, load_card
 from runtimes.fpga.graph.graph import Graph
 from runtimes.fpga.lower import lower

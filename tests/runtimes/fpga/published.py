@@ -15,8 +15,7 @@ from importlib import resources
 import numpy as np
 
 from runtimes.execution import AfterCompletion
-from runtimes.fpga.card.compiler import Compiled, compile_graph
-from runtimes.fpga.card.schedule import Scheduler
+from runtimes.fpga.card.compiler import Compiled, Scheduler, compile_graph
 from runtimes.fpga.card.timing import latency_us, simulate
 from runtimes.fpga.cards import load_card
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step

@@ -17,8 +17,7 @@ from torch.nn import functional
 
 from runtimes.fpga.card.compiler import Compiled, compile_graph
 from runtimes.fpga.cards import load_card
-from runtimes.fpga.graph.dtypes import touches_float
-from runtimes.fpga.graph.graph import Graph
+from runtimes.fpga.graph.graph import Graph, touches_float
 from runtimes.fpga.graph.importer import import_model
 from tests.runtimes.fpga.ort_sessions import CPU, card_session, cpu_session, disagreement, taken
 

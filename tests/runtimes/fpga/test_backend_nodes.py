@@ -20,8 +20,7 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from runtimes.fpga.numerics import emulation  # noqa: F401  (fills OPERATORS)
-from runtimes.fpga.numerics.bf16 import round_bf16
-from runtimes.fpga.numerics.operator import NEWEST_OPSET, OPERATORS
+from runtimes.fpga.numerics.operator import NEWEST_OPSET, OPERATORS, round_bf16
 from tests.runtimes.fpga.ort_sessions import card_session, cpu_session, disagreement, taken
 
 _MASK = "it asks for the mask of what was kept, and nothing is dropped"

@@ -14,14 +14,14 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from exporters import own
+from exporters import install_layout
 from exporters.types import ExportedModel, FixedGraph, StatePair, TensorSpec
 from runtimes import registry
 from runtimes.base import Available, Unavailable
+from runtimes.errors import CompileFault, NotAvailable, RunFault, Unsupported
 from runtimes.execution import AfterCompletion, Queries
-from runtimes.faults import CompileFault, NotAvailable, RunFault, Unsupported
 from runtimes.fpga import cards
-from runtimes.fpga.provider.shim import shim_path
+from runtimes.fpga.provider.abi import shim_path
 from runtimes.fpga.runtime import Fpga
 from runtimes.options import Settings
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
@@ -268,7 +268,7 @@ def test_the_shim_that_is_looked_for_is_the_one_that_is_loaded() -> None:
 
 
 def test_a_missing_shim_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own, "EXTENSION_SUFFIXES", [".never-built"])
+    monkeypatch.setattr(install_layout, "EXTENSION_SUFFIXES", [".never-built"])
     state = Fpga().availability()
     assert isinstance(state, Unavailable)
     assert "compiler" in state.remedy

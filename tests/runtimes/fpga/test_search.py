@@ -9,14 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from runtimes.fpga.card.compiler import compile_lowered
-from runtimes.fpga.card.timing import latency_us
-from runtimes.fpga.card.transfers import jitter_us
+from runtimes.fpga.card.timing import jitter_us, latency_us
 from runtimes.fpga.cards import Card, CardError, card_keys, load_card
 from runtimes.fpga.graph.graph import Graph
 from runtimes.fpga.lower import lower
-from runtimes.fpga.search import Configuration, search
+from runtimes.fpga.sizing import Configuration, search
 from tests.runtimes.fpga.graphs import cnn_step, lstm_step, mlp
 from tests.runtimes.fpga.random_graphs import random_graph
 

@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from runtimes.errors import Unsupported
 from runtimes.execution import AfterCompletion, Queries, Scheduled
-from runtimes.faults import Unsupported
 from runtimes.fpga.card.compiler import compile_graph
-from runtimes.fpga.card.timing import latency_us, simulate
-from runtimes.fpga.card.transfers import stages
+from runtimes.fpga.card.timing import latency_us, simulate, stages
 from runtimes.fpga.cards import load_card
 from runtimes.fpga.lower import lower
 from runtimes.fpga.lower.steps import Lowered
-from runtimes.fpga.sharing import share
+from runtimes.fpga.sizing import share
 from tests.runtimes.fpga.graphs import cnn_step, lstm_step, mlp
 
 V80 = load_card("v80")

@@ -13,16 +13,16 @@ import onnxruntime
 import pytest
 
 from runtimes.base import Runtime, Session
+from runtimes.errors import NotAvailable, Unsupported
 from runtimes.execution import Boundary, Execution
-from runtimes.faults import NotAvailable, Unsupported
-from runtimes.ort.allocating_lane import lane_on
-from runtimes.ort.cuda_runtime import OrtCuda
-from runtimes.ort.opening import Opening, session_options
-from runtimes.ort.session import OrtSession
-from runtimes.pyt.cuda_runtime import TorchCuda
-from runtimes.pyt.cuda_session import TorchCudaSession
-from runtimes.request import Request
-from runtimes.trt.runtime import TensorRt
+from runtimes.onnxruntime.gpu_lane import lane_on
+from runtimes.onnxruntime.gpu_runtimes import OrtCuda
+from runtimes.onnxruntime.opening import Opening, session_options
+from runtimes.onnxruntime.session import OrtSession
+from runtimes.options import Request
+from runtimes.pytorch.cuda_session import TorchCudaSession
+from runtimes.pytorch.runtime import TorchCuda
+from runtimes.tensorrt.runtime import TensorRt
 from tests.gpu.checks import tasks
 from tests.gpu.device import CudaDevice, NotRun
 from tests.gpu.models import Models

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from runtimes.base import Available, Device
-from runtimes.cuda import libraries, tf32
+from runtimes.cuda import options
+from runtimes.cuda import runtime as libraries
 from runtimes.execution import Boundary
-from runtimes.ort import tensorrt_runtime
-from runtimes.ort.cuda_runtime import OrtCuda
-from runtimes.ort.tensorrt_runtime import OrtTensorRt
+from runtimes.onnxruntime import gpu_runtimes
+from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
 from tests.runtimes.stand_ins.fixtures import Driver
 
 
@@ -28,8 +28,8 @@ def pretended(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         monkeypatch.setattr(runtime, "availability", lambda self: Available("1"))
         monkeypatch.setattr(runtime, "devices", lambda self: (Device("0", "GPU"),))
     monkeypatch.setattr(libraries, "infer_version", lambda soname: "10.16.1")
-    monkeypatch.setattr(tf32, "_when_loaded", [])
+    monkeypatch.setattr(options, "_when_loaded", [])
     monkeypatch.delenv("NVIDIA_TF32_OVERRIDE", raising=False)
-    tensorrt_runtime._tf32_of_process.clear()
+    gpu_runtimes._tf32_of_process.clear()
     yield
-    tensorrt_runtime._tf32_of_process.clear()
+    gpu_runtimes._tf32_of_process.clear()

@@ -14,10 +14,10 @@ import onnxruntime
 
 from exporters.types import ExportedModel
 from runtimes.execution import Boundary, Execution
-from runtimes.ort.allocating_lane import lane_on
-from runtimes.ort.opening import Opening, session_options
-from runtimes.ort.operators import Recording
-from runtimes.ort.session import OrtSession
+from runtimes.onnxruntime.execution import Recording
+from runtimes.onnxruntime.gpu_lane import lane_on
+from runtimes.onnxruntime.opening import Opening, session_options
+from runtimes.onnxruntime.session import OrtSession
 from tests.runtimes.requests import request_of
 
 CPU = "CPUExecutionProvider"

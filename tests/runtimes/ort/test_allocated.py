@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.contract.graphs import constant, node
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel, StatePair
 from runtimes.calls import timed
+from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import OptionValue, Settings
-from runtimes.ort.runtime import OrtCpu
-from tests.runtimes.graphs import Graphs, constant, node, vector
+from tests.runtimes.graphs import Graphs, vector
 
 CALLS: list[dict[str, OptionValue]] = [{"call": "python"}, {}, {"build": "library"}]
 

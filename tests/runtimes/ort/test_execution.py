@@ -8,13 +8,13 @@ import numpy as np
 import onnx
 import pytest
 
+from app.contract.graphs import constant, node, weights
 from exporters.types import Reference, TensorSpec
+from runtimes.onnxruntime import execution
+from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import Settings
-from runtimes.ort import execution
-from runtimes.ort.runtime import OrtCpu
 from tests.runtimes.contract import ONE_THREAD
-from tests.runtimes.graphs import Graphs, constant, node, quantised_conv
-from tests.runtimes.torch_factories import weights
+from tests.runtimes.graphs import Graphs, quantised_conv
 
 
 def test_a_graph_of_one_type_needs_no_recording_which_would_say_the_same(

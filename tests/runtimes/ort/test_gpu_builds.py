@@ -10,8 +10,8 @@ import pytest
 
 from runtimes import registry
 from runtimes.base import Available, Unavailable
-from runtimes.cuda import libraries
-from runtimes.ort import opening
+from runtimes.cuda import runtime
+from runtimes.onnxruntime import opening
 from tests.gpu.conftest import available
 from tests.runtimes.stand_ins.fixtures import Driver
 
@@ -86,7 +86,7 @@ def test_a_cuda_12_build_runs_with_a_driver_of_cuda_12(
     folder.mkdir(parents=True)
     for soname in sonames:
         subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / soname, source], check=True)
-    monkeypatch.setattr(libraries, "wheel_folders", lambda: [folder])
+    monkeypatch.setattr(runtime, "wheel_folders", lambda: [folder])
     assert registry.load("ort-cuda").availability() == Available("1.30.0")
 
 

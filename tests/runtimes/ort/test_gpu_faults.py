@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from runtimes.faults import CompileFault, OutOfMemory, RunFault, Unsupported
-from runtimes.ort.faults import compile_fault, run_fault
+from runtimes.errors import CompileFault, OutOfMemory, RunFault, Unsupported
+from runtimes.onnxruntime.errors import compile_fault, run_fault
 
 # As onnxruntime/core/providers/cuda/cuda_call.cc writes them: library, number, name and place.
 PLACE = "; GPU=0 ; hostname=h ; file=/onnxruntime_src/x.cc ; line=129 ; expr=f(); "

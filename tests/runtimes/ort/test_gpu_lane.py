@@ -9,19 +9,19 @@ from functools import partial
 import numpy as np
 import pytest
 
-from app.workers.ahead import ahead_timing
+from app.contract.graphs import BATCHES, CHANNELS, STEPS, constant, node, streamed
+from app.workers.lanes import ahead_timing
 from app.workers.loop import Block
 from exporters.types import ExportedModel, Reference, StatePair
+from runtimes.errors import RunFault, Unsupported
 from runtimes.execution import Boundary
-from runtimes.faults import RunFault, Unsupported
-from runtimes.ort.operators import Recording
-from runtimes.session.several import Several
+from runtimes.onnxruntime.execution import Recording
+from runtimes.session.session_group import Several
 from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import BATCHES, STEPS, Graphs, constant, node, streamed, vector
+from tests.runtimes.graphs import Graphs, vector
 from tests.runtimes.ort.on_host import CPU, HostMemory, on_host
 from tests.runtimes.stepping import streams
-from tests.runtimes.torch_factories import CHANNELS
 
 
 @pytest.mark.parametrize("batch", BATCHES)

@@ -8,14 +8,12 @@ from typing import ClassVar
 import pytest
 
 from runtimes.base import Device
-from runtimes.cuda import driver, libraries
-from runtimes.faults import Unsupported
-from runtimes.options import OptionValue, Settings
-from runtimes.ort.cuda_runtime import OrtCuda
-from runtimes.ort.gpu_open import Providers
-from runtimes.ort.tensorrt_runtime import OrtTensorRt
-from runtimes.ort.trt_cache import engine_folder
-from runtimes.request import Request
+from runtimes.cuda import driver
+from runtimes.cuda import runtime as libraries
+from runtimes.errors import Unsupported
+from runtimes.onnxruntime.gpu import Providers, engine_folder
+from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt
+from runtimes.options import OptionValue, Request, Settings
 from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.ort.on_host import CPU

@@ -15,21 +15,21 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from app.workers.starting import prepare
+from app.contract.graphs import CHANNELS, node
+from app.workers.process import prepare
 from exporters.types import Reference
-from runtimes.cuda import libraries, tf32
+from runtimes.cuda import options as tf32
+from runtimes.cuda import runtime as libraries
+from runtimes.errors import NotAvailable, Unsupported
 from runtimes.execution import Execution, NodePlacement
-from runtimes.faults import NotAvailable, Unsupported
+from runtimes.onnxruntime import execution as ort_execution
+from runtimes.onnxruntime.execution import mark_shape_arithmetic
+from runtimes.onnxruntime.gpu import cache_warning
+from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt, set_tf32_of_process
 from runtimes.options import Settings
-from runtimes.ort import execution as ort_execution
-from runtimes.ort.cuda_runtime import OrtCuda
-from runtimes.ort.execution import mark_shape_arithmetic
-from runtimes.ort.tensorrt_runtime import OrtTensorRt, set_tf32_of_process
-from runtimes.ort.trt_cache import cache_warning
-from tests.runtimes.graphs import Graphs, node, vector
+from tests.runtimes.graphs import Graphs, vector
 from tests.runtimes.ort.on_host import CPU
 from tests.runtimes.requests import request_of
-from tests.runtimes.torch_factories import CHANNELS
 
 HAS_GPU = libraries.devices() != ()
 """Asked before a driver is stood in for."""

@@ -10,23 +10,24 @@ from array import array
 import numpy as np
 import pytest
 
-from exporters import own
+from app.contract.graphs import constant, node
+from exporters import install_layout
 from exporters.codec import to_json
 from exporters.types import ExportedModel
 from runtimes.base import Session
 from runtimes.calls import timed
 from runtimes.calls.timed import TimedCalls
-from runtimes.faults import CompileFault, RunFault, Unsupported
+from runtimes.errors import CompileFault, RunFault, Unsupported
+from runtimes.onnxruntime import native as api
+from runtimes.onnxruntime.runtime import OrtCpu
 from runtimes.options import OptionValue, Settings
-from runtimes.ort import native_api as api
-from runtimes.ort.runtime import OrtCpu
 from tests.checkout import ROOT
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import Graphs, constant, node, vector
+from tests.runtimes.graphs import Graphs, vector
 
 pytestmark = pytest.mark.skipif(
     not (timed.built() and api.built()),
-    reason=f"the loop in C was not built; {own.COMPILER_REMEDY}",
+    reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}",
 )
 
 BUILDS = pytest.mark.parametrize("build", api.BUILDS)

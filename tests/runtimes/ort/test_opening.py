@@ -9,8 +9,8 @@ import onnxruntime
 import pytest
 
 from runtimes.base import Available, Unavailable
-from runtimes.ort import opening
-from runtimes.ort.runtime import OrtCpu
+from runtimes.onnxruntime import opening
+from runtimes.onnxruntime.runtime import OrtCpu
 
 
 @pytest.fixture

@@ -10,22 +10,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.contract.graphs import CHANNELS, STEPS, constant, node, streamed
 from app.workers.loop import WAIT, Block
 from app.workers.timing import loop_of, timing
-from exporters import own
-from exporters.diagnostics.groups import codes
+from exporters import install_layout
+from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel
 from runtimes.base import Session
-from runtimes.faults import CompileFault, NotAvailable, RuntimeFault
-from runtimes.fpga.provider.shim import PROVIDER_NAME
+from runtimes.errors import CompileFault, NotAvailable, RuntimeFault
+from runtimes.fpga.provider.abi import PROVIDER_NAME
+from runtimes.onnxruntime import plugin_devices
+from runtimes.onnxruntime.runtime import OrtEp
 from runtimes.options import OptionValue, Settings
-from runtimes.ort import plugin_devices
-from runtimes.ort.plugin_runtime import OrtEp
 from tests.runtimes.contract import agrees, reference_of
-from tests.runtimes.graphs import STEPS, Graphs, constant, node, streamed, vector
-from tests.runtimes.torch_factories import CHANNELS
+from tests.runtimes.graphs import Graphs, vector
 
-OURS = own.module_name("runtimes.fpga.provider")
+OURS = install_layout.module_name("runtimes.fpga.provider")
 BF16 = 0.02
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from app.contract.graphs import Graphs
-from exporters import own
+from exporters import install_layout
 from runtimes.base import Runtime
-from runtimes.faults import NotAvailable
+from runtimes.errors import NotAvailable
+from runtimes.onnxruntime.runtime import OrtEp
 from runtimes.options import Settings
-from runtimes.ort.plugin_runtime import OrtEp
 from tests.runtimes.contract import RuntimeContract
 
 
 class OfTheCard(OrtEp):
-    default_device = own.module_name("runtimes.fpga.provider")
+    default_device = install_layout.module_name("runtimes.fpga.provider")
 
 
 class TestOrtEp(RuntimeContract):

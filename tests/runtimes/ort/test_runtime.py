@@ -13,17 +13,17 @@ import onnx
 import onnxruntime
 import pytest
 
+from app.contract.graphs import constant, node, weights
 from exporters.codec import to_json
-from exporters.diagnostics.groups import codes
+from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel, Reference, TensorSpec
 from runtimes.base import Session
-from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.errors import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.onnxruntime.runtime import OrtCpu
+from runtimes.onnxruntime.session import DIRECT_CALL, PUBLIC_CALL, OrtLane, timed_call
 from runtimes.options import Settings
-from runtimes.ort.lane import DIRECT_CALL, PUBLIC_CALL, OrtLane, timed_call
-from runtimes.ort.runtime import OrtCpu
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
-from tests.runtimes.graphs import Graphs, constant, node, vector
-from tests.runtimes.torch_factories import weights
+from tests.runtimes.graphs import Graphs, vector
 
 IN_PYTHON = Settings(threads=1, options={"call": "python"})
 
@@ -236,8 +236,8 @@ import json, sys
 from exporters.codec import from_json
 from exporters.types import ExportedModel
 from runtimes.options import Settings
-from runtimes.faults import Unsupported
-from runtimes.ort.runtime import OrtCpu
+from runtimes.errors import Unsupported
+from runtimes.onnxruntime.runtime import OrtCpu
 for line in sys.stdin:
     model, precision = json.loads(line)
     try:

@@ -9,13 +9,12 @@ import pytest
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from runtimes.base import Device, Session
-from runtimes.faults import NotAvailable, Unsupported
+from runtimes.errors import NotAvailable, Unsupported
+from runtimes.openvino.library import library
+from runtimes.openvino.runtime import OpenVino, refuse_type
 from runtimes.options import OptionValue, Settings
-from runtimes.ov.any_device import OpenVino
-from runtimes.ov.library import library
-from runtimes.ov.runtime import refuse_type
-from runtimes.session.host_cpu import usable_cores
-from runtimes.session.several import compile_sessions
+from runtimes.session.precision import usable_cores
+from runtimes.session.session_group import compile_sessions
 from tests.runtimes.contract import RuntimeContract, agrees, reference_of
 from tests.runtimes.graphs import Graphs
 

@@ -13,21 +13,20 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from app.contract.graphs import constant, node, weights
 from exporters.codec import to_json
-from exporters.diagnostics.catalogue import diagnostic
-from exporters.diagnostics.groups import codes
+from exporters.diagnostics.catalogue import codes, diagnostic
 from exporters.types import ExportedModel, Reference, TensorSpec
 from runtimes.base import Session
-from runtimes.faults import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.errors import CompileFault, OutOfMemory, RunFault, RuntimeFault, Unsupported
+from runtimes.openvino.library import OpenVinoError, library
+from runtimes.openvino.runtime import OpenVinoCpu
+from runtimes.openvino.session import DIRECT_CALL
 from runtimes.options import OptionValue, Settings
-from runtimes.ov.library import OpenVinoError, library
-from runtimes.ov.runtime import OpenVinoCpu
-from runtimes.ov.session import DIRECT_CALL
-from runtimes.session.host_cpu import usable_cores
-from runtimes.session.several import compile_sessions
+from runtimes.session.precision import usable_cores
+from runtimes.session.session_group import compile_sessions
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
-from tests.runtimes.graphs import Graphs, constant, node, quantised_conv, vector
-from tests.runtimes.torch_factories import weights
+from tests.runtimes.graphs import Graphs, quantised_conv, vector
 
 
 class TestOpenVinoCpu(RuntimeContract):
@@ -262,8 +261,8 @@ import json, os, socket, sys, threading
 from exporters.codec import from_json
 from exporters.types import ExportedModel
 from runtimes.options import OptionValue, Settings
-from runtimes.ov.library import OpenVinoError, library
-from runtimes.ov.runtime import OpenVinoCpu
+from runtimes.openvino.library import OpenVinoError, library
+from runtimes.openvino.runtime import OpenVinoCpu
 
 def hook(event, arguments):
     if event.startswith("socket."):

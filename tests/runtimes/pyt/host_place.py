@@ -11,10 +11,9 @@ import numpy as np
 import torch
 
 from exporters.types import ExportedModel, Precision
-from runtimes.calls.call import Call
+from runtimes.calls.timed import Call
 from runtimes.options import OptionValue, Settings
-from runtimes.pyt.cuda_place import Recording
-from runtimes.pyt.cuda_session import TorchCudaSession
+from runtimes.pytorch.cuda_session import Recording, TorchCudaSession
 from tests.runtimes.requests import request_of
 
 PLAIN: dict[str, OptionValue] = {

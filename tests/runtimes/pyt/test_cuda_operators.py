@@ -9,11 +9,11 @@ import pytest
 from torch.autograd.profiler_util import FunctionEvent
 
 from exporters.types import ExportedModel
+from runtimes.errors import Unsupported
 from runtimes.execution import OpTime
-from runtimes.faults import Unsupported
 from runtimes.options import Settings
-from runtimes.pyt import operators
-from runtimes.pyt.cuda_session import TorchCudaSession
+from runtimes.pytorch import session as operators
+from runtimes.pytorch.cuda_session import TorchCudaSession
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.pyt.host_place import PLAIN, HostPlace, opened

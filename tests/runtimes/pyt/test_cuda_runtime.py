@@ -15,25 +15,24 @@ import numpy as np
 import pytest
 import torch
 
-from app.workers.ahead import ahead_timing
+from app.workers.lanes import ahead_timing
 from app.workers.loop import Block
 from app.workers.timing import loop_of
-from exporters import own
+from exporters import install_layout
 from exporters.agreement import TOLERANCE
-from exporters.diagnostics.groups import codes
+from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel, Factory, TensorSpec
 from runtimes.base import Available, Unavailable
 from runtimes.calls import timed
 from runtimes.calls.timed import TimedCalls
-from runtimes.cuda import waiting
+from runtimes.cuda import driver as waiting
 from runtimes.cuda.driver import CudaError
-from runtimes.faults import CompileFault, OutOfMemory, RunFault, Unsupported
+from runtimes.errors import CompileFault, OutOfMemory, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
-from runtimes.pyt import cuda_runtime
-from runtimes.pyt.cuda_lane import TorchCudaLane
-from runtimes.pyt.cuda_place import CudaPlace, Streams
-from runtimes.pyt.cuda_runtime import TorchCuda, cuda_of_build
-from runtimes.session.several import Several
+from runtimes.pytorch import runtime
+from runtimes.pytorch.cuda_session import CudaPlace, Streams, TorchCudaLane
+from runtimes.pytorch.runtime import TorchCuda, cuda_of_build
+from runtimes.session.session_group import Several
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.pyt.host_place import PLAIN, HostPlace, opened
@@ -240,7 +239,7 @@ def test_graphs_are_not_recorded_in_one_another(graphs: Graphs, driver: Driver) 
 
 
 needs_c = pytest.mark.skipif(
-    not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}"
+    not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
 )
 
 
@@ -375,7 +374,7 @@ def test_a_build_of_torch_without_cuda_is_told_from_one_with_it(
     (package / "__init__.py").write_text("")
     (package / "version.py").write_text("from typing import Optional\ncuda: Optional[str] = '13.0'")
     spec = type("Spec", (), {"origin": str(package / "__init__.py")})
-    monkeypatch.setattr(cuda_runtime, "find_spec", lambda name: spec)
+    monkeypatch.setattr(runtime, "find_spec", lambda name: spec)
     assert cuda_of_build() == 13
     assert isinstance(TorchCuda().availability(), Available)
     driver.set(version=12080)

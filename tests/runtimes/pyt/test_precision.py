@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from exporters.types import Precision
-from runtimes.pyt.module import in_precision
+from runtimes.pytorch.session import in_precision
 
 LOWEST = torch.finfo(torch.float32).min
 

@@ -13,19 +13,19 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from app.contract.graphs import CHANNELS, OUTPUTS, STEPS, streamed, weights
 from exporters.agreement import TOLERANCE
 from exporters.codec import to_json
 from exporters.types import ExportedModel, Factory, Precision, TensorSpec
-from runtimes.faults import CompileFault, NotAvailable, Unsupported
+from runtimes.errors import CompileFault, NotAvailable, Unsupported
 from runtimes.options import Settings
-from runtimes.pyt.runtime import TorchCpu
-from runtimes.session import host_cpu
-from runtimes.session.several import compile_sessions
+from runtimes.pytorch.runtime import TorchCpu
+from runtimes.session import precision as host_cpu
+from runtimes.session.session_group import compile_sessions
 from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import ONE_THREAD, RuntimeContract, agrees, reference_of
-from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.stepping import streams
-from tests.runtimes.torch_factories import CHANNELS, OUTPUTS, weights
 
 pytestmark = pytest.mark.filterwarnings(
     # torch's compiler still imports parts that torch itself calls deprecated.
@@ -218,8 +218,8 @@ import psutil
 from exporters.codec import from_json
 from exporters.types import ExportedModel
 from runtimes.options import Settings
-from runtimes.session.several import compile_sessions
-from runtimes.pyt.runtime import TorchCpu
+from runtimes.session.session_group import compile_sessions
+from runtimes.pytorch.runtime import TorchCpu
 from runtimes.session import host_cpu
 model = from_json(ExportedModel, json.loads(sys.stdin.read()))
 settings = {compiled!r}
@@ -254,7 +254,7 @@ def test_a_file_without_a_module_is_unsupported(graphs: Graphs) -> None:
 def test_a_factory_of_the_catalogue_gets_its_arguments_seed_and_weights(
     graphs: Graphs, tmp_path: Path
 ) -> None:
-    factory = Factory("exporters.models.mlp:Mlp", {"widths": [CHANNELS, OUTPUTS]}, seed=3)
+    factory = Factory("exporters.models.networks:Mlp", {"widths": [CHANNELS, OUTPUTS]}, seed=3)
     x = weights(1, CHANNELS)
 
     def result(factory: Factory) -> np.ndarray:
@@ -279,7 +279,9 @@ def test_a_factory_of_the_catalogue_gets_its_arguments_seed_and_weights(
 
 
 def test_a_factory_that_raises_is_a_compile_fault(graphs: Graphs) -> None:
-    model = replace(graphs.dense, factory=Factory("exporters.models.mlp:Mlp", {"widths": [-1, 1]}))
+    model = replace(
+        graphs.dense, factory=Factory("exporters.models.networks:Mlp", {"widths": [-1, 1]})
+    )
     with pytest.raises(CompileFault, match=r"mlp:Mlp"):
         TorchCpu().compile(model, {"batch": 1}, ONE_THREAD)
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from exporters.types import ExportedModel, Precision, Reference, load_reference
 from exporters.worker.export import export
 from runtimes.base import Lane
 from runtimes.options import Settings
-from runtimes.pyt.runtime import TorchCpu
+from runtimes.pytorch.runtime import TorchCpu
 from tests.runtimes.pyt.host_place import opened
 
 MODULES = """

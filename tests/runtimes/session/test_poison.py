@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.workers.check import check_lanes
+from app.contract.graphs import node
+from app.workers.output_check import check_lanes
 from exporters.types import Reference, TensorSpec
 from runtimes.session.host import HostLane, aligned_zeros, poison
-from tests.runtimes.graphs import Graphs, node, vector
+from tests.runtimes.graphs import Graphs, vector
 
 TYPES = ["bool", "uint8", "int8", "uint16", "int32", "uint64", "int64", "float16", "float32",
          "float64", "complex64"]  # fmt: skip

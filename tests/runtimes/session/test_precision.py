@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exporters.types import Precision
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from runtimes.session.precision import refuse_wider
 
 

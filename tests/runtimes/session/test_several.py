@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.contract.graphs import STEPS, streamed
 from exporters.types import ExportedModel
 from runtimes import registry
 from runtimes.base import Session
+from runtimes.errors import CompileFault, RunFault
 from runtimes.execution import Memory, NodePlacement
-from runtimes.fake.runtime import Fake
-from runtimes.fake.session import FakeSession
-from runtimes.faults import CompileFault, RunFault
+from runtimes.fake.runtime import Fake, FakeSession
 from runtimes.options import OptionValue, Settings
-from runtimes.session.several import Several, compile_sessions
+from runtimes.session.session_group import Several, compile_sessions
 from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import reference_of
-from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.graphs import Graphs
 
 SIDES = [
     pytest.param("ort-cpu", {"sessions": 2}, id="ort-cpu"),

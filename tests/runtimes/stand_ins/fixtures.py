@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from runtimes.cuda import driver as cuda_driver
-from runtimes.trt.package import TENSORRT, TENSORRT_RTX, Package
+from runtimes.tensorrt.package import TENSORRT, TENSORRT_RTX, Package
 from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins import tensorrt_rtx as rtx_stand_in
 

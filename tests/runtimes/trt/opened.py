@@ -6,7 +6,7 @@ from pathlib import Path
 
 from runtimes.base import Session
 from runtimes.options import OptionValue, Settings
-from runtimes.trt.runtime import TensorRt
+from runtimes.tensorrt.runtime import TensorRt
 from tests.runtimes.graphs import Graphs
 
 

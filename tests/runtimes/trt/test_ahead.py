@@ -6,10 +6,10 @@ from types import ModuleType
 
 import pytest
 
-from app.workers.ahead import ahead_timing
+from app.workers.lanes import ahead_timing
 from app.workers.loop import Block
 from runtimes.options import OptionValue, Settings
-from runtimes.trt.runtime import TensorRt
+from runtimes.tensorrt.runtime import TensorRt
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import Driver

@@ -8,22 +8,23 @@ from types import ModuleType
 
 import pytest
 
+from app.contract.graphs import constant, node, weights
 from exporters.inputs import seeded_inputs
-from exporters.precision.bf16 import to_bf16
 from exporters.precision.fp8 import to_fp8
 from exporters.precision.graphs import MODEL
+from exporters.precision.half_precision import to_bf16
 from exporters.types import ExportedModel
-from exporters.user_data import Calibration
+from exporters.user_arrays import Calibration
+from runtimes.errors import CompileFault, Unsupported
 from runtimes.execution import Execution
-from runtimes.faults import CompileFault, Unsupported
 from runtimes.options import Settings
 from runtimes.session.precision import refuse_wider
-from runtimes.trt.build import BuildSettings, configured
-from runtimes.trt.engines import built_execution
-from runtimes.trt.faults import log_of
-from runtimes.trt.rtx_runtime import COMPUTE_CAPABILITIES, TensorRtRtx
-from tests.runtimes.graphs import Graphs, constant, node, quantised_conv, vector
-from tests.runtimes.torch_factories import WIDTH, weights
+from runtimes.tensorrt.build import BuildSettings, configured
+from runtimes.tensorrt.engines import built_execution
+from runtimes.tensorrt.errors import log_of
+from runtimes.tensorrt.runtime import COMPUTE_CAPABILITIES, TensorRtRtx
+from tests.runtimes.graphs import Graphs, quantised_conv, vector
+from tests.runtimes.torch_factories import WIDTH
 
 pytestmark = pytest.mark.usefixtures("rtx")
 

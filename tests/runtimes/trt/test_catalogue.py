@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporters.request import ExportRequest
+from exporters.messages import ExportRequest
 from runtimes import registry
 from runtimes.options import Settings
 from tests.exporters.support import WorkerProcess

@@ -7,10 +7,10 @@ from types import ModuleType
 import pytest
 
 from runtimes.cuda.driver import CudaError, Gpu
-from runtimes.faults import CompileFault, OutOfMemory, RuntimeFault, Unsupported
+from runtimes.errors import CompileFault, OutOfMemory, RuntimeFault, Unsupported
 from runtimes.options import Settings
-from runtimes.trt.faults import Log, plain
-from runtimes.trt.runtime import TensorRt
+from runtimes.tensorrt.errors import Log, plain
+from runtimes.tensorrt.runtime import TensorRt
 from tests.runtimes.graphs import Graphs
 
 # As TensorRT 10 and TensorRT for RTX 1.7 wrote them.

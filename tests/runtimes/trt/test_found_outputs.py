@@ -7,11 +7,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from app.contract.graphs import node
 from exporters.types import ExportedModel
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from runtimes.options import OptionValue, Settings
-from runtimes.trt.runtime import TensorRt
-from tests.runtimes.graphs import Graphs, node, vector
+from runtimes.tensorrt.runtime import TensorRt
+from tests.runtimes.graphs import Graphs, vector
 from tests.runtimes.stand_ins.fixtures import Driver
 
 

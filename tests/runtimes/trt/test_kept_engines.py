@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from exporters.diagnostics.catalogue import diagnostic
-from runtimes.trt.package import TENSORRT
+from runtimes.tensorrt.package import TENSORRT
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import installed

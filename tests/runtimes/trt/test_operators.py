@@ -7,9 +7,8 @@ import json
 import pytest
 
 from runtimes.execution import OpTime
-from runtimes.trt import operators
-from runtimes.trt.layers import described_layers
-from runtimes.trt.products import claimed
+from runtimes.tensorrt import layers as operators
+from runtimes.tensorrt.layers import claimed, described_layers
 
 
 def described(*layers: tuple[str, str, str]) -> str:

@@ -7,9 +7,8 @@ import pytest
 from exporters.diagnostics.catalogue import diagnostic
 from runtimes.cuda.options import stated
 from runtimes.session.precision import refuse_wider
-from runtimes.trt.graph_operators import graph_operators
-from runtimes.trt.layers import Layer, described_layers
-from runtimes.trt.products import claimed
+from runtimes.tensorrt.engines import graph_operators
+from runtimes.tensorrt.layers import Layer, claimed, described_layers
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.requests import request_of
 

@@ -10,9 +10,9 @@ import pytest
 from runtimes import registry
 from runtimes.base import Available, Runtime, Unavailable
 from runtimes.cuda import driver as cuda_driver
-from runtimes.faults import NotAvailable, Unsupported
+from runtimes.errors import NotAvailable, Unsupported
 from runtimes.options import Settings
-from runtimes.trt.package import TENSORRT_RTX
+from runtimes.tensorrt.package import TENSORRT_RTX
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import TESTED_RTX_RELEASE, Driver, installed

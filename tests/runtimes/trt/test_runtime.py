@@ -16,26 +16,26 @@ import numpy as np
 import onnx
 import pytest
 
+from app.contract.graphs import CHANNELS, STEPS, streamed
 from app.workers.timing import loop_of
-from exporters import own
+from exporters import install_layout
 from exporters.diagnostics.catalogue import diagnostic
 from runtimes.calls import timed
 from runtimes.calls.timed import TimedCalls
 from runtimes.cuda.driver import CudaError
-from runtimes.faults import NotAvailable, OutOfMemory, RunFault, Unsupported
+from runtimes.errors import NotAvailable, OutOfMemory, RunFault, Unsupported
 from runtimes.options import OptionValue, Settings
 from runtimes.session.precision import refuse_wider
-from runtimes.session.several import compile_sessions
-from runtimes.trt.lane import TensorRtLane
-from runtimes.trt.package import TENSORRT
-from runtimes.trt.runtime import TensorRt
+from runtimes.session.session_group import compile_sessions
+from runtimes.tensorrt.package import TENSORRT
+from runtimes.tensorrt.runtime import TensorRt
+from runtimes.tensorrt.session import TensorRtLane
 from tests.runtimes.at_once import bind_apart, run_all_at_once
 from tests.runtimes.contract import ENGINES, RuntimeContract, agrees, reference_of
-from tests.runtimes.graphs import STEPS, Graphs, streamed
+from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins.fixtures import Driver, installed
 from tests.runtimes.stepping import streams
-from tests.runtimes.torch_factories import CHANNELS
 from tests.runtimes.trt.opened import compiled
 
 INVALID_CONTEXT = 201
@@ -175,7 +175,9 @@ def test_layers_are_told_by_their_nodes_and_do_not_exceed_the_run(
     assert 0 < sum(op.time_us for op in ops) <= whole_us
 
 
-@pytest.mark.skipif(not timed.built(), reason=f"the loop in C was not built; {own.COMPILER_REMEDY}")
+@pytest.mark.skipif(
+    not timed.built(), reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}"
+)
 def test_a_recorded_graph_is_launched_and_waited_for_by_the_loop_in_c(
     graphs: Graphs, tensorrt: ModuleType
 ) -> None:

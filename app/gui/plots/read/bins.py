@@ -9,15 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from PySide6.QtGui import QColor
 
+from app.formatting.text import share, time_text
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.grid import Grid
 from app.gui.plots.read.lit import Spent
 from app.gui.plots.read.reading import Line, Place, Reading
 from app.gui.plots.read.told import range_text, rank_text, short_names
-from app.results.parts import Part
-from app.results.series import Series
-from app.results.text import share, time_text
-from app.stats.histogram import EDGES_S, Histogram
+from app.plot_data.series import Part, Series
+from app.stats.quantiles import EDGES_S, Histogram
 
 _ON_MARK_PX = 5.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from app.results.parts import Part
+from app.plot_data.series import Part
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from PySide6.QtGui import QColor
 
+from app.formatting.text import interval as interval_text
+from app.formatting.text import time_text
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.reading import Line, Place, Reading
 from app.gui.plots.read.told import rank_text, short_names
-from app.results.parts import Part
-from app.results.text import interval as interval_text
-from app.results.text import time_text
-from app.stats.histogram import BINS_PER_DECADE
-from app.stats.quantiles import Interval
+from app.plot_data.series import Part
+from app.stats.quantiles import BINS_PER_DECADE, Interval
 
 _NEAR_PX = 12.0
 _TICKS = [m * 10.0**-k for k in range(1, 10) for m in range(9, 0, -1)]

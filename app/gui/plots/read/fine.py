@@ -15,9 +15,8 @@ from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
 from app.cases.round import MEASURED
 from app.gui.plots.read.bins import Binned
 from app.gui.plots.read.grid import Grid, grid_for
-from app.results.follow.sample_tail import give_back
-from app.results.parts import Part, part_ns
-from app.results.series import Series
+from app.plot_data.series import Part, Series, part_ns
+from app.runs.following.samples import give_back
 
 _CHUNK = 1 << 18
 _FOR_THE_RULE = 1 << 19

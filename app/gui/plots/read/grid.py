@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from app.results.text import significant, time_tick
+from app.formatting.text import significant, time_tick
 
 _LEAST_PX = 2.0
 _LINEAR_DECADES = 0.3

@@ -15,8 +15,7 @@ from PySide6.QtGui import QColor
 from app.cases.round import MEASURED
 from app.gui.look.csv_file import Table
 from app.gui.plots.read.brush import Brush
-from app.results.parts import Part, part_ns
-from app.results.series import Series
+from app.plot_data.series import Part, Series, part_ns
 
 
 @dataclass(frozen=True)

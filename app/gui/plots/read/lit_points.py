@@ -11,10 +11,10 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
+from app.formatting.text import time_text
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
-from app.results.text import time_text
 
 _MOST_DOTS = 400
 """More pixels than these are painted as a picture of dots."""

@@ -19,7 +19,7 @@ from app.gui.plots.read.crosshair import Crosshair
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.read.reading import Line, Reader, Reading
 from app.gui.plots.read.told import brush_text, lit_in_short, lit_text, short_names
-from app.results.series import Series
+from app.plot_data.series import Series
 
 
 class ReadableView(QWidget):

@@ -11,11 +11,11 @@ import numpy as np
 from PySide6.QtGui import QColor
 
 from app.cases.round import FIRST_SEEN, MEASURED, WARMUP
+from app.formatting.text import time_text
 from app.gui.plots.read.brush import Brush, Span
 from app.gui.plots.read.reading import Line, Place, Reading
-from app.results.parts import Part
-from app.results.text import time_text
-from app.tune.ladder import round_name
+from app.plot_data.series import Part
+from app.tune.ablation import round_name
 
 PHASES = {WARMUP: "warm-up", MEASURED: "measured", FIRST_SEEN: "first of its shape"}
 _REACH_PX = 4.0

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from app.formatting.text import share, time_text
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import LitSamples
-from app.results.text import share, time_text
-from app.tune.ladder import round_name
+from app.tune.ablation import round_name
 
 _BETWEEN_WORDS = " · "
 _RARE = 0.1

@@ -15,7 +15,7 @@ from typing import Any
 
 def main() -> None:
     sys.path.insert(0, str(Path(__file__).parents[4]))
-    from exporters.talk import belong_to_parent
+    from exporters.child_setup import belong_to_parent
 
     belong_to_parent()
     job = json.loads(sys.stdin.readline())

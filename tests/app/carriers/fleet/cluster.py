@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.carriers.fleet.settings import SCHEDULER, as_environment
+from app.remote.dask_cluster.protocol import SCHEDULER, as_environment
 from tests.app.carriers.fleet.certificates import Certificates
 from tests.checkout import ROOT
 

@@ -7,17 +7,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.carriers.contract import (
-    FILE,
-    SAMPLES,
-    Block,
-    Ended,
-    HostFile,
-    HostJob,
-    Lost,
-    Message,
-    Said,
-)
+from app.remote.contract import FILE, SAMPLES, Block, Ended, HostFile, HostJob, Lost, Message, Said
 
 BLOCK = 1000
 

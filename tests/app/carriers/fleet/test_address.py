@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from app.carriers.contract import CarrierError
-from app.carriers.fleet.address import Unreached, parse_address, reach
+from app.remote.contract import CarrierError
+from app.remote.dask_cluster.address import Unreached, parse_address, reach
 
 
 def test_a_port_is_dasks_unless_one_is_given() -> None:

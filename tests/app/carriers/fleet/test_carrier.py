@@ -16,10 +16,10 @@ from typing import Any
 import psutil
 import pytest
 
-from app.carriers.contract import SAMPLES, CarrierError, HostFile, Lost
-from app.carriers.fleet.carrier import DaskCarrier
 from app.machine.child import Child
-from exporters.digest import file_sha256
+from app.remote.contract import SAMPLES, CarrierError, HostFile, Lost
+from app.remote.dask_cluster.transport import DaskCarrier
+from exporters.file_access import file_sha256
 from tests.app.carriers.fleet.cluster import Cluster
 from tests.app.carriers.fleet.jobs import Heard, job, samples
 from tests.app.carriers.fleet.worker_process import CHILD

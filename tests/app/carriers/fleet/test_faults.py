@@ -13,7 +13,7 @@ from tests.app.carriers.fleet.cluster import cluster
 
 SWEEP = """
 import sys, time
-from app.carriers.fleet.carrier import DaskCarrier
+from app.remote.dask_cluster.transport import DaskCarrier
 from tests.app.carriers.fleet.jobs import Heard, job
 carrier, heard = DaskCarrier(sys.argv[1]), Heard()
 carrier.doctor()
@@ -23,7 +23,7 @@ sys.stderr.flush()
 time.sleep(600)
 """
 IMPATIENT = """
-from app.carriers.fleet import measuring
+from app.remote.dask_cluster import measuring
 measuring.ABANDONED_S, measuring.LOOK_S = 3.0, 0.5
 import runpy
 runpy.run_module("tests.app.carriers.fleet.worker_process", run_name="__main__")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from app.carriers.contract import Block, Ended, Lost, Said
-from app.carriers.fleet.outbox import MOST_BYTES, Outbox
+from app.remote.contract import Block, Ended, Lost, Said
+from app.remote.dask_cluster.worker import MOST_BYTES, Outbox
 
 DONE = Ended("exit code 0")
 

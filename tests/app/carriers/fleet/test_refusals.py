@@ -10,15 +10,13 @@ from pathlib import Path
 import dask
 import pytest
 
-from app.carriers.contract import CarrierError
-from app.carriers.fleet.address import parse_address, reach
-from app.carriers.fleet.carrier import DaskCarrier
-from app.carriers.fleet.credentials import credentials
-from app.carriers.fleet.measuring import MeasureWorker
-from app.carriers.fleet.versions import refuse_scheduler
-from app.carriers.fleet.worker import main
 from app.cases.errors import PlanError
 from app.machine.environment import graphlap_version
+from app.remote.contract import CarrierError
+from app.remote.dask_cluster.address import credentials, parse_address, reach
+from app.remote.dask_cluster.protocol import refuse_scheduler
+from app.remote.dask_cluster.transport import DaskCarrier
+from app.remote.dask_cluster.worker import MeasureWorker, main
 from tests.app.carriers.fleet.certificates import Certificates, make
 from tests.app.carriers.fleet.cluster import Cluster, cluster
 from tests.app.carriers.releases import release
@@ -155,7 +153,7 @@ def test_a_worker_ends_when_its_scheduler_does(tmp_path: Path) -> None:
 def test_dasks_own_command_starts_a_worker(tmp_path: Path) -> None:
     """As docs/cluster.md has it for Slurm and SSH; with a nanny it says what is wrong."""
     dask_worker = [sys.executable, "-m", "distributed.cli.dask_worker"]
-    kind = ["--worker-class", "app.carriers.fleet.measuring.MeasureWorker"]
+    kind = ["--worker-class", "app.remote.dask_cluster.worker.MeasureWorker"]
     with cluster(tmp_path, None) as made:
         made.start([*dask_worker, made.address, *kind, "--name", "nannied"], {}, "nanny")
         made.until_says("nanny", "start the worker without one: --no-nanny")

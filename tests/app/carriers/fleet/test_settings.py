@@ -9,7 +9,7 @@ import dask
 import pytest
 from distributed import Client, Scheduler, Worker
 
-from app.carriers.fleet.settings import (
+from app.remote.dask_cluster.protocol import (
     HEARTBEAT_S,
     RESOURCE,
     SCHEDULER,

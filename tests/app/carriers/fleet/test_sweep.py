@@ -15,8 +15,8 @@ from subprocess import Popen
 import psutil
 import pytest
 
-from app.carriers.fleet.carrier import DaskCarrier
-from app.results.reader import read_run
+from app.remote.dask_cluster.transport import DaskCarrier
+from app.runs.reader import read_run
 from tests.app.carriers.fleet.certificates import Certificates
 from tests.app.carriers.fleet.cluster import Cluster, cluster
 from tests.app.headless.batch import rows, run
@@ -59,7 +59,7 @@ def test_four_workers_one_killed_and_one_cut_off(
     tmp_path: Path, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     impatient = partial(DaskCarrier, silence_s=5.0)
-    monkeypatch.setattr("app.carriers.fleet.carrier.DaskCarrier", impatient)
+    monkeypatch.setattr("app.remote.dask_cluster.transport.DaskCarrier", impatient)
     with cluster(tmp_path, certificates) as made:
         workers = [made.worker(name, "--machine", name) for name in NAMES]
         with _broken_while_they_measure(workers[:2]) as broken:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from app.carriers.agent import Agent
-from app.carriers.fleet.worker import main
-from app.machine.cores import usable_cores
+from app.machine.placement import usable_cores
+from app.remote.agent import Agent
+from app.remote.dask_cluster.worker import main
 
 CHILD = Path(__file__).with_name("child.py")
 

@@ -12,13 +12,10 @@ import pytest
 from app.cases.case import Case
 from app.cases.scenario import Scenario
 from app.cases.status import Status
+from app.columns.rows import Rows
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME
 from app.console.answer.document import run_document
-from app.console.answer.ended import EndedRun, ended_run
-from app.console.answer.headline import measured_line, trust_line
-from app.console.answer.issues import warning_counts
-from app.console.answer.leaders import leader_sentences, rounds_to_decide
 from app.console.answer.matrix import (
     MOST_LINES,
     SAME,
@@ -29,12 +26,20 @@ from app.console.answer.matrix import (
     matrix_of,
     matrix_table,
 )
-from app.console.comparing import Comparing
+from app.console.answer.summary import (
+    EndedRun,
+    ended_run,
+    leader_sentences,
+    measured_line,
+    rounds_to_decide,
+    trust_line,
+    warning_counts,
+)
+from app.console.run_comparison import Comparing
 from app.present.document import Command, Table, text_of
 from app.present.terminal import as_lines
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 from tests.golden.runs import CHECK

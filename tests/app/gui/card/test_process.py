@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from app.capabilities.simulated_card.inference import CardRun
 from app.cases.case import Case
 from app.gui.card.process import CardProcess
-from app.results.card_run import CardRun
-from app.results.follow.details import CaseDetails
+from app.runs.following.state import CaseDetails
 from exporters.types import GraphlapError
 from tests.runtimes.graphs import Graphs
 

@@ -21,7 +21,7 @@ from app.gui.editor.runtimes import RuntimePicker
 from app.gui.look.preferences import Preferences
 from app.plan.estimate import ASK_ABOVE
 from app.plan.expand import expand
-from app.plan.lengths import named_lengths
+from app.plan.plan import named_lengths
 from runtimes import registry
 from runtimes.base import Available
 from runtimes.options import OptionValue
@@ -265,7 +265,7 @@ def test_every_runtime_is_listed_with_its_version_or_its_reason(
     editor.learn_runtimes()
     items = editor.grid_form.runtimes._items
     qtbot.waitUntil(lambda: all(items[name].text(1) for name in registry.names()), timeout=10_000)
-    from app.machine.available import availability
+    from app.machine.installed_runtimes import availability
 
     for name in registry.names():
         told = availability(name)

@@ -14,10 +14,9 @@ from pytestqt.qtbot import QtBot
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.presets import FIRST
 from app.gui.look.preferences import Preferences
-from app.plan.draft import EMPTY
-from app.plan.plan import Plan, Sweep
-from app.plan.plan_files import load_plan
-from app.plan.toml_text import plan_toml
+from app.plan.plan import EMPTY, Plan
+from app.plan.plan_files import load_plan, plan_toml
+from app.plan.settings.sweep import Sweep
 
 TYPED = {
     "percentiles": ("50, 99, 99.99", (50.0, 99.0, 99.99)),

@@ -10,7 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.gui.window import MainWindow
-from app.plan.plan import Plan, Sweep
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
 from tests.app.gui.runs import MLP, new_run, record_round, records
 from tests.app.gui.windows import dialogs, open_run, seen
 from tests.app.results.runs import damage_line

@@ -17,8 +17,8 @@ from pytestqt.qtbot import QtBot
 from app.gui.launch.child import BatchChild
 from app.gui.launch.control import RunControl, log_of
 from app.gui.launch.queue import SweepQueue
-from app.results.folder import is_being_written
-from app.results.reader import read_run
+from app.run_folder.folder import is_being_written
+from app.runs.reader import read_run
 from exporters.types import GraphlapError
 from tests.app.gui.runs import fake_plan, tiny_model, wait_for_end
 
@@ -160,7 +160,7 @@ def test_the_run_goes_on_when_the_window_is_killed(
         "print(control.folder, flush=True)\n"
         "app.exec()\n"
     )
-    from app.plan.toml_text import plan_toml
+    from app.plan.plan_files import plan_toml
 
     (tmp_path / "plan.toml").write_text(plan_toml(fake_plan(model, rounds=2)))
     window = subprocess.Popen(

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
+from app.formatting.text import NOT_MEASURED
 from app.gui.launch.control import RunControl
 from app.gui.launch.queue import SweepQueue
 from app.gui.panels.first_run import FirstRunPanel
@@ -21,11 +22,10 @@ from app.gui.panels.log import LogPanel
 from app.gui.panels.progress import ProgressLine
 from app.gui.panels.queue import QueuePanel
 from app.plan.plan import parse_plan
-from app.results.follow.reader import RunReader
-from app.results.follow.state import RunState
-from app.results.live import Live, LiveFile
-from app.results.series import Standing
-from app.results.text import NOT_MEASURED
+from app.plot_data.series import Standing
+from app.run_folder.live_status import Live, LiveFile
+from app.runs.following.reader import RunReader
+from app.runs.following.state import RunState
 from app.stats.quantiles import needed_samples
 from tests.app.gui.runs import new_run
 

@@ -23,7 +23,7 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.style import series_styles
 from app.gui.plots.timeline import TimelineView
-from app.results.series import Series
+from app.plot_data.series import Series
 from tests.app.gui.plots.grids import grid, many
 from tests.app.gui.plots.views import live, on_screen
 

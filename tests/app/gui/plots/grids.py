@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 from app.cases.case import Case
-from app.results.series import Series
+from app.plot_data.series import Series
 from runtimes.execution import Clock
 from tests.app.gui.synthetic import series
 

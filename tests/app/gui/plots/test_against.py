@@ -14,8 +14,8 @@ from pytestqt.qtbot import QtBot
 from app.cases.scenario import Scenario
 from app.gui.plots.against import AgainstView
 from app.gui.plots.axes import LogAxis
-from app.results.against import figures, lines, numeric_settings
-from app.results.series import Series
+from app.plot_data.series import Series
+from app.plot_data.settings import figures, lines, numeric_settings
 from tests.app.gui.plots.views import on_screen
 from tests.app.gui.synthetic import series
 

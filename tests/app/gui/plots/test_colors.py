@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor
 from app.gui.look.theme import LIGHT, THEMES, Theme, contrast, runtime_color
 from app.gui.look.vision import apart
 from app.gui.plots.colors import series_colors
-from app.results.series import Series
+from app.plot_data.series import Series
 from tests.app.gui.look.seen import VISIONS, seen_as
 from tests.app.gui.plots.grids import grid
 

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.plot_font import plot_font
 from app.gui.plots.heat_tiles import Tile, TileLayer
 from app.gui.plots.heatmap import HeatmapView
-from app.results.series import Series
+from app.plot_data.series import Series
 from tests.app.gui.plots.views import on_screen
 from tests.app.gui.synthetic import case_of, series
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pytestqt.qtbot import QtBot
 
+from app.capabilities.tuning.files import files_of
 from app.gui.plots.bars import BarLayer
 from app.gui.plots.ladder import LadderView
-from app.results.follow.reader import RunReader
-from app.results.reader import read_run
-from app.results.tune_files import files_of
+from app.runs.following.reader import RunReader
+from app.runs.reader import read_run
 from tests.app.gui.plots.views import on_screen, tuned
 from tests.app.results.tuned_runs import found_in, new_tune, play
 

@@ -9,14 +9,13 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.cases.interference import Disturbance, Interference
-from app.cases.reading import Reading
 from app.cases.round import RoundResult
+from app.cases.telemetry import Disturbance, Interference, Reading
 from app.gui.plots.lanes import RoundTimes, disturbance_text, lane_names, lanes_of, told_at
 from app.gui.plots.timeline import TimelineView
-from app.results.follow.reader import RunReader
-from app.results.series import Series
-from app.results.watched import Watched
+from app.plot_data.series import Series
+from app.run_folder.telemetry import Watched
+from app.runs.following.reader import RunReader
 from tests.app.gui.plots.read.pointing import at, hover
 from tests.app.gui.plots.views import on_screen
 from tests.app.gui.runs import new_run, records, sample_path

@@ -19,8 +19,8 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.marks import mark_pen, percentile_marks, percentiles, published_marks
 from app.gui.plots.percentiles import PercentileView, percentile_curve
 from app.gui.plots.style import legend_text, series_styles
-from app.results.series import ReferenceLine
-from app.stats.histogram import BINS, EDGES_S, Histogram
+from app.plot_data.series import ReferenceLine
+from app.stats.quantiles import BINS, EDGES_S, Histogram
 from tests.app.gui.plots.views import PUBLISHED, live, on_screen
 from tests.app.gui.synthetic import series, summary_of
 

@@ -10,12 +10,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from app.capabilities.slo_search.answer import RateAnswer
 from app.cases.scenario import Scenario
 from app.gui.plots.load import LoadView
 from app.gui.plots.rate_marks import RateMarks, TargetLine
-from app.results.load_curves import curves
-from app.results.rates_found import RateAnswer
-from app.results.series import Series
+from app.plot_data.curves import curves
+from app.plot_data.series import Series
 from tests.app.gui.plots.views import loaded, on_screen
 from tests.app.gui.synthetic import series
 

@@ -17,9 +17,8 @@ from app.gui.plots.histogram import HistogramView
 from app.gui.plots.parts import PartChoice
 from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.timeline import TimelineView
-from app.results.parts import part_ns
-from app.results.series import Series
-from app.stats.histogram import Histogram
+from app.plot_data.series import Series, part_ns
+from app.stats.quantiles import Histogram
 from tests.app.gui.plots.views import on_screen
 from tests.app.gui.synthetic import failed, open_loop, series, served
 

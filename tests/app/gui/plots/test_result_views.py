@@ -9,6 +9,7 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.capabilities.simulated_card.inference import CardRun
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import LIGHT
 from app.gui.plots.accuracy import AccuracyView
@@ -22,10 +23,9 @@ from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.points import NameLayer
 from app.gui.plots.style import series_styles
-from app.results.card_run import CardRun
-from app.results.compare import compare_runs
-from app.results.differences import differences
-from app.results.figures import number, ranked, variants
+from app.history.run_comparison import compare_runs
+from app.history.trends import differences
+from app.plot_data.series import number, ranked, variants
 from tests.app.gui.plots.views import CARD_RUN, finished, on_screen, side
 from tests.app.gui.synthetic import failed, series, summary_of
 

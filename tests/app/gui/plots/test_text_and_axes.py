@@ -7,6 +7,7 @@ import math
 import pytest
 from PySide6.QtWidgets import QApplication
 
+from app.formatting.text import count_tick, rate_text, significant, time_text
 from app.gui.plots.axes import (
     BatchAxis,
     CountAxis,
@@ -16,7 +17,6 @@ from app.gui.plots.axes import (
     count_axis,
     time_axis,
 )
-from app.results.text import count_tick, rate_text, significant, time_text
 
 
 @pytest.mark.parametrize(

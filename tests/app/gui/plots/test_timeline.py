@@ -16,7 +16,7 @@ from app.cases.round import FIRST_SEEN, RECORD
 from app.gui.plots.envelope import BLOCK, Envelope
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trace import RAW_LIMIT
-from app.results.parts import part_ns
+from app.plot_data.series import part_ns
 from tests.app.gui.synthetic import latencies_ns, records, series
 
 SERVICE = partial(part_ns, part="service", from_schedule=False)

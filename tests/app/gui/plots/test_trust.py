@@ -18,7 +18,7 @@ from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.style import legend_text, series_styles
-from app.results.series import Series
+from app.plot_data.series import Series
 from runtimes.execution import Clock
 from tests.app.gui.plots.views import on_screen, side
 from tests.app.gui.synthetic import series

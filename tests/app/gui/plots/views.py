@@ -12,6 +12,8 @@ from onnx import TensorProto, helper
 from PySide6.QtCore import QThreadPool
 from pytestqt.qtbot import QtBot
 
+from app.capabilities.simulated_card.inference import CardRun
+from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer
 from app.gui.plots.accuracy import AccuracyView
 from app.gui.plots.against import AgainstView
 from app.gui.plots.base import PlotView
@@ -32,11 +34,9 @@ from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.schedule import ScheduleView
 from app.gui.plots.timeline import TimelineView
-from app.results.card_run import CardRun
-from app.results.compare import RunSide
-from app.results.history import read_history
-from app.results.series import ReferenceLine, Series, Standing
-from app.results.tune_answer import Gain, Rung, TuneAnswer
+from app.history.run_comparison import RunSide
+from app.history.trends import read_history
+from app.plot_data.series import ReferenceLine, Series, Standing
 from tests.app.gui.synthetic import failed, open_loop, series, summary_of
 from tests.app.results.pasts import nights_at
 from tests.app.results.runs import CASE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.gui.tables.results import ResultsTable
-from app.results.series import Series
+from app.plot_data.series import Series
 
 
 def series_shown(table: ResultsTable) -> list[Series]:

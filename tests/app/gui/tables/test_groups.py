@@ -15,7 +15,7 @@ from app.gui.tables.columns import COLUMNS
 from app.gui.tables.filter import GROUP_ROLE, ResultsFilter
 from app.gui.tables.model import ResultsModel
 from app.gui.tables.results import ResultsTable
-from app.results.series import Series
+from app.plot_data.series import Series
 from runtimes.execution import Clock
 from tests.app.gui.synthetic import failed, series
 

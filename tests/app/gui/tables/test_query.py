@@ -13,10 +13,10 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.tables.query import Term, terms, typed_for
 from app.gui.tables.results import ResultsTable
-from app.results.diagnostic_columns import diagnostic_columns
-from app.results.doubts import doubts
-from app.results.series import Series
-from exporters.diagnostics import rendering
+from app.insights.quality import doubts
+from app.plot_data.series import Series
+from app.run_folder.diagnostics import diagnostic_columns
+from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from tests.app.gui.synthetic import failed, series

@@ -20,9 +20,10 @@ from app.gui.tables.baseline_row import change_text
 from app.gui.tables.columns import COLUMNS, DEFAULT
 from app.gui.tables.model import ResultsModel
 from app.gui.tables.results import ResultsTable
-from app.plan.plan import Plan, Sweep
-from app.results.series import Series
-from app.results.table import read_rows
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.plot_data.series import Series
+from app.run_folder.table import read_rows
 from tests.app.gui.synthetic import failed, series
 from tests.app.gui.tables.shown import keys_shown, series_shown
 from tests.app.results.filled import NEVER_FILLED, filled_csv

@@ -14,17 +14,15 @@ import numpy as np
 import pytest
 
 from app.cases.case import Case
-from app.cases.interference import Disturbance, Interference
-from app.cases.open_loop import OpenLoop
-from app.cases.reading import Reading
-from app.cases.round import RECORD, Check
+from app.cases.round import RECORD, Check, OpenLoop
+from app.cases.telemetry import Disturbance, Interference, Reading
+from app.columns.rows import Rows
 from app.console.exporting import FORMATS, export
-from app.results.exports.verified import exported
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.run import Run
-from app.results.verify import verify
+from app.run_folder.folder import RunFolder
+from app.run_folder.run import Run
+from app.runs.exporting.verification import exported
+from app.runs.reader import read_run
+from app.runs.verify import verify
 from tests.app.results.runs import CASE, manifest_of, record
 
 HOSTILE = Case(model="a|b\n<script>&amp;`x`[l](u)\x1b[31m.onnx", runtime="fake")

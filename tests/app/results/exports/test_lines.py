@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.results.exports.lines import lines, numbers, words
+from app.runs.exporting.tables import lines, numbers, words
 
 WORDS = ("warmup", "measured", "first_seen")
 ROW = st.tuples(

@@ -10,10 +10,10 @@ import pytest
 
 from app.__main__ import main
 from app.cases.errors import DiskError
+from app.columns.rows import Rows
 from app.console.exporting import FORMATS, export
-from app.results.folder import RunFolder
-from app.results.reader import read_run
-from app.results.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
 from tests.app.results.runs import CASE, manifest_of, record
 
 PRECIOUS = b"precious\n"

@@ -12,15 +12,15 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import ResultsError
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.follow.reader import SHOWN_UNASKED, RunReader
-from app.results.follow.state import RunState
-from app.results.live import Live, LiveFile
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.tables import write_tables
+from app.columns.rows import Rows
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.live_status import Live, LiveFile
+from app.run_folder.table import write_tables
+from app.runs.following.reader import SHOWN_UNASKED, RunReader
+from app.runs.following.state import RunState
+from app.runs.reader import read_run
 from app.stats.quantiles import order_statistic
-from exporters.diagnostics.groups import codes
+from exporters.diagnostics.catalogue import codes
 from tests.app.gui.runs import new_run, record_round, records, sample_path
 
 CASES = (Case("cnn_tiny", "ort-cpu", axes={"batch": 1}), Case("cnn_tiny", "fake"))

@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.round import RECORD
-from app.results.follow.sample_tail import SampleTail
-from app.stats.histogram import Histogram
+from app.runs.following.samples import SampleTail
+from app.stats.quantiles import Histogram
 from tests.app.gui.runs import records
 
 

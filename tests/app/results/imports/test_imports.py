@@ -13,14 +13,14 @@ import pytest
 
 from app.__main__ import main
 from app.cases.column import Row
-from app.opened import open as open_run
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.folder import RunFolder
-from app.results.plain import printable
-from app.results.reader import read_run
-from app.results.run import Run
-from app.results.table import read_rows
-from exporters.diagnostics.groups import codes
+from app.formatting.text import printable
+from app.notebook import open as open_run
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.run_folder.run import Run
+from app.run_folder.table import read_rows
+from app.runs.reader import read_run
+from exporters.diagnostics.catalogue import codes
 from tests.app.results.imports.foreign import NEWER, OLDER, perf_test_lines, trtexec_times
 from tests.app.results.runs import CASE, manifest_of, record
 

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from app.cases.errors import PlanError, ResultsError
-from app.results.imports.as_run import cases_of, write_run
-from app.results.imports.formats import read_foreign
-from app.results.rows import Rows
+from app.columns.rows import Rows
+from app.runs.importing.foreign_run import cases_of, read_foreign, write_run
 from tests.app.results.imports.foreign import perf_test_lines, trtexec_times
 from tests.hostile_values import changed_anywhere
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.results.folder import RunFolder
-from app.results.merging.merge import Merged, merge
-from app.results.merging.sources import read_source
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.run import Run
-from app.results.tables import write_tables
+from app.columns.rows import Rows
+from app.run_folder.folder import RunFolder
+from app.run_folder.run import Run
+from app.run_folder.table import write_tables
+from app.runs.merging.merge import Merged, merge
+from app.runs.merging.sources import read_source
+from app.runs.reader import read_run
 from tests.app.results.runs import CASE, manifest_of, record
 
 SMALL = {"cpu": "A76", "cores_logical": 4, "memory_bytes": 4 << 30, "virtual_machine": False}

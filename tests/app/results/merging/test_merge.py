@@ -12,24 +12,22 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
-from app.cases.cold_start import PHASES, ColdStart
-from app.cases.cold_start import subject_of as cold_subject_of
 from app.cases.errors import PlanError, ResultsError
-from app.cases.operators import Operator, OperatorTimes
-from app.cases.reading import Reading
-from app.results.diagnostic_columns import diagnostics_of
-from app.results.fastest import fastest
-from app.results.folder import RunFolder
-from app.results.labels import labels
-from app.results.lines import Exported, Tried
-from app.results.manifest import SCHEMA_VERSION
-from app.results.merging.sources import read_source
-from app.results.operators import read_operators, write_operators
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.verify import verify
+from app.cases.jobs import PHASES, AccuracyResult, ColdStart, Operator, OperatorTimes, subject_of
+from app.cases.jobs import cold_start_subject_of as cold_subject_of
+from app.cases.telemetry import Reading
+from app.columns.rows import Rows
+from app.comparison.ranking import fastest
+from app.formatting.case_labels import labels
+from app.run_folder.diagnostics import diagnostics_of
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Exported, Tried
+from app.run_folder.manifest import SCHEMA_VERSION
+from app.run_folder.operators import read_operators, write_operators
+from app.runs.merging.sources import read_source
+from app.runs.reader import read_run
+from app.runs.verify import verify
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.results.merging.machines import (
     LARGE,

@@ -8,23 +8,22 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
-from app.console.check_page import check_page
+from app.columns.reference_cases import against_baseline, baseline_columns
+from app.columns.rows import Rows
+from app.comparison.judge import run_difference
+from app.console.check import check_page
 from app.console.markdown import as_markdown
-from app.results.baseline import against_baseline, baseline_columns
-from app.results.compare import compare_runs, side_of
-from app.results.doubts import doubts
-from app.results.facets import facets
-from app.results.follow.reader import RunReader
-from app.results.follow.state import RunState
-from app.results.history import read_history
-from app.results.hosts import the_same
-from app.results.labels import case_label, labels
-from app.results.pivot import pivot
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.settings import settings
-from app.results.together import Together
-from app.results.verdicts import run_difference
+from app.formatting.case_labels import Together, case_label, labels
+from app.history.run_comparison import compare_runs, side_of
+from app.history.trends import read_history
+from app.insights.quality import doubts
+from app.plot_data.matrix import pivot
+from app.plot_data.series import facets
+from app.plot_data.settings import settings
+from app.run_folder.hosts import the_same
+from app.runs.following.reader import RunReader
+from app.runs.following.state import RunState
+from app.runs.reader import read_run
 from tests.app.results.merging.machines import LARGE, NETS, machine, made, merged
 from tests.app.results.runs import CASE
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from app.cases.round import RoundResult
-from app.results.folder import RunFolder
+from app.run_folder.folder import RunFolder
 from tests.app.results.merging.machines import OTHER, machine, made, measured, merged
 from tests.app.results.resealed import reseal_manifest
 from tests.app.results.runs import CASE, manifest_of

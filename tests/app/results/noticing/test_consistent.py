@@ -14,14 +14,14 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.verdict import BAND
-from app.results.fastest import Fastest, fastest
-from app.results.measured import Measured
-from app.results.noticing.notice import Notice
-from app.results.noticing.noticed import noticed
-from app.stats.between import interval_between, typical
+from app.cases.objectives import BAND
+from app.comparison.measured_case import Measured
+from app.comparison.ranking import Fastest, fastest
+from app.insights.insight import Notice
+from app.insights.rules import noticed
+from app.stats.estimates import Estimate
+from app.stats.intervals import interval_between, typical
 from app.stats.summary import Summary
-from app.stats.typical import Estimate
 
 RUNS = 300
 RATIOS = (1.0, 1.005, 1.02, 1.05, 1.1, 1.6, 3.0)

@@ -12,17 +12,15 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.interference import Interference
 from app.cases.scenario import Scenario
-from app.results.folder import RESULTS, RunFolder
-from app.results.measured import Measured
-from app.results.noticing.disturbed import disturbance
-from app.results.noticing.facts import Fact
-from app.results.noticing.notice import Notice
-from app.results.noticing.noticed import MOST, noticed
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.results.table import read_rows, to_csv
+from app.cases.telemetry import Interference
+from app.columns.rows import Rows
+from app.comparison.measured_case import Measured
+from app.insights.insight import Fact, Notice, disturbance
+from app.insights.rules import MOST, noticed
+from app.run_folder.folder import RESULTS, RunFolder
+from app.run_folder.table import read_rows, to_csv
+from app.runs.reader import read_run
 from tests.app.results.drawn import EQUAL, drawn_row
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 from tests.simulated.levels import TWO_LEVELS, with_stalls

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.accuracy import AccuracyResult, subject_of
 from app.cases.case import Case
+from app.cases.jobs import AccuracyResult, subject_of
 from app.cases.round import RoundResult
 from app.cases.status import Status
-from app.plan.labelled import data_for
-from app.sweep.sources.accuracy import WithAccuracy
-from app.sweep.sources.enough import FixedRounds
-from app.sweep.sources.fixed import FixedSweep
-from app.sweep.sources.rounds import Schedule
-from app.sweep.work.accuracy import AccuracyWork
+from app.plan.models import data_for
+from app.sweep.scheduling.follow_up_policies import WithAccuracy
+from app.sweep.scheduling.grid import FixedSweep
+from app.sweep.scheduling.round_budget import FixedRounds
+from app.sweep.scheduling.round_jobs import Schedule
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
+from app.sweep.work.follow_ups import AccuracyWork
 from app.sweep.work.round import RoundWork
-from exporters.request import ExportReply
+from exporters.messages import ExportReply
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import SHORT, fake_case
 
@@ -119,7 +119,7 @@ def test_without_labelled_data_nothing_is_added(model: ExportedModel) -> None:
 
 
 def test_a_definition_with_data_of_its_own_needs_none_given() -> None:
-    assert data_for("digits_mlp_8", "") == "exporters.models.digits.data:test_set"
+    assert data_for("digits_mlp_8", "") == "exporters.models.digits:test_set"
     assert data_for("digits_mlp_8", "mine.npz") == "mine.npz"
     assert data_for("cnn_tiny", "") == ""
     assert data_for("some/file.onnx", "") == ""

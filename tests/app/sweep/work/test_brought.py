@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.carriers.contract import ENGINES, FILE, SAMPLES
-from app.cases.neighbour import NeighbourJob
-from app.cases.round import MeasureJob
-from app.sweep.work.brought import brought
-from exporters.digest import file_sha256
+from app.cases.round import MeasureJob, NeighbourJob
+from app.remote.contract import ENGINES, FILE, SAMPLES
+from app.sweep.work.remote_channel import brought
+from exporters.file_access import file_sha256
 from exporters.types import ExportedModel, Factory, axes_key
 from runtimes.options import Settings
 from tests.app.sweep.sweeps import exported_add, round_work
@@ -91,6 +90,6 @@ def test_a_users_own_file_goes_where_he_says_so(
 
 
 def test_a_module_of_the_catalogue_is_there_already(model: ExportedModel, tmp_path: Path) -> None:
-    factory = Factory("exporters.models.mlp:build")
+    factory = Factory("exporters.models.networks:build")
     job, _ = brought(a_job(replace(model, factory=factory), tmp_path), send_code=False)
     assert job.model.factory == factory

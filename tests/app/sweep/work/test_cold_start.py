@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.cases.cold_start import SCOUT, ColdStart, ColdStartJob, PageCache, subject_of
+from app.cases.jobs import SCOUT, ColdStart, ColdStartJob, PageCache, cold_start_subject_of
 from app.machine.telemetry import Telemetry
 from app.sweep.engine import Engine
-from app.sweep.place import ThisMachine
-from app.sweep.sources.cold_start import WithColdStarts
+from app.sweep.local_executor import ThisMachine
+from app.sweep.scheduling.follow_up_policies import WithColdStarts
 from app.sweep.work.base import ALONE, Work
-from app.sweep.work.cold_start import ColdStartWork
 from app.sweep.work.export import ExportWork
+from app.sweep.work.follow_ups import ColdStartWork
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import Given, drive, fake_case, ok_reply, script
 
@@ -62,14 +62,14 @@ def test_what_the_scout_has_used_is_dropped_before_all_others(model: ExportedMod
 
 
 def test_a_subject_without_an_answer_gets_no_more(model: ExportedModel) -> None:
-    failing = subject_of(ONE).case_id
+    failing = cold_start_subject_of(ONE).case_id
     told = run_through(source_of(), model, failing)
     assert [w.job.subject.case_id for w in told].count(failing) == 1
     assert len(told) == 5
 
 
 def test_a_resumed_source_gives_what_is_missing(model: ExportedModel) -> None:
-    one, two = (subject_of(case).case_id for case in (ONE, TWO))
+    one, two = (cold_start_subject_of(case).case_id for case in (ONE, TWO))
     done = {one: {n: ColdStart(one, n) for n in range(3)}, two: {0: ColdStart(two, 0)}}
     told = run_through(source_of(done), model)
     assert [(w.job.subject.case_id, w.job.process) for w in told] == [
@@ -84,7 +84,7 @@ def test_a_resumed_source_gives_what_is_missing(model: ExportedModel) -> None:
 def test_a_process_that_crashes_or_hangs_is_told_as_that(
     tmp_path: Path, model: ExportedModel
 ) -> None:
-    job = ColdStartJob(subject_of(ONE), 0, model, begun_ns=0)
+    job = ColdStartJob(cold_start_subject_of(ONE), 0, model, begun_ns=0)
     crashing = script(tmp_path / "crash.py", "os.kill(os.getpid(), signal.SIGSEGV)")
     hanging = script(tmp_path / "hang.py", "time.sleep(600)")
     for command, said in ((crashing, "SIGSEGV"), (hanging, "took longer than 0.5 s")):
@@ -98,7 +98,7 @@ def test_a_process_that_crashes_or_hangs_is_told_as_that(
 
 
 def test_the_clock_starts_with_the_process(tmp_path: Path, model: ExportedModel) -> None:
-    job = ColdStartJob(subject_of(ONE), 0, model, begun_ns=0)
+    job = ColdStartJob(cold_start_subject_of(ONE), 0, model, begun_ns=0)
     work = ColdStartWork(job, 60.0, ALONE)
     with Engine(Given([work]), ThisMachine(Telemetry())) as engine:
         drive(engine)

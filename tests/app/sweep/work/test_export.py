@@ -17,22 +17,21 @@ import psutil
 import pytest
 
 from app.cases.column import Row
+from app.columns.rows import Rows
 from app.headless import exit_code
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, parse_plan
-from app.results.folder import RunFolder
-from app.results.rows import Rows
-from app.sweep.begin import begin
-from app.sweep.engine import Engine
-from app.sweep.events import Event, Started
-from app.sweep.place import ThisMachine
+from app.run_folder.folder import RunFolder
+from app.sweep.engine import Engine, Event, Started
+from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
-from app.sweep.sources.of_folder import sources
+from app.sweep.run_creation import begin
+from app.sweep.scheduling.run_scheduler import sources
 from app.sweep.work import export
 from app.sweep.work.export import ExportWork
-from exporters import own
+from exporters import install_layout
 from exporters.codec import to_json
-from exporters.request import ExportReply, ExportRequest
+from exporters.messages import ExportReply, ExportRequest
 from exporters.worker import __main__ as worker
 from tests.app.sweep.sweeps import Given, children, drive, script, write_add_graph
 
@@ -176,7 +175,7 @@ def build():
     request = json.dumps(to_json(ExportRequest(f"{tmp_path}/hang.py:build")))
     parent = f"""
 import subprocess, time
-child = subprocess.Popen({own.command("exporters.worker")!r}, stdin=-1, start_new_session=True)
+child = subprocess.Popen({install_layout.command("exporters.worker")!r}, stdin=-1, start_new_session=True)
 child.stdin.write({request.encode()!r} + b"\\n")
 child.stdin.flush()
 time.sleep(600)

@@ -11,14 +11,14 @@ import pytest
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import Status
-from app.sweep.sources import rounds
-from app.sweep.sources.enough import FixedRounds
-from app.sweep.sources.fixed import FixedSweep
-from app.sweep.sources.rounds import Schedule, cores_for
+from app.sweep.scheduling import round_jobs
+from app.sweep.scheduling.grid import FixedSweep
+from app.sweep.scheduling.round_budget import FixedRounds
+from app.sweep.scheduling.round_jobs import Schedule, cores_for
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
-from exporters.request import ExportReply
+from exporters.messages import ExportReply
 from exporters.types import ExportedModel
 from runtimes.base import Unavailable
 from tests.app.sweep.sweeps import SHORT, fake_case
@@ -143,7 +143,7 @@ def test_a_precision_the_runtime_lacks_is_refused_before_any_export() -> None:
 
 def test_a_missing_runtime_is_a_row_without_an_export(monkeypatch: pytest.MonkeyPatch) -> None:
     absent = Unavailable("no libfoo", "install foo")
-    monkeypatch.setattr(rounds, "availability_of", lambda *_: absent)
+    monkeypatch.setattr(round_jobs, "availability_of", lambda *_: absent)
     (job,) = run_through(sweep_of(CASES[:1]), None)
     assert isinstance(job, SettledRound)
     assert (job.result.status, job.result.reason) == ("unavailable", "no libfoo: install foo")

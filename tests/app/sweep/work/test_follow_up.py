@@ -7,16 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.accuracy import AccuracyJob, AccuracyResult
-from app.cases.cold_start import ColdStart, ColdStartJob, subject_of
-from app.cases.operators import OperatorJob, OperatorTimes
+from app.cases.jobs import (
+    AccuracyJob,
+    AccuracyResult,
+    ColdStart,
+    ColdStartJob,
+    OperatorJob,
+    OperatorTimes,
+    cold_start_subject_of,
+)
 from app.machine.telemetry import Telemetry
 from app.sweep.engine import Engine
-from app.sweep.place import ThisMachine
-from app.sweep.work.accuracy import AccuracyWork
+from app.sweep.local_executor import ThisMachine
 from app.sweep.work.base import ALONE
-from app.sweep.work.cold_start import ColdStartWork
-from app.sweep.work.operators import OperatorWork
+from app.sweep.work.follow_ups import AccuracyWork, ColdStartWork, OperatorWork
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import Given, drive, fake_case, script
 
@@ -31,7 +35,7 @@ def accuracy(model: ExportedModel, time_limit_s: float, memory_limit_bytes: int)
 
 
 def cold_start(model: ExportedModel, time_limit_s: float, memory_limit_bytes: int) -> FollowUp:
-    job = ColdStartJob(subject_of(CASE), 0, model, begun_ns=0)
+    job = ColdStartJob(cold_start_subject_of(CASE), 0, model, begun_ns=0)
     return ColdStartWork(job, time_limit_s, ALONE, memory_limit_bytes)
 
 

@@ -13,13 +13,13 @@ from typing import cast
 
 import pytest
 
-from app.carriers import connection
-from app.carriers.contract import Carrier, CarrierError, Ended, Hear, HostJob
-from app.carriers.piped import PipedCarrier
-from app.carriers.wire import job_read, job_written
+from app.remote import pipe_transport
+from app.remote.contract import Carrier, CarrierError, Ended, Hear, HostJob
+from app.remote.pipe_transport import PipedCarrier
+from app.remote.wire import job_read, job_written
 from app.sweep.engine import Engine
-from app.sweep.work import host_talk
-from app.sweep.work.hosted_round import HostedRound, Way
+from app.sweep.work import remote_channel
+from app.sweep.work.remote_rounds import HostedRound, Way
 from exporters.types import ExportedModel
 from tests.app.carriers.hosts import carrier_of, command_of
 from tests.app.carriers.lying import FLOODS, LIES, Frame, Lie, LyingFrames, flooding
@@ -30,18 +30,18 @@ from tests.app.sweep.sweeps import Given, drive, round_work, write_add_graph
 @pytest.fixture(autouse=True)
 def _short_limits(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
-    monkeypatch.setattr(host_talk, "END_LIMIT_S", 1.0)
-    monkeypatch.setattr(host_talk, "LONGEST_END_S", 3.0)
-    monkeypatch.setattr(host_talk, "MOST_SAMPLES_BYTES", 32 << 20)
-    monkeypatch.setattr(host_talk, "MOST_LINES_BYTES", 1 << 20)
-    monkeypatch.setattr(host_talk, "MOST_MESSAGES", 5000)
+    monkeypatch.setattr(remote_channel, "END_LIMIT_S", 1.0)
+    monkeypatch.setattr(remote_channel, "LONGEST_END_S", 3.0)
+    monkeypatch.setattr(remote_channel, "MOST_SAMPLES_BYTES", 32 << 20)
+    monkeypatch.setattr(remote_channel, "MOST_LINES_BYTES", 1 << 20)
+    monkeypatch.setattr(remote_channel, "MOST_MESSAGES", 5000)
 
 
 @pytest.fixture(scope="module")
 def carrier() -> Iterator[PipedCarrier]:
     """One agent for all lies, started anew where a lie has ended it."""
     with pytest.MonkeyPatch.context() as patch, carrier_of("h") as made:
-        patch.setattr(connection, "Frames", LyingFrames)
+        patch.setattr(pipe_transport, "Frames", LyingFrames)
         yield made
 
 
@@ -61,7 +61,7 @@ def _refuse(work: HostedRound, folder: Path) -> None:
     assert work.result is None
     assert work.lost
     sent = sum(path.stat().st_size for path in (folder / "samples").iterdir())
-    assert sent <= host_talk.MOST_SAMPLES_BYTES
+    assert sent <= remote_channel.MOST_SAMPLES_BYTES
 
 
 def test_an_honest_host_loses_nothing(
@@ -112,7 +112,7 @@ def test_a_sweep_ends_with_the_rows_of_the_other_hosts(
     stand_in.chmod(0o755)
     monkeypatch.setenv("GRAPHLAP_SSH_COMMAND", str(stand_in))
     changed = _of_host("liar", LIES["says nan"])
-    monkeypatch.setattr(connection.Connection, "_take_all", changed)
+    monkeypatch.setattr(pipe_transport.Connection, "_take_all", changed)
     graph = write_add_graph(tmp_path / "add.onnx")
     asked = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
     cases = ["--option", "fake.latency_us=50,60", "--rounds", "1"]
@@ -127,9 +127,9 @@ def test_a_sweep_ends_with_the_rows_of_the_other_hosts(
 
 def _of_host(host: str, lie: Lie) -> Callable[..., str]:
     """`Connection._take_all`, with the frames of one host changed."""
-    take_all = connection.Connection._take_all
+    take_all = pipe_transport.Connection._take_all
 
-    def changed(of: connection.Connection, frames: Iterator[Frame]) -> str:
+    def changed(of: pipe_transport.Connection, frames: Iterator[Frame]) -> str:
         if of.host != host:
             return take_all(of, frames)
         return take_all(of, (told for frame in frames for told in lie(*frame)))
@@ -155,7 +155,7 @@ def test_a_round_names_the_limit_at_which_its_host_ends_it(
     with Engine(Given([work])) as engine:
         drive(engine)
     (job,) = sent
-    assert job.limit_s == 10.0 + 20.0 + host_talk.AGENT_MARGIN_S
+    assert job.limit_s == 10.0 + 20.0 + remote_channel.AGENT_MARGIN_S
     _refuse(work, tmp_path)
 
 

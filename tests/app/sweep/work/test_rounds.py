@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 
 from app.cases.case import Case
-from app.cases.reading import Reading
 from app.cases.round import RoundResult
+from app.cases.telemetry import Reading
+from app.columns.environment import gpu_columns
 from app.machine.environment import describe_host
-from app.machine.telemetry import Nvml, Rapl, Telemetry
-from app.machine.watch import Watch
-from app.plan.plan import Plan, Sweep
-from app.results.gpu import gpu_columns
-from app.sweep.begin import begin
-from app.sweep.place import ThisMachine
+from app.machine.telemetry import Nvml, Rapl, Telemetry, Watch
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
-from app.sweep.sources import rounds
-from app.sweep.sources.rounds import Schedule, round_work
+from app.sweep.run_creation import begin
+from app.sweep.scheduling import round_jobs
+from app.sweep.scheduling.round_jobs import Schedule, round_work
 from app.sweep.work.base import Eye
 from app.sweep.work.round import RoundWork, gpus_of
 from exporters.codec import to_json
@@ -51,7 +51,7 @@ class OnGpu(Fake):
 def test_a_round_on_a_gpu_has_it_alone_and_it_is_the_one_that_is_read(
     model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str, gpu: int
 ) -> None:
-    monkeypatch.setattr(rounds, "runtime_of", lambda *_: OnGpu())
+    monkeypatch.setattr(round_jobs, "runtime_of", lambda *_: OnGpu())
     case = Case(model="add.onnx", runtime=spec)
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
@@ -69,7 +69,7 @@ def test_a_round_on_a_gpu_has_it_alone_and_it_is_the_one_that_is_read(
 def test_a_round_on_two_gpus_has_both_alone_and_both_are_read(
     model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rounds, "runtime_of", lambda *_: OnGpu())
+    monkeypatch.setattr(round_jobs, "runtime_of", lambda *_: OnGpu())
     case, worker = Case("add.onnx", "fake:1+0"), Told()
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
@@ -112,7 +112,7 @@ def test_sessions_at_once_have_cores_for_the_threads_of_all_of_them(
     sessions: int,
     cores: tuple[int, ...],
 ) -> None:
-    monkeypatch.setattr(rounds, "usable_cores", lambda: set(range(8)))
+    monkeypatch.setattr(round_jobs, "usable_cores", lambda: set(range(8)))
     case = Case("add.onnx", "ort-cpu", threads=threads, options={"sessions": sessions})
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
@@ -132,8 +132,8 @@ def test_a_driver_has_cores_of_its_own_beside_the_threads_near_its_device(
     cores: tuple[int, ...],
 ) -> None:
     """A host that waits by asking would keep the driver's threads from the only core."""
-    monkeypatch.setattr(rounds, "usable_cores", lambda: set(range(8)))
-    monkeypatch.setattr(rounds, "runtime_of", lambda *_: OnGpu())
+    monkeypatch.setattr(round_jobs, "usable_cores", lambda: set(range(8)))
+    monkeypatch.setattr(round_jobs, "runtime_of", lambda *_: OnGpu())
     monkeypatch.setattr(OnGpu, "cores_near", lambda self, device: near)
     case = Case("add.onnx", "fake:1", threads=threads)
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
@@ -244,7 +244,7 @@ def test_the_gpu_that_a_process_says_it_computes_on_is_the_one_of_its_row(
     model: ExportedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CUDA's first may be another's second: the process alone can tell."""
-    monkeypatch.setattr(rounds, "runtime_of", lambda *_: OnGpu())
+    monkeypatch.setattr(round_jobs, "runtime_of", lambda *_: OnGpu())
     case, worker = Case("add.onnx", "fake"), Told()
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)

@@ -14,30 +14,27 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.round import RoundResult
 from app.cases.status import Status
+from app.columns.rows import Rows
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
-from app.results.folder import RunFolder
-from app.results.manifest import read_manifest
-from app.results.reader import read_run
-from app.results.rows import Rows
-from app.sweep.begin import begin
-from app.sweep.engine import Engine
-from app.sweep.events import Event, Finished, Paused
-from app.sweep.repeat import repeat
-from app.sweep.sources import benches, budget, fixed, spread
-from app.sweep.sources.benches import Bench
-from app.sweep.sources.budget import Budget
-from app.sweep.sources.enough import FixedRounds
-from app.sweep.sources.fixed import FixedSweep
-from app.sweep.sources.of_folder import sources
-from app.sweep.sources.rounds import Schedule
-from app.sweep.sources.spread import Spread
-from app.sweep.work import wait
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import read_manifest
+from app.runs.reader import read_run
+from app.sweep.engine import Engine, Event, Finished, Paused
+from app.sweep.run_creation import begin, repeat
+from app.sweep.scheduling import grid as fixed
+from app.sweep.scheduling import hosts, round_budget
+from app.sweep.scheduling.grid import FixedSweep
+from app.sweep.scheduling.hosts import Bench
+from app.sweep.scheduling.round_budget import Budget, FixedRounds, Spread
+from app.sweep.scheduling.round_jobs import Schedule
+from app.sweep.scheduling.run_scheduler import sources
+from app.sweep.work import base
+from app.sweep.work.base import WaitWork
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
-from app.sweep.work.wait import WaitWork
-from exporters.request import ExportReply
+from exporters.messages import ExportReply
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import SHORT, Given, fake_case, write_add_graph
 
@@ -57,7 +54,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in (spread, fixed, wait, budget, benches):
+    for module in (round_budget, fixed, base, round_budget, hosts):
         monkeypatch.setattr(module, "time", clock)
     return clock
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app.cases.reading import Reading
 from app.cases.round import RoundResult
+from app.cases.telemetry import Reading
 from app.machine.telemetry import LOOK_EVERY_S, Rapl, Telemetry
-from app.results.folder import RunFolder
-from app.results.live import Live
-from app.sweep.engine import Engine
-from app.sweep.events import Event, Told
-from app.sweep.place import ThisMachine
+from app.run_folder.folder import RunFolder
+from app.run_folder.live_status import Live
+from app.sweep.engine import Engine, Event, Told
+from app.sweep.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork
 from exporters.types import ExportedModel
 from tests.app.machine.counters import package

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from runtimes.fpga.card.compiler import compile_graph
 from runtimes.fpga.card.timing import fidelity, latency_us
 from runtimes.fpga.cards import Card, load_card

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtimes.faults import Unsupported
-from runtimes.fpga.card.placement import place
+from runtimes.errors import Unsupported
+from runtimes.fpga.card.compiler import place
 from runtimes.fpga.cards import load_card
 from runtimes.fpga.lower.steps import Lowered, Matrix, MatrixStep
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporters import own
+from exporters import install_layout
 from exporters.models import catalogue
 from exporters.models.definitions import DEFINITIONS
 from runtimes import fpga
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from runtimes.fpga.card.compiler import compile_graph, compile_lowered
 from runtimes.fpga.card.timing import fidelity, latency_us
 from runtimes.fpga.cards import card_keys, load_card
@@ -145,7 +145,7 @@ def test_every_catalogue_network_is_predicted_where_a_card_holds_it() -> None:
     }
     assert written <= set(catalogue.names())
     most = max(load_card(key).tiles * load_card(key).block ** 2 for key in card_keys())
-    listed = csv.DictReader(own.asset("catalogue.csv").read_text("utf-8").splitlines())
+    listed = csv.DictReader(install_layout.asset("catalogue.csv").read_text("utf-8").splitlines())
     parameters = {row["name"]: int(row["parameters"] or 0) for row in listed}
     assert all(parameters[name] <= most for name in written)
 

@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtimes.fpga.card.compiler import Compiled, compile_graph
-from runtimes.fpga.card.instructions import Instruction, Unit
-from runtimes.fpga.card.schedule import Scheduler
+from runtimes.fpga.card.compiler import Compiled, Instruction, Scheduler, Unit, compile_graph
 from runtimes.fpga.cards import Card, load_card
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_sequence, cnn_step, lstm_step, mlp
 from tests.runtimes.fpga.published import Row, read_rows

@@ -11,10 +11,17 @@ import pytest
 
 from runtimes.execution import AfterCompletion, Scheduled
 from runtimes.fpga.card.compiler import Compiled, compile_graph
-from runtimes.fpga.card.timing import fidelity, idle_cycles, latency_us, simulate
-from runtimes.fpga.card.transfers import io_us, jitter_us, transfer
+from runtimes.fpga.card.timing import (
+    fidelity,
+    idle_cycles,
+    io_us,
+    jitter_us,
+    latency_us,
+    simulate,
+    transfer,
+)
 from runtimes.fpga.cards import Card, card_keys, load_card
-from runtimes.fpga.cards.link import Transfer, link_table
+from runtimes.fpga.cards.datasheet import Transfer, link_table
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
 
 V80 = load_card("v80")

@@ -9,8 +9,15 @@ import pytest
 
 from runtimes.execution import AfterCompletion, Queries
 from runtimes.fpga.card.compiler import Compiled, compile_graph
-from runtimes.fpga.card.timing import latency_us, overlapped, simulate
-from runtimes.fpga.card.transfers import Stages, hidden_us, io_us, stages
+from runtimes.fpga.card.timing import (
+    Stages,
+    hidden_us,
+    io_us,
+    latency_us,
+    overlapped,
+    simulate,
+    stages,
+)
 from runtimes.fpga.cards import Card, card_keys, load_card
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step, mlp
 from tests.runtimes.fpga.published import read_rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtimes.faults import Unsupported
+from runtimes.errors import Unsupported
 from runtimes.fpga.cards import CardError, card_keys, is_published, load_card
 from runtimes.fpga.cards.target import read_target
 from tests.checkout import ROOT

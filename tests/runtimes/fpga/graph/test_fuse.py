@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtimes.fpga.graph.fuse import fuse
+from runtimes.fpga.graph.graph import fuse
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step
 
 

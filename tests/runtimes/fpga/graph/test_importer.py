@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from runtimes.faults import CompileFault, Unsupported
+from runtimes.errors import CompileFault, Unsupported
 from runtimes.fpga.graph.importer import import_model, load
 from tests.runtimes.fpga.graphs import FLOAT, ModelBuilder, cnn_step
 from tests.runtimes.fpga.ort_sessions import model

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from runtimes.fpga.graph.graph import Graph
-from runtimes.fpga.lower.freshness import Freshness
+from runtimes.fpga.lower.builder import Freshness
 from tests.runtimes.fpga.graphs import ModelBuilder, cnn_step, lstm_step
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
-from runtimes.faults import Unsupported
-from runtimes.fpga.graph.passes import POINTWISE
+from runtimes.errors import Unsupported
+from runtimes.fpga.graph.graph import POINTWISE
 from runtimes.fpga.lower import COMPUTE, MOVE, lower
 from runtimes.fpga.lower.steps import ElementStep, Lowered, Matrix, MatrixStep, Vectors
 from runtimes.fpga.numerics import emulation  # noqa: F401  (fills OPERATORS)

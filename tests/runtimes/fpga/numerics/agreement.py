@@ -14,7 +14,7 @@ from hypothesis import reject, settings
 from hypothesis import strategies as st
 from onnx import numpy_helper
 
-from runtimes.fpga.numerics.bf16 import round_bf16
+from runtimes.fpga.numerics.operator import round_bf16
 from tests.runtimes.fpga.ort_sessions import card_session, cpu_session, taken
 
 few = settings(max_examples=30)

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtimes.fpga.numerics.bf16 import round_bf16
+from runtimes.fpga.numerics.operator import round_bf16
 
 
 def test_every_bf16_value_rounds_to_itself() -> None:

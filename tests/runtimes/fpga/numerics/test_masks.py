@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from runtimes.fpga.numerics.bf16 import round_bf16
+from runtimes.fpga.numerics.operator import round_bf16
 from tests.runtimes.fpga.numerics.agreement import few, seeds
 from tests.runtimes.fpga.ort_sessions import CPU, card_session, cpu_session, model, taken
 

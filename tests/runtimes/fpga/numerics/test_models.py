@@ -11,8 +11,8 @@ from pathlib import Path
 import onnxruntime
 import pytest
 
+from exporters.messages import ExportRequest
 from exporters.models.catalogue import by_suite
-from exporters.request import ExportRequest
 from exporters.types import axes_key, load_reference
 from exporters.worker.export import export
 from runtimes.fpga import provider

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper
 
-from runtimes.fpga.numerics.bf16 import round_bf16
+from runtimes.fpga.numerics.operator import round_bf16
 from tests.runtimes.fpga.numerics.agreement import assert_within, few, random, seeds
 from tests.runtimes.fpga.ort_sessions import card_session, model, taken
 

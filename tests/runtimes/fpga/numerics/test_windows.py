@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from onnx import helper
 
-from runtimes.fpga.numerics import window as geometry
+from runtimes.fpga.numerics import windows as geometry
 from tests.runtimes.fpga.numerics.agreement import agree, agree_as_sums, few, random, seeds
 from tests.runtimes.fpga.ort_sessions import card_session, model, taken
 

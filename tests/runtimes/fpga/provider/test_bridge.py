@@ -15,12 +15,12 @@ import psutil
 import pytest
 from onnx import TensorProto, helper
 
-from exporters import own
-from runtimes.faults import NotAvailable
+from exporters import install_layout
+from runtimes.errors import NotAvailable
 from runtimes.fpga import provider
 from runtimes.fpga.cards import CardError
 from runtimes.fpga.cards.target import OptionError, provider_options
-from runtimes.fpga.provider.shim import PROVIDER_NAME, shim_path
+from runtimes.fpga.provider.abi import PROVIDER_NAME, shim_path
 from tests.checkout import ROOT
 from tests.runtimes.fpga.ort_sessions import (
     CPU,
@@ -61,7 +61,7 @@ def test_a_provider_that_was_unregistered_comes_back() -> None:
     code = """
 import onnxruntime
 from runtimes.fpga import provider
-from runtimes.fpga.provider.shim import PROVIDER_NAME
+from runtimes.fpga.provider.abi import PROVIDER_NAME
 from tests.runtimes.fpga.ort_sessions import card_session, mlp, taken
 provider.register()
 onnxruntime.unregister_execution_provider_library(PROVIDER_NAME)
@@ -79,7 +79,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_without_the_shim_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider, "_bridge", None)
-    monkeypatch.setattr(own, "EXTENSION_SUFFIXES", [".nothing"])
+    monkeypatch.setattr(install_layout, "EXTENSION_SUFFIXES", [".nothing"])
     assert shim_path() is None
     with pytest.raises(NotAvailable, match="C compiler"):
         provider.register()

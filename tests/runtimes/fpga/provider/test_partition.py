@@ -9,7 +9,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtimes.fpga.provider.partition import claims, predecessors
+from runtimes.fpga.provider.graph import claims, predecessors
 
 Before = tuple[tuple[int, ...], ...]
 

@@ -21,7 +21,7 @@ from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
 from app.gui.plots.timeline import TimelineView
-from app.stats.histogram import EDGES_S
+from app.stats.quantiles import EDGES_S
 from tests.app.gui.plots.read.pointing import LEFT, at, drag, hover
 from tests.app.gui.plots.views import FILLED, finished, live, on_screen
 from tests.app.gui.synthetic import series, summary_of

@@ -9,8 +9,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.gui.plots.histogram import HistogramView
-from app.results.series import Series
-from app.stats.histogram import EDGES_S, Histogram
+from app.plot_data.series import Series
+from app.stats.quantiles import EDGES_S, Histogram
 from tests.app.gui.plots.views import on_screen
 from tests.app.gui.synthetic import open_loop, records, series
 

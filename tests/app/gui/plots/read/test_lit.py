@@ -11,7 +11,7 @@ from app.cases.round import MEASURED, RECORD, WARMUP
 from app.gui.plots.read.brush import Brush, Span
 from app.gui.plots.read.lit import Lit, samples_table
 from app.gui.plots.read.told import brush_text, lit_in_short, lit_text, rank_text, short_names
-from app.results.series import Series
+from app.plot_data.series import Series
 from tests.app.gui.synthetic import open_loop, records, series
 
 US = 1000

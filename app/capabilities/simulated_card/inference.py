@@ -1,0 +1,141 @@
+"""One inference on the simulated card: what a process is asked, and its answer as a plain value.
+
+Only the card's own compiler knows the schedule, and no process that follows runs imports it: it is
+asked by a line of JSON, and answers by one.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from app.cases.case import Case
+from app.machine.installed_runtimes import clock_of
+from exporters import install_layout
+from exporters.types import ExportedModel, GraphlapError
+from runtimes.registry import parse_spec
+
+COMMAND = install_layout.command("runtimes.fpga", "schedule", "--json")
+"""The process: it answers line by line until nothing more is asked."""
+LINES = 4
+"""So many of a unit's instructions may be drawn below each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardEvent:
+    """An instruction: cycles after the request's arrival at which it begins, has issued, is done.
+
+    `ahead` are the cycles of it that were done before the request arrived.
+    """
+
+    name: str
+    unit: str
+    begun: int
+    issued: int
+    done: int
+    ahead: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CardRun:
+    """The events of one request, and how full the card is."""
+
+    model: str
+    card: str
+    release: str
+    clock_mhz: float
+    io_us: float
+    cycles: int
+    tiles_used: int
+    tiles_total: int
+    tiles_by_core: tuple[int, ...]
+    events: tuple[CardEvent, ...]
+    fidelity: str = ""
+
+    @property
+    def latency_us(self) -> float:
+        return self.io_us + self.cycles / self.clock_mhz
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """In the order in which they begin."""
+        return tuple(dict.fromkeys(event.unit for event in self.events))
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        values = dict(data)
+        values["tiles_by_core"] = tuple(values["tiles_by_core"])
+        values["events"] = tuple(CardEvent(**event) for event in values["events"])
+        return cls(**values)
+
+
+def question(case: Case, model: ExportedModel) -> str:
+    """The line that asks for a case's schedule; "" of one that does not run on a card."""
+    if clock_of(case.runtime) != "simulated":
+        return ""
+    spec, model = parse_spec(case.runtime), model.at(case.axes)
+    asked = {
+        "model": model.name,
+        "path": model.path,
+        "axes": {name: model.axes[name] for name in model.open_axes},
+        "states": [[pair.input, pair.output] for pair in model.states],
+        "card": spec.device,
+        "release": spec.release,
+        "options": dict(case.options),
+        "gap_us": case.scenario.gap_us,
+    }
+    return json.dumps(asked)
+
+
+def answered(line: str) -> CardRun | GraphlapError:
+    """What the process said, or why there is nothing to be had."""
+    told = json.loads(line)
+    if "problem" in told:
+        return GraphlapError(**told["problem"])
+    return CardRun.from_json(told)
+
+
+def card_runs(questions: Sequence[str]) -> Iterator[CardRun | GraphlapError]:
+    """An answer to each; waits for them. One that ends the process leaves the others theirs."""
+    left = list(questions)
+    while left:
+        lines, how = _asked(left)
+        yield from map(answered, lines)
+        left = left[len(lines) :]
+        if left:
+            yield ended(how)
+            left = left[1:]
+
+
+def ended(how: str) -> GraphlapError:
+    """Of a process that is gone without an answer."""
+    return GraphlapError(
+        f"the card's compiler ended with {how}", "try again, and report it if it ends so again"
+    )
+
+
+def _asked(questions: Sequence[str]) -> tuple[list[str], str]:
+    """The answers to the first of these, and how the process ended."""
+    done = subprocess.run(
+        COMMAND,
+        input="".join(f"{line}\n" for line in questions),
+        capture_output=True,
+        text=True,
+        check=False,
+        env=install_layout.child_environment(),
+    )
+    return done.stdout.splitlines(), f"exit code {done.returncode}"
+
+
+def placed(events: Sequence[CardEvent]) -> list[tuple[CardEvent, int]]:
+    """The events of one unit, each with the first line below each other that is free again."""
+    free = [0] * LINES
+    found = []
+    for event in sorted(events, key=lambda e: e.begun):
+        line = next((k for k, until in enumerate(free) if until <= event.begun), 0)
+        free[line] = max(free[line], event.done)
+        found.append((event, line))
+    return found

@@ -1,0 +1,262 @@
+"""The answer of a search for a rate: its sentence, its curve, and the file of all answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.capabilities.slo_search.estimate import figure_us, interval, late_share
+from app.capabilities.slo_search.search import LEAST_SHARE, Point, Searched, knee, rate_searches
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.objectives import Target
+from app.formatting import text
+from app.formatting.case_labels import differences, model_labels
+from app.formatting.text import one_line, printable
+from app.run_folder.files import read_json
+from app.run_folder.run import Run
+from app.run_folder.table import to_csv
+from exporters.codec import CodecError, from_json, to_json
+
+_LANES = ("sessions", "streams")
+"""Options that are numbers of what they are called: always told, since they carry the load."""
+
+WIDE = 1.1
+"""A bracket that is wider comes with what would narrow it."""
+
+
+def subjects(cases: Sequence[Case]) -> dict[str, str]:
+    """Case id -> `ort-cpu with 2 sessions under with:mlp on edge`, with the model where there are
+    several, and condition and host likewise."""
+    models, apart = model_labels(case.model for case in cases), differences(cases)
+    return {case.case_id: _subject(case, models, apart[case.case_id]) for case in cases}
+
+
+def _subject(case: Case, models: dict[str, str], apart: Sequence[str]) -> str:
+    lanes = {f"{name}={case.options[name]}": name for name in _LANES if name in case.options}
+    condition = [word for word in apart if word in ("no condition", str(case.condition))]
+    host = [word for word in apart if case.host and word == f"on {printable(case.host)}"]
+    words = [word for word in apart if word not in (*lanes, *condition, *host)]
+    for name in lanes.values():
+        count = case.options[name]
+        words.append(f"{count} {name if count != 1 else name.removesuffix('s')}")
+    of = f"{models[case.model]} on " if len(models) > 1 else ""
+    under = "".join(f" under {word}" for word in condition)
+    there = "".join(f" {word}" for word in host)
+    return f"{of}{case.runtime}{' with ' * bool(words)}{', '.join(words)}{under}{there}"
+
+
+def kept(target: Target) -> str:
+    """`p99 <= 5.00 ms`."""
+    return f"{target.name} <= {text.latency(target.limit_us)}"
+
+
+def rate(rate_hz: float) -> str:
+    """`1,180/s`, `12.3/s`: digits as they matter, and no unit to multiply by."""
+    return f"{rate_hz:,.0f}/s" if rate_hz >= 1000 else f"{text.significant(rate_hz)}/s"
+
+
+def sentence(subject: str, searched: Searched, target: Target) -> str:
+    """`ort-cpu with 2 sessions holds 1,160/s at p99 <= 5.00 ms (limit: 1,160/s to 1,200/s)`.
+
+    Or why there is no such rate.
+    """
+    found, at = searched.bracket, f"at {kept(target)}"
+    if not searched.over:
+        missing = f"{subject} was not searched to the end: resume the run"
+        return f"{missing}; {_so_far(searched, target)}"
+    if found.low_hz is None:
+        return f"{subject} holds no rate {at}: {_why_none(searched, target)}"
+    if found.high_hz is None or found.not_offered:
+        return f"{subject} holds {rate(found.low_hz)} or more {at}: {_why_open(searched)}"
+    limit = f"limit: {rate(found.low_hz)} to {rate(found.high_hz)}"
+    answer = f"{subject} holds {rate(found.low_hz)} {at} ({limit})"
+    if found.high_hz > WIDE * found.low_hz:
+        answer += "; to narrow it: more --rounds or a longer --preset"
+    return answer
+
+
+def _so_far(searched: Searched, target: Target) -> str:
+    """What the rounds of an unfinished search have shown."""
+    found = searched.bracket
+    if not searched.points:
+        figure = figure_us(searched.unloaded.rounds)
+        unloaded = (
+            "" if figure is None else f", unloaded its {target.name} is {text.latency(figure)}"
+        )
+        return f"no rate was measured so far{unloaded}"
+    holds = "no rate is shown to hold so far"
+    if found.low_hz is not None:
+        holds = f"so far it holds at least {rate(found.low_hz)}"
+    if found.high_hz is None:
+        return f"{holds} at {kept(target)}, and no rate is shown to break it"
+    breaks = "the generator is late" if found.not_offered else "it breaks"
+    return f"{holds} and {breaks} at {rate(found.high_hz)}, at {kept(target)}"
+
+
+def _why_none(searched: Searched, target: Target) -> str:
+    unloaded, found = searched.unloaded, searched.bracket
+    if (reason := _failure(searched)) is not None:
+        return reason
+    figure = figure_us(unloaded.rounds)
+    least = "longer than that" if figure is None else text.latency(figure)
+    if not searched.points:
+        return f"unloaded its {target.name} is {least}, the least possible"
+    lowest_hz = searched.points[0].rate_hz or 0.0
+    if found.not_offered:
+        return f"requests of {rate(lowest_hz)} themselves came late on this machine"
+    if found.high_hz is not None and lowest_hz <= 1.01 * LEAST_SHARE * searched.service_hz:
+        return f"{rate(lowest_hz)} misses it, and in a closed loop its {target.name} is {least}"
+    return "the rounds are too few or too short to show one: more --rounds or a longer --preset"
+
+
+def _why_open(searched: Searched) -> str:
+    if (reason := _failure(searched)) is not None:
+        return reason
+    if searched.bracket.not_offered:
+        highest_hz = searched.points[-1].rate_hz or 0.0
+        return f"requests of {rate(highest_hz)} themselves came late on this machine"
+    return "no rate was shown to break it"
+
+
+def _failure(searched: Searched) -> str | None:
+    """Why a round of the search ended without figures; None where none did."""
+    points = (searched.unloaded, *searched.points)
+    reasons = (one_line(point.reason) for point in points if point.verdict == "failed")
+    return next(reasons, None)
+
+
+RATES = "rates.csv"
+COLUMNS = (
+    "case_id",
+    "subject",
+    "offered_rate_hz",
+    "latency",
+    "value_us",
+    "deadline_miss_rate",
+    "ci_low",
+    "ci_high",
+    "rounds",
+    "requests",
+    "verdict",
+    "knee",
+)
+
+
+def curve_rows(subject: str, searched: Searched, target: Target) -> list[Row]:
+    """A row for each rate, the lowest first, after that of the closed loop, which has none.
+
+    `latency` says what `value_us` is: `p99` or `mean`. `ci_low` and `ci_high` are of the share of
+    late requests, of a mean in microseconds. `knee` marks one row.
+    """
+    bend = knee_hz(searched)
+    return [_row(subject, point, target, bend) for point in searched.measured]
+
+
+def knee_hz(searched: Searched) -> float | None:
+    """The rate of the curve's knee; None of fewer than three rates, or with none beyond it."""
+    known = [(point.rate_hz, figure_us(point.rounds)) for point in searched.points]
+    curve = [(hz, us) for hz, us in known if hz is not None and us is not None]
+    bend = knee(curve) if len(curve) > 2 else None
+    return None if curve and bend == curve[-1][0] else bend
+
+
+def as_csv(rows: list[Row]) -> bytes:
+    return to_csv(rows, COLUMNS)
+
+
+def _row(subject: str, point: Point, target: Target, bend: float | None) -> Row:
+    found = interval(point.rounds, target)
+    return {
+        "case_id": point.case.case_id,
+        "subject": subject,
+        "offered_rate_hz": point.rate_hz,
+        "latency": target.name,
+        "value_us": figure_us(point.rounds),
+        "deadline_miss_rate": late_share(point.rounds),
+        "ci_low": None if found is None else found.low,
+        "ci_high": None if found is None else found.high,
+        "rounds": len(point.rounds),
+        "requests": sum(one.requests for one in point.rounds),
+        "verdict": point.verdict,
+        "knee": point.rate_hz is not None and point.rate_hz == bend,
+    }
+
+
+ANSWERS = "rates.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RatesFound:
+    """Each search with what it is called, such as `ort-cpu with 2 sessions`.
+
+    `resume` has the flags that continue those that are not over.
+    """
+
+    target: Target
+    searches: tuple[tuple[str, Searched], ...]
+    resume: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RateAnswer:
+    """One search's target and answer: `latency` is `p99` or `mean`, `low_hz` the rate that is
+    promised, `high_hz` the lowest that is shown to break it, None where there is none. `resume`
+    has the flags that continue a search whose answer is not final; a file of schema 3 has a command
+    line in their place, which is passed over."""
+
+    latency: str
+    limit_us: float
+    sentence: str = ""
+    low_hz: float | None = None
+    high_hz: float | None = None
+    resume: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """By the case id of each rate that was measured."""
+
+    answers: Mapping[str, RateAnswer]
+
+
+def rates_found(run: Run) -> RatesFound | None:
+    """None of a plan that asks for no search; reads the samples of every rate."""
+    target = run.manifest.asked.target
+    if target is None:
+        return None
+    searches = rate_searches(run)
+    names = subjects([search.subject for search in searches])
+    return RatesFound(
+        target,
+        tuple((names[search.subject.case_id], search.of(run)) for search in searches),
+        ("resume", str(run.path)),
+    )
+
+
+def answers_json(found: RatesFound) -> bytes:
+    """The file."""
+    answers = {
+        point.case.case_id: _answer(name, searched, found)
+        for name, searched in found.searches
+        for point in searched.points
+    }
+    return json.dumps(to_json(_File(answers)), indent=1).encode()
+
+
+def read_answers(path: Path) -> Mapping[str, RateAnswer]:
+    """By case id; {} without the file, or while it is none that can be read."""
+    try:
+        return from_json(_File, read_json(path)).answers
+    except (OSError, ValueError, CodecError):
+        return {}
+
+
+def _answer(name: str, searched: Searched, found: RatesFound) -> RateAnswer:
+    target, ends = found.target, searched.bracket
+    answer = sentence(name, searched, target)
+    high_hz = None if ends.not_offered else ends.high_hz
+    resume = () if searched.over else found.resume
+    return RateAnswer(target.name, target.limit_us, answer, ends.low_hz, high_hz, resume)

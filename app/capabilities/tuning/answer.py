@@ -1,0 +1,396 @@
+"""The answer of a search over options: its ablation, and its distance from the int8 peak.
+
+The peak is measured by a process with an engine in it, once for each host, and kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.capabilities.tuning.search import Tuned, tunings
+from app.cases.case import Case
+from app.cases.objectives import Goal
+from app.comparison.judge import interval_note
+from app.formatting import text
+from app.formatting.case_labels import model_labels
+from app.machine.installed_runtimes import clock_of, runtime
+from app.machine.placement import usable_cores
+from app.run_folder.run import Run
+from app.stats.verdict import Verdict
+from app.tune.ablation import Step
+from app.tune.space import BATCH, OPTION, PRECISION, RUNTIME, THREADS, Choice
+from exporters import install_layout
+from exporters.codec import CodecError, from_json, to_json
+from exporters.types import ExportedModel
+from runtimes.registry import parse_spec
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """How many times better, with the ends of the interval that decided the verdict, None with too
+    few rounds."""
+
+    times: float
+    low: float | None
+    high: float | None
+    verdict: str
+
+    def __str__(self) -> str:
+        between = ""
+        if self.low is not None and self.high is not None:
+            between = f" ({text.ratio_interval(self.low, self.high)})"
+        return f"{text.significant(self.times)}{between}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """`label` says what changes, `value` is inputs in a second or microseconds, as the goal asks.
+
+    `gain` is over the rung before, `total` over the default; None of the default. `error` is how
+    far outputs are off, of the largest, `kept_us` the latency that the goal bounds, `top1` the
+    share of labelled data that is answered rightly; None where there is none.
+    """
+
+    label: str
+    case_id: str
+    value: float | None
+    gain: Gain | None
+    total: Gain | None
+    error: float | None
+    kept_us: float | None
+    top1: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TuneAnswer:
+    """One model's search: its rungs, and sentences that say how far to trust them.
+
+    `shown`: the last rung is shown to be better than the default.
+    """
+
+    model: str
+    goal: str
+    rungs: tuple[Rung, ...]
+    sentences: tuple[str, ...]
+    shown: bool
+    over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TunesFound:
+    """All of a run, with how far each has come."""
+
+    goal: Goal
+    searches: tuple[tuple[Tuned, TuneAnswer], ...]
+
+
+def tunes_found(run: Run) -> TunesFound | None:
+    """None of a plan that asks for no search; reads the samples of every round."""
+    asked = run.manifest.asked
+    goal = asked.goal
+    if goal is None:
+        return None
+    searches = tunings(run)
+    names = model_labels(search.space.base.model for search in searches)
+    found = []
+    for search in searches:
+        tuned = search.of(run)
+        found.append((tuned, _answer(names[search.space.base.model], tuned, goal, run)))
+    return TunesFound(goal, tuple(found))
+
+
+def value_text(value: float | None, goal: Goal) -> str:
+    """`727/s`, or `12.3 ms`."""
+    return text.rate_text(value) if goal.rate else text.latency(value)
+
+
+def described(case: Case) -> str:
+    """`openvino-cpu int8, batch 16, 2 threads, streams=2`."""
+    sizes = [f"{name} {size}" for name, size in sorted(case.axes.items())]
+    threads = _said((THREADS, case.threads))
+    options = [f"{name}={value}" for name, value in sorted(case.options.items())]
+    return ", ".join([f"{case.runtime} {case.precision}", *sizes, threads, *options])
+
+
+def _answer(model: str, tuned: Tuned, goal: Goal, run: Run) -> TuneAnswer:
+    found = tuned.found
+    rungs = tuple(
+        replace(_rung(step, tuned, goal), top1=_top1(run, step.case))
+        for step in (found.steps if found else ())
+    )
+    over = tuned.following is None
+    return TuneAnswer(
+        model, str(goal), rungs, tuple(_sentences(model, tuned, goal)), tuned.shown, over
+    )
+
+
+def _top1(run: Run, case: Case) -> float | None:
+    accuracy = run.accuracy_of(case)
+    return None if accuracy is None else accuracy.top1
+
+
+def _rung(step: Step, tuned: Tuned, goal: Goal) -> Rung:
+    label = f"default: {described(step.case)}" if step.choice is None else _said(step.choice)
+    value = step.cost
+    if value and goal.rate:
+        value = 1e6 / value
+    case_id = step.case.case_id
+    return Rung(
+        label,
+        case_id,
+        value,
+        _gain(step.before),
+        _gain(step.default),
+        tuned.errors.get(case_id),
+        tuned.kept_us.get(case_id),
+    )
+
+
+_BETTER = {"faster": "better", "slower": "worse"}
+
+
+def _gain(verdict: Verdict | None) -> Gain | None:
+    """Costs are compared, of which less is better."""
+    if verdict is None or verdict.ratio is None:
+        return None
+    ends = verdict.interval
+    word = _BETTER.get(verdict.word, verdict.word)
+    if ends is None:
+        return Gain(1.0 / verdict.ratio, None, None, word)
+    return Gain(1.0 / verdict.ratio, 1.0 / ends.high, 1.0 / ends.low, word)
+
+
+def _said(choice: Choice) -> str:
+    name, value = choice
+    if name == THREADS:
+        if not value:
+            return "threads as the engine likes"
+        return f"{value} thread{'s' * (value != 1)}"
+    if name in (RUNTIME, PRECISION):
+        return str(value)
+    if name == BATCH:
+        return f"batch {value}"
+    return f"{name.removeprefix(OPTION)}={value}"
+
+
+def _sentences(model: str, tuned: Tuned, goal: Goal) -> list[str]:
+    found = tuned.found
+    if found is None:
+        if tuned.following is not None:
+            return [_unfinished(model, tuned, goal), _effort(tuned)]
+        return [f"{model}: nothing that was tried may win", _effort(tuned)]
+    said = [_verdict_sentence(model, tuned, goal)]
+    if found.beside is not None and found.rival is not None:
+        said.append(_beside(described(found.rival), found.beside))
+    if found.again is not None:
+        said.append(_against_itself(found.again, found.noise))
+    doubted = [
+        rung.label
+        for rung in (_rung(step, tuned, goal) for step in found.steps[1:])
+        if rung.gain is None or rung.gain.verdict != "better"
+    ]
+    if doubted and tuned.shown:
+        said.append(f"not shown to help by itself: {', '.join(doubted)}")
+    note = interval_note(
+        verdict
+        for verdict in (
+            *(step.before for step in found.steps),
+            *(step.default for step in found.steps),
+            found.beside,
+            found.again,
+        )
+        if verdict is not None
+    )
+    said += [note] if note else []
+    said.append(_effort(tuned))
+    if tuned.following is not None:
+        said.append("the final rounds are not all there: resume the run")
+    return said
+
+
+def _unfinished(model: str, tuned: Tuned, goal: Goal) -> str:
+    """The best of a search that has no final rounds yet."""
+    said = f"{model} was not searched to the end: resume the run"
+    if tuned.lead_cost is None:
+        return f"{said}; no configuration leads so far"
+    value = value_text(1e6 / tuned.lead_cost if goal.rate else tuned.lead_cost, goal)
+    if tuned.lead.case_id == tuned.space.base.case_id:
+        return f"{said}; best so far is the default, {value}"
+    than = ""
+    if tuned.lead_gain is not None:
+        times = text.significant(tuned.lead_gain)
+        than = f", {times} times better than the default in the rounds by which it was chosen"
+    return f"{said}; best so far is {described(tuned.lead)}, {value}{than}"
+
+
+def _verdict_sentence(model: str, tuned: Tuned, goal: Goal) -> str:
+    found = tuned.found
+    assert found is not None, "there is a ladder"
+    total = _gain(found.winner.default)
+    if found.steps[0].cost is None:
+        why = tuned.left_out.get(tuned.space.base.case_id, "it was not measured")
+        return f"{model}: the default has no figure ({why}); {described(tuned.lead)} has one"
+    if total is None:
+        if len(found.steps) == 1:
+            return f"{model}: nothing was found that is better than the default"
+        return f"{model}: too few rounds compare the winner with the default"
+    told = f"{total} times the {goal.name} of the default"
+    if not goal.rate:
+        told = f"{goal.name} {total} times shorter than the default's"
+    if not tuned.shown:
+        return f"{model}: {described(tuned.lead)} is not shown to be better: {told}"
+    return f"{model}: {described(tuned.lead)} has {told}"
+
+
+def _beside(rival: str, verdict: Verdict) -> str:
+    gain = _gain(verdict)
+    if gain is None:
+        return f"the runner-up {rival} has too few rounds to be compared"
+    if gain.verdict == "better":
+        return f"the runner-up {rival} turned out better, {gain} times: more --rounds or --budget"
+    if gain.verdict == "worse":
+        return f"the runner-up {rival} is worse: {gain} times the winner"
+    if gain.verdict == "same":
+        return f"the runner-up {rival} is the same within the band: {gain} times"
+    return f"the runner-up {rival} can't be told from it: {gain} times"
+
+
+def _against_itself(verdict: Verdict, noise: float | None) -> str:
+    gain = _gain(verdict)
+    if gain is None:
+        return "the winner against itself has too few rounds to be compared"
+    differ = "" if noise is None else f"; its rounds differ by {text.share(noise)}"
+    if gain.verdict in ("better", "worse"):
+        return (
+            f"the winner against itself was told apart, {gain} times: this machine is too restless "
+            f"to trust a gain of that size{differ}"
+        )
+    return f"the winner against itself: {gain} times, no difference{differ}"
+
+
+def _effort(tuned: Tuned) -> str:
+    said = f"{tuned.tried} configurations in {tuned.rounds} rounds"
+    listed = _counted(Counter(tuned.left_out.values()))
+    return f"{said}; left out: {'; '.join(listed)}" if listed else said
+
+
+def _counted(reasons: Counter[str], most: int = 3) -> list[str]:
+    """The most frequent ones, cut where they are long, and how many others there were."""
+    frequent = reasons.most_common(most)
+    told = [
+        f"{n} ({reason if len(reason) < 90 else f'{reason[:87]}...'})" for reason, n in frequent
+    ]
+    rest = reasons.total() - sum(count for _, count in frequent)
+    return [*told, f"{rest} for other reasons"] if rest else told
+
+
+_INT8 = "int8"
+
+
+@dataclass(frozen=True, slots=True)
+class Int8Peak:
+    """Multiply-accumulates in a second, who measured them, and whether others computed too."""
+
+    macs_per_s: float
+    how: str
+    busy: bool = False
+
+
+def with_peak(found: TunesFound, run: Run, kept_in: Path) -> TunesFound:
+    """The answers, with a sentence where int8 on the host's processor was among what was searched,
+    the search is over and the work of a run is known. Measures the peak, for two seconds, where a
+    folder does not have it yet."""
+    if not any(_may_tell(tuned, answer) for tuned, answer in found.searches):
+        return found
+    peak = peak_of_host(kept_in)
+    if peak is None:
+        return found
+    searches = tuple(
+        (tuned, _told(tuned, answer, found.goal, run, peak)) for tuned, answer in found.searches
+    )
+    return replace(found, searches=searches)
+
+
+def peak_of_host(kept_in: Path) -> Int8Peak | None:
+    """With as many threads as there are cores; what a busy machine gave is measured again when it
+    is quiet. None where no engine that could measure it is installed."""
+    threads = len(usable_cores())
+    kept = kept_in / f"peak-int8-{socket.gethostname()}-{threads}.json"
+    known, busy = _kept(kept), os.getloadavg()[0] > threads
+    if known is not None and (busy or not known.busy):
+        return known
+    command = install_layout.command("runtimes.onnxruntime.int8_peak", str(threads))
+    try:
+        done = subprocess.run(
+            command,
+            env=install_layout.child_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=True,
+        )
+        found = from_json(Int8Peak, {**json.loads(done.stdout), "busy": busy})
+    except (OSError, ValueError, subprocess.SubprocessError, CodecError):
+        return known
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(to_json(found)), "utf-8")
+    return found
+
+
+def _kept(path: Path) -> Int8Peak | None:
+    try:
+        return from_json(Int8Peak, json.loads(path.read_bytes()))
+    except (OSError, ValueError, CodecError):
+        return None
+
+
+def _may_tell(tuned: Tuned, answer: TuneAnswer) -> bool:
+    offered = {precision for some in tuned.space.precisions.values() for precision in some}
+    spec = tuned.chosen.runtime
+    on_host = clock_of(spec) == "wall" and not runtime(parse_spec(spec).name).accelerator
+    return answer.over and bool(answer.rungs) and _INT8 in offered and on_host
+
+
+def _told(tuned: Tuned, answer: TuneAnswer, goal: Goal, run: Run, peak: Int8Peak) -> TuneAnswer:
+    step = next((r for r in answer.rungs if r.case_id == tuned.chosen.case_id), None)
+    macs = _macs_per_input(run, tuned)
+    if not _may_tell(tuned, answer) or step is None or not step.value or not macs:
+        return answer
+    if goal.rate:
+        reached, when = macs[0] * step.value, ""
+    else:
+        reached, when = macs[0] * macs[1] * 1e6 / step.value, f" in its {goal.name}"
+    busy = ", on a busy machine" if peak.busy else ""
+    sentence = (
+        f"{described(tuned.chosen)} computes {text.rate_text(reached, 'MAC')}{when}: "
+        f"{text.share(reached / peak.macs_per_s)} of the int8 peak, "
+        f"{text.rate_text(peak.macs_per_s, 'MAC')} by {peak.how}{busy}"
+    )
+    return replace(answer, sentences=(*answer.sentences, sentence))
+
+
+def _macs_per_input(run: Run, tuned: Tuned) -> tuple[float, int] | None:
+    """The work of one input, and how many inputs a run of the chosen case has; None where nobody
+    counted it, or a size but the batch is another than it was counted at."""
+    case = tuned.chosen
+    known = (run.models.get((case.model, p)) for p in (case.precision, "fp32"))
+    model = next((one for one in known if one is not None and one.macs), None)
+    if model is None or model.macs is None:
+        return None
+    batch = model.batch if isinstance(model.batch, str) else ""
+    if any(model.axes.get(name) != size for name, size in case.axes.items() if name != batch):
+        return None
+    return model.macs / _inputs(model, model.axes.get(batch)), _inputs(model, case.axes.get(batch))
+
+
+def _inputs(model: ExportedModel, size: int | None) -> int:
+    if size:
+        return size
+    return model.batch if isinstance(model.batch, int) else 1

@@ -1,0 +1,231 @@
+"""Names of columns that users may give: chosen percentiles, former names, the list of `--columns`.
+
+Results up to schema 3 have the former names; everything written since has today's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from app.cases.column import GROUPS, Column, Group, Row
+from app.cases.columns import BY_NAME, NAMES
+from app.cases.errors import PlanError, suggestion
+from app.cases.units import DEFAULT, name_of, percentile_of, shown, told, written
+
+RENAMED: dict[str, str] = {
+    "precision_asked": "precision_requested",
+    "given": "user_files",
+    "inputs_fed": "input_sets",
+    "rate_hz": "offered_rate_hz",
+    "at_once": "burst_size",
+    "period_us": "burst_period_us",
+    "profile": "preset",
+    "settled": "steady_state",
+    "gap_had_p50_us": "achieved_gap_p50_us",
+    "gap_had_p99_us": "achieved_gap_p99_us",
+    "polluted_mb": "evicted_mb",
+    "pollution_ms": "eviction_ms",
+    "neighbour_per_s": "colocated_runs_per_s",
+    "neighbour_at_work": "colocated_busy_fraction",
+    "kept_share": "sampled_fraction",
+    "sustained_compared": "sustained_window",
+    "first_p50_us": "sustained_first_p50_us",
+    "last_p50_us": "sustained_last_p50_us",
+    "last_to_first_p50": "sustained_p50_ratio",
+    "first_p99_us": "sustained_first_p99_us",
+    "last_p99_us": "sustained_last_p99_us",
+    "last_to_first_p99": "sustained_p99_ratio",
+    "slower_after_s": "sustained_slowdown_after_s",
+    "first_clock_mhz": "sustained_first_clock_mhz",
+    "last_clock_mhz": "sustained_last_clock_mhz",
+    "first_temperature_c": "sustained_first_temperature_c",
+    "last_temperature_c": "sustained_last_temperature_c",
+    "first_seen_runs": "first_runs",
+    "first_seen_p50_us": "first_run_p50_us",
+    "first_seen_p99_us": "first_run_p99_us",
+    "first_to_seen_p50": "first_run_slowdown",
+    "attempt": "attempts",
+    "max_over_p50": "max_to_p50_ratio",
+    "ci_marks": "ci_flags",
+    "ci_absent": "ci_missing_reason",
+    "rounds_needed_p50": "required_rounds_p50",
+    "rounds_needed_p99": "required_rounds_p99",
+    "smallest_change_p50": "detectable_slowdown_p50",
+    "smallest_change_p99": "detectable_slowdown_p99",
+    "p50_slowest_round_us": "slowest_round_p50_us",
+    "p99_slowest_round_us": "slowest_round_p99_us",
+    "unseen_mode_share": "unseen_mode_fraction",
+    "upper_bound_absent": "upper_bound_missing_reason",
+    "mlperf_absent": "mlperf_missing_reason",
+    "start_lateness_p50_us": "schedule_slip_p50_us",
+    "start_lateness_p99_us": "schedule_slip_p99_us",
+    "harness_floor_ns": "harness_overhead_ns",
+    "mode_high_share": "mode_high_fraction",
+    "stall_share": "stall_fraction",
+    "late_runs": "deadline_misses",
+    "late_share": "deadline_miss_rate",
+    "late_share_ci_low": "deadline_miss_rate_ci_low",
+    "late_share_ci_high": "deadline_miss_rate_ci_high",
+    "late_absent": "deadline_ci_missing_reason",
+    "batch_mean": "batch_size_mean",
+    "batch_filled": "batch_fill_fraction",
+    "served_hz": "achieved_rate_hz",
+    "left_waiting": "backlog_at_end",
+    "start_requests": "ramp_up_requests",
+    "start_s": "ramp_up_s",
+    "baseline": "baseline_case_id",
+    "baseline_why": "baseline_verdict_reason",
+    "null": "overhead_case_id",
+    "null_p50_us": "overhead_p50_us",
+    "null_p99_us": "overhead_p99_us",
+    "compute_absent": "compute_missing_reason",
+    "scaling_base": "scaling_baseline_case_id",
+    "scaling_absent": "scaling_missing_reason",
+    "cold_absent": "cold_missing_reason",
+    "device_memory_peak_mb": "device_memory_peak_mib",
+    "rss_peak_mb": "rss_peak_mib",
+    "throttle": "throttle_reasons",
+    "gpu_others": "gpu_other_processes",
+    "device_memory_by": "device_memory_source",
+    "steal_share": "steal_fraction",
+    "cpu_mhz_min": "cpu_clock_min_mhz",
+    "cpu_mhz_max": "cpu_clock_max_mhz",
+    "temperature_c": "cpu_temperature_c",
+    "outliers_by": "outlier_causes",
+    "checked_as": "check_level",
+    "engine_size_mb": "engine_size_mib",
+    "stopped_at": "refused_node",
+    "ops_elsewhere": "fallback_ops",
+    "agrees_with": "agreeing_references",
+    "cosine": "cosine_similarity",
+}
+"""Former name -> name, in the order of the columns."""
+
+
+def current_name(name: str) -> str:
+    """Today's name of a column; any other text is unchanged."""
+    return RENAMED.get(name, name)
+
+
+def with_current_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same values under today's names of columns."""
+    return {current_name(name): value for name, value in values.items()}
+
+
+PATTERN: tuple[str, ...] = (
+    "latency_{}_us",
+    "latency_{}_ci_low_us",
+    "latency_{}_ci_high_us",
+    "pooled_{}_us",
+)
+_MODEL = "p99"
+
+
+def chosen_names(percentiles: tuple[float, ...]) -> tuple[str, ...]:
+    """The columns of those percentiles that have none in every row."""
+    chosen = [name_of(percentile) for percentile in told(percentiles)[len(DEFAULT) :]]
+    return tuple(pattern.format(name) for name in chosen for pattern in PATTERN)
+
+
+def column(name: str) -> Column | None:
+    """The column of this name or former name, of every row or of a chosen percentile, else None."""
+    name = current_name(name)
+    if name in BY_NAME:
+        return BY_NAME[name]
+    for pattern in PATTERN:
+        before, after = pattern.split("{}")
+        percentile = name.removeprefix(before).removesuffix(after)
+        if pattern.format(percentile) == name and percentile_of(percentile) is not None:
+            return _like(BY_NAME[pattern.format(_MODEL)], name, percentile)
+    return None
+
+
+def all_names(rows: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
+    """The columns of every row, then whatever else these rows have."""
+    more = dict.fromkeys(name for row in rows for name in row if name not in BY_NAME)
+    return (*NAMES, *more)
+
+
+def _like(model: Column, name: str, percentile: str) -> Column:
+    people = shown(percentile)
+    number = written(percentile_of(percentile) or 0.0)
+    return replace(
+        model,
+        name=name,
+        title=model.title.replace(_MODEL, people),
+        meaning=model.meaning.replace("99 of 100", f"{number} of 100").replace(_MODEL, people),
+    )
+
+
+ALL = "all"
+MOST = 40
+"""Columns of the group `other` fill a table up to this number; all other groups are whole."""
+_FIRST = ("model", "runtime")
+"""What a reader looks for first; `case_id` and `host` are declared before them."""
+
+
+def parse_columns(text: str, percentiles: tuple[float, ...]) -> tuple[str, ...]:
+    """The words of `--columns`: `all`, groups and names of columns; PlanError for any other.
+
+    `percentiles` are the plan's, which may add columns.
+    """
+    words = tuple(current_name(word.strip()) for word in text.split(","))
+    names = (*NAMES, *chosen_names(percentiles))
+    for word in words:
+        if word not in (ALL, *GROUPS, *names):
+            hint = suggestion(word, (ALL, *GROUPS, *names)) if word else f"use one of {_GROUP_LIST}"
+            raise PlanError(f"--columns: there is no column or group {word!r}", hint)
+    return words
+
+
+def columns_with_values(rows: Iterable[Row]) -> set[str]:
+    """The names of the columns in which some row has a value."""
+    found: set[str] = set()
+    for row in rows:
+        found.update(name for name, value in row.items() if value is not None and value != "")
+    return found
+
+
+def columns_for_people(
+    words: Sequence[str], names: Sequence[str], with_values: Collection[str]
+) -> tuple[str, ...]:
+    """Of the columns `names` of a run those that its table for people has, in their order.
+
+    A group stands for its columns with values, a name for itself.
+    """
+    ordered = _by_group(names)
+    if words:
+        return tuple(dict.fromkeys(_expanded(words, ordered, with_values)))
+    important = {name for name in ordered if name in with_values and group_of(name) != "other"}
+    others = [name for name in ordered if name in with_values and group_of(name) == "other"]
+    kept = {*important, *others[: max(0, MOST - len(important))]}
+    return tuple(name for name in ordered if name in kept)
+
+
+def group_of(name: str) -> Group:
+    """The group of a column of any run."""
+    known = column(name)
+    return (known.group if known else None) or "other"
+
+
+_GROUP_LIST = ", ".join((ALL, *GROUPS))
+
+
+def _by_group(names: Sequence[str]) -> list[str]:
+    groups = {group: place for place, group in enumerate(GROUPS)}
+    first = {name: place for place, name in enumerate(_FIRST)}
+    return sorted(names, key=lambda name: (groups[group_of(name)], first.get(name, len(first))))
+
+
+def _expanded(
+    words: Sequence[str], ordered: Sequence[str], with_values: Collection[str]
+) -> Iterator[str]:
+    for word in words:
+        if word == ALL:
+            yield from ordered
+        elif word in GROUPS:
+            yield from (n for n in ordered if n in with_values and group_of(n) == word)
+        else:
+            yield word

@@ -1,0 +1,127 @@
+"""Columns of overheads and checks: cold starts, the no-op twin, how far a compilation came."""
+
+from __future__ import annotations
+
+from app.cases.column import Column, count, less, number, text
+
+_PHASES = {
+    "process": "from its start until it had its job: the interpreter and numpy",
+    "import": "the engine's own import",
+    "compile": "the compilation of the graph, its file read",
+    "first_inference": "the first run",
+    "total": "from a process's start to its first answer",
+}
+
+
+def _of_phase(phase: str, what: str) -> tuple[Column, ...]:
+    said = phase.replace("_", " ")
+    return (
+        less(f"cold_{phase}_p50_ms", f"Cold {said} (ms)", "ms", f"The median of {what}."),
+        less(
+            f"cold_{phase}_p50_ci_low_ms",
+            f"Cold {said} from (ms)",
+            "ms",
+            "The lower end of its 95 % interval, by exact ranks; it takes 6 processes.",
+        ),
+        less(
+            f"cold_{phase}_p50_ci_high_ms",
+            f"Cold {said} to (ms)",
+            "ms",
+            "The upper end of its 95 % interval.",
+        ),
+        less(
+            f"cold_{phase}_p90_ms",
+            f"Cold {said} p90 (ms)",
+            "ms",
+            "The 90th percentile; so few as 35 processes can't bound one.",
+        ),
+        less(f"cold_{phase}_max_ms", f"Cold {said} max (ms)", "ms", "The longest."),
+    )
+
+
+COLD_START = (
+    count(
+        "cold_processes",
+        "Cold processes",
+        "How many fresh processes gave a first answer.",
+        group="confidence",
+    ),
+    text(
+        "cold_page_cache",
+        "Page cache",
+        "Where the files were: warm in memory, dropped from it, or how much of them stayed.",
+        group="settings",
+    ),
+    *(column for phase, what in _PHASES.items() for column in _of_phase(phase, what)),
+    text(
+        "cold_missing_reason",
+        "Cold start missing",
+        "Why a process gave no first answer.",
+        group="confidence",
+    ),
+)
+
+
+NULL = (
+    text(
+        "overhead_case_id",
+        "No-op model",
+        "The case_id of the no-op copy of the model.",
+        group="other",
+    ),
+    number(
+        "overhead_p50_us",
+        "Overhead p50 (µs)",
+        "us",
+        "The median of the no-op model: call, copies and boundary.",
+    ),
+    number("overhead_p99_us", "Overhead p99 (µs)", "us", "The 99th percentile of the no-op model."),
+    less(
+        "compute_p50_us",
+        "Compute (µs)",
+        "us",
+        "The model's median minus the twin's, over the rounds that both have.",
+    ),
+    less(
+        "compute_p50_ci_low_us",
+        "Compute from (µs)",
+        "us",
+        "The lower end of its 95 % interval.",
+        group="confidence",
+    ),
+    less(
+        "compute_p50_ci_high_us",
+        "Compute to (µs)",
+        "us",
+        "The upper end of its 95 % interval.",
+        group="confidence",
+    ),
+    text(
+        "compute_missing_reason",
+        "Compute missing",
+        "Why there is no difference.",
+        group="confidence",
+    ),
+)
+
+
+CHECKING = (
+    text(
+        "check_level",
+        "Check level",
+        "How far a check came: opened here, or built for a device that is not here.",
+    ),
+    less(
+        "engine_size_mib",
+        "Engine (MiB)",
+        "MiB",
+        "The size of the compiled engine as a file.",
+        group="other",
+    ),
+    text("refused_node", "Refused node", "The node of the graph that the engine refused."),
+    text(
+        "fallback_ops",
+        "Fallback operators",
+        "Operators that the named engine left to another, each with its number of nodes.",
+    ),
+)

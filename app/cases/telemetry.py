@@ -1,0 +1,128 @@
+"""Observations of the machine during a round: device samples, GPU and host state, interference.
+
+Interference is counted around each block of runs and kept with the round, so that a slow run
+can
+be compared with the events of its block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypedDict
+
+CPU_DEVICE = "cpu"
+"""All processor packages together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One look at one device (`gpu:0`, `cpu`); None is what it does not tell.
+
+    `time_ns` is `time.perf_counter_ns`. `energy_mj` counts from an unknown beginning, so
+    that only differences mean something. `throttle` are the words for what holds the clock
+    down. `process_memory_mb` is what the measuring process has on the device, in MiB, and
+    `other_processes` how many others have it open; a container may hide which process is which.
+    """
+
+    time_ns: int
+    device: str
+    energy_mj: float | None = None
+    power_w: float | None = None
+    clock_mhz: float | None = None
+    temperature_c: float | None = None
+    throttle: tuple[str, ...] | None = None
+    process_memory_mb: float | None = None
+    memory_clock_mhz: float | None = None
+    other_processes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuState:
+    """As the driver tells it; None and "" are what it does not tell.
+
+    `clock_limit_mhz` is the highest clock that the device has, `power_limit_w` what is enforced,
+    `ecc` and `mig` whether they are on now, `link` how it is connected at this moment.
+    """
+
+    name: str
+    uuid: str
+    driver: str
+    power_limit_w: float | None = None
+    clock_limit_mhz: float | None = None
+    persistence: bool | None = None
+    ecc: bool | None = None
+    mig: bool | None = None
+    link: str = ""
+
+
+_OTHERS = 0.5
+"""Rounds that keep all cores busy come to a load of a little more than their number by themselves:
+204 of them, on two cores with nothing else, to 2.2 at most."""
+
+
+def others_ran(load_1min: float, cores: int) -> bool:
+    """Whether the load of the last minute tells of other work, where the rounds of the same run may
+    have kept all cores busy in it."""
+    return load_1min > cores + _OTHERS
+
+
+class Surroundings(TypedDict, total=False):
+    """Load and clock as it began, then the place that its process had: what is not known is None or
+    not there. `cpu_mhz` is the mean over its timed blocks once they are over.
+
+    `affinity` are cores, `numa_nodes` their nodes, `variables` those that the process was given for
+    its engine; `other_gpus` are there where it computed on several.
+    """
+
+    load_1min: float
+    cpu_mhz: float | None
+    governor: str | None
+    affinity: list[int]
+    numa_nodes: list[int]
+    scheduler: str | None
+    threads: int
+    memory_locked: bool | None
+    variables: Mapping[str, str]
+    gpu: GpuState
+    other_gpus: list[GpuState]
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """A block of runs in which something was seen; `begun_ns` and `ended_ns` as samples have them.
+
+    `steal_ms` is what the hypervisor took of the usable cores, in steps of the kernel's tick.
+    `many_interrupts` and `low_clock` are against the round's other blocks.
+    """
+
+    begun_ns: int
+    ended_ns: int
+    steal_ms: float = 0.0
+    involuntary_switches: int = 0
+    major_faults: int = 0
+    many_interrupts: bool = False
+    low_clock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Interference:
+    """Counts over the measured blocks of a round, which took `seconds`.
+
+    Switches and page faults are the measuring process's own, of all its threads; interrupts are
+    the machine's; the clock is that of the core that timed. None: this system does not tell.
+    `disturbances` are the blocks in which something came between.
+    """
+
+    seconds: float
+    steal_share: float | None = None
+    voluntary_switches: int | None = None
+    involuntary_switches: int | None = None
+    minor_faults: int | None = None
+    major_faults: int | None = None
+    interrupts: int | None = None
+    cpu_mhz_min: float | None = None
+    cpu_mhz_mean: float | None = None
+    cpu_mhz_max: float | None = None
+    temperature_c: float | None = None
+    disturbances: tuple[Disturbance, ...] = ()

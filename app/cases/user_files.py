@@ -1,0 +1,158 @@
+"""What a user gives along with the models: weights, data, operators, part of a graph.
+
+The paths go to the export process; a case is known by the files' content, so that its id is
+the same wherever they lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self
+
+from app.cases.errors import PlanError
+from app.cases.units import plain
+from exporters.file_access import file_sha256, user_path
+from exporters.types import Precision
+
+_REGISTERS = b"RegisterCustomOps"
+"""What ONNX Runtime calls in a library of operators."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Empty where nothing is given. `digests` has the sha256 of each file that is.
+
+    `more_inputs` are further sets beside `inputs`, fed in turn with `rotate_inputs`; their
+    digests go by `inputs_2` and so on. `input_range` bounds what is drawn, `states` maps
+    outputs to the inputs that they become.
+    """
+
+    weights: str = ""
+    inputs: str = ""
+    calibration: str = ""
+    from_nodes: tuple[str, ...] = ()
+    to_nodes: tuple[str, ...] = ()
+    more_inputs: tuple[str, ...] = ()
+    rotate_inputs: bool = False
+    input_range: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
+    custom_ops: tuple[str, ...] = ()
+    digests: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        paths: Mapping[str, str],
+        more_inputs: Sequence[str] = (),
+        custom_ops: Sequence[str] = (),
+        **others: Any,
+    ) -> Self:
+        """Paths made absolute and read once; PlanError for a file that can't be, and for a
+        library that holds no operators.
+
+        `others` are the fields that are no files.
+        """
+        named: dict[str, Any] = {name: _absolute(path) for name, path in paths.items()}
+        more, libraries = tuple(map(_absolute, more_inputs)), tuple(map(_absolute, custom_ops))
+        digests = {name: _digest(path) for name, path in named.items()}
+        digests |= {f"inputs_{place}": _digest(path) for place, path in enumerate(more, 2)}
+        if libraries:
+            digests["custom_ops"] = ",".join(map(_digest_of_library, libraries))
+        return cls(**named, more_inputs=more, custom_ops=libraries, digests=digests, **others)
+
+    def at(self, precision: Precision) -> Given:
+        """What matters at this precision: only int8 is calibrated."""
+        if precision == "int8" or not self.calibration:
+            return self
+        kept = {name: digest for name, digest in self.digests.items() if name != "calibration"}
+        return replace(self, calibration="", digests=kept)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What a case's id depends on: contents and names, no paths; {} where nothing is given."""
+        if self is NOTHING:
+            return {}
+        others: dict[str, Any] = {
+            "from_nodes": list(self.from_nodes),
+            "to_nodes": list(self.to_nodes),
+            "rotate_inputs": self.rotate_inputs,
+            "input_range": {name: list(ends) for name, ends in self.input_range.items()},
+            "states": dict(self.states),
+        }
+        return {**self.digests, **{name: value for name, value in others.items() if value}}
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The path of each file that is given."""
+        named = (getattr(self, name) for name in _FILES)
+        return (*(path for path in named if path), *self.more_inputs, *self.custom_ops)
+
+    def moved(self, place: Callable[[str], str]) -> Given:
+        """The same contents, each file where `place` says that it is."""
+        named: dict[str, Any] = {
+            name: place(path) for name in _FILES if (path := getattr(self, name))
+        }
+        return replace(
+            self,
+            more_inputs=tuple(map(place, self.more_inputs)),
+            custom_ops=tuple(map(place, self.custom_ops)),
+            **named,
+        )
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """The fields of an `ExportRequest` that are given."""
+        values = asdict(self)
+        return {f.name: values[f.name] for f in fields(self) if f.name != "digests"}
+
+    def __str__(self) -> str:
+        """`weights=net.safetensors from_nodes=a,b`: what a row says of it."""
+        if self is NOTHING:
+            return ""
+        files = {name: getattr(self, name) for name in _FILES}
+        told = {name: Path(path).name for name, path in files.items() if path}
+        if self.more_inputs:
+            told["inputs"] = ",".join(Path(p).name for p in (self.inputs, *self.more_inputs))
+        lists = {
+            "from_nodes": self.from_nodes,
+            "to_nodes": self.to_nodes,
+            "input_range": [
+                f"{n}:{plain(low)}:{plain(high)}" for n, (low, high) in self.input_range.items()
+            ],
+            "states": [f"{output}:{given}" for output, given in self.states.items()],
+            "custom_ops": [Path(path).name for path in self.custom_ops],
+        }
+        told |= {name: ",".join(words) for name, words in lists.items() if words}
+        return " ".join(
+            [*(f"{name}={text}" for name, text in told.items()), *["rotated"] * self.rotate_inputs]
+        )
+
+
+_FILES = ("weights", "inputs", "calibration")
+NOTHING = Given()
+
+
+def _absolute(path: str) -> str:
+    return str(user_path(path).absolute())
+
+
+def _digest_of_library(path: str) -> str:
+    digest = _digest(path)
+    if _REGISTERS not in Path(path).read_bytes():
+        raise PlanError(
+            f"{path} is no library of operators for ONNX Runtime: nothing in it is called "
+            f"{_REGISTERS.decode()}",
+            "give the shared library that your operators are built into",
+        )
+    return digest
+
+
+def _digest(path: str) -> str:
+    try:
+        if Path(path).exists() and not Path(path).is_file():  # a device has no end
+            raise PlanError(f"{path} is no file", "give a file")
+        return file_sha256(Path(path))
+    except OSError as error:
+        raise PlanError(f"{path} can't be read ({error.strerror})", "give a file") from None

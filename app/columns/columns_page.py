@@ -1,0 +1,87 @@
+"""`python -m app.columns.columns_page` writes COLUMNS.md: every column, from the table of columns.
+
+A test holds the page against the table, so that neither can go its own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.cases.column import GROUPS as GROUPS_FOR_PEOPLE
+from app.cases.column import Column
+from app.cases.column_names import RENAMED, chosen_names, column
+from app.cases.columns import GROUPS
+from app.cases.status import STATUSES
+
+PAGE = Path(__file__).with_name("COLUMNS.md")
+_HEAD = (
+    "| column | group | holds | unit | better | meaning |",
+    "| --- | --- | --- | --- | --- | --- |",
+)
+_KINDS = {"text": "text", "count": "whole number", "number": "number", "flag": "true or false"}
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [
+        "# The columns of `results.csv` and `results.full.csv`",
+        "",
+        "Made by `python -m app.columns.columns_page` from `app/cases/columns.py` and its",
+        "neighbours: change them there. `results.full.csv` has all of them, for programs. Empty",
+        "means not measured. A later version may add columns: readers pass over what they don't",
+        "know. `results.csv` has those with values, by group; `--columns` chooses others:",
+        f"`all`, names of columns, or {_listed(GROUPS_FOR_PEOPLE)}.",
+    ]
+    for heading, columns in GROUPS.items():
+        lines += ["", f"## {heading}", "", *_HEAD, *map(_line, columns)]
+    lines += [
+        "",
+        "## Percentiles of your choice",
+        "",
+        "`--percentiles 50,99.99` adds columns of the same pattern for those that have none above,",
+        "at the end of every row of that run: two digits before the point, and the point left out,",
+        "so that p99.99 is `p9999` and p5 is `p05`.",
+        "",
+        *_HEAD,
+        *(_line(found) for name in chosen_names((99.99,)) if (found := column(name))),
+    ]
+    lines += [
+        "",
+        "## Statuses, the worst first",
+        "",
+        "| status | fails the run | ends the case | meaning |",
+    ]
+    lines += ["| --- | --- | --- | --- |"]
+    for status, fact in STATUSES.items():
+        fails = "yes" if fact.failed else "with `--strict`" if fact.strict else "no"
+        ends = "yes" if fact.ends_case else "no"
+        lines.append(f"| `{status}` | {fails} | {ends} | {fact.meaning} |")
+    lines += [
+        "",
+        "## Former names",
+        "",
+        "Results up to schema 3 have former names of some columns. They are read as if they had",
+        "the names of today; `--columns`, `--sort` and the filter of the window accept both. New",
+        "results have the names of today.",
+        "",
+        "| former name | column |",
+        "| --- | --- |",
+        *(f"| `{former}` | `{name}` |" for former, name in RENAMED.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(column: Column) -> str:
+    holds = _KINDS[column.kind]
+    cells = (f"`{column.name}`", column.group, holds, column.unit, column.better, column.meaning)
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _listed(words: Sequence[str]) -> str:
+    *others, last = (f"`{word}`" for word in words)
+    return f"{', '.join(others)} and {last}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

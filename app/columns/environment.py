@@ -1,0 +1,240 @@
+"""Columns of a case's environment: placement, engine, GPU, clock, pauses, interference.
+
+A figure of interference that no timed round could read is left empty.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from app.cases.case import Case
+from app.cases.column import Row, Value
+from app.cases.round import RoundResult
+from app.cases.telemetry import Interference
+from app.columns.rounds import joined
+from app.machine.installed_runtimes import runtime
+from app.machine.placement import as_list
+from app.run_folder.run import Run
+from app.stats.patterns import CAUSES, UNSEEN, outlier_causes
+from app.stats.summary import Summary
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.types import ExportedModel, axes_key
+from runtimes import registry
+from runtimes.execution import Clock, Samples
+from runtimes.registry import environment_of, parse_spec
+
+
+def placing_columns(rounds: Sequence[RoundResult]) -> Row:
+    """Of the rounds that were timed on this machine; what differed between them is told by each.
+
+    Memory counts as locked if it was in every round.
+    """
+    around = [result.environment for result in rounds if result.samples]
+    locked = [told.get("memory_locked") for told in around]
+    return {
+        "cores": joined(as_list(told.get("affinity", ())) for told in around),
+        "numa_node": joined(as_list(told.get("numa_nodes", ())) for told in around),
+        "memory_locked": None if not locked or None in locked else all(locked),
+        "attempts": max((result.attempt for result in rounds if result.samples), default=None),
+        "scheduler": joined(str(told.get("scheduler") or "") for told in around),
+    }
+
+
+def engine_columns(case: Case, rounds: Sequence[RoundResult]) -> Row:
+    """What differed between rounds, as after an installation before `--resume`, is told by each."""
+    return {
+        "environment": environment_of(case.runtime) or None,
+        "engine_distribution": joined(result.engine_distribution for result in rounds),
+        "engine_path": joined(result.engine_path for result in rounds),
+    }
+
+
+def engine_warnings(rounds: Sequence[RoundResult]) -> list[Diagnostic]:
+    """Rounds of several releases of the engine."""
+    releases = dict.fromkeys(one.runtime_version for one in rounds if one.samples)
+    if len(releases) < 2:
+        return []
+    return [diagnostic("engine_changed", releases=tuple(releases))]
+
+
+STEADY = 1.02
+"""Clocks come in steps of 15 MHz, about a hundredth of what they are under load."""
+
+
+def gpu_columns(rounds: Sequence[RoundResult]) -> Row:
+    """How it was set as each round began; what differed between them is told by each."""
+    states = [
+        state
+        for result in rounds
+        if "gpu" in result.environment
+        for state in (result.environment["gpu"], *result.environment.get("other_gpus", ()))
+    ]
+    if not states:
+        return {}
+    return {
+        "gpu_uuid": joined(state.uuid for state in states),
+        "gpu_driver": joined(state.driver for state in states),
+        "gpu_link": joined(state.link for state in states),
+        "gpu_power_limit_w": _least(state.power_limit_w for state in states),
+        "gpu_clock_limit_mhz": _least(state.clock_limit_mhz for state in states),
+        "gpu_persistence": _all(state.persistence for state in states),
+        "gpu_ecc": _all(state.ecc for state in states),
+        "gpu_mig": _all(state.mig for state in states),
+    }
+
+
+def gpu_warnings(case: Case, row: Row) -> Iterator[Diagnostic]:
+    """What moved or shared the GPU while it was timed."""
+    low, high = row["gpu_clock_min_mhz"], row["gpu_clock_max_mhz"]
+    if isinstance(low, int | float) and isinstance(high, int | float) and high > STEADY * low:
+        yield diagnostic("gpu_clock_varied", low_mhz=low, high_mhz=high)
+    if row["gpu_clock_min_mhz"] is not None and row["throttle_reasons"] not in (None, "none"):
+        yield diagnostic("gpu_throttled", reasons=str(row["throttle_reasons"]))
+    others = row["gpu_other_processes"]
+    if isinstance(others, int) and others and case.condition.kind != "with":
+        yield diagnostic("gpu_shared", processes=others)
+    if row["gpu_persistence"] is False:
+        yield diagnostic("gpu_persistence_off")
+
+
+def _least(values: Iterable[float | None]) -> float | None:
+    return min((value for value in values if value is not None), default=None)
+
+
+def _all(values: Iterable[bool | None]) -> Value:
+    known = [value for value in values if value is not None]
+    return all(known) if known else None
+
+
+def mean_clock_mhz(run: Run, case: Case) -> float | None:
+    """The geometric mean over the case's timed rounds; None where a round does not tell it, or
+    where cores do not compute: on a device of its own, or on a simulated clock."""
+    name = parse_spec(case.runtime).name
+    if name not in registry.names() or runtime(name).accelerator:
+        return None
+    rounds = [result for result in run.rounds_of(case) if result.iterations]
+    clocks = [result.environment.get("cpu_mhz") for result in rounds if result.clock == "wall"]
+    known = [clock for clock in clocks if clock and clock > 0]
+    return statistics.geometric_mean(known) if known and len(known) == len(rounds) else None
+
+
+GAP_SHARE_OFF, GAP_OFF_US = 0.1, 1.0
+"""A pause that is off by more than both at its median is not the one that was asked for."""
+
+
+def gap_columns(case: Case, summary: Summary) -> Row:
+    """The pauses that were had in microseconds, from a run's end to the next one's start.
+
+    A run is due `gap_us` after the last one of its lane has ended, so they are as much longer
+    as it began late.
+    """
+    late = {"p50": summary.start_lateness_p50_us, "p99": summary.start_lateness_p99_us}
+    if case.scenario.kind != "paced":
+        return {}
+    return {
+        f"achieved_gap_{name}_us": None if late_us is None else case.scenario.gap_us + late_us
+        for name, late_us in late.items()
+    }
+
+
+def gap_warnings(case: Case, row: Row) -> list[Diagnostic]:
+    """Whether the median of the pauses is longer than was asked for."""
+    asked, had = case.scenario.gap_us, row["achieved_gap_p50_us"]
+    if row["clock"] == "simulated" or not isinstance(had, float):
+        return []
+    if had - asked <= max(GAP_OFF_US, GAP_SHARE_OFF * asked):
+        return []
+    policy = case.wait_policy
+    return [diagnostic("pause_not_met", actual_us=had, requested_us=asked, wait_policy=policy)]
+
+
+def inputs_fed(case: Case, model: ExportedModel | None, clock: Clock) -> str | None:
+    """Whether every run found the inputs of the last one, likely in a cache; None on a card."""
+    if model is None or clock == "simulated":
+        return None
+    if case.condition.points:
+        return "one set for each shape"
+    further = model.rotation.get(axes_key(model.at(case.axes).axes), ())
+    return f"{1 + len(further)} sets in turn" if further else "one set, cache-hot"
+
+
+SAID_SHARE = 0.001
+"""Where a cause had a hand in more of the runs it reaches a p99.9, and is warned of."""
+_CODES = {
+    "steal": "outliers_from_steal",
+    "switch": "outliers_from_context_switches",
+    "page fault": "outliers_from_page_faults",
+    "interrupts": "outliers_from_interrupts",
+    "clock": "outliers_from_low_clock",
+}
+
+
+def outlier_counts(
+    rounds: Sequence[RoundResult], samples: Sequence[Samples]
+) -> Counter[str] | None:
+    """How many outliers of all rounds have which cause; None where none was looked for."""
+    watched = [
+        outlier_causes(timed, result.interference.disturbances)
+        for result, timed in zip(rounds, samples, strict=True)
+        if result.interference is not None
+    ]
+    return sum(watched, Counter[str]()) if watched else None
+
+
+def interference_columns(rounds: Sequence[RoundResult], counts: Counter[str] | None) -> Row:
+    """Rates over the rounds together, the extremes of clock and temperature."""
+    told = [result.interference for result in rounds if result.interference is not None]
+    loads = [result.environment.get("load_1min") for result in rounds]
+    values: Row = {"load_1min": max((load for load in loads if load is not None), default=None)}
+    if not told:
+        return values
+    return values | {
+        "steal_fraction": _steal_share(told),
+        "involuntary_switches_per_s": _rate((i.involuntary_switches, i) for i in told),
+        "page_faults_per_s": _rate((_faults(i), i) for i in told),
+        "interrupts_per_s": _rate((i.interrupts, i) for i in told),
+        "cpu_clock_min_mhz": min(_known(i.cpu_mhz_min for i in told), default=None),
+        "cpu_clock_max_mhz": max(_known(i.cpu_mhz_max for i in told), default=None),
+        "cpu_temperature_c": max(_known(i.temperature_c for i in told), default=None),
+        "outlier_causes": None if not counts else _by(counts),
+    }
+
+
+def outlier_warnings(counts: Counter[str] | None, iterations: int) -> list[Diagnostic]:
+    """The cause that most of the outliers have, if they are not very few."""
+    seen = [] if counts is None else [(counts[cause], cause) for cause in CAUSES]
+    most, cause = max(seen, default=(0, ""), key=lambda pair: pair[0])
+    if counts is None or most <= SAID_SHARE * iterations:
+        return []
+    return [diagnostic(_CODES[cause], outliers=most, all=counts.total())]
+
+
+def _by(counts: Counter[str]) -> str:
+    """`switch 12, steal 3, unseen 25`."""
+    ordered = sorted((*CAUSES, UNSEEN), key=lambda cause: (cause == UNSEEN, -counts[cause]))
+    return ", ".join(f"{cause} {counts[cause]}" for cause in ordered if counts[cause])
+
+
+def _steal_share(told: Sequence[Interference]) -> float | None:
+    known = [i for i in told if i.steal_share is not None]
+    stolen_s = sum((i.steal_share or 0.0) * i.seconds for i in known)
+    return stolen_s / sum(i.seconds for i in known) if known else None
+
+
+def _faults(told: Interference) -> int | None:
+    if told.minor_faults is None or told.major_faults is None:
+        return None
+    return told.minor_faults + told.major_faults
+
+
+def _rate(counted: Iterable[tuple[int | None, Interference]]) -> float | None:
+    """Of those that were counted, in a second."""
+    known = [(count, told.seconds) for count, told in counted if count is not None]
+    return sum(count for count, _ in known) / sum(s for _, s in known) if known else None
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]

@@ -1,0 +1,209 @@
+"""The families of columns that a row is made of: the function that fills each, and from what.
+
+A column is declared with its family (`app.cases.columns`), and one computation fills all columns of
+a family: most come from one pass over samples or one reading of rounds, so that a function for
+each column would repeat it. A family that replaces values of earlier ones, as of a row that another
+program measured, declares them as revised. A test holds the declarations against what the families
+return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.columns import NAMES, columns_of
+from app.cases.round import RoundResult
+from app.columns.environment import gap_columns, gpu_columns, inputs_fed, placing_columns
+from app.columns.identity import imported_columns, known_columns
+from app.columns.latency import block_columns, latency_columns, ratio_columns, throughput_columns
+from app.columns.load import load_columns
+from app.columns.overhead import cold_columns, null_columns
+from app.columns.precision import ended_by
+from app.columns.reference_cases import baseline_columns, scaling_columns
+from app.columns.rounds import (
+    fact_columns,
+    joined,
+    round_columns,
+    round_fact_columns,
+    without_intervals,
+)
+from app.columns.status import accuracy_warnings, ended_columns, row_diagnostics, warned_columns
+from app.comparison.measured_case import Measured
+from app.plan.plan import Plan
+from app.run_folder.diagnostics import diagnostic_columns
+from app.run_folder.run import Run
+from app.stats.required_rounds import LOOKED
+from app.stats.summary import Rate, Summary
+from exporters.diagnostics.diagnostic import Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class SampleColumns:
+    """The values of those families that took reading the samples of all timed rounds."""
+
+    devices: Row = field(default_factory=dict)
+    interference: Row = field(default_factory=dict)
+    deadline: Row = field(default_factory=dict)
+    batcher: Row = field(default_factory=dict)
+    sustained: Row = field(default_factory=dict)
+    shapes: Row = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseData:
+    """What the columns of one case are computed from.
+
+    `rounds` may be none; so many are `planned`. `summary` and `blocks` are statistics of the timed
+    rounds, None where there are none of the kind, `disturbed` what their outliers coincide with.
+    """
+
+    run: Run
+    case: Case
+    plan: Plan
+    rounds: Sequence[RoundResult] = ()
+    planned: int = 0
+    summary: Summary | None = None
+    blocks: Rate | None = None
+    disturbed: Sequence[Diagnostic] = ()
+    of_samples: SampleColumns = field(default_factory=SampleColumns)
+
+
+Fill = Callable[[CaseData, Row], Row]
+"""The values of a family from the case and the row so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """`fill` gives the columns declared with this name; `revises` are those of others that it may
+    replace. `unmeasured`: it has columns for a case without rounds too.
+    """
+
+    name: str
+    fill: Fill
+    revises: frozenset[str] = frozenset()
+    unmeasured: bool = False
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset(columns_of(self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """A family that compares cases of a run: `fill` gives its columns by case id."""
+
+    name: str
+    fill: Callable[[Plan, Sequence[Measured]], Mapping[str, Row]]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        return frozenset(columns_of(self.name))
+
+
+def fill_row(data: CaseData, row: Row) -> None:
+    """Give a row the values of all families; of a case without rounds those that it has."""
+    for family in FAMILIES:
+        if data.rounds or family.unmeasured:
+            row.update(family.fill(data, row))
+
+
+def _throughput(data: CaseData, row: Row) -> Row:
+    if data.blocks is not None:
+        return block_columns(data.blocks, row["batch_size"])
+    return throughput_columns(data.case, data.summary, row) if data.summary else {}
+
+
+def _stopping(data: CaseData, row: Row) -> Row:
+    """Of a plan that adds rounds until intervals are narrow."""
+    rule = data.plan.stopping
+    if rule is None or data.summary is None:
+        return {}
+    reasons = (*(one.stop_reason for one in data.rounds), ended_by(rule, data.rounds, data.summary))
+    return {"stop_reason": joined(reasons), "ci_method": LOOKED if row["ci_method"] else None}
+
+
+def _accuracy(data: CaseData, _: Row) -> Row:
+    accuracy = data.run.accuracy_of(data.case)
+    return {} if accuracy is None else {"accuracy_top1": accuracy.top1}
+
+
+def _input_sets(data: CaseData, _: Row) -> Row:
+    if data.summary is None:
+        return {}
+    model = data.run.model_of(data.case)
+    return {"input_sets": inputs_fed(data.case, model, data.rounds[-1].clock)}
+
+
+def _diagnostics(data: CaseData, row: Row) -> Row:
+    run, case, rounds = data.run, data.case, data.rounds
+    if not rounds:
+        return diagnostic_columns(accuracy_warnings(run, case))
+    found = row_diagnostics(
+        run,
+        case,
+        rounds,
+        data.planned,
+        data.summary,
+        data.disturbed,
+        data.plan.stopping,
+        row,
+    )
+    return warned_columns(tuple(found), row)
+
+
+def _mixed_graphs(data: CaseData, row: Row) -> Row:
+    return without_intervals(row) if len(data.run.graphs_of(data.case)) > 1 else {}
+
+
+_INTERVALS = frozenset(name for name in NAMES if "_ci_" in name or name == "ci_method")
+FAMILIES = (
+    Family(
+        "identity",
+        lambda data, _: known_columns(data.run, data.case, data.rounds, data.plan),
+        unmeasured=True,
+    ),
+    Family(
+        "ending",
+        lambda data, _: ended_columns(data.rounds, data.run.damaged.get(data.case.case_id, {})),
+        unmeasured=True,
+    ),
+    Family("cold_start", lambda data, _: cold_columns(data.run, data.case), unmeasured=True),
+    Family("accuracy", _accuracy, unmeasured=True),
+    Family("rounds", lambda data, _: round_columns(data.rounds)),
+    Family("facts", lambda data, _: fact_columns(data.rounds)),
+    Family("round_facts", lambda data, _: round_fact_columns(data.rounds)),
+    Family("devices", lambda data, _: data.of_samples.devices),
+    Family("interference", lambda data, _: data.of_samples.interference),
+    Family("deadline", lambda data, _: data.of_samples.deadline),
+    Family("batcher", lambda data, _: data.of_samples.batcher),
+    Family("sustained", lambda data, _: data.of_samples.sustained),
+    Family("shapes", lambda data, _: data.of_samples.shapes),
+    Family("load", lambda data, _: load_columns(data.rounds, data.summary)),
+    Family("placement", lambda data, _: placing_columns(data.rounds)),
+    Family("gpu_settings", lambda data, _: gpu_columns(data.rounds)),
+    Family(
+        "latency",
+        lambda data, _: latency_columns(data.case, data.summary) if data.summary else {},
+    ),
+    Family("throughput", _throughput),
+    Family("ratios", lambda data, row: ratio_columns(row) if data.summary else {}),
+    Family("pauses", lambda data, _: gap_columns(data.case, data.summary) if data.summary else {}),
+    Family("inputs", _input_sets),
+    Family("stopping", _stopping, frozenset({"stop_reason", "ci_method"})),
+    Family("diagnostics", _diagnostics, frozenset({"valid", "reason"}), unmeasured=True),
+    Family(
+        "imported",
+        lambda data, row: imported_columns(data.rounds, row),
+        frozenset(NAMES),  # another program's file may state any figure
+    ),
+    Family("mixed_graphs", _mixed_graphs, _INTERVALS),
+)
+"""In the order in which they fill a row. Those in `COMPARING` follow."""
+COMPARING = (
+    Comparing("baseline", baseline_columns),
+    Comparing("overhead", null_columns),
+    Comparing("scaling", lambda _, measured: scaling_columns(measured)),
+)

@@ -1,0 +1,191 @@
+"""Columns that name a case: model, settings and engine, or the program that it came from.
+
+Imported figures are those of all runs together, as the program states them. No interval and no
+bound is made of runs whose processes nobody here has started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from app.cases.axes import AXES
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.latency_columns import LATENCY
+from app.cases.round import Imported, RoundResult
+from app.columns.environment import engine_columns
+from app.plan.plan import Plan
+from app.run_folder.run import Run
+from app.stats.estimates import Estimate
+from app.stats.summary import MEAN, Summary
+from exporters.types import Dimension, ExportedModel
+from runtimes.registry import parse_spec
+
+
+def known_columns(run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan) -> Row:
+    """Of its `rounds`, which may be none."""
+    model = run.model_of(case)
+    return {
+        **_identity(run, case, rounds),
+        **model_columns(case, model),
+        **_setting_columns(run, case),
+        **engine_columns(case, rounds),
+        "assumed_sizes": _assumed(run, case),
+        "preset": None if asked.check else asked.profile,
+    }
+
+
+def _assumed(run: Run, case: Case) -> str | None:
+    """The axes that nobody gave a size; those that a search or a sum has changed are none."""
+    sizes = run.planned(case).assumed_sizes.get(case.model, {})
+    return _pairs({axis: n for axis, n in sizes.items() if case.axes.get(axis) == n})
+
+
+def _identity(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
+    manifest, planned = run.manifest, run.planned(case)
+    return {
+        "schema_version": manifest.schema_version,
+        "graphlap_version": planned.graphlap_version,
+        "run_id": manifest.run_id,
+        "case_id": case.case_id,
+        "host": run.host_of(case) or None,
+        "started_at_utc": min((r.started_at_utc for r in rounds if r.started_at_utc), default=None),
+        "seed": planned.seed,
+    }
+
+
+def model_columns(case: Case, model: ExportedModel | None) -> Row:
+    """Its sizes as the model has them, where that is known."""
+    values: Row = {
+        "suite": case.suite or None,
+        "model": case.model,
+        "batch_size": case.axes.get("batch"),
+        "sequence_length": case.axes.get("sequence"),
+        "axes": _pairs(case.axes),
+    }
+    if model is None:
+        return values
+    model = model.at(case.axes)
+    axes = {name: n for name, n in model.axes.items() if name not in case.condition.varied}
+    return values | {
+        "family": model.family or None,
+        "layers": model.layers,
+        "width": model.width,
+        "parameters": model.parameters,
+        "parameters_with_buffers": model.parameters_with_buffers,
+        "macs": model.macs,
+        "model_sha256": model.sha256,
+        "opset": model.opset,
+        "batch_size": _size(axes, model.batch),
+        "sequence_length": _size(axes, model.sequence),
+        "axes": _pairs(axes),
+        "inputs_drawn": model.inputs_drawn or None,
+    }
+
+
+def _size(axes: Mapping[str, int], dimension: Dimension | None) -> int | None:
+    return axes.get(dimension) if isinstance(dimension, str) else dimension
+
+
+def _setting_columns(run: Run, case: Case) -> Row:
+    values: Row = {
+        "runtime": case.runtime,
+        "device": parse_spec(case.runtime).device or None,
+        "user_files": str(case.given) or None,
+        "options": _pairs(_options(run, case)),
+    }
+    for axis in AXES:
+        values |= axis.row(case)
+    return values
+
+
+def _options(run: Run, case: Case) -> Mapping[str, object]:
+    """All of the runtime's, as a round has told them; before one, those that were asked for."""
+    told = (result.options for result in run.rounds_of(case) if result.options)
+    return next(told, case.options)
+
+
+def _pairs(values: Mapping[str, object]) -> str | None:
+    return " ".join(f"{name}={values[name]}" for name in sorted(values)) or None
+
+
+REASON = "measured by {program}, not by Graphlap: no output was compared, and it is never ranked"
+_OF_OURS = (
+    "host",
+    "started_at_utc",
+    "seed",
+    "device",
+    "precision_requested",
+    "threads",
+    "wait_policy",
+    "preset",
+    "stop_reason",
+    "steady_state",
+    "drift",
+    "warmup_iterations",
+    "warmup_s",
+    "input_sets",
+    "concurrency",
+)
+"""What a plan or a measuring process of ours would have settled or seen."""
+_OF_MEANS = ("p50", MEAN)
+"""What means of several calls tell of calls; of their tail they tell nothing."""
+
+
+def imported_by(rounds: Sequence[RoundResult]) -> Imported | None:
+    """Who measured the rounds of a case; None of one of ours."""
+    return next((result.imported for result in rounds if result.imported is not None), None)
+
+
+def as_told(summary: Summary | None, rounds: Sequence[RoundResult]) -> Summary | None:
+    """The statistics with the program's own figures, and those of all samples for others; as they
+    are of a case of ours."""
+    one = imported_by(rounds)
+    if one is None or summary is None:
+        return summary
+
+    def value(name: str, pooled: float | None) -> float | None:
+        stated = one.figures.get(f"latency_{name}_us")
+        return float(stated) if stated is not None else pooled
+
+    told = [name for name in summary.figures if one.calls == 1 or name in _OF_MEANS]
+    absent = f"{one.program} tells none"
+    return replace(
+        summary,
+        figures={
+            name: Estimate(value(name, summary.pooled.get(name)), None, absent, figure.by_round)
+            if name in told
+            else Estimate(None, None, "each sample is the mean of several calls")
+            for name, figure in summary.figures.items()
+        },
+        pooled={name: pooled if name in told else None for name, pooled in summary.pooled.items()},
+        bounds={},
+        early_stopping={},
+        marks=(),
+    )
+
+
+def imported_columns(rounds: Sequence[RoundResult], values: Row) -> Row:
+    """What replaces the columns of a row; nothing for one of ours."""
+    one = imported_by(rounds)
+    if one is None:
+        return {}
+    kept = {column.name for column in LATENCY if _is_figure(column.name)}
+    ours = [column.name for column in LATENCY if column.name not in kept]
+    return {
+        **dict.fromkeys((*ours, *_OF_OURS)),
+        **{name: value for name, value in one.figures.items() if name in values},
+        "ci_missing_reason": values["ci_missing_reason"],
+        "clock": one.clock,
+        "boundary": one.boundary,
+        "imported_from": one.told,
+        "imported_file": one.file,
+        "imported_sha256": one.sha256,
+    }
+
+
+def _is_figure(name: str) -> bool:
+    """Of latencies, and of nothing that is claimed of them."""
+    is_bound = "_ci_" in name or name.endswith("_upper_bound_us")
+    return name.startswith(("latency_", "pooled_")) and not is_bound

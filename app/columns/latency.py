@@ -1,0 +1,220 @@
+"""Columns of latency and throughput: intervals, bounds, patterns, deadlines, ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from app.cases.case import Case
+from app.cases.column import Row, number_of
+from app.cases.latency_columns import INTERVALS
+from app.cases.objectives import JUDGED
+from app.cases.units import shown
+from app.columns.precision import needed_columns
+from app.columns.rounds import joined
+from app.stats.estimates import METHOD
+from app.stats.intervals import unseen_share
+from app.stats.quantiles import CONFIDENCE
+from app.stats.summary import MEAN, Rate, Summary, rate_of
+from app.stats.tails import later_than
+from runtimes.execution import Samples
+
+
+def bound_columns(case: Case, summary: Summary) -> Row:
+    """Of a timed case; MLPerf's of a closed loop, its single stream, and of its multistream."""
+    values: Row = {
+        f"latency_{name}_upper_bound_us": bound.value for name, bound in summary.bounds.items()
+    }
+    values["upper_bound_missing_reason"] = joined(
+        f"{INTERVALS[name]}: {bound.absent}" for name, bound in summary.bounds.items()
+        if bound.absent
+    )  # fmt: skip
+    if case.scenario.kind not in ("closed_loop", "multistream"):
+        return values
+    told = summary.early_stopping
+    values |= {f"mlperf_{name}_us": one.estimate for name, one in told.items()}
+    values["mlperf_valid"] = all(one.valid for one in told.values())
+    values["mlperf_missing_reason"] = joined(
+        f"{INTERVALS[name]}: {one.reason}" for name, one in told.items() if one.reason
+    )
+    return values
+
+
+def pattern_columns(summary: Summary) -> Row:
+    """Empty where the runs are at one level, and slow ones at no beat."""
+    found, stalls = summary.modes, summary.stalls
+    values: Row = {}
+    if found is not None:
+        values |= {
+            "mode_low_us": found.low,
+            "mode_high_us": found.high,
+            "mode_high_fraction": found.high_share,
+        }
+    if stalls is not None:
+        values |= {
+            "stalls": stalls.count,
+            "stall_us": stalls.typical,
+            "stall_period_us": stalls.period_ns / 1e3,
+            "stall_fraction": stalls.time_share,
+        }
+    return values
+
+
+def round_figure_columns(summary: Summary) -> Row:
+    """What the quoted figures leave out: rare slow processes, and correlation between rounds."""
+    values: Row = {"unseen_mode_fraction": unseen_share(summary.rounds)}
+    for name in JUDGED:
+        figure = summary.figures[name]
+        values[f"slowest_round_{name}_us"] = figure.slowest_round
+        correlation = figure.correlation
+        if correlation is not None:
+            values[f"round_correlation_{name}"] = correlation.lag1
+            values["rounds_span_s"] = correlation.span_s
+    return values
+
+
+WITH_THROUGHPUT = ("closed_loop", "multistream", "ahead", "offline")
+"""Kinds of scenarios whose runs follow each other, so that inputs in a second are the model's."""
+OF_ARRIVAL = (
+    "response_p50_us",
+    "response_p99_us",
+    "schedule_slip_p50_us",
+    "schedule_slip_p99_us",
+)
+"""Empty for offline: how long its requests wait follows from how long a block was made."""
+
+
+def throughput_columns(case: Case, summary: Summary, known: Row) -> Row:
+    """Of a closed loop all lanes' inputs over the mean of a run, of multistream a query's over the
+    mean of a query, of ahead what all lanes queue over the mean of a wait; offline's are
+    `block_columns`."""
+    mean, inputs = summary.figures[MEAN], _inputs_at_once(case, known)
+    if not inputs or not mean.value:
+        return {}
+    values: Row = {"throughput_per_s": inputs * 1e6 / mean.value}
+    if mean.interval is not None:
+        values["throughput_ci_low_per_s"] = inputs * 1e6 / mean.interval.high
+        values["throughput_ci_high_per_s"] = inputs * 1e6 / mean.interval.low
+    return values
+
+
+def block_rate(
+    case: Case, rounds: Sequence[Samples], starts_s: Sequence[float] = ()
+) -> Rate | None:
+    """Of offline the runs of its blocks in a second; None of any other scenario.
+
+    `starts_s` are the times at which the rounds began, empty where one is not known.
+    """
+    return rate_of(rounds, starts_s=starts_s) if case.scenario.kind == "offline" else None
+
+
+def block_columns(rate: Rate | None, batch_size: object) -> Row:
+    """A block's inputs over its time, with all its lanes together."""
+    if rate is None or not isinstance(batch_size, int):
+        return {}
+    values: Row = {"throughput_per_s": batch_size * rate.per_s}
+    if rate.interval is not None:
+        values["throughput_ci_low_per_s"] = batch_size * rate.interval.low
+        values["throughput_ci_high_per_s"] = batch_size * rate.interval.high
+    return values
+
+
+def rates_by_round(
+    case: Case, rate: Rate | None, summary: Summary | None, lanes: int
+) -> tuple[float, ...]:
+    """What a second holds in each timed round, in any one unit: runs, or queries of so many.
+
+    Of offline its blocks' `rate`; of what has a mean of a run the lanes over it. () of the rest.
+    """
+    if rate is not None:
+        return rate.by_round
+    if summary is None or case.scenario.kind not in ("closed_loop", "multistream", "ahead"):
+        return ()
+    at_once = lanes if case.scenario.kind != "multistream" else 1
+    return tuple(at_once * 1e6 / mean_us for mean_us in summary.figures[MEAN].by_round)
+
+
+def _inputs_at_once(case: Case, known: Row) -> int | None:
+    """How many inputs the mean latency is of; None for what has no such figure."""
+    lanes, batch_size, queued = known["concurrency"], known["batch_size"], case.scenario.count
+    if not isinstance(batch_size, int) or not isinstance(lanes, int):
+        return None
+    at_once = {"closed_loop": lanes, "multistream": queued, "ahead": lanes * queued}
+    count = at_once.get(case.scenario.kind)
+    return None if count is None else count * batch_size
+
+
+def latency_columns(case: Case, summary: Summary) -> Row:
+    """All that the samples give but the throughput."""
+    if case.scenario.kind == "ahead":
+        # A sample is of many runs: their times together are nobody's latency.
+        return {"drift": summary.drift or None}
+    values: Row = {
+        "latency_std_us": summary.std_us,
+        "latency_min_us": summary.min_us,
+        "latency_max_us": summary.max_us,
+        "response_p50_us": summary.response_p50_us,
+        "response_p99_us": summary.response_p99_us,
+        "schedule_slip_p50_us": summary.start_lateness_p50_us,
+        "schedule_slip_p99_us": summary.start_lateness_p99_us,
+        "outliers": summary.outliers,
+    }
+    values |= {f"latency_{name}_us": figure.value for name, figure in summary.figures.items()}
+    values |= {f"pooled_{name}_us": value for name, value in summary.pooled.items()}
+    values["drift"] = summary.drift or None
+    values |= _interval_columns(summary)
+    values |= needed_columns(summary) | round_figure_columns(summary)
+    values |= bound_columns(case, summary) | pattern_columns(summary)
+    if case.scenario.kind == "offline":
+        values |= dict.fromkeys(OF_ARRIVAL)
+    return values
+
+
+def _interval_columns(summary: Summary) -> Row:
+    values: Row = {"effective_samples": summary.effective_samples}
+    for name, figure in summary.figures.items():
+        if figure.interval is not None:
+            values[f"latency_{name}_ci_low_us"] = figure.interval.low
+            values[f"latency_{name}_ci_high_us"] = figure.interval.high
+    if any(figure.interval is not None for figure in summary.figures.values()):
+        values["ci_method"] = METHOD
+        values["ci_level"] = CONFIDENCE
+        values["ci_flags"] = " ".join(summary.marks) or None
+    absent: dict[str, list[str]] = {}
+    for name, figure in summary.figures.items():
+        if figure.absent:
+            absent.setdefault(figure.absent, []).append(shown(name))
+    values["ci_missing_reason"] = joined(f"{', '.join(who)}: {why}" for why, who in absent.items())
+    return values
+
+
+def late_columns(deadline_us: float | None, rounds: Sequence[Samples], confidence: float) -> Row:
+    """Of timed rounds; nothing where no deadline was asked for."""
+    timed = [samples for samples in rounds if len(samples.started_ns)]
+    if deadline_us is None or not timed:
+        return {}
+    in_time = [one.latency_ns[np.argsort(one.started_ns, kind="stable")] / 1e3 for one in timed]
+    late = later_than(deadline_us, in_time, confidence)
+    values: Row = {
+        "deadline_us": deadline_us,
+        "deadline_misses": late.runs,
+        "deadline_miss_rate": late.share,
+        "deadline_ci_missing_reason": late.absent or None,
+    }
+    if late.interval is not None:
+        values["deadline_miss_rate_ci_low"] = late.interval.low
+        values["deadline_miss_rate_ci_high"] = late.interval.high
+    return values
+
+
+def ratio_columns(known: Row) -> Row:
+    """Of a row whose latencies, rates and powers are there; empty where one of two is not."""
+    slowest, median, per_s, watts = (
+        number_of(known[name])
+        for name in ("latency_max_us", "latency_p50_us", "throughput_per_s", "power_w")
+    )
+    return {
+        "max_to_p50_ratio": slowest / median if slowest and median else None,
+        "throughput_per_s_per_kw": per_s / (watts / 1e3) if per_s and watts else None,
+    }

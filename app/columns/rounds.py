@@ -1,0 +1,176 @@
+"""Columns that rounds state: what ran, for how long, how correct, by which graph and references.
+
+Rounds of one case with different graphs have no figures: a resumed run refuses a model that has
+changed, but a folder may have been written otherwise.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.columns import columns_of
+from app.cases.round import Check, RoundResult
+from app.formatting import text
+from app.formatting.text import one_line
+from app.run_folder.files import Finding
+from app.run_folder.journal import FOLDER
+from app.run_folder.run import Run
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.types import Disagreement
+
+_BETWEEN = "; "
+
+
+def joined(values: Iterable[str]) -> str | None:
+    """The cell of these values, in order of appearance; None if there are none."""
+    plain = (value.replace(_BETWEEN, ", ") for value in values if value)
+    return _BETWEEN.join(dict.fromkeys(plain)) or None
+
+
+def reference_columns(checks: Sequence[Check], check: Check) -> Row:
+    """Of all checks of a case; `check` is the one that its errors are of.
+
+    Rounds of earlier versions know one reference, and nothing of how many there were.
+    """
+    values: Row = {"reference": check.reference}
+    known = [one for one in checks if one.references]
+    if not known:
+        return values
+    agreeing = [
+        name for name in known[0].agrees_with if all(name in one.agrees_with for one in known)
+    ]
+    without = [f"{name} ({why})" for name, why in check.missing.items()]
+    return values | {
+        "references": one_line(", without ".join([", ".join(check.references), *without])),
+        "agreeing_references": ", ".join(agreeing) or None,
+        "only_own_reference": any(one.only_own for one in known),
+        "reference_disagreement": joined(one_line(_sentence(one)) for one in check.disagreements),
+    }
+
+
+def _sentence(found: Disagreement) -> str:
+    """`onnx and onnxruntime unoptimised: output 'y' by 0.8 of its largest value, first at …`."""
+    what = f"{found.first} and {found.second}: output {found.output!r}"
+    if found.unequal is not None:
+        what = f"{what} in {text.share(found.unequal)} of its elements"
+    elif found.relative is not None:
+        what = f"{what} by {found.relative:.2g} of its largest value"
+    else:
+        what = f"{what} in its shape, or in where it is NaN or infinite"
+    if found.node:
+        what = f"{what}, first at node {found.node!r} ({found.operator})"
+    elif found.no_node:
+        what = f"{what}, at an unknown node ({found.no_node})"
+    return what
+
+
+FACTS = columns_of("facts")
+ROUND_FACTS = columns_of("round_facts")
+"""The columns that a runtime or the measuring process may state as facts, of the compiled graph and
+of each round; all others are computed."""
+
+
+def round_columns(rounds: Sequence[RoundResult]) -> Row:
+    """Of all rounds of a case, one at least; a figure of each is told by its median."""
+    last = rounds[-1]
+    timed = [result for result in rounds if result.samples]
+    checks = [result.check for result in rounds if result.check is not None]
+    check = max(checks, key=lambda c: (not c.output_ok, c.max_rel_error), default=None)
+    steady = [result.settled for result in timed if result.settled is not None]
+    values: Row = {
+        "concurrency": last.concurrency if timed else None,
+        "runtime_version": last.runtime_version or None,
+        "execution_provider": last.execution_provider or None,
+        "device_name": last.device_name or None,
+        "precision": last.precision or None,
+        "clock": last.clock if timed else None,
+        "call_path": last.call_path or None,
+        "boundary": last.boundary if timed else None,
+        "rounds": len(timed),
+        "warmup_iterations": sum(r.warmup_iterations for r in timed) if timed else None,
+        "warmup_s": sum(r.warmup_s for r in timed) if timed else None,
+        "steady_state": all(steady) if steady else None,
+        "stop_reason": joined(result.stop_reason for result in rounds),
+        "iterations": sum(r.iterations for r in timed) if timed else None,
+        "duration_s": sum(r.duration_s for r in timed) if timed else None,
+        "compile_ms": _median(rounds, lambda r: r.phases_ms.get("compile")),
+        "first_inference_ms": _median(rounds, lambda r: r.phases_ms.get("first_inference")),
+        "harness_overhead_ns": _median(rounds, lambda r: r.harness_floor_ns),
+        "rss_peak_mib": _most(rounds, lambda r: r.rss_peak_mb),
+        "device_memory_peak_mib": _most(rounds, lambda r: r.device_memory_peak_mb),
+    }
+    if check is not None:
+        values |= {
+            **reference_columns(checks, check),
+            "max_abs_error": check.max_abs_error,
+            "max_rel_error": check.max_rel_error,
+            "cosine_similarity": check.cosine,
+            "tolerance": check.tolerance,
+            "output_ok": check.output_ok,
+        }
+    return values
+
+
+def fact_columns(rounds: Sequence[RoundResult]) -> Row:
+    """What the last round states of the graph and its run as a whole."""
+    return {name: value for name, value in rounds[-1].facts.items() if name in FACTS}
+
+
+def round_fact_columns(rounds: Sequence[RoundResult]) -> Row:
+    """Figures that each timed round states, by their medians; of a check, which times nothing,
+    none."""
+    timed = [result for result in rounds if result.samples]
+    return {name: _median(timed, partial(_fact, name)) for name in ROUND_FACTS}
+
+
+def _fact(name: str, result: RoundResult) -> float | None:
+    value = result.facts.get(name)
+    return float(value) if value is not None else None
+
+
+def _median(
+    rounds: Sequence[RoundResult], of: Callable[[RoundResult], float | None]
+) -> float | None:
+    known = [value for value in map(of, rounds) if value is not None]
+    return statistics.median(known) if known else None
+
+
+def _most(rounds: Sequence[RoundResult], of: Callable[[RoundResult], float | None]) -> float | None:
+    return max((value for value in map(of, rounds) if value is not None), default=None)
+
+
+_SHOWN = 8
+
+
+def graph_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:
+    """Rounds of more than one graph."""
+    graphs = run.graphs_of(case)
+    if len(graphs) > 1:
+        shown = tuple(graph[:_SHOWN] for graph in graphs)
+        yield diagnostic("mixed_graphs", count=len(graphs), graphs=shown)
+
+
+def without_intervals(row: Row) -> Row:
+    """The columns of intervals, empty: figures of several graphs have none."""
+    return {name: None for name in row if "_ci_" in name or name == "ci_method"}
+
+
+def mixed_graphs(run: Run) -> Iterator[Finding]:
+    """A finding for each case with rounds of more than one graph."""
+    for case in run.cases:
+        graphs = run.graphs_of(case)
+        if len(graphs) > 1:
+            yield Finding(
+                FOLDER,
+                f"has rounds of case {case.case_id} that measured {_told(graphs)}",
+                "measure the case in a new run",
+            )
+
+
+def _told(graphs: tuple[str, ...]) -> str:
+    return f"{len(graphs)} graphs (sha256 {', '.join(graph[:_SHOWN] for graph in graphs)})"

@@ -1,0 +1,117 @@
+"""The status of a case: how its rounds ended, and all diagnostics of its row in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.round import RoundResult
+from app.cases.status import WORST_FIRST
+from app.columns.environment import engine_warnings, gap_warnings, gpu_warnings
+from app.columns.load import load_warnings, sustained_warnings
+from app.columns.precision import shortfalls
+from app.columns.rounds import graph_warnings, joined
+from app.formatting.text import one_line
+from app.run_folder.diagnostics import diagnostic_columns, text
+from app.run_folder.hosts import host_warnings
+from app.run_folder.operators import operator_warnings
+from app.run_folder.run import Run
+from app.stats.required_rounds import Precise
+from app.stats.summary import Summary
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+
+MISSING = "rounds_missing"
+"""No fault while a run goes on."""
+NOT_REACHED = "the sweep ended before this case was measured: resume it"
+
+
+def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:
+    """The round whose status decides the row's; None without rounds."""
+    return min(rounds, key=lambda result: WORST_FIRST.index(result.status), default=None)
+
+
+def ended_columns(rounds: Sequence[RoundResult], damaged: Mapping[int, str]) -> Row:
+    """Status and reason; a case without a round was not run.
+
+    `damaged` says of some rounds by number what became of their samples.
+    """
+    decisive = worst(rounds)
+    if decisive is None:
+        reason = " ".join(text(one) for one in damaged_warnings(damaged)) or NOT_REACHED
+        return {"status": "not_run", "reason": one_line(reason)}
+    timed = [result for result in rounds if result.samples]
+    return {
+        "status": decisive.status,
+        "valid": all(result.valid for result in timed) if timed else None,
+        "reason": one_line(decisive.reason) or None,
+    }
+
+
+def damaged_warnings(damaged: Mapping[int, str]) -> list[Diagnostic]:
+    """A diagnostic for each round whose samples do not count."""
+    return [
+        diagnostic("samples_damaged", round=number + 1, damage=what)
+        for number, what in damaged.items()
+    ]
+
+
+def round_warnings(
+    rounds: Sequence[RoundResult], planned: int, damaged: Mapping[int, str]
+) -> Iterator[Diagnostic]:
+    """What the rounds of a case recorded, and which of the `planned` are missing."""
+    yield from damaged_warnings(damaged)
+    for result in rounds:
+        yield from result.warnings
+    decisive = worst(rounds)
+    if decisive is not None and decisive.status in ("ok", "partial") and len(rounds) < planned:
+        yield diagnostic(MISSING, measured=len(rounds), planned=planned)
+
+
+def row_diagnostics(
+    run: Run,
+    case: Case,
+    rounds: Sequence[RoundResult],
+    planned: int,
+    summary: Summary | None,
+    disturbed: Sequence[Diagnostic],
+    rule: Precise | None,
+    row: Row,
+) -> Iterator[Diagnostic]:
+    """Of a case with rounds, of which so many were `planned`; `row` has the figures, `disturbed`
+    is what outliers coincide with, `rule` that of a plan for precise intervals."""
+    model = run.model_of(case)
+    if model is not None:
+        yield from model.warnings
+    yield from round_warnings(rounds, planned, run.damaged.get(case.case_id, {}))
+    yield from accuracy_warnings(run, case)
+    if summary is not None:
+        yield from summary.warnings
+        yield from gap_warnings(case, row)
+        yield from engine_warnings(rounds)
+        yield from disturbed
+        yield from sustained_warnings(case, rounds)
+        yield from gpu_warnings(case, row)
+        yield from operator_warnings(run.operators.get(case.case_id), row)
+        yield from host_warnings(run, case)
+        if rule is not None:
+            yield from shortfalls(rule, rounds, summary)
+    yield from load_warnings(case, rounds, row)
+    yield from graph_warnings(run, case)
+
+
+def warned_columns(diagnostics: Sequence[Diagnostic], row: Row) -> Row:
+    """The columns of these; a row with an error among them is not valid, and says why."""
+    columns = diagnostic_columns(diagnostics)
+    errors = [one for one in diagnostics if one.severity == "error"]
+    if not errors:
+        return columns
+    return columns | {"valid": False, "reason": row["reason"] or joined(map(text, errors))}
+
+
+def accuracy_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:
+    """Why the accuracy of the case is missing; also of a case without rounds."""
+    accuracy = run.accuracy_of(case)
+    if accuracy is not None and accuracy.reason:
+        yield diagnostic("accuracy_unavailable", error=accuracy.reason)

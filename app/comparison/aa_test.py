@@ -1,0 +1,155 @@
+"""The A/A test: each case compared with itself, so that faster and slower are wrong verdicts.
+
+A case is measured in 2 R N rounds, of which each 2 R in a row are one comparison of R rounds a
+side. It need not be listed twice: rounds of a case are fresh processes of the very same work,
+so
+which of two neighbours is called the first side and which the second may be drawn, and is, by
+the
+run's seed. That gives what two alike cases measured in turn would give; the two of a pair lie
+in
+neighbouring shuffles of all cases, a little further apart in time than in a comparison with a
+baseline, so that the machine is not flattered.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.comparison.measured_case import Measured, clock_resolution
+from app.formatting.case_labels import labels
+from app.run_folder.run import Run
+from app.stats.quantiles import Interval
+from app.stats.verdict import (
+    Difference,
+    binomial_interval,
+    difference,
+    judge,
+    smallest_change,
+    with_least_spread,
+)
+
+ALL = "all"
+
+Key = tuple[str, str]
+"""A case's id and a percentile."""
+Pairs = Mapping[int, tuple[float, float]]
+"""The two sides of each pair of rounds, by its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Itself:
+    """How one percentile of a case fared, or all of them together (`case_id` empty).
+
+    Of `comparisons`, `wrong` were called faster or slower; `share` is the exact 95 % interval of
+    how often that happens. `smallest_change` is the slowdown that one such comparison would find
+    in nine of ten tries, as a share, by the spread of all pairs; together it is the largest.
+    """
+
+    case_id: str
+    label: str
+    percentile: str
+    comparisons: int
+    wrong: int
+    share: Interval
+    smallest_change: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedWithItself:
+    """`rounds` are those of a side in one comparison; `total` comparisons were asked for."""
+
+    rounds: int
+    total: int
+    band: float
+    cases: tuple[Itself, ...]
+    together: tuple[Itself, ...]
+
+
+def with_itself(run: Run, measured: Sequence[Measured]) -> ComparedWithItself:
+    """All comparisons of which every round is there; those of a run that goes on are fewer."""
+    plan = run.manifest.asked
+    total = plan.aa or 0
+    rounds = run.manifest.rounds // (2 * total)
+    names = labels([one.case for one in measured])
+    pairs = {
+        (one.case.case_id, name): own
+        for one in measured
+        for name in plan.judge
+        if one.is_well and (own := _pairs(one, name, run.manifest.seed))
+    }
+    by_id = {one.case.case_id: one for one in measured}
+    resolutions = {
+        (case_id, name): clock_resolution(by_id[case_id], by_id[case_id], name)
+        for case_id, name in pairs
+    }
+    called = list(_wrongly_called(pairs, resolutions, rounds, total, plan.band))
+    cases = tuple(
+        _itself(
+            key[0], names[key[0]], key[1],
+            [key in words for words in called],
+            _smallest(own, rounds, math.expm1(math.log1p(plan.band) + resolutions[key])),
+        )
+        for key, own in pairs.items()
+    )  # fmt: skip
+    together = []
+    for percentile in (*dict.fromkeys(name for _, name in pairs), ALL):
+        wrong = [any(percentile in (ALL, name) for _, name in words) for words in called]
+        least = [one.smallest_change for one in cases if percentile in (ALL, one.percentile)]
+        largest = max((change for change in least if change is not None), default=None)
+        together.append(_itself("", "all cases", percentile, wrong, largest))
+    return ComparedWithItself(rounds, total, plan.band, cases, tuple(together))
+
+
+def _wrongly_called(
+    pairs: Mapping[Key, Pairs],
+    resolutions: Mapping[Key, float],
+    rounds: int,
+    total: int,
+    band: float,
+) -> Iterator[set[Key]]:
+    """Of each comparison that is whole, what it called faster or slower; all judged together."""
+    for number in range(total):
+        places = range(rounds * number, rounds * (number + 1))
+        if all(place in own for own in pairs.values() for place in places):
+            tested = [_difference(own, places, resolutions[key]) for key, own in pairs.items()]
+            verdicts = judge(with_least_spread(tested, [name for _, name in pairs]), band)
+            told = zip(pairs, verdicts, strict=True)
+            yield {key for key, verdict in told if verdict.word in ("faster", "slower")}
+
+
+def _itself(
+    case_id: str, label: str, percentile: str, wrong: Sequence[bool], least: float | None
+) -> Itself:
+    share = binomial_interval(sum(wrong), len(wrong))
+    return Itself(case_id, label, percentile, len(wrong), sum(wrong), share, least)
+
+
+def _pairs(one: Measured, name: str, seed: int) -> Pairs:
+    """Rounds 2 k and 2 k + 1 as the two sides of pair k, in an order that is drawn."""
+    figures = one.by_round(name)
+    drawn = random.Random(f"{seed}:{one.case.case_id}:aa")
+    found = {}
+    for place in range(max(figures, default=-1) // 2 + 1):
+        first = 2 * place + drawn.randrange(2)
+        second = 4 * place + 1 - first
+        if first in figures and second in figures:
+            found[place] = figures[first], figures[second]
+    return found
+
+
+def _difference(pairs: Pairs, places: Sequence[int], resolution: float) -> Difference | None:
+    first, second = ([pairs[place][side] for place in places] for side in (0, 1))
+    return difference(first, second, in_turn=True, resolution=resolution)
+
+
+def _smallest(pairs: Pairs, rounds: int, band: float) -> float | None:
+    if len(pairs) < 2:
+        return None
+    logs = [math.log(second / first) for first, second in pairs.values()]
+    spread = math.sqrt(float(np.mean(np.square(logs))))  # the sides are alike: their mean is 0
+    return smallest_change(spread / math.sqrt(rounds), rounds - 1, band)

@@ -1,0 +1,145 @@
+"""Measured cases: row, statistics and rounds of each, and what rows must share to be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.cases.case import Case
+from app.cases.column import Row, Value, number_of
+from app.cases.objectives import JUDGED, THROUGHPUT
+from app.formatting.case_labels import model_labels, unusual_options
+from app.run_folder.run import Run
+from app.stats.estimates import Estimate
+from app.stats.quantiles import CONFIDENCE, ratio_resolution
+from app.stats.summary import Summary
+
+COMPARED = JUDGED
+"""The figures of which verdicts are given where no plan says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`summary` is None where nothing was timed; `rounds` are the numbers of the timed rounds, in
+    the order of the summary's figures, `cpu_mhz` is the mean clock in them where cores computed and
+    it is known. Rounds of cases of one `turn` alternated on one machine (`Run.turn_of`). `rates`
+    are how many runs, or queries, a second of each round held, all its lanes together, by the
+    round's number; empty where a scenario has no throughput."""
+
+    case: Case
+    row: Row
+    summary: Summary | None
+    rounds: tuple[int, ...] = ()
+    cpu_mhz: float | None = None
+    turn: str = ""
+    rates: Mapping[int, float] = field(default_factory=dict)
+
+    def value_us(self, name: str) -> float | None:
+        """A percentile of a typical process, in microseconds; None where it is absent."""
+        return None if self.summary is None else self.summary.value_us(name)
+
+    def value(self, name: str) -> float | None:
+        """The same, and the throughput in inputs a second."""
+        return (
+            number_of(self.row["throughput_per_s"]) if name == THROUGHPUT else self.value_us(name)
+        )
+
+    def by_round(self, name: str) -> Mapping[int, float]:
+        """The rounds' own figures by the rounds' numbers; empty where there are none."""
+        if name == THROUGHPUT:
+            return self.rates
+        figure = self.estimate(name)
+        if figure is None or len(figure.by_round) != len(self.rounds):
+            return {}
+        return dict(zip(self.rounds, figure.by_round, strict=True))
+
+    def estimate(self, name: str) -> Estimate | None:
+        """A figure of a typical process with its rounds and its clock's tick."""
+        return None if self.summary is None else self.summary.figures.get(name)
+
+    @property
+    def is_well(self) -> bool:
+        """Whether its figures may be compared: partial and wrong rows are shown, never ranked."""
+        return self.row["status"] == "ok" and self.row["valid"] is not False
+
+
+def confidence_of(measured: Iterable[Measured]) -> float:
+    """At which these are compared: the strictest of their intervals'.
+
+    Where rounds were added until an interval was narrow, each look at it counts, and for a
+    verdict as for the interval itself.
+    """
+    return max((one.summary.confidence for one in measured if one.summary), default=CONFIDENCE)
+
+
+def clock_resolution(first: Measured, second: Measured, name: str) -> float:
+    """How far the logarithm of the ratio of one figure may be off for the ticks of the clocks."""
+    one, other = first.estimate(name), second.estimate(name)
+    if one is None or other is None or not one.value or not other.value:
+        return 0.0
+    return ratio_resolution(one.value, one.tick, other.value, other.tick)
+
+
+def timed_rounds(run: Run, case: Case) -> tuple[int, ...]:
+    """The numbers of the rounds that gave measured samples."""
+    return tuple(result.round for result in run.rounds_of(case) if result.iterations)
+
+
+LIKE = (
+    "model",
+    "axes",
+    "precision",
+    "threads",
+    "scenario",
+    "gap_us",
+    "offered_rate_hz",
+    "burst_size",
+    "burst_period_us",
+    "wait_policy",
+    "batcher",
+    "condition",
+    "concurrency",
+    "user_files",
+    "clock",
+    "boundary",
+    "host",
+)
+"""The model first; what is left are the runtime and its options."""
+_TELLING = ("precision", "scenario", "condition", "clock")
+"""Their values say of themselves what they are of."""
+_OF_SCENARIO = {
+    "gap_us": "gap {:g} µs",
+    "offered_rate_hz": "{:g}/s",
+    "burst_size": "{} at once",
+    "burst_period_us": "every {:g} µs",
+}
+
+Key = tuple[Value, ...]
+
+
+def contender(row: Row) -> str:
+    """The runtime with those of its options that are not the defaults."""
+    options = unusual_options(str(row["runtime"]), str(row["options"] or ""))
+    return f"{row['runtime']} {options}".strip()
+
+
+def names(keys: Sequence[Key], columns: Sequence[str] = LIKE) -> dict[Key, str]:
+    """The model of each key, and what sets it apart from the others; keys are of `columns`."""
+    models = model_labels(str(key[0]) for key in keys)
+    differing = [place for place in range(1, len(columns)) if len({key[place] for key in keys}) > 1]
+    return {
+        key: " · ".join(
+            [models[str(key[0])], *(_word(columns[p], key[p]) for p in differing if key[p])]
+        )
+        for key in keys
+    }
+
+
+def _word(name: str, value: Value) -> str:
+    if name == "axes":
+        return str(value).replace("=", " ")
+    if name == "host":
+        return f"on {value}"
+    if name in _OF_SCENARIO:
+        return _OF_SCENARIO[name].format(value)
+    return str(value) if name in _TELLING else f"{name} {value}"

@@ -1,0 +1,141 @@
+"""`graphlap models` and `graphlap runtimes`: the catalogues of models and of runtimes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from textwrap import wrap
+
+from app.cases.column import Row, Value
+from app.cases.errors import PlanError, suggestion
+from app.formatting import text
+from app.machine.installed_runtimes import availability, options_of, runtime
+from app.plan.plan_files import load_suite, suite_names
+from app.present.document import Block, Cell, Column, Paragraph, Table, names, table
+from app.run_folder.table import to_csv
+from exporters import install_layout
+from exporters.models import catalogue
+from runtimes import registry
+from runtimes.base import Available
+from runtimes.options import Option
+from runtimes.registry import parse_spec
+
+_APART = "  "
+_SHOWN = ("name", "suite", "parameters", "macs", "axes", "family", "source")
+"""Those that come last go first where there is no room."""
+
+
+def models_of(suite: str | None) -> list[Row]:
+    """A row for each model of a suite, or of the catalogue; PlanError for an unknown suite."""
+    wanted = _models(suite)
+    return [row for row in _table() if row["name"] in wanted]
+
+
+def as_json(rows: Sequence[Row]) -> str:
+    """A list of objects."""
+    return json.dumps(rows, indent=1) + "\n"
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """Every column of the catalogue."""
+    return to_csv(rows, list(rows[0])).decode()
+
+
+def as_table(rows: Sequence[Row]) -> Table:
+    """The columns for people as a table of a document."""
+    cells = [[_document_cell(row[name]) for name in _SHOWN] for row in rows]
+    return table((Column(n, is_name=n not in ("parameters", "macs")) for n in _SHOWN), cells)
+
+
+def _document_cell(value: Value) -> Cell:
+    return Cell(_cell(value), value)
+
+
+def _table() -> list[Row]:
+    """The committed rows, whole numbers as such and None for an empty cell."""
+    content = install_layout.asset("catalogue.csv").read_text("utf-8")
+    return [
+        {name: _value(cell) for name, cell in line.items()}
+        for line in csv.DictReader(content.splitlines())
+    ]
+
+
+def _value(cell: str) -> Value:
+    return int(cell) if cell.isdecimal() else cell or None
+
+
+def _models(suite: str | None) -> set[str]:
+    """The names of a suite of the catalogue, or of a plan that ships; all without a suite."""
+    by_suite = catalogue.by_suite()
+    if suite is None:
+        return set(catalogue.names())
+    if suite in by_suite:
+        return {definition.name for definition in by_suite[suite]}
+    if suite in suite_names():
+        return {model for sweep in load_suite(suite).sweeps for model in sweep.models}
+    known = sorted({*by_suite, *suite_names()})
+    raise PlanError(f"there is no suite called {suite!r}", suggestion(suite, known))
+
+
+def as_text(rows: Sequence[Row], width: int) -> str:
+    """No wider than `width`. rich alone would take a good part of the time that a list may take."""
+    lines = [_SHOWN, *(tuple(_cell(row[name]) for name in _SHOWN) for row in rows)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(_SHOWN))]
+    ends = list(accumulate(widths, lambda end, wide: end + len(_APART) + wide))
+    shown = max(1, sum(end <= width for end in ends))
+    table = [
+        _APART.join(cell.ljust(w) for cell, w in zip(line[:shown], widths, strict=False)).rstrip()
+        for line in lines
+    ]
+    known = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(registry.names())}"
+    said = wrap(f"{len(rows)} models; {known}", width, break_on_hyphens=False)
+    if left_out := _SHOWN[shown:]:
+        said.append(f"-f csv has {' and '.join(left_out)} too")
+    return "\n".join([*table, "", *said]) + "\n"
+
+
+def _cell(value: Value) -> str:
+    return text.count(value) if isinstance(value, int) else str(value or "")
+
+
+def runtimes_blocks() -> Iterator[Block]:
+    """A row for each runtime."""
+    rows = []
+    for name in registry.names():
+        state, known = availability(name), runtime(name)
+        is_here = isinstance(state, Available)
+        rows.append(
+            (
+                name,
+                "available" if is_here else "unavailable",
+                state.version if isinstance(state, Available) else "",
+                known.clock,
+                known.summary
+                if isinstance(state, Available)
+                else f"{state.reason}: {state.remedy}",
+            )
+        )
+    yield table(names("runtime", "state", "version", "clock", "description"), rows)
+
+
+def options_blocks(name: str) -> Iterator[Block]:
+    """A row for each option of a runtime; PlanError for a name that there is not."""
+    spec = parse_spec(name)
+    if spec.name not in registry.names():
+        raise PlanError(f"there is no runtime {name!r}", suggestion(spec.name, registry.names()))
+    yield Paragraph(f"{name}: {runtime(spec.name).summary}")
+    rows = [
+        (f"{spec.name}.{option.name}", _values(option), str(option.default), option.help)
+        for option in options_of(name)
+    ]
+    yield table(names("option", "values", "default", "meaning"), rows)
+
+
+def _values(option: Option) -> str:
+    if option.choices:
+        return ", ".join(map(str, option.choices))
+    kind = type(option.default).__name__
+    bounds = " to ".join(f"{end:g}" for end in (option.minimum, option.maximum) if end is not None)
+    return f"{kind}, {bounds}" if bounds else kind

@@ -1,0 +1,137 @@
+"""Tables of time outside the computation: cold starts by phase, call overhead of no-op models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from app.cases.case import Case
+from app.cases.column import Row, Value, number_of
+from app.cases.jobs import PHASES, TOTAL, cold_start_subject_of
+from app.formatting import text
+from app.formatting.case_labels import Together, labels
+from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table
+from app.run_folder.run import Run
+from app.stats.intervals import LEAST_ROUNDS
+from app.stats.quantiles import needed_samples
+from exporters.model_names import is_null
+
+_ROOM_FOR_ALL = 100
+"""So many columns there must be for the longest and for the process's own start."""
+
+
+def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block]:
+    """One table of all that was started, the medians by phase; then what gave no answer."""
+    subjects: dict[str, Case] = {}
+    for case in run.cases:
+        if run.cold_starts_of(case):
+            subjects.setdefault(cold_start_subject_of(case).case_id, case)
+    if not subjects:
+        return
+    by_id = {str(row["case_id"]): row for row in rows}
+    called = labels(list(subjects.values()))
+    started = [by_id[case.case_id] for case in subjects.values()]
+    shown = [row for row in started if row["cold_processes"]]
+    spare = () if width >= _ROOM_FOR_ALL else _SPARE
+    cells = {heading: cell for heading, cell in _CELLS.items() if heading not in spare}
+    if shown:
+        yield Heading("cold start, medians over fresh processes", 3)
+        yield table(
+            (*names("case"), *map(Column, cells)),
+            [
+                (called[str(row["case_id"])], *(cell(row) for cell in cells.values()))
+                for row in shown
+            ],
+            caption=_caption(started),
+        )
+    together, missing = Together(run.cases), dict[str, list[str]]()
+    for row in started:
+        if row["cold_missing_reason"]:
+            missing.setdefault(str(row["cold_missing_reason"]), []).append(str(row["case_id"]))
+    for reason, case_ids in missing.items():
+        yield Paragraph(f"no cold start of {together.text(case_ids)}: {reason}")
+
+
+def _caption(rows: Sequence[Row]) -> str:
+    counts = sorted({int(row["cold_processes"]) for row in rows if row["cold_processes"]})
+    if not counts:
+        return ""
+    many = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    caches = dict.fromkeys(str(row["cold_page_cache"]) for row in rows if row["cold_page_cache"])
+    said = f"{many} processes each; page cache {', '.join(caches)}"
+    if counts[0] < (least := needed_samples(0.5)):
+        said += f"; an interval takes {least} processes"
+    return said
+
+
+def _interval(row: Row) -> str:
+    low, high = (_us(row[f"cold_{TOTAL}_p50_ci_{end}_ms"]) for end in ("low", "high"))
+    return text.interval(low, high)
+
+
+def _time(phase: str, figure: str = "p50") -> Callable[[Row], str]:
+    return lambda row: text.latency(_us(row[f"cold_{phase}_{figure}_ms"]))
+
+
+def _us(value: Value) -> float | None:
+    milliseconds = number_of(value)
+    return None if milliseconds is None else milliseconds * 1e3
+
+
+_CELLS: dict[str, Callable[[Row], str]] = {
+    "first answer": _time(TOTAL),
+    "95 % interval": _interval,
+    "longest": _time(TOTAL, "max"),
+    **{phase.replace("first_inference", "first run"): _time(phase) for phase in PHASES},
+}
+_SPARE = ("longest", "process")
+
+
+_CAPTION = "compute is the model's median minus its null twin's, from pairs of rounds"
+
+
+def null_tables(run: Run, rows: Sequence[Row]) -> Iterator[Block]:
+    """One table of all models that have a difference, then why others have none."""
+    if not run.manifest.asked.null:
+        return
+    models = [case for case in run.cases if not is_null(case.model)]
+    called, by_id = labels(models), {str(row["case_id"]): row for row in rows}
+    own = [by_id[case.case_id] for case in models]
+    known = [row for row in own if row["compute_p50_us"] is not None]
+    if known:
+        headings = ("p50", "null p50", "compute", "compute 95 % interval", "of p50")
+        yield Heading("model minus null", 3)
+        yield table(
+            (*names("case"), *map(Column, headings)),
+            [_cells(called, row) for row in known],
+            caption=_null_caption(known),
+        )
+    together, missing = Together(models), dict[str, list[str]]()
+    for row in own:
+        if row["compute_missing_reason"]:
+            missing.setdefault(str(row["compute_missing_reason"]), []).append(str(row["case_id"]))
+    for reason, case_ids in missing.items():
+        yield Paragraph(f"no compute of {together.text(case_ids)}: {reason}")
+
+
+def _null_caption(known: Sequence[Row]) -> str:
+    if any(row["compute_p50_ci_low_us"] is None for row in known):
+        return f"{_CAPTION}; an interval takes {LEAST_ROUNDS} rounds"
+    if any((number_of(row["compute_p50_ci_low_us"]) or 0.0) <= 0.0 for row in known):
+        return f"{_CAPTION}; an interval that holds 0 tells no compute from none"
+    return _CAPTION
+
+
+def _cells(called: dict[str, str], row: Row) -> tuple[Cell | str, ...]:
+    p50, null, compute = (
+        number_of(row[name]) for name in ("latency_p50_us", "overhead_p50_us", "compute_p50_us")
+    )
+    low, high = (number_of(row[f"compute_p50_ci_{end}_us"]) for end in ("low", "high"))
+    share = f"{compute / p50:.0%}" if compute is not None and p50 else ""
+    return (
+        called[str(row["case_id"])],
+        Cell(text.latency(p50), p50, unit="us"),
+        Cell(text.latency(null), null, unit="us"),
+        Cell(text.latency(compute), compute, unit="us"),
+        text.NOT_MEASURED if low is None or high is None else text.latency_range(low, high),
+        Cell(share, compute / p50 if compute is not None and p50 else None),
+    )

@@ -1,0 +1,191 @@
+"""Tables and figures of scenarios: batchers, gaps between requests, shapes, sustained load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from app.cases.case import Case
+from app.cases.column import Row, number_of
+from app.columns.load import shape_runs
+from app.comparison import measured_case
+from app.formatting import text
+from app.formatting.case_labels import labels
+from app.plot_data.curves import GapCurve, GapPoint, Idleness
+from app.present.document import Block, Column, Heading, names, table
+from app.present.figure import Axis, Figure, Mark, Series
+from app.run_folder.run import Run
+from app.stats.quantiles import supported_quantile
+
+_LATENCIES = {
+    "added p50": "batcher_wait_p50_us",
+    "added p99": "batcher_wait_p99_us",
+    "p50": "latency_p50_us",
+    "p99": "latency_p99_us",
+}
+
+
+def batcher_tables(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[Block]:
+    """One table of all cases with a batcher that were measured; nothing where there is none.
+
+    `rows` are those of `cases`.
+    """
+    batched = {str(row["case_id"]): row for row in rows if row["batch_size_mean"] is not None}
+    if not batched:
+        return
+    called = labels([case for case in cases if case.case_id in batched])
+    yield Heading("batchers", 3)
+    yield table(
+        (*names("case"), *map(Column, ("batch", "filled", *_LATENCIES))),
+        [(label, *_figures(batched[case_id])) for case_id, label in called.items()],
+        caption="added: how long a request waited while the server was free",
+    )
+
+
+def _figures(row: Row) -> Iterator[str]:
+    yield f"{row['batch_size_mean']:.2f}"
+    yield f"{row['batch_fill_fraction']:.0%}"
+    yield from (text.latency(number_of(row[column])) for column in _LATENCIES.values())
+
+
+_SHOWN = ("p50", "p99")
+
+
+def gap_tables(found: Sequence[Idleness]) -> Iterator[Block]:
+    """One for each model and sizes."""
+    for idle in found:
+        yield Heading(f"latency after a pause: {idle.what}", 3)
+        yield table(
+            (
+                Column("pause"),
+                *(Column(name, curve.of) for curve in idle.curves for name in _SHOWN),
+            ),
+            [
+                (text.latency(gap_us) if gap_us else "none", *_cells(idle, gap_us))
+                for gap_us in idle.gaps_us
+            ],
+        )
+
+
+def _cells(idle: Idleness, gap_us: float) -> Iterator[str]:
+    for curve in idle.curves:
+        point = next((point for point in curve.points if point.gap_us == gap_us), None)
+        yield text.latency(point.p50_us if point else None)
+        yield text.latency(point.p99_us if point else None)
+
+
+_PERCENTILES = (("p50", 0), ("p99", 1))
+"""Each with its dashes."""
+
+
+def gap_figures(found: Sequence[Idleness]) -> list[Figure]:
+    """A figure for each model and sizes; a closed loop has no gap and no place in it."""
+    return [
+        Figure(
+            f"Latency after a pause: {idle.what}",
+            Axis("pause before a request", "us", "log"),
+            Axis("latency", "us", "log"),
+            tuple(_series(idle.curves)),
+        )
+        for idle in found
+    ]
+
+
+def _series(curves: Sequence[GapCurve]) -> Iterator[Series]:
+    for color, curve in enumerate(curves):
+        for name, dash in _PERCENTILES:
+            marks = [
+                Mark(point.gap_us, value, _described(curve, name, point.gap_us, value))
+                for point in curve.points
+                if point.gap_us and (value := _value(point, name))
+            ]
+            if marks:
+                yield Series(f"{curve.of} {name}", tuple(marks), "line", color, dash)
+
+
+def _value(point: GapPoint, name: str) -> float | None:
+    return point.p50_us if name == "p50" else point.p99_us
+
+
+def _described(curve: GapCurve, name: str, gap_us: float, value_us: float) -> str:
+    return f"{curve.of}, {name} after {text.latency(gap_us)}: {text.latency(value_us)}"
+
+
+_FIGURES = ("share", "runs", "first seen", "p50", "p99")
+
+
+def shape_tables(run: Run) -> Iterator[Block]:
+    """One for each case under a condition of shapes."""
+    with_shapes = [case for case in run.cases if case.condition.points]
+    called = labels(run.cases) if with_shapes else {}
+    for case in with_shapes:
+        yield from _table(run, case, called[case.case_id])
+
+
+def _table(run: Run, case: Case, label: str) -> Iterator[Block]:
+    found = shape_runs(run, case)
+    if not found:
+        return
+    rows = [
+        (
+            one.sizes.replace("=", " ").replace(",", " "),
+            f"{one.share:.1%}",
+            text.count(len(one.seen_us)),
+            _range(one.first_us),
+            *(text.latency(supported_quantile(one.seen_us, q)) for q in (0.5, 0.99)),
+        )
+        for one in found
+    ]
+    yield Heading(f"latency by shape: {label}", 3)
+    yield table((*names("shape"), *map(Column, _FIGURES)), rows)
+
+
+def _range(first_us: Sequence[float] | np.ndarray) -> str:
+    """From the shortest to the longest of so few runs, and of how many."""
+    if not len(first_us):
+        return text.NOT_MEASURED
+    low, high = text.latency(float(first_us[0])), text.latency(float(first_us[-1]))
+    return f"{low if low == high else f'{low} to {high}'} ({len(first_us)})"
+
+
+_NAMES = ("case", "runtime", "")
+_SUSTAINED_TABLE_FIGURES = ("first", "last", "ratio", "slower after", "clock (MHz)")
+
+
+def sustained_tables(rows: Sequence[Row]) -> Iterator[Block]:
+    """One, where any case was sustained."""
+    sustained = [row for row in rows if row["sustained_window"] is not None]
+    if not sustained:
+        return
+    compared = dict.fromkeys(str(row["sustained_window"]) for row in sustained)
+    keys = [tuple(row[name] for name in measured_case.LIKE) for row in sustained]
+    called = measured_case.names(keys)
+    cells: list[tuple[str, ...]] = []
+    for key, row in zip(keys, sustained, strict=True):
+        p50 = ("p50", *_of(row, "p50"), _after(row), _clocks(row))
+        cells.append((called[key], measured_case.contender(row), *p50))
+        cells.append(("", "", "p99", *_of(row, "p99"), "", ""))
+    yield Heading(f"sustained: {' | '.join(compared)}", 3)
+    yield table((*names(*_NAMES), *map(Column, _SUSTAINED_TABLE_FIGURES)), cells)
+
+
+def _of(row: Row, name: str) -> tuple[str, str, str]:
+    first, last = (number_of(row[f"sustained_{place}_{name}_us"]) for place in ("first", "last"))
+    ratio = number_of(row[f"sustained_{name}_ratio"])
+    return text.latency(first), text.latency(last), _ratio(ratio)
+
+
+def _after(row: Row) -> str:
+    after_s = number_of(row["sustained_slowdown_after_s"])
+    return "stayed" if after_s is None else text.duration(after_s)
+
+
+def _clocks(row: Row) -> str:
+    clocks = (number_of(row[f"sustained_{place}_clock_mhz"]) for place in ("first", "last"))
+    first, last = clocks
+    return text.NOT_MEASURED if first is None or last is None else f"{first:.0f} to {last:.0f}"
+
+
+def _ratio(value: float | None) -> str:
+    return text.NOT_MEASURED if value is None else text.significant(value)

@@ -1,0 +1,174 @@
+"""Results of searches: request rates under a latency target, and options of runtimes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.capabilities.slo_search.answer import (
+    ANSWERS,
+    RATES,
+    RatesFound,
+    answers_json,
+    as_csv,
+    curve_rows,
+    kept,
+    knee_hz,
+    rate,
+    sentence,
+)
+from app.capabilities.slo_search.estimate import figure_us, interval, late_share
+from app.capabilities.slo_search.search import Point, Searched, Verdict
+from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer, TunesFound, value_text
+from app.capabilities.tuning.files import files_of
+from app.cases.objectives import Target
+from app.formatting import text
+from app.plan.command import graphlap_line
+from app.present.document import Block, Cell, Column, Command, Heading, Points, names, table
+from app.present.figure import Axis, Figure, Mark, ReferenceLine, Region, Series
+from app.present.svg import svg_document
+from app.run_folder.folder import RunFolder
+from app.run_folder.run import Run
+
+SVG = "rates.svg"
+
+
+def rate_figures(found: RatesFound) -> list[Figure]:
+    """A figure for each search with its subject, of those that measured a rate."""
+    figures = (_figure(subject, searched, found.target) for subject, searched in found.searches)
+    return [figure for figure in figures if figure.marks]
+
+
+def _figure(subject: str, searched: Searched, target: Target) -> Figure:
+    known = ((point.rate_hz, figure_us(point.rounds)) for point in searched.points)
+    marks = tuple(
+        Mark(hz, us, f"{rate(hz)}: {target.name} {text.latency(us)}")
+        for hz, us in known
+        if hz is not None and us is not None
+    )
+    most_hz = max((mark.x for mark in marks), default=0.0)
+    ends = searched.bracket
+    bracket = (
+        (Region(min(ends.low_hz, most_hz), min(ends.high_hz, most_hz)),)
+        if ends.low_hz is not None and ends.high_hz is not None
+        else ()
+    )
+    return Figure(
+        f"{target.name} over the rate of requests: {subject}",
+        Axis("requests per second", "per_s", least=0.0),
+        Axis(f"latency, {target.name}", "us", "log"),
+        (Series(subject, marks, "line", has_legend=False),),
+        tuple(_references(searched, target)),
+        bracket,
+        note=sentence(subject, searched, target),
+    )
+
+
+def _references(searched: Searched, target: Target) -> Iterator[ReferenceLine]:
+    yield ReferenceLine("y", target.limit_us, kept(target), "error")
+    bend = knee_hz(searched)
+    if bend is not None:
+        yield ReferenceLine("x", bend, f"knee at {rate(bend)}", "ok")
+
+
+_WORDS: dict[Verdict | None, str] = {"not_offered": "came late", None: "not measured"}
+
+
+def rate_tables(found: RatesFound) -> Iterator[Block]:
+    """The answer of each search, then the table of all steps."""
+
+    target = found.target
+    judged = "late" if target.percentile is not None else "mean"
+    headings = ("case", "rate", target.name, f"{judged}, interval", "rounds", "verdict")
+    sentences: list[str] = []
+    rows: list[tuple[Cell | str, ...]] = []
+    for subject, searched in found.searches:
+        bend = knee_hz(searched)
+        for point in searched.measured:
+            rows.append((subject, *_cells(point, target, bend)))
+        sentences.append(sentence(subject, searched, target))
+    yield Points(tuple(sentences))
+    if not all(searched.over for _, searched in found.searches):
+        yield Command(graphlap_line(*found.resume), "continue the search")
+    yield Heading(f"rates at {kept(target)}", 3)
+    yield table(names(*headings), rows)
+
+
+def write_rates(folder: RunFolder, found: RatesFound) -> None:
+    """`rates.csv`, `rates.svg` and `rates.json` in the run folder, where a rate was measured."""
+    rows = [
+        row for name, searched in found.searches for row in curve_rows(name, searched, found.target)
+    ]
+    if rows:
+        folder.write(RATES, as_csv(rows))
+        folder.write(SVG, svg_document(rate_figures(found)))
+        folder.write(ANSWERS, answers_json(found))
+
+
+def _cells(point: Point, target: Target, bend: float | None) -> Iterator[str]:
+    if point.rate_hz is None:
+        yield "unloaded"
+    else:
+        yield rate(point.rate_hz) + " (knee)" * (point.rate_hz == bend)
+    yield text.latency(figure_us(point.rounds))
+    found = interval(point.rounds, target)
+    if target.percentile is None:
+        yield text.NOT_MEASURED if found is None else text.interval(found.low, found.high)
+    else:
+        between = "" if found is None else f" ({100 * found.low:.2f} to {100 * found.high:.2f})"
+        yield f"{100 * late_share(point.rounds):.2f} %{between}"
+    yield str(len(point.rounds))
+    yield _WORDS.get(point.verdict, str(point.verdict))
+
+
+def ladder_tables(found: TunesFound) -> Iterator[Block]:
+    """Of each model what its search came to, then the table of its steps."""
+    for _, answer in found.searches:
+        yield Points(tuple(answer.sentences))
+        if answer.rungs:
+            yield from _table(answer, found)
+
+
+def write_ladder(folder: RunFolder, run: Run, found: TunesFound) -> None:
+    """The files that tell it, in the run folder."""
+    for name, data in files_of(run, found):
+        folder.write(name, data)
+
+
+def ladder_code(found: TunesFound) -> int:
+    """1 where a search has no answer."""
+    return int(any(not answer.rungs or not answer.over for _, answer in found.searches))
+
+
+def _table(answer: TuneAnswer, found: TunesFound) -> Iterator[Block]:
+    goal = found.goal
+    heading = "inputs/s" if goal.rate else goal.name
+    headings = ["step", heading, "times better", "than default", "error"]
+    if goal.kept is not None:
+        headings.append(goal.kept.name)
+    top1 = any(rung.top1 is not None for rung in answer.rungs)
+    headings += ["top-1"] * top1
+    yield Heading(f"{answer.model}: {answer.goal}, step by step", 3)
+    yield table(
+        (*names("step"), Column(heading), *names(*headings[2:4]), *map(Column, headings[4:])),
+        [(*_ladder_cells(rung, found), *[_top1(rung)] * top1) for rung in answer.rungs],
+    )
+
+
+def _ladder_cells(rung: Rung, found: TunesFound) -> Iterator[str]:
+    yield rung.label
+    yield value_text(rung.value, found.goal)
+    yield _times(rung.gain)
+    yield _times(rung.total)
+    yield text.NOT_MEASURED if rung.error is None else f"{100 * rung.error:.2g} %"
+    if found.goal.kept is not None:
+        yield text.latency(rung.kept_us)
+
+
+def _top1(rung: Rung) -> str:
+    return text.NOT_MEASURED if rung.top1 is None else f"{100 * rung.top1:.4g} %"
+
+
+def _times(gain: Gain | None) -> str:
+    if gain is None:
+        return ""
+    return str(gain) if gain.verdict == "better" else f"{gain} {gain.verdict}"

@@ -1,0 +1,294 @@
+"""Cases as text: labels that distinguish neighbours, and sets of cases by what they share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, islice
+from math import prod
+from pathlib import Path
+
+from app.cases.axes import AXES
+from app.cases.case import Case
+from app.cases.scenario import Scenario
+from app.formatting.text import printable
+from app.machine.installed_runtimes import options_of
+from exporters.model_names import is_null, null_of, original_of
+from runtimes import registry
+from runtimes.registry import parse_spec
+
+NONE_LEFT_OUT: Mapping[str, str] = {}
+ModelNames = Mapping[str, str]
+"""What each model of a run is called, by the model as its cases name it."""
+FILE_NAMES: ModelNames = {}
+_BETWEEN = " · "
+_USUAL = Case("", "")
+"""A case with all at its default."""
+
+
+def case_label(case: Case, models: ModelNames = FILE_NAMES) -> str:
+    """One line that tells a case from any other: `net.onnx ort-cpu batch 4 2 threads`.
+
+    `models` are the `model_labels` of its run; without them a model goes by its file's name alone.
+    """
+    model = models.get(case.model) or file_name(case.model)
+    words = [model, case.runtime, *_sizes(case), *_options(case)]
+    words += [told for axis in AXES if (told := axis.told(case)) != axis.told(_USUAL)]
+    return printable(" ".join([*words, *_host(case)]))
+
+
+def labels(cases: Sequence[Case]) -> dict[str, str]:
+    """Case id -> label with what differs among these: `cnn_tiny · ort-cpu · batch 4`.
+
+    No two labels are the same: cases that differ in nothing that has a word, as in the content of
+    a file, get their ids.
+    """
+    apart = differences(cases)
+    names = model_names(case.model for case in cases)
+    found = {
+        case.case_id: printable(
+            _BETWEEN.join([names[case.model], case.runtime, *apart[case.case_id]])
+        )
+        for case in cases
+    }
+    uses = Counter(found.values())
+    return {
+        case_id: label if uses[label] == 1 else f"{label}{_BETWEEN}case {case_id}"
+        for case_id, label in found.items()
+    }
+
+
+def apart(told: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """Of some of a run's labels the words that all of them share, and by key what is left of each.
+
+    One that has no other word keeps them all: nothing is called by nothing.
+    """
+    words = {key: label.split(_BETWEEN) for key, label in told.items()}
+    first = next(iter(words.values()), [])
+    shared = [word for word in first if all(word in others for others in words.values())]
+    left = {key: [word for word in own if word not in shared] for key, own in words.items()}
+    if not all(left.values()):
+        shared, left = [], words
+    return _BETWEEN.join(shared), {key: _BETWEEN.join(own) for key, own in left.items()}
+
+
+def differences(
+    cases: Sequence[Case], but: Mapping[str, str] = NONE_LEFT_OUT
+) -> dict[str, list[str]]:
+    """Case id -> the words that tell it apart from others, model and runtime left out.
+
+    Sizes set apart only cases of one model, options only those of one runtime, each of which
+    has its own; every other axis all of them. `but` names by case id a size that is left out.
+    """
+    found: dict[str, list[str]] = {case.case_id: [] for case in cases}
+    for axis in AXES:
+        told = {case.case_id: axis.told(case) for case in cases}
+        if len(set(told.values())) > 1:
+            _add_differing(found, {case_id: ("", [word]) for case_id, word in told.items()})
+    sizes = {case.case_id: (case.model, _sizes(case, but.get(case.case_id, ""))) for case in cases}
+    _add_differing(found, sizes)
+    _add_differing(found, {case.case_id: (case.runtime, _options(case)) for case in cases})
+    _add_differing(found, {case.case_id: (case.model, str(case.given).split()) for case in cases})
+    _add_differing(found, {case.case_id: ("", _host(case)) for case in cases})
+    return found
+
+
+def model_name(model: str) -> str:
+    """A catalogue name as it is, a file by its stem."""
+    if is_null(model):
+        return null_of(model_name(original_of(model)))
+    return printable(Path(model).stem if model.endswith(".onnx") else model)
+
+
+def file_name(model: str) -> str:
+    """The last part of a path, a catalogue name as it is."""
+    return null_of(file_name(original_of(model))) if is_null(model) else Path(model).name
+
+
+def model_names(models: Iterable[str]) -> dict[str, str]:
+    """Each model's stem; where two models share one, all get the names of `model_labels`."""
+    stems = {model: model_name(model) for model in models}
+    return stems if len(set(stems.values())) == len(stems) else model_labels(stems)
+
+
+def model_labels(models: Iterable[str]) -> dict[str, str]:
+    """Each model's shortest name that no other has: of a path, as few last parts as needed.
+
+    A null twin goes by the short name of its model.
+    """
+    named = list(dict.fromkeys(models))
+    parts = {model: Path(model).parts for model in map(original_of, named)}
+    tails = {
+        model: [own[-count:] for count in range(1, len(own) + 1)] for model, own in parts.items()
+    }
+    models_with = Counter(chain.from_iterable(tails.values()))
+    labels = {}
+    for model, own in tails.items():
+        shortest = (str(Path(*tail)) for tail in own if models_with[tail] == 1)
+        labels[model] = printable(next(shortest, model))
+    return {
+        model: null_of(labels[original_of(model)]) if is_null(model) else labels[model]
+        for model in named
+    }
+
+
+def unusual_options(spec: str, options: str) -> str:
+    """Of a row's `options`, those that are not the runtime's defaults."""
+    known = options_of(spec) if parse_spec(spec).name in registry.names() else ()
+    usual = {f"{option.name}={option.default}" for option in known}
+    return " ".join(pair for pair in options.split(" ") if pair not in usual)
+
+
+def _sizes(case: Case, but: str = "") -> list[str]:
+    return [f"{printable(name)} {case.axes[name]}" for name in sorted(case.axes) if name != but]
+
+
+def _options(case: Case) -> list[str]:
+    return [f"{name}={value}" for name, value in sorted(case.options.items())]
+
+
+def _host(case: Case) -> list[str]:
+    return [f"on {printable(case.host)}"] if case.host else []
+
+
+def _add_differing(found: dict[str, list[str]], told: Mapping[str, tuple[str, list[str]]]) -> None:
+    """Add of each case's words those that not all of its group have; `told` has group and words."""
+    groups: dict[str, list[list[str]]] = {}
+    for group, words in told.values():
+        groups.setdefault(group, []).append(words)
+    shared = {
+        group: Counter(word for words in among for word in set(words))
+        for group, among in groups.items()
+    }
+    for case_id, (group, words) in told.items():
+        found[case_id] += [word for word in words if shared[group][word] < len(groups[group])]
+
+
+_MOST_VALUES = 6
+_MOST_GROUPS = 4
+_MOST_EXCEPTED = 2
+_MOST_SORTED = 5_000
+
+Traits = Mapping[str, str]
+
+
+class Together:
+    """The cases of a run, of which any can be told together by what sets them apart.
+
+    Of a run of many thousands nothing is worked out before it is asked for.
+    """
+
+    def __init__(self, among: Sequence[Case]) -> None:
+        self._cases = {case.case_id: case for case in among}
+
+    def text(self, case_ids: Sequence[str]) -> str:
+        """`8 cases (bert.onnx; ort-cpu, torch-cpu; batch 1, 8; threads 2)`.
+
+        Cases that are no whole grid are told as several that are one each, and many thousands by
+        their number.
+        """
+        count, all_of_them = len(case_ids), len(self._cases)
+        if count == 1:
+            return self._labels[case_ids[0]]
+        if all_of_them - count <= _MOST_EXCEPTED < count:
+            known = set(case_ids)
+            others = [self._labels[case_id] for case_id in self._cases if case_id not in known]
+            return f"all {all_of_them} cases" + (f" but {' and '.join(others)}" if others else "")
+        if count > _MOST_SORTED:
+            return f"{count:,} of {all_of_them:,} cases"
+        told = [self._traits_of(self._cases[case_id]) for case_id in case_ids]
+        grids = list(islice(_grids(told), _MOST_GROUPS))
+        left = count - sum(map(len, grids))
+        told_of = " | ".join(map(_grid_text, grids))
+        return f"{count} cases ({told_of}{f' and {left} more' if left else ''})"
+
+    @cached_property
+    def _labels(self) -> Mapping[str, str]:
+        return labels(list(self._cases.values()))
+
+    @cached_property
+    def _models(self) -> Mapping[str, str]:
+        return model_labels(case.model for case in self._cases.values())
+
+    @cached_property
+    def _apart(self) -> Sequence[str]:
+        """The traits by which cases of the run differ.
+
+        A size that only one model has tells nothing, unless it is varied there.
+        """
+        cases = self._cases.values()
+        differing = _that_differ(_traits(case, self._models[case.model]) for case in cases)
+        sizes = _together_sizes(cases)
+        return [name for name in differing if sizes.get(name, 2) > 1]
+
+    def _traits_of(self, case: Case) -> Traits:
+        told = _traits(case, self._models[case.model])
+        return {name: told.get(name, "") for name in self._apart}
+
+
+def _traits(case: Case, model: str) -> Traits:
+    """What a case is, by the name of each trait; model and runtime need none."""
+    return {
+        "": model,
+        " ": case.runtime,
+        **{name: str(size) for name, size in case.axes.items()},
+        **{axis.field: _word(getattr(case, axis.field)) for axis in AXES},
+        "wait": case.wait_policy,
+        **{name: str(value) for name, value in case.options.items()},
+        "user_files": str(case.given),
+        "on": case.host,
+    }
+
+
+def _word(value: object) -> str:
+    if isinstance(value, Scenario):
+        return value.words
+    return "none" if value is None else str(value)
+
+
+def _together_sizes(among: Iterable[Case]) -> dict[str, int]:
+    """How many sizes each axis of the models is given."""
+    found: dict[str, set[int]] = {}
+    for case in among:
+        for name, size in case.axes.items():
+            found.setdefault(name, set()).add(size)
+    return {name: len(sizes) for name, sizes in found.items()}
+
+
+def _that_differ(traits: Iterable[Traits]) -> list[str]:
+    """In the order in which they appear; a trait that some lack differs."""
+    values: dict[str, set[str]] = {}
+    having, count = Counter[str](), 0
+    for told in traits:
+        count += 1
+        having.update(told.keys())
+        for name, value in told.items():
+            values.setdefault(name, set()).add(value)
+    return [
+        name
+        for name, found in values.items()
+        if len(found) > 1 or (having[name] < count and found != {""})
+    ]
+
+
+def _grids(traits: Sequence[Traits]) -> Iterator[Sequence[Traits]]:
+    """The same cases in groups of which each has all combinations of its values."""
+    differing = _that_differ(traits)
+    if prod(len({told[name] for told in traits}) for name in differing) == len(traits):
+        yield traits
+        return
+    first = differing[0]
+    for value in dict.fromkeys(told[first] for told in traits):
+        yield from _grids([told for told in traits if told[first] == value])
+
+
+def _grid_text(grid: Sequence[Traits]) -> str:
+    words = []
+    for name in grid[0]:
+        values = [value for value in dict.fromkeys(told[name] for told in grid) if value]
+        more = len(values) - _MOST_VALUES
+        listed = ", ".join(values[:_MOST_VALUES]) + (f" and {more} more" if more > 0 else "")
+        if listed:
+            words.append(f"{name} {listed}".strip())
+    return "; ".join(words)

@@ -1,0 +1,151 @@
+"""Insights and their evidence: comparable rows, and disturbances that explain slow runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from app.cases.case import Case
+from app.cases.column import Row, number_of
+from app.comparison.measured_case import LIKE, Key, Measured
+from app.formatting import text
+from app.formatting.case_labels import Together
+from exporters.model_names import is_null
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """`kind` names the rule, `view` the key of the window's view that shows these cases.
+
+    `brief` says the same without telling which of several cases, where there is little room.
+    """
+
+    kind: str
+    sentence: str
+    case_ids: tuple[str, ...]
+    view: str
+    brief: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A case of which a rule holds, `what` it says of it, and the `others` that show it beside.
+
+    The larger `much` is, the more there is to it.
+    """
+
+    case_id: str
+    much: float
+    what: str
+    others: tuple[str, ...] = ()
+
+
+def told(
+    kind: str, view: str, found: Sequence[Found], together: Together, each: str
+) -> Iterator[Notice]:
+    """One sentence for all that a rule has found: `each` is what holds of several alike."""
+    if not found:
+        return
+    ordered = sorted(found, key=lambda one: -one.much)
+    first = ordered[0]
+    case_ids = dict.fromkeys(i for one in ordered for i in (one.case_id, *one.others))
+    sentence = brief = f"{together.text([first.case_id])}: {first.what}"
+    if len(found) > 1:
+        all_of_them = together.text([one.case_id for one in found])
+        sentence = f"{all_of_them}: {each}; the most {sentence}"
+        brief = f"{len(found):,} cases: {each}"
+    yield Notice(kind, sentence, tuple(case_ids), view, brief)
+
+
+_BARE: Row = dict.fromkeys((*LIKE, "runtime", "options"))
+"""A file of an earlier version has not every column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A case that is well, its row, and its p50 with the interval, which takes three rounds."""
+
+    case: Case
+    row: Row
+    p50_us: float
+    interval_us: tuple[float, float] | None
+
+    @property
+    def case_id(self) -> str:
+        return self.case.case_id
+
+    @property
+    def options(self) -> dict[str, str]:
+        """All of the runtime's, as its rounds have told them."""
+        pairs = (pair.partition("=") for pair in str(self.row.get("options") or "").split())
+        return {name: value for name, _, value in pairs}
+
+    def number(self, column: str) -> float | None:
+        return number_of(self.row.get(column))
+
+
+def facts(measured: Iterable[Measured]) -> list[Fact]:
+    """Those of rows that are ok and valid; a null twin is nobody's model."""
+    found = []
+    for one in measured:
+        row, p50 = {**_BARE, **one.row}, number_of(one.row.get("latency_p50_us"))
+        well = row.get("status") == "ok" and row.get("valid") is not False
+        if well and p50 and not is_null(one.case.model):
+            ends = [number_of(row.get(f"latency_p50_ci_{end}_us")) for end in ("low", "high")]
+            low, high = ends
+            found.append(Fact(one.case, row, p50, (low, high) if low and high else None))
+    return found
+
+
+def alike_but(found: Sequence[Fact], column: str = "", option: str = "") -> list[list[Fact]]:
+    """Groups of two and more that share all settings but this column's, or this option's."""
+    groups: dict[tuple[Key, object], list[Fact]] = {}
+    for one in found:
+        shared = tuple(one.row.get(name) for name in LIKE if name != column)
+        options = {name: value for name, value in one.options.items() if name != option}
+        own = (one.case.runtime, tuple(sorted(options.items())))
+        groups.setdefault((shared, own), []).append(one)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def surely_times(slower: Fact, faster: Fact) -> float:
+    """How many times as long the slower one takes at least, by the ends of both intervals; 0 where
+    one of them has none."""
+    if slower.interval_us is None or faster.interval_us is None:
+        return 0.0
+    return slower.interval_us[0] / faster.interval_us[1]
+
+
+_STEAL = 0.01
+_SWITCHES_PER_S = 10.0
+"""An idle machine takes a core from its one busy thread a few times a second."""
+_MOST = 0.5
+_COUNT = re.compile(r"([a-z ]+) (\d+)")
+_UNSEEN = "unseen"
+
+
+def disturbance(one: Fact, per_s: float = 0.0) -> str:
+    """What had the core in the meantime, "" where nothing did that could explain slow runs.
+
+    `per_s` is how often something slow came: as many switches as half of that explain it.
+    """
+    found = []
+    steal = one.number("steal_fraction") or 0.0
+    if steal >= _STEAL:
+        found.append(f"a hypervisor had the core for {text.share(steal)} of the time")
+    switches = one.number("involuntary_switches_per_s") or 0.0
+    if switches >= max(_SWITCHES_PER_S, _MOST * per_s):
+        found.append(f"other threads took the core {text.significant(switches, 2)} times a second")
+    if not found and (cause := _main_cause(str(one.row.get("outlier_causes") or ""))):
+        found.append(f"most slow runs had a cause in the machine ({cause})")
+    return " and ".join(found)
+
+
+def _main_cause(outliers_by: str) -> str:
+    """The most frequent cause, where at least half of the outliers have one; "" otherwise."""
+    counts = {cause.strip(): int(count) for cause, count in _COUNT.findall(outliers_by)}
+    known = {cause: count for cause, count in counts.items() if cause != _UNSEEN}
+    if not known or sum(known.values()) < _MOST * sum(counts.values()):
+        return ""
+    return max(known, key=lambda cause: known[cause])

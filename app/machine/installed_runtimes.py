@@ -1,0 +1,335 @@
+"""Runtimes of this machine and of other environments, found without importing an engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from app.cases.errors import PlanError
+from app.cases.round import RUNTIME
+from exporters import install_layout
+from exporters.cache import default_limit_bytes, default_root
+from exporters.file_access import private_folder, user_path
+from runtimes import registry
+from runtimes.base import Availability, Available, Device, Runtime, Unavailable
+from runtimes.execution import Clock
+from runtimes.options import Option
+from runtimes.registry import environment_of, remedy_in
+from runtimes.session import session_group
+
+OLDEST_PYTHON = (3, 11)
+NEEDED = ("numpy",)
+"""What a measuring process imports beside its engine."""
+TIME_LIMIT_S = 60.0
+_ASK = """
+import platform, sys
+sys.path = [folder for folder in sys.path if folder]
+found = [platform.python_implementation(), "%d.%d.%d" % sys.version_info[:3]]
+if sys.version_info[0] > 2:
+    from importlib.util import find_spec
+    found += [name for name in sys.argv[1:] if find_spec(name) is None]
+print(" ".join(found))
+"""
+"""Said to what may be any program: every release of Python understands it."""
+
+
+@dataclass(frozen=True, slots=True)
+class There:
+    """One runtime in an environment; `checks` say by a device whether cases can be checked."""
+
+    availability: Availability
+    devices: tuple[Device, ...] = ()
+    checks: Mapping[str, Availability] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """An interpreter, its release, and the runtimes that its packages make, by their names."""
+
+    python: str
+    version: str
+    runtimes: Mapping[str, There]
+
+
+def interpreter(text: str) -> str:
+    """The absolute path of a program; a link to it is not followed, since it is what makes a
+    virtual environment."""
+    found = shutil.which(text) if os.sep not in text else None
+    return found or str(Path(os.path.abspath(user_path(text))))  # noqa: PTH100
+
+
+@cache
+def asked(name: str, python: str) -> Environment:
+    """What the interpreter at this path has; PlanError, which calls it `name`, if no case can be
+    measured in it."""
+    version = _version(name, python)
+    names = [runtime for runtime in registry.names() if not registry.load(runtime).has_releases]
+    command = install_layout.command("runtimes.inventory", *names, python=python)
+    answer, said = _answer(name, python, command)
+    try:
+        told: dict[str, dict[str, Any]] = json.loads(answer)
+    except ValueError:
+        last = said.strip().splitlines()[-1:] or ["it gave no answer"]
+        raise PlanError(
+            f"the environment {name!r} can't tell which runtimes it has ({last[0]})",
+            f"mend what {python} has installed",
+        ) from None
+    return Environment(python, version, {one: _there(python, of) for one, of in told.items()})
+
+
+def _version(name: str, python: str) -> str:
+    """The release of the interpreter; PlanError for what is none that a worker can run in."""
+    answer, _ = _answer(name, python, (python, "-c", _ASK, *NEEDED))
+    found = re.fullmatch(r"(\w+) ((\d+)\.(\d+)\.\d+)((?: \w+)*)", answer.strip())
+    if found is None:
+        raise PlanError(
+            f"the environment {name!r}: {python} is no Python interpreter",
+            "give the path of its python",
+        )
+    implementation, version, major, minor, missing = found.groups()
+    oldest = ".".join(map(str, OLDEST_PYTHON))
+    if implementation != "CPython" or (int(major), int(minor)) < OLDEST_PYTHON:
+        raise PlanError(
+            f"the environment {name!r} is {implementation} {version}",
+            f"give an interpreter of CPython {oldest} or later",
+        )
+    if missing:
+        raise PlanError(
+            f"the environment {name!r} lacks {missing.strip()}, which a measuring process needs",
+            f"{python} -m pip install {missing.strip()}",
+        )
+    return version
+
+
+def run_to_end(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    """A program of an environment that answers and ends; OSError if it can't be started,
+    TimeoutExpired after `TIME_LIMIT_S`."""
+    return subprocess.run(
+        command,
+        env=install_layout.child_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=TIME_LIMIT_S,
+        check=False,
+    )
+
+
+def _answer(name: str, python: str, command: Sequence[str]) -> tuple[str, str]:
+    """What a program writes to its standard output and to its standard error."""
+    try:
+        done = run_to_end(command)
+    except OSError as error:
+        inside = Path(python, "bin", "python")
+        raise PlanError(
+            f"the environment {name!r} has no interpreter at {python} ({error.strerror})",
+            f"give {inside}" if inside.exists() else "give the path of its python",
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise PlanError(
+            f"the environment {name!r} gave no answer within {TIME_LIMIT_S:g} s",
+            f"see what {python} does when it starts",
+        ) from None
+    return done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+def _there(python: str, told: Mapping[str, Any]) -> There:
+    return There(
+        _state(python, told),
+        tuple(Device(**one) for one in told.get("devices", ())),
+        {key: _state(python, state) for key, state in told.get("checks", {}).items()},
+    )
+
+
+def _state(python: str, told: Mapping[str, Any]) -> Availability:
+    if "reason" in told:
+        return Unavailable(told["reason"], remedy_in(python, told["remedy"]))
+    return Available(told["version"])
+
+
+AVAILABLE = "available"
+"""Stands in a grid's runtimes for every one that can be used on the machine that measures."""
+
+
+@cache
+def runtime(name: str) -> Runtime:
+    """The one instance of a runtime that the parent asks; NotAvailable if there is none."""
+    return registry.load(name)
+
+
+@cache
+def availability(name: str) -> Availability:
+    """Whether the runtime called `name` can be used here; asked once per process."""
+    return _asked(name, lambda: runtime(name).availability())
+
+
+@cache
+def _check_availability(name: str, device: str) -> Availability:
+    return _asked(name, lambda: session_group.check_availability(runtime(name), device))
+
+
+def _asked(name: str, answer: Callable[[], Availability]) -> Availability:
+    try:
+        return answer()
+    except Exception as error:  # of a package: a sweep that does not name it goes on
+        reason = f"asked whether it is here, {name} failed with {type(error).__name__}: {error}"
+        return Unavailable(reason, "mend the package that brings it, or uninstall it")
+
+
+def availability_of(spec: str, environments: Mapping[str, str]) -> Availability:
+    """The same of `name[:device][@environment]`, in the environment that it names if it does.
+
+    `environments` are the interpreters by name; PlanError for one that nothing runs in.
+    """
+    there = _available_there(spec, environments)
+    return there.availability if there else availability(registry.parse_spec(spec).name)
+
+
+def check_availability_of(spec: str, environments: Mapping[str, str]) -> Availability:
+    """Whether its cases can be checked, which a device that is not here may not need."""
+    there, named = _available_there(spec, environments), registry.parse_spec(spec)
+    if there is None:
+        return _check_availability(named.name, named.device)
+    devices = runtime(named.name).devices_in(named.device)
+    return session_group.of_all(
+        [there.checks.get(device, there.availability) for device in devices]
+    )
+
+
+def runtime_of(spec: str, environments: Mapping[str, str]) -> Runtime:
+    """The runtime of a case, whose devices are those of the environment that it names."""
+    known = runtime(registry.parse_spec(spec).name)
+    there = _available_there(spec, environments)
+    if there is None:
+        return known
+    return on_devices(known, there.devices)
+
+
+def on_devices(known: Runtime, devices: tuple[Device, ...]) -> Runtime:
+    """The same runtime where it has other devices than here."""
+    return type(known.name, (type(known),), {"devices": lambda _: devices})()
+
+
+def _available_there(spec: str, environments: Mapping[str, str]) -> There | None:
+    name = environment_of(spec)
+    if not name:
+        return None
+    return asked(name, environments[name]).runtimes[registry.parse_spec(spec).name]
+
+
+def options_of(spec: str) -> tuple[Option, ...]:
+    """The table of options of `name[:device][@release]`, whose defaults its devices decide too."""
+    named = registry.parse_spec(spec)
+    return session_group.options_on(runtime(named.name), named.device)
+
+
+def each_device_of(spec: str) -> tuple[str, ...]:
+    """The same name with each of the devices alone that its sessions are dealt over; itself where
+    that is one, and where the name is not known."""
+    named = registry.parse_spec(spec)
+    if "+" not in named.device or named.name not in registry.names():
+        return (spec,)
+    devices = runtime(named.name).devices_in(named.device)
+    return tuple(str(replace(named, device=device)) for device in devices)
+
+
+def clock_of(spec: str) -> Clock:
+    """What times the runs of `name[:device][@release]`; `wall` where the name is not known.
+
+    A run folder may hold the runtimes of another release.
+    """
+    name = registry.parse_spec(spec).name
+    if name == RUNTIME:
+        return "imported"
+    return runtime(name).clock if name in registry.names() else "wall"
+
+
+def all_names() -> tuple[str, ...]:
+    """Every runtime of the table, here or not; scripted ones only run when named."""
+    return tuple(name for name in registry.names() if not runtime(name).only_when_named)
+
+
+def grid_runtimes(runtimes: Sequence[str], usual: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The runtimes of a grid, with `AVAILABLE` replaced by `usual` (default: `available_names()`).
+
+    An empty list is `AVAILABLE` alone. A runtime that the list names with a device is not added
+    once more without one: `available,fpga:v80` has the card under its own name only.
+    """
+    if runtimes and AVAILABLE not in runtimes:
+        return tuple(runtimes)
+    specs = [registry.parse_spec(text) for text in runtimes if text != AVAILABLE]
+    with_device = {spec.name for spec in specs if spec.device}
+    names = available_names() if usual is None else usual
+    added = [name for name in names if name not in with_device]
+    listed = [added if text == AVAILABLE else [text] for text in runtimes or (AVAILABLE,)]
+    return tuple(dict.fromkeys(name for part in listed for name in part))
+
+
+def available_names(check: bool = False) -> tuple[str, ...]:
+    """Those of them that can be used here, or at least checked."""
+    asked = check_availability_of if check else availability_of
+    return tuple(name for name in all_names() if isinstance(asked(name, {}), Available))
+
+
+def device_library(spec: str, environments: Mapping[str, str]) -> str:
+    """The path of the library that the device of `name[:device][@environment]` stands for.
+
+    `environments` are the interpreters by name. Empty where the device is no package, or where the
+    package can't be asked: compiling a case reports why.
+    """
+    named, environment = registry.parse_spec(spec), environment_of(spec)
+    if named.name not in registry.names() or not runtime(named.name).device_is_package:
+        return ""
+    python = environments[environment] if environment else ""
+    command = install_layout.command(
+        "runtimes.device_library", named.name, named.device, python=python
+    )
+    try:
+        done = run_to_end(command)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return "" if done.returncode else os.fsdecode(done.stdout)
+
+
+def folder() -> Path:
+    """A part of the cache, which need not be there yet."""
+    return default_root() / "engines"
+
+
+def refuse_unwritable() -> None:
+    """PlanError if nothing could be kept there: each round would compile its engine again.
+
+    ExportError for a limit of the cache that is none.
+    """
+    path = folder()
+    default_limit_bytes()
+    try:
+        private_folder(default_root())
+        path.mkdir(exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise PlanError(
+            f"the engine cache {path} can't be written ({error.strerror})",
+            "set GRAPHLAP_CACHE to a folder of your own",
+        ) from None
+
+
+def size_bytes() -> int:
+    """What the kept files take."""
+    return sum(path.stat().st_size for path in folder().rglob("*") if path.is_file())
+
+
+def clear() -> int:
+    """Remove all of it; gives the bytes freed. Runs that compile at this moment may fail."""
+    freed = size_bytes()
+    shutil.rmtree(folder(), ignore_errors=True)
+    return freed - size_bytes()

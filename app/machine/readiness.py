@@ -1,0 +1,246 @@
+"""Readiness of this machine for measurements: processor load, and settings that move latencies."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+_IDLE, _WAITING, _STOLEN = 4, 5, 8
+"""Places in the first line of /proc/stat, its name being 0; guests are in other figures."""
+_USER, _SYSTEM = 11, 12
+"""Places in /proc/PID/stat, counted from behind the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """`ticks` are those that it computed for since it began."""
+
+    pid: int
+    name: str
+    ticks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """All in ticks since the machine started; `total` are those of all cores together."""
+
+    total: int
+    idle: int
+    stolen: int
+    processes: Mapping[int, Process]
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Between two readings: cores that computed, the share that a hypervisor took of all cores,
+    and processes with the cores that each kept busy, the busiest first."""
+
+    cores: float
+    stolen_share: float
+    processes: tuple[tuple[Process, float], ...]
+
+
+def read_activity(root: Path) -> Activity | None:
+    """None where the system does not tell."""
+    try:
+        words = (root / "proc/stat").read_text("ascii").split("\n", 1)[0].split()
+    except OSError:
+        return None
+    ticks = [0, *map(int, words[1 : _STOLEN + 1])]
+    if len(ticks) <= _STOLEN:
+        return None
+    found = map(_process, (root / "proc").glob("[0-9]*/stat"))
+    processes = {process.pid: process for process in found if process is not None}
+    return Activity(sum(ticks), ticks[_IDLE] + ticks[_WAITING], ticks[_STOLEN], processes)
+
+
+def busy_between(before: Activity, after: Activity, cores: int, own_pid: int) -> Busy:
+    """What others than `own_pid` did on the machine's `cores` meanwhile."""
+    per_core = max(after.total - before.total, 1) / cores
+    idle, stolen = after.idle - before.idle, after.stolen - before.stolen
+    spent = {
+        pid: (process.ticks - before.processes[pid].ticks) / per_core
+        for pid, process in after.processes.items()
+        if pid in before.processes and pid != own_pid
+    }
+    ranked = sorted(spent, key=lambda pid: -spent[pid])
+    return Busy(
+        cores - (idle + stolen) / per_core,
+        stolen / per_core / cores,
+        tuple((after.processes[pid], spent[pid]) for pid in ranked if spent[pid] > 0),
+    )
+
+
+def look(root: Path, seconds: float) -> Busy | None:
+    """What goes on for so long; None where the system does not tell."""
+    before = read_activity(root)
+    time.sleep(seconds)
+    after = read_activity(root)
+    if before is None or after is None:
+        return None
+    return busy_between(before, after, os.cpu_count() or 1, os.getpid())
+
+
+def _process(stat: Path) -> Process | None:
+    """None for a process that has ended meanwhile; a name may hold blanks and brackets."""
+    try:
+        text = stat.read_text("utf-8", "replace")
+    except OSError:
+        return None
+    named, _, rest = text.rpartition(")")
+    words = rest.split()
+    return Process(
+        int(stat.parent.name), named.partition("(")[2], int(words[_USER]) + int(words[_SYSTEM])
+    )
+
+
+Verdict = Literal["ok", "warn", "unknown"]
+
+BUSY_CORES = 0.2
+"""Others that keep more than so many cores busy are in the way."""
+STOLEN_SHARE = 0.005
+LEAST_FREE, MOST_SWAPPED = 0.1, 0.05
+"""Of all memory: what should be free at least, and lie in swap at most."""
+SLOW_WAKING_US, USUAL_SLACK_NS = 50, 50_000
+_CPU = "sys/devices/system/cpu"
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`what` was looked at, `found` is what is there; a warning has its `remedy`."""
+
+    what: str
+    verdict: Verdict
+    found: str
+    remedy: str = ""
+
+
+def judge(root: Path, cores: Collection[int], busy: Busy | None) -> list[Judged]:
+    """All that is known to move latencies; `cores` are usable, `busy` is what goes on there."""
+    return [
+        judge_governor(root),
+        judge_boost(root),
+        judge_siblings(root, cores),
+        judge_virtual(root, busy),
+        judge_load(busy),
+        judge_memory(root),
+        judge_idle_states(root),
+        judge_timer_slack(root),
+    ]
+
+
+def judge_governor(root: Path) -> Judged:
+    what, policies = "governor", sorted((root / _CPU / "cpufreq").glob("policy*/scaling_governor"))
+    found = sorted({text for text in map(_text, policies) if text})
+    if not found:
+        return Judged(what, "unknown", "no clock is steered from here")
+    if found == ["performance"]:
+        return Judged(what, "ok", "performance")
+    remedy = "sudo cpupower frequency-set -g performance"
+    return Judged(what, "warn", f"{', '.join(found)}: clocks follow the load", remedy)
+
+
+def judge_boost(root: Path) -> Judged:
+    what, intel, others = "boost", _CPU + "/intel_pstate/no_turbo", _CPU + "/cpufreq/boost"
+    for file, off in ((intel, "1"), (others, "0")):
+        text = _text(root / file)
+        if text is None:
+            continue
+        if text == off:
+            return Judged(what, "ok", "off")
+        found = "on: the clock depends on heat and on what the other cores do"
+        return Judged(what, "warn", found, f"echo {off} | sudo tee /{file}")
+    return Judged(what, "unknown", "not steered from here")
+
+
+def judge_siblings(root: Path, cores: Collection[int]) -> Judged:
+    """Threads of one core share its units: the one slows the other down."""
+    what, topology = "siblings", "topology/thread_siblings_list"
+    texts = [_text(root / _CPU / f"cpu{core}" / topology) for core in sorted(cores)]
+    told = [text for text in texts if text]
+    shared = next((text for text in told if not text.isdecimal()), None)
+    if not told:
+        return Judged(what, "unknown", "which threads share a core is not told")
+    if shared is None:
+        return Judged(what, "ok", "each usable core has one thread")
+    found = f"threads {shared} are one core: the one slows the other down"
+    return Judged(what, "warn", found, f"echo off | sudo tee /{_CPU}/smt/control")
+
+
+def judge_virtual(root: Path, busy: Busy | None) -> Judged:
+    what, info = "virtual", _text(root / "proc/cpuinfo")
+    if info is None:
+        return Judged(what, "unknown", "this system has no /proc")
+    flags = next((line for line in info.splitlines() if line.startswith("flags")), "")
+    if "hypervisor" not in flags.split() and _text(root / "sys/hypervisor/type") is None:
+        return Judged(what, "ok", "a real machine, as far as it tells")
+    taken = busy.stolen_share if busy is not None else 0.0
+    told = f"; its hypervisor took {taken:.1%} just now" if taken > STOLEN_SHARE else ""
+    remedy = "use a real machine to trust the tail, or more rounds"
+    return Judged(what, "warn", f"a virtual machine{told}", remedy)
+
+
+def judge_load(busy: Busy | None) -> Judged:
+    if busy is None:
+        return Judged("other load", "unknown", "this system has no /proc")
+    found = f"{busy.cores:.1f} cores are busy"
+    if busy.cores <= BUSY_CORES:
+        return Judged("other load", "ok", found)
+    who = ", ".join(f"{p.name} ({p.pid}) {cores:.0%}" for p, cores in busy.processes[:_NAMED])
+    named = who or "nobody who is seen from here"
+    return Judged("other load", "warn", f"{found}: {named}", "stop them, or wait for their end")
+
+
+def judge_memory(root: Path) -> Judged:
+    what, lines = "memory", (_text(root / "proc/meminfo") or "").splitlines()
+    kib = {words[0]: int(words[1]) for words in map(str.split, lines) if len(words) > 1}
+    if "MemAvailable:" not in kib:
+        return Judged(what, "unknown", "this system does not say what is free")
+    total, free = kib["MemTotal:"], kib["MemAvailable:"]
+    swapped = kib.get("SwapTotal:", 0) - kib.get("SwapFree:", 0)
+    found = f"{free / 2**20:.1f} of {total / 2**20:.1f} GiB free"
+    if swapped:
+        found += f", {swapped / 2**20:.1f} GiB in swap"
+    if free < LEAST_FREE * total:
+        return Judged(what, "warn", found, "end what holds memory")
+    if swapped > MOST_SWAPPED * total:
+        return Judged(what, "warn", found, "sudo swapoff -a, or end what holds memory")
+    return Judged(what, "ok", found)
+
+
+def judge_idle_states(root: Path) -> Judged:
+    """A core that rested wakes late: paced runs see it, a closed loop does not."""
+    what, slowest_us, name = "idle states", -1, ""
+    for state in sorted((root / _CPU / "cpu0/cpuidle").glob("state*")):
+        latency = _text(state / "latency") or ""
+        if _text(state / "disable") == "0" and latency.isdecimal() and int(latency) > slowest_us:
+            slowest_us, name = int(latency), _text(state / "name") or state.name
+    if slowest_us < 0:
+        return Judged(what, "unknown", "how deep a core rests is not told")
+    found = f"a core in {name} wakes in {slowest_us} us"
+    if slowest_us < SLOW_WAKING_US:
+        return Judged(what, "ok", found)
+    remedy = f"sudo cpupower idle-set -D {SLOW_WAKING_US}, or pace with --idle-policy spin"
+    return Judged(what, "warn", found, remedy)
+
+
+def judge_timer_slack(root: Path) -> Judged:
+    what, text = "timer slack", _text(root / "proc/self/timerslack_ns")
+    if text is None or not text.isdecimal():
+        return Judged(what, "unknown", "how late a sleeper is woken is not told")
+    found = f"a sleeper is woken up to {int(text) / 1e3:g} us late"
+    if int(text) <= USUAL_SLACK_NS:
+        return Judged(what, "ok", found)
+    return Judged(what, "warn", found, "use --idle-policy spin, or leave power saving")
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except OSError:
+        return None

@@ -1,0 +1,275 @@
+"""Names of a plan resolved to models, with axes read by a child process, and labelled data."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Self
+
+import psutil
+
+from app.cases.errors import PlanError
+from app.cases.jobs import BATCH
+from app.cases.labelled_images import image_files, label_count, needs_pillow, nothing_at
+from app.cases.user_files import NOTHING, Given
+from app.machine.child import Bell, Child
+from exporters import install_layout
+from exporters.codec import from_json, to_json
+from exporters.messages import Outline, OutlineReply, OutlineRequest
+from exporters.model_names import is_factory_file, is_hugging_face, locate
+from exporters.models import catalogue
+from exporters.types import ExportError, GraphlapError, TensorSpec
+
+COMMAND = install_layout.command("exporters.onnx_files.outline")
+MEMORY_LIMIT_BYTES = 6 * 2**30
+"""A graph of 2 GiB that is cut is held three times."""
+LOOK_EVERY_S = 0.05
+
+_FileState = tuple[int, int]
+_known: dict[tuple[OutlineRequest, _FileState | None], OutlineReply] = {}
+"""A window plans anew with every key that is typed: a file is read again once it has changed."""
+
+
+class Outlines:
+    """A context manager; its child, `command`, is started with the first file asked for."""
+
+    def __init__(
+        self,
+        command: Sequence[str] = COMMAND,
+        time_limit_s: float = 20.0,
+        memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
+    ) -> None:
+        self._command, self._time_limit_s = command, time_limit_s
+        self._memory_limit_bytes = memory_limit_bytes
+        self._bell = Bell()
+        self._child: Child | None = None
+
+    def of(self, request: OutlineRequest) -> Outline:
+        """ExportError for what is wrong with the file, as its export would say it."""
+        file = _state_of(request.path)
+        reply = _known.get((request, file)) or self._asked(request)
+        # What was missing beside a file may be there at the next look, and the file the same.
+        if file is not None and not (request.closely and reply.outline is None):
+            _known[request, file] = reply
+        if reply.outline is None:
+            raise ExportError(reply.cause, reply.remedy)
+        return reply.outline
+
+    def close(self) -> None:
+        self._end_child()
+        self._bell.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _asked(self, request: OutlineRequest) -> OutlineReply:
+        if self._child is None:
+            self._child = Child(self._command, self._bell)
+        child, deadline = self._child, time.monotonic() + self._time_limit_s
+        child.send(json.dumps(to_json(request)))
+        while True:
+            ended = child.ended()
+            for line in child.lines():
+                with contextlib.suppress(ValueError, RecursionError):
+                    return from_json(OutlineReply, json.loads(line))
+            why = self._why_over(child, ended, deadline)
+            if why:
+                self._end_child()
+                return OutlineReply(None, f"{request.path} could not be read: {why}")
+            self._bell.wait(LOOK_EVERY_S)
+
+    def _why_over(self, child: Child, ended: bool, deadline: float) -> str:
+        """Why no reply is waited for any longer; empty while one is."""
+        if ended:
+            return f"the process that reads it ended with {child.how_it_ended()}"
+        if time.monotonic() >= deadline:
+            return f"it took longer than {self._time_limit_s:g} s"
+        with contextlib.suppress(psutil.Error):
+            if psutil.Process(child.pid).memory_info().rss > self._memory_limit_bytes:
+                return f"it took more than {self._memory_limit_bytes >> 20:,} MiB of memory"
+        return ""
+
+    def _end_child(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+
+def _state_of(path: str) -> _FileState | None:
+    try:
+        told = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return told.st_mtime_ns, told.st_size
+
+
+def data_for(model: str, given: str) -> str:
+    """What the plan gives, else the definition's own, else ''."""
+    if given:
+        return given
+    with suppress(GraphlapError):
+        return catalogue.find(model).labelled
+    return ""
+
+
+def refuse_unusable(source: str) -> None:
+    """PlanError for a path that holds no labelled images, or fewer than a batch of them."""
+    path = Path(source)
+    if path.is_dir():
+        if find_spec("PIL") is None:
+            raise needs_pillow()
+        count = len(image_files(path)[0])
+    elif path.is_file():
+        count = label_count(path)
+    else:
+        raise nothing_at(source)
+    if count < BATCH:
+        raise PlanError(
+            f"{source} holds {count} images, and accuracy is measured in batches of {BATCH}",
+            f"give at least {BATCH}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A model of the plan: its open axes with their defaults (None: somebody must set it).
+
+    `batch` and `sequence` are the axes that --batch and the sequence lengths set; `one_of_many`
+    says that nobody named this file, a glob found it; `told` that the axes are known before an
+    export. `assumed` are the axes whose default is a guess at what users of such a graph would
+    set, and `sums` those that follow from others, with their addends.
+    """
+
+    model: str
+    suite: str
+    axes: Mapping[str, int | None]
+    batch: str | None
+    sequence: str | None
+    readable: bool = True
+    one_of_many: bool = False
+    told: bool = True
+    assumed: Collection[str] = ()
+    sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def batch_axis(model: str, given: Given = NOTHING) -> str | None:
+    """The open axis that is the model's batch; None if its batch is fixed or unknown."""
+    with Outlines() as outlines:
+        (subject,) = subjects(model, given, outlines)
+    return subject.batch
+
+
+def subjects(text: str, given: Given, outlines: Outlines) -> Iterator[Subject]:
+    """One model for a name or a path, several for a glob."""
+    if (given.from_nodes or given.to_nodes) and not text.endswith(".onnx"):
+        raise PlanError(
+            f"{text} is no .onnx file, and --from-node and --to-node take a part out of one",
+            "give the path of a file",
+        )
+    if is_factory_file(text) or is_hugging_face(text):
+        yield _from_torch(text)
+        return
+    if not text.endswith(".onnx"):
+        yield _from_catalogue(text, given)
+        return
+    if Path(text).is_file():
+        yield _from_file(text, given, outlines)
+        return
+    # No name has a NUL, and no function of the system takes one.
+    found = [] if "\0" in text else sorted(glob.glob(text, recursive=True))  # noqa: PTH207
+    if not found:
+        raise PlanError(f"no file matches {text!r}", "give the path of an .onnx file or a glob")
+    yield from _from_glob(found, given, outlines)
+
+
+def _from_glob(found: Sequence[str], given: Given, outlines: Outlines) -> Iterator[Subject]:
+    """What fits none of the files is wrong with the plan; what does not fit one, with that one."""
+    faults: list[PlanError] = []
+    subjects = []
+    for path in found:
+        try:
+            subjects.append(_from_file(path, given, outlines))
+        except PlanError as fault:
+            faults.append(fault)
+            subjects.append(unreadable(path))
+    if len(faults) == len(found):
+        raise faults[0]
+    yield from (replace(subject, one_of_many=len(found) > 1) for subject in subjects)
+
+
+def _from_catalogue(name: str, given: Given) -> Subject:
+    with faults_of_the_plan():
+        definition = catalogue.find(name)
+    axes = definition.axes
+    return Subject(
+        definition.name,
+        definition.suite,
+        {**axes, **_own_sizes(given, definition.inputs)},
+        "batch" if "batch" in axes else None,
+        "sequence" if "sequence" in axes else None,
+    )
+
+
+def _from_torch(text: str) -> Subject:
+    """A user's `file.py:factory` or `hf:PATH`: only when it is built does it tell its axes.
+
+    Its cases have the sizes that are asked for, and its export knows all others.
+    """
+    if is_factory_file(text):
+        with faults_of_the_plan():
+            locate(text)
+    return Subject(text, "", {}, "batch", "sequence", told=False)
+
+
+def _from_file(path: str, given: Given, outlines: Outlines) -> Subject:
+    try:
+        seen = outlines.of(OutlineRequest(path, given.from_nodes, given.to_nodes))
+    except ExportError as error:
+        if given.from_nodes or given.to_nodes:
+            raise PlanError(error.cause, error.remedy) from None
+        return unreadable(path)
+    own = _own_sizes(given, seen.inputs)
+    sizes = {**dict.fromkeys(seen.axes), **seen.assumed, **own}
+    return Subject(
+        path,
+        "",
+        sizes,
+        seen.batch or None,
+        seen.sequence or None,
+        assumed=[axis for axis in seen.assumed if axis not in own],
+        sums={axis: addends for axis, addends in seen.sums.items() if axis not in own},
+    )
+
+
+def unreadable(path: str) -> Subject:
+    """Its export says in its row what is wrong."""
+    return Subject(path, "", {}, None, None, readable=False)
+
+
+def _own_sizes(given: Given, specs: Sequence[TensorSpec]) -> dict[str, int]:
+    """The sizes of the axes that the user's own inputs have; PlanError if they do not fit."""
+    if not given.inputs:
+        return {}
+    from exporters.user_arrays import axes_of
+
+    with faults_of_the_plan():
+        return axes_of(Path(given.inputs), specs)
+
+
+@contextmanager
+def faults_of_the_plan() -> Iterator[None]:
+    """What a runtime or an export would say of a case, said of the plan before it begins."""
+    try:
+        yield
+    except GraphlapError as fault:
+        raise PlanError(fault.cause, fault.remedy) from None

@@ -1,0 +1,144 @@
+"""Cases that others are compared with: the baseline, the anchor and the no-op model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from app.cases.case import Case
+from app.cases.errors import PlanError, suggestion
+from app.machine.installed_runtimes import runtime
+from exporters.model_names import is_null, null_of
+from exporters.types import InvalidValue
+from runtimes import registry
+from runtimes.registry import environment_of, parse_spec
+
+ANCHOR_MODEL = "mlp"
+"""Of the catalogue: small, no file of the user's, and runs on every runtime."""
+
+
+def is_anchor(case: Case, runtime: str) -> bool:
+    """Whether this is the anchor of a plan that has it on this runtime."""
+    if not runtime or case.model != ANCHOR_MODEL or case.runtime != runtime:
+        return False
+    plain = Case(case.model, case.runtime, axes=case.axes, host=case.host)
+    return plain.identity_id == case.identity_id
+
+
+def null_case(case: Case) -> Case:
+    """The twin of a model's case; its id is made as the case's own is."""
+    return replace(case, model=null_of(case.model))
+
+
+@dataclass(frozen=True, slots=True)
+class _Baseline:
+    """`holds` tells the baseline's own cases, `without` takes out of a case what may differ."""
+
+    holds: Callable[[Case], bool]
+    without: Callable[[Case], Case]
+
+
+def baselines(text: str, cases: Sequence[Case]) -> dict[str, Case]:
+    """Case id -> the case that it is compared with; the baseline's own cases have none.
+
+    Null twins have none either: they are there for what they are taken from.
+    Where several of the baseline's cases fit one, as with options of a runtime that is the
+    baseline, it is the first of the plan.
+    """
+    cases = [case for case in cases if not is_null(case.model)]
+    baseline = _understood(text, cases)
+    if baseline is None:
+        return {}
+    first: dict[str, Case] = {}
+    others = []
+    for case in cases:
+        if baseline.holds(case):
+            first.setdefault(baseline.without(case).identity_id, case)
+        else:
+            others.append((case.case_id, baseline.without(case).identity_id))
+    return {case_id: first[rest] for case_id, rest in others if rest in first}
+
+
+def unmatched(text: str, cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
+    """The baseline's cases with which no other case is compared, and the other cases that are
+    compared with none."""
+    baseline = _understood(text, cases)
+    if baseline is None:
+        return [], list(cases)
+    own = {case.case_id for case in cases if baseline.holds(case)}
+    compared = baselines(text, cases)
+    partners = {case.case_id for case in compared.values()}
+    rests = {baseline.without(case).identity_id for case in compared.values()}
+    alone = [
+        case
+        for case in cases
+        if case.case_id in own
+        and case.case_id not in partners
+        and baseline.without(case).identity_id not in rests
+    ]
+    others = [c for c in cases if c.case_id not in own and c.case_id not in compared]
+    return alone, others
+
+
+def refuse_useless_baseline(text: str, cases: Sequence[Case]) -> None:
+    """For a baseline that is no case, every case, or like none of the others."""
+    baseline = _understood(text, cases)
+    if baseline is None or not any(map(baseline.holds, cases)):
+        known = dict.fromkeys(name for case in cases for name in (case.runtime, case.model))
+        raise PlanError(f"the baseline {text!r} is no case of this plan", suggestion(text, known))
+    if all(map(baseline.holds, cases)):
+        raise PlanError(
+            f"every case is of the baseline {text!r}", "add what is to be compared with it"
+        )
+    if not baselines(text, cases):
+        raise PlanError(
+            f"no case differs from the baseline {text!r} in that alone",
+            "give both the same sizes, precision, threads and scenario",
+        )
+
+
+def _understood(text: str, cases: Sequence[Case]) -> _Baseline | None:
+    """None for what names neither a runtime nor a model of these cases, nor an option's value."""
+    if any(case.runtime == text for case in cases):
+        # Options belong to a runtime, so another one can't share them.
+        return _Baseline(
+            lambda case: case.runtime == text, lambda case: replace(case, runtime="", options={})
+        )
+    if any(case.model == text for case in cases):
+        return _Baseline(lambda case: case.model == text, lambda case: replace(case, model=""))
+    return _of_environment(text[1:]) if text.startswith("@") else _of_option(text)
+
+
+def _of_environment(name: str) -> _Baseline:
+    """`@ort127`: each runtime is compared with the same one in this environment."""
+
+    def without(case: Case) -> Case:
+        own = environment_of(case.runtime)
+        return replace(case, runtime=case.runtime.removesuffix(f"@{own}"))
+
+    return _Baseline(lambda case: environment_of(case.runtime) == name, without)
+
+
+def _of_option(text: str) -> _Baseline | None:
+    """`ort-cpu.graph_optimization=all`: a default counts, though cases leave it out."""
+    key, equals, word = text.partition("=")
+    name, _, option_name = key.partition(".")
+    known = runtime(name).options_for([option_name]) if name in registry.names() else ()
+    option = next((one for one in known if one.name == option_name), None)
+    if not equals or option is None:
+        return None
+    try:
+        value = option.parse(word)
+    except InvalidValue as error:
+        cause = f"the baseline {text!r}: {error.cause}"
+        raise PlanError(cause, error.remedy, "--baseline") from None
+
+    def holds(case: Case) -> bool:
+        own = case.options.get(option_name, option.default)
+        return parse_spec(case.runtime).name == name and own == value
+
+    def without(case: Case) -> Case:
+        left = {other: own for other, own in case.options.items() if other != option_name}
+        return replace(case, options=left)
+
+    return _Baseline(holds, without)

@@ -1,0 +1,198 @@
+"""Options of runtimes in a grid: their combinations, and the values that a search tries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from itertools import product
+
+from app.cases.case import Case
+from app.cases.errors import PlanError, suggestion
+from app.machine.installed_runtimes import (
+    clock_of,
+    each_device_of,
+    grid_runtimes,
+    options_of,
+    runtime,
+)
+from app.machine.placement import usable_cores
+from app.plan.exclusions import reject_exclusions
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from app.tune.space import Space, tried
+from exporters.types import InvalidValue, Precision
+from runtimes import registry
+from runtimes.options import Option, OptionValue
+from runtimes.packaged import Unusable
+from runtimes.registry import parse_spec
+
+
+def refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
+    """PlanError for an option, or a value, that none of these runtimes has."""
+    measured = {parse_spec(text).name for text in runtimes}
+    for key, values in sweep.options.items():
+        name, _, option_name = key.partition(".")
+        if name not in registry.names():
+            raise PlanError(
+                f"the option {key!r} names no runtime",
+                f"write it as runtime.option; {suggestion(name, registry.names())}",
+            )
+        if name not in measured:
+            raise PlanError(
+                f"the option {key!r} is for a runtime that is not measured",
+                f"add {name} to the runtimes or leave the option out",
+            )
+        known = runtime(name)
+        if isinstance(known, Unusable):  # nobody knows what options it would have
+            raise PlanError(known.why.reason, known.why.remedy)
+        options = {option.name: option for option in known.options_for([option_name])}
+        if option_name not in options:
+            raise PlanError(
+                f"{name} has no option {option_name!r}", _known_options(option_name, list(options))
+            )
+        for value in values:
+            try:
+                options[option_name].parse(str(value))
+            except InvalidValue as error:
+                raise PlanError(f"{name}.{error.cause}", error.remedy, key) from None
+
+
+def _known_options(word: str, known: Sequence[str]) -> str:
+    """All that there are, with the one that was probably meant in front."""
+    if not known:
+        return "it has none"
+    near = [f"did you mean {name!r}? " for name in get_close_matches(word, known, n=1)]
+    return f"{''.join(near)}its options are {', '.join(known)}"
+
+
+def option_sets(sweep: Sweep, text: str) -> Iterator[dict[str, OptionValue]]:
+    """The product of this runtime's option values, defaults left out.
+
+    A default that is spelled out is the same case as one that is not: both run the same.
+    The rows tell all options, those with their default too.
+    """
+    name = parse_spec(text).name
+    axes = {
+        key.partition(".")[2]: values
+        for key, values in sweep.options.items()
+        if key.partition(".")[0] == name
+    }
+    options = {option.name: option for option in runtime(name).options_for(axes)}
+    usual = {option.name: option.default for option in (*options.values(), *options_of(text))}
+    for point in product(*axes.values()):
+        typed = {
+            option: options[option].parse(str(value))
+            for option, value in zip(axes, point, strict=True)
+        }
+        yield {option: value for option, value in typed.items() if value != usual[option]}
+
+
+BATCHES = (1, 2, 4, 8, 16, 32)
+"""What is tried of a model with a batch axis where the goal is a throughput."""
+
+
+def spelled_out(plan: Plan) -> Plan:
+    """The plan with every list that its search takes values from, so that the run folder says on
+    any machine what was searched; any other plan as it is. PlanError for what can't be searched."""
+    if not plan.tune:
+        return plan
+    reject_exclusions(plan)
+    (sweep,) = plan.sweeps
+    named = grid_runtimes(sweep.runtimes)
+    refuse_unknown_options(sweep, named)
+    runtimes = _of_one_clock(named, bool(sweep.runtimes))
+    cores = _cores(plan)
+    options: dict[str, tuple[OptionValue, ...]] = dict(sweep.options)
+    for name in dict.fromkeys(parse_spec(text).name for text in runtimes):
+        if name not in registry.names():
+            continue  # the plan's cases say that there is none
+        for option in runtime(name).options:
+            values = tried(option, cores)
+            if len(values) > 1:
+                options.setdefault(f"{name}.{option.name}", values)
+    grown = sweep.model_copy(update={"runtimes": tuple(runtimes), "options": options})
+    return plan.model_copy(update={"sweeps": (grown,)})
+
+
+def first_choices(plan: Plan, sweep: Sweep) -> Sweep:
+    """The grid of the default alone, from which a search begins."""
+    if not plan.tune:
+        return sweep
+    first = {key: getattr(sweep, key)[:1] for key in ("precisions", "threads", "batch_size")}
+    begins = grid_runtimes(sweep.runtimes)[:1]
+    names = {parse_spec(text).name for text in begins}
+    options = {
+        key: values[:1] for key, values in sweep.options.items() if key.partition(".")[0] in names
+    }
+    return sweep.model_copy(update={**first, "runtimes": begins, "options": options})
+
+
+def space_of(plan: Plan, base: Case, batch_axis: str) -> Space:
+    """What may be changed of a case of a plan that is spelled out; PlanError for a value that a
+    runtime does not know, as a release to come may write it."""
+    (sweep,) = plan.sweeps
+    known = {text: runtime(parse_spec(text).name) for text in sweep.runtimes}
+    options = {
+        text: {
+            option.name: _values(option, sweep.options[f"{one.name}.{option.name}"])
+            for option in one.options
+            if f"{one.name}.{option.name}" in sweep.options
+        }
+        for text, one in known.items()
+    }
+    precisions: dict[str, tuple[Precision, ...]] = {
+        text: tuple(p for p in sweep.precisions if p in one.precisions)
+        for text, one in known.items()
+    }
+    goal = plan.goal
+    free = BATCHES if goal is not None and goal.rate else ()
+    batches = (sweep.batch_size or free) if batch_axis else ()
+    first = base.axes.get(batch_axis)
+    if first is not None and batches:
+        batches = tuple(dict.fromkeys((first, *batches)))
+    return Space(
+        base=replace(base, naming=2),
+        runtimes=tuple(text for text in sweep.runtimes if precisions[text]),
+        precisions=precisions,
+        threads=sweep.threads,
+        batch_axis=batch_axis,
+        batches=batches,
+        options=options,
+        usual={
+            text: {option.name: option.default for option in one.options}
+            for text, one in known.items()
+        },
+        cores=max(1, *sweep.threads),
+    )
+
+
+def _values(option: Option, asked: Sequence[OptionValue]) -> tuple[OptionValue, ...]:
+    try:
+        return tuple(option.parse(str(value)) for value in asked)
+    except ValueError as error:
+        raise PlanError(
+            f"a search had the option {error}", "use the Graphlap that wrote its run"
+        ) from None
+
+
+def _of_one_clock(runtimes: Sequence[str], named: bool) -> list[str]:
+    """Those that the first one's clock times; PlanError if others were asked for by name."""
+    first = clock_of(runtimes[0]) if runtimes else "wall"
+    for text in runtimes:
+        if len(each_device_of(text)) > 1:
+            raise PlanError(
+                f"tune searches the options of one device, and {text} is several",
+                f"name one, as {each_device_of(text)[0]}, and measure its answer on all of them",
+            )
+        if named and clock_of(text) != first:
+            raise PlanError(
+                f"the clock of {text} is {clock_of(text)} and that of {runtimes[0]} is {first}, so "
+                "that neither is faster",
+                "tune them in two runs",
+            )
+    return [text for text in runtimes if clock_of(text) == first]
+
+
+def _cores(plan: Plan) -> int:
+    return len(plan.chosen_cores) or len(usable_cores())

@@ -1,0 +1,126 @@
+"""Runtimes of a plan: the defaults of a sweep that names none, and named environments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import platformdirs
+
+from app.cases.errors import PlanError
+from app.machine.installed_runtimes import asked, available_names, clock_of, interpreter, runtime
+from app.plan.configuration import configurations
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from exporters.file_access import read_toml
+from runtimes.registry import environment_of
+
+FILE = "environments.toml"
+_TABLE = "environments"
+
+
+def users_file() -> Path:
+    """Where a user keeps the names of his environments; it need not be there."""
+    return platformdirs.user_config_path("graphlap") / FILE
+
+
+def users_environments() -> dict[str, str]:
+    """Name -> interpreter, from the user's files; PlanError for one that can't be understood."""
+    configured = {
+        name: python
+        for file in reversed(configurations())
+        for name, python in file.plan.get(_TABLE, {}).items()
+    }
+    return _of_earlier_file() | configured
+
+
+def _of_earlier_file() -> dict[str, str]:
+    """Those of environments.toml, which holds nothing else."""
+    path = users_file()
+    try:
+        told = read_toml(path)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise PlanError(f"{path} can't be read ({error})", "mend it, or remove it") from None
+    table = told.get(_TABLE, {})
+    understood = isinstance(table, dict) and all(isinstance(one, str) for one in table.values())
+    if not understood or told.keys() - {_TABLE}:
+        raise PlanError(
+            f"{path} is not understood", f'write it as one table [{_TABLE}] of name = "python"'
+        )
+    return table
+
+
+def environments_of(plan: Plan) -> dict[str, str]:
+    """Name -> absolute path of the interpreter, of the environments that the plan's runtimes name.
+
+    PlanError for a name that is not known, for one that nothing names, and for an interpreter in
+    which no case can be measured.
+    """
+    named = dict.fromkeys(_named(text for sweep in plan.sweeps for text in sweep.runtimes))
+    for name in plan.environments:
+        if name not in named:
+            raise PlanError(
+                f"no runtime is of the environment {name!r}",
+                f"name one, as in ort-cpu@{name}, or leave the environment out",
+            )
+    known = _known(plan.environments, named)
+    found = {name: interpreter(known[name]) for name in named}
+    for name, python in found.items():
+        asked(name, python)
+    return found
+
+
+def _named(runtimes: Iterable[str]) -> Iterable[str]:
+    return filter(None, map(environment_of, runtimes))
+
+
+def _known(own: Mapping[str, str], named: Iterable[str]) -> Mapping[str, str]:
+    """The plan's and, where it lacks one, the user's; PlanError for a name of neither."""
+    if all(name in own for name in named):
+        return own
+    known = users_environments() | dict(own)
+    for name in named:
+        if name not in known:
+            listed = f"known are {', '.join(known)}" if known else "none is known"
+            raise PlanError(
+                f"there is no environment called {name!r} ({listed})",
+                f"add --python {name}=PATH, or name it in {users_file()}",
+            )
+    return known
+
+
+def with_default_runtimes(plan: Plan) -> Plan:
+    """The plan with runtimes in each sweep that has none; PlanError where nothing can open a model.
+
+    A simulated card is no engine, and an engine that builds torch modules opens no .onnx file. A
+    plan for other machines stays as it is: what they have is not known here.
+    """
+    if plan.cluster:
+        return plan
+    sweeps = [part for sweep in plan.sweeps for part in _with_runtimes(sweep)]
+    return plan.model_copy(update={"sweeps": tuple(sweeps)})
+
+
+def _with_runtimes(sweep: Sweep) -> Sequence[Sweep]:
+    """The sweep, or one for files and one for torch modules, whose engines differ."""
+    if sweep.runtimes:
+        return [sweep]
+    engines = [name for name in available_names() if clock_of(name) != "simulated"]
+    openers = [name for name in engines if not runtime(name).builds_module]
+    files = [model for model in sweep.models if model.endswith(".onnx")]
+    modules = [model for model in sweep.models if not model.endswith(".onnx")]
+    if openers == engines:
+        files, modules = list(sweep.models), []
+    parts = []
+    for models, names in ((files, openers), (modules, engines)):
+        if models and not names:
+            raise PlanError(
+                f"no engine that is installed here opens {models[0]}",
+                "pip install 'graphlap[cpu]', or name a runtime with --runtimes",
+            )
+        if models:
+            update = {"models": tuple(models), "runtimes": tuple(names)}
+            parts.append(sweep.model_copy(update=update))
+    return parts

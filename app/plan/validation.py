@@ -1,0 +1,191 @@
+"""Validation of cases before a run: combinations and placements that can't be measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+import psutil
+
+from app.cases.case import Case
+from app.cases.errors import PlanError
+from app.cases.scenario import NO_BATCHER, Condition, Scenario
+from app.cases.user_files import NOTHING
+from app.machine.installed_runtimes import clock_of
+from app.machine.placement import as_list, cores_online, usable_cores
+from app.plan.plan import Plan
+from app.plan.settings.sweep import Sweep
+from exporters.size import size_text
+from runtimes.options import SESSIONS
+
+_OF_A_RUNTIME = (SESSIONS.name, "streams")
+"""Options that make several lanes."""
+
+
+def batched(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> Sweep:
+    """The grid with batch 1 where it has a batcher; PlanError for what goes with none.
+
+    `batch_axes` are those that the models leave open, None of a model that has none. A search for
+    a rate begins without a batcher, and adds each of them to its rates.
+    """
+    batchers = [word for word in sweep.batcher if word != NO_BATCHER]
+    if not batchers:
+        return sweep
+    told = f"--batcher {batchers[0]}"
+    if not plan.slo:
+        _refuse_arrivals(sweep, told)
+    _refuse_options(sweep, told)
+    without = next((model for model, axis in batch_axes.items() if axis is None), None)
+    if without is not None:
+        raise PlanError(
+            f"{without} has no open batch axis, so {told} can't send its requests together",
+            "name models whose batch is open, or leave --batcher out",
+        )
+    sizes = {size for axis in batch_axes.values() for size in _asked(sweep, axis)} - {1}
+    if sizes:
+        raise PlanError(
+            f"{told} collects requests of one input each, and the batch is to be {max(sizes)}",
+            "leave --batch out, or make it 1",
+        )
+    alone = {"batcher": (NO_BATCHER,)} if plan.slo else {}
+    return sweep.model_copy(update={"batch_size": (1,), **alone})
+
+
+def _asked(sweep: Sweep, axis: str | None) -> tuple[int, ...]:
+    return (*sweep.batch_size, *sweep.axes.get(axis or "", ()))
+
+
+def _refuse_arrivals(sweep: Sweep, told: str) -> None:
+    for text in sweep.scenarios:
+        if not Scenario.parse(text).is_open_loop:
+            raise PlanError(
+                f"{told} needs requests that arrive by themselves, and {text} waits for answers",
+                "use --scenario rate:200/s, poisson:200/s or burst:8@10ms",
+            )
+
+
+def _refuse_options(sweep: Sweep, told: str) -> None:
+    for key, values in sweep.options.items():
+        name = key.partition(".")[2]
+        if name in _OF_A_RUNTIME and any(str(value) != "1" for value in values):
+            raise PlanError(f"{told} has one server, and {key} makes several", f"leave {key} out")
+
+
+COLD_SHARE = 0.25
+"""A buffer that pollutes caches may take so much of this machine's memory."""
+_BETWEEN_RUNS = ("closed_loop", "paced")
+_WHY_BETWEEN = {
+    "cold": "takes time between two runs",
+    "shapes": "takes another shape between two runs, one at a time",
+}
+
+
+def refuse_impossible(cases: Iterable[Case]) -> None:
+    """PlanError for a condition that no case can be measured under."""
+    most = int(psutil.virtual_memory().total * COLD_SHARE)
+    for case in cases:
+        condition, kind = case.condition, case.scenario.kind
+        if condition.kind == "none":
+            continue
+        if condition.kind in _WHY_BETWEEN and kind not in _BETWEEN_RUNS:
+            raise PlanError(
+                f"{condition} {_WHY_BETWEEN[condition.kind]}, and {kind} has none to give",
+                f"use --scenario {' or '.join(_BETWEEN_RUNS)}",
+            )
+        if condition.kind == "with" and replace(case.given, custom_ops=(), digests={}) != NOTHING:
+            raise PlanError(
+                f"{condition} is measured beside as it is, and files and nodes are given for all",
+                "leave out what is of your own, or --condition",
+            )
+        if condition.bytes > most:
+            raise PlanError(
+                f"{condition} is more than a quarter of this machine's memory",
+                f"use at most {size_text(most // 10**6 * 10**6)}",
+            )
+
+
+class Subject(Protocol):
+    """A model that a plan names, with the sizes of its axes; None for one that nobody gave, and
+    `assumed` for those with a size that was assumed."""
+
+    @property
+    def axes(self) -> Mapping[str, int | None]: ...
+
+    @property
+    def assumed(self) -> Collection[str]: ...
+
+    @property
+    def readable(self) -> bool: ...
+
+
+def refuse_unfit_neighbours(plan: Plan, subjects_of: Callable[[str], Iterable[Subject]]) -> None:
+    """PlanError for a neighbour that is not one model, or whose sizes nobody knows."""
+    words = dict.fromkeys(word for sweep in plan.sweeps for word in sweep.conditions)
+    for name in filter(None, (Condition.parse(word).model for word in words)):
+        first, *more = subjects_of(name)
+        if more or not first.readable or first.assumed or None in first.axes.values():
+            raise PlanError(
+                f"with:{name} names no single model whose sizes are all known",
+                "name one of graphlap models, or an .onnx file with fixed sizes",
+            )
+
+
+LEAST_REQUESTS = 10
+"""A round has to have so many: the first do not count, and a median takes six."""
+
+
+def refuse_too_rare(plan: Plan, cases: Iterable[Case]) -> None:
+    """PlanError for an open loop that brings too few requests; a simulated one has its own time."""
+    most_s = plan.lengths.limits.max_s
+    for case in cases:
+        scenario = case.scenario
+        if not scenario.is_open_loop or clock_of(case.runtime) == "simulated":
+            continue
+        brought = scenario.arrivals_hz * most_s
+        if brought < LEAST_REQUESTS:
+            raise PlanError(
+                f"{scenario} brings {brought:.3g} requests in the {most_s:g} s that a round lasts "
+                f"at most, and it takes {LEAST_REQUESTS}",
+                f"use at least {LEAST_REQUESTS / most_s:.3g}/s, or a longer --preset",
+            )
+
+
+def refuse_misplaced(plan: Plan) -> None:
+    """PlanError for cores that are not there or not allowed, or a priority that could hang all.
+
+    A real-time loop that spins gives its core to nobody, so one core is left to everybody else.
+    """
+    cores = set(plan.chosen_cores)
+    if cores and not hasattr(os, "sched_setaffinity"):
+        raise PlanError("this system keeps no process to cores", "leave --cores out")
+    usable, online = usable_cores(), cores_online()
+    if cores - online:
+        raise PlanError(
+            f"core {as_list(cores - online)} is not there",
+            f"choose among {as_list(usable)}",
+        )
+    if cores - usable:
+        raise PlanError(
+            f"core {as_list(cores - usable)} is not allowed to this process (taskset, a cpuset)",
+            f"choose among {as_list(usable)}, or allow it",
+        )
+    if plan.page_cache == "dropped" and not hasattr(os, "posix_fadvise"):
+        raise PlanError(
+            "this system drops no single file from its page cache", "leave --page-cache out"
+        )
+    if plan.realtime is None:
+        return
+    if not hasattr(os, "sched_setscheduler"):
+        raise PlanError("this system has no SCHED_FIFO", "leave --realtime out")
+    if not cores:
+        raise PlanError(
+            "--realtime could take every core, and hang the machine",
+            "give --cores, and leave at least one core to everything else",
+        )
+    if cores == usable:
+        raise PlanError(
+            f"--realtime on all of the cores ({as_list(usable)}) could hang the machine",
+            "leave at least one out of --cores",
+        )

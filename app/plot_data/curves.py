@@ -1,0 +1,146 @@
+"""Curves of latency over the gap between runs or over the rate of requests.
+
+Points of one curve share all else: model, runtime, sizes, options, kind of arrivals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from app.capabilities.slo_search.answer import RateAnswer
+from app.capabilities.slo_search.search import knee
+from app.cases.case import Case
+from app.cases.column import Row, number_of
+from app.cases.scenario import CLOSED_LOOP, Scenario, ScenarioKind
+from app.comparison.measured_case import LIKE, Key, contender, names
+from app.formatting.case_labels import differences
+from app.plan.curves import LEAST_GAPS
+from app.plot_data.series import Series, number
+
+_LIKE = tuple(name for name in LIKE if name not in ("scenario", "gap_us", "wait_policy"))
+
+
+@dataclass(frozen=True, slots=True)
+class GapPoint:
+    """Latencies after pauses of so long, 0 for a closed loop; None where there is no figure."""
+
+    gap_us: float
+    p50_us: float | None
+    p99_us: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GapCurve:
+    """`of` is a runtime with its options; the points ascend by their gap."""
+
+    of: str
+    points: tuple[GapPoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Idleness:
+    """The curves of one model and sizes; `what` tells them from others of the run."""
+
+    what: str
+    curves: tuple[GapCurve, ...]
+
+    @property
+    def gaps_us(self) -> tuple[float, ...]:
+        """Those of all curves, ascending."""
+        return tuple(sorted({point.gap_us for curve in self.curves for point in curve.points}))
+
+
+def idleness(rows: Iterable[Row]) -> list[Idleness]:
+    """Of each model and sizes that was timed after at least three gaps, in the plan's order."""
+    found: dict[Key, dict[str, list[GapPoint]]] = {}
+    for row in rows:
+        if row["scenario"] in ("paced", "closed_loop") and row["latency_p50_us"] is not None:
+            key = tuple(row[name] for name in _LIKE)
+            found.setdefault(key, {}).setdefault(contender(row), []).append(_point(row))
+    kept = {key: curves for key, curves in found.items() if _gaps(curves) >= LEAST_GAPS}
+    called = names(list(kept), _LIKE)
+    return [Idleness(called[key], _curves(curves)) for key, curves in kept.items()]
+
+
+def _gaps(of: Mapping[str, Sequence[GapPoint]]) -> int:
+    """How many pauses there are, a closed loop not counted."""
+    return len({point.gap_us for points in of.values() for point in points} - {0.0})
+
+
+def _curves(of: Mapping[str, Sequence[GapPoint]]) -> tuple[GapCurve, ...]:
+    return tuple(
+        GapCurve(name, tuple(sorted(points, key=lambda point: point.gap_us)))
+        for name, points in of.items()
+    )
+
+
+def _point(row: Row) -> GapPoint:
+    p50_us, p99_us = number_of(row["latency_p50_us"]), number_of(row["latency_p99_us"])
+    return GapPoint(number_of(row["gap_us"]) or 0.0, p50_us, p99_us)
+
+
+Over = Literal["rate", "gap"]
+FEWEST = 3
+"""Cases that make a curve: two are a line, whatever lies between them."""
+PERCENTILES = ("p50", "p99")
+_OVER: dict[ScenarioKind, Over] = {"paced": "gap", "rate": "rate", "poisson": "rate"}
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Cases by rising gap or rate; `name` tells the curve from the others of its model."""
+
+    model: str
+    name: str
+    over: Over
+    cases: tuple[Series, ...]
+
+    def places(self) -> list[float]:
+        """The gaps in microseconds, or the rates in runs due a second."""
+        return [place(one.case.scenario) for one in self.cases]
+
+    def sought(self) -> RateAnswer | None:
+        """The search that has come to these rates; None where they were chosen."""
+        return next((one.sought for one in self.cases if one.sought), None)
+
+    def knee_hz(self) -> float | None:
+        """The rate beyond which the median grows faster than what is served; None while nothing
+        beyond it was measured."""
+        if self.over != "rate":
+            return None
+        placed = zip(self.places(), self.cases, strict=True)
+        known = [(at, p50) for at, one in placed if (p50 := number(one, "latency_p50_us"))]
+        at = knee(known)
+        return at if at is not None and at < max(rate for rate, _ in known) else None
+
+
+def place(scenario: Scenario) -> float:
+    """Where a case lies: its gap in microseconds, or its rate."""
+    return scenario.gap_us if scenario.kind == "paced" else scenario.rate_hz
+
+
+def curves(series: Sequence[Series]) -> list[Curve]:
+    """Of at least three cases with figures each; one that broke its own protocol is among them."""
+    groups: dict[tuple[str, ScenarioKind], list[Series]] = {}
+    for one in series:
+        kind = one.case.scenario.kind
+        told = any(number(one, f"latency_{name}_us") for name in PERCENTILES)
+        if kind in _OVER and place(one.case.scenario) > 0 and one.status == "ok" and told:
+            groups.setdefault((_without_load(one.case).case_id, kind), []).append(one)
+    kept = {key: cases for key, cases in groups.items() if len(cases) >= FEWEST}
+    apart = differences([_without_load(cases[0].case) for cases in kept.values()])
+    kinds = {kind for _, kind in kept}
+    found = []
+    for (rest, kind), cases in kept.items():
+        words = [cases[0].runtime, *apart[rest]]
+        if kinds >= {"rate", "poisson"} and kind != "paced":
+            words.append(kind)
+        ordered = sorted(cases, key=lambda one: place(one.case.scenario))
+        found.append(Curve(cases[0].model, " ".join(words), _OVER[kind], tuple(ordered)))
+    return found
+
+
+def _without_load(case: Case) -> Case:
+    return replace(case, scenario=CLOSED_LOOP)

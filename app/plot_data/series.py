@@ -1,0 +1,240 @@
+"""Series, the values that plots draw: one case of one run, and what distinguishes it.
+
+Views draw series and know nothing of run folders; whoever follows a folder makes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+
+from app.capabilities.slo_search.answer import RateAnswer
+from app.capabilities.tuning.answer import TuneAnswer
+from app.cases.axes import AXES
+from app.cases.case import Case
+from app.cases.column import Blank
+from app.cases.round import latency_ns
+from app.cases.status import Status
+from app.comparison.judge import Pair, Sides, judged
+from app.comparison.measured_case import Measured
+from app.comparison.published_figures import published_for
+from app.formatting.case_labels import differences, model_names
+from app.formatting.text import printable
+from app.run_folder.hosts import the_same
+from app.run_folder.telemetry import Watched
+from app.stats.summary import Summary
+from runtimes.execution import Clock
+
+Part = Literal["latency", "service", "queue"]
+
+
+def part_ns(records: np.ndarray, part: Part, from_schedule: bool) -> np.ndarray:
+    """Nanoseconds [n] of RECORD records: of the latency, which counts from when a run was due or
+    from its start, of its service, or of its wait before that."""
+    if part == "queue":
+        waited: np.ndarray = records["started_ns"] - records["scheduled_ns"]
+        return waited
+    return latency_ns(records, part == "latency" and from_schedule)
+
+
+Standing = Status | Literal["waiting", "measuring"]
+"""How a case ended, or that it has not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceLine:
+    """A figure that a source document prints for a model: a reference, never a result."""
+
+    label: str
+    statistic: str  # "mean" or "p99"
+    value_us: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One case: who it is, its histogram so far, its raw samples, and its row.
+
+    `key` is the case's id in its run.
+    `counts` are those of `app.stats.quantiles.Histogram` (measured samples only).
+    `rounds` are `app.cases.round.RECORD` record arrays or memory maps, one per round, warm-up
+    included and marked. `summary` is None while only bins are known: markers are then
+    provisional. `row` is the case's row of results.csv, by column name, once there is one.
+    `batch_axis` is the size in the case that the row calls the batch. `timed` are the numbers of
+    the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them. `sought`
+    is of a rate that a search has come to, `ladder` of the default that a search over options
+    began with. `watched` is what was recorded beside each of `rounds`; `turn` is `Run.turn_of`.
+    """
+
+    key: str
+    case: Case
+    label: str
+    model: str
+    runtime: str
+    clock: Clock
+    status: Standing
+    counts: np.ndarray
+    rounds: tuple[np.ndarray, ...] = ()
+    summary: Summary | None = None
+    published: tuple[ReferenceLine, ...] = ()
+    row: Mapping[str, Any] = field(default_factory=dict)
+    batch_axis: str = "batch"
+    timed: tuple[int, ...] = ()
+    cpu_mhz: float | None = None
+    sought: RateAnswer | None = None
+    watched: tuple[Watched, ...] = ()
+    ladder: TuneAnswer | None = None
+    turn: str = ""
+
+    @property
+    def measured(self) -> Measured:
+        """The same as comparisons take it."""
+        row = Blank({**self.row, "clock": self.clock})
+        return Measured(self.case, row, self.summary, self.timed, self.cpu_mhz, self.turn)
+
+    def has(self, part: Part) -> bool:
+        """Whether its runs have this part: nothing queues unless runs are due at fixed times."""
+        return part != "queue" or self.case.scenario.is_open_loop
+
+
+def number(series: Series, column: str) -> float | None:
+    """The column's value, None where it is empty or no number."""
+    value = series.row.get(column)
+    if value is None or value == "" or isinstance(value, bool):
+        return None
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def batch(series: Series) -> int | None:
+    """The batch size, None for a model without one."""
+    found = number(series, "batch_size")
+    return None if found is None else int(found)
+
+
+def ranked(series: Sequence[Series]) -> list[Series]:
+    """Those whose figures may be compared: partial and wrong rows are shown, never ranked."""
+    return [one for one in series if one.status == "ok" and _is_valid(one)]
+
+
+def _is_valid(series: Series) -> bool:
+    return str(series.row.get("valid", True)).lower() not in ("false", "0")
+
+
+def variants(series: Sequence[Series]) -> dict[str, str]:
+    """By key, the runtime and whatever else but the batch differs among these series."""
+    batches = {one.case.case_id: one.batch_axis for one in series}
+    apart = differences([one.case for one in series], but=batches)
+    return {one.key: " ".join([one.runtime, *apart[one.case.case_id]]) for one in series}
+
+
+def batches(series: Sequence[Series]) -> dict[str, str]:
+    """The batch sizes among these, as keys and texts of a drop-down, smallest first."""
+    sizes = sorted({size for one in series if (size := batch(one)) is not None})
+    return {str(size): f"Batch {size}" for size in sizes}
+
+
+def of_batch(series: Sequence[Series], size: str) -> list[Series]:
+    """Those with this batch size; all if there is none to choose."""
+    return [one for one in series if not size or str(batch(one)) == size]
+
+
+def interval_columns(column: str) -> tuple[str, str]:
+    """The columns of a figure's interval: its unit, such as `_us` or `_per_s`, stays at the end."""
+    unit = "_per_s" if column.endswith("_per_s") else "_us"
+    stem = column.removesuffix(unit)
+    return f"{stem}_ci_low{unit}", f"{stem}_ci_high{unit}"
+
+
+def facets(series: Sequence[Series]) -> dict[str, dict[str, str]]:
+    """By name, what each case has of it, by its key; only what is not the same of all.
+
+    What a case has not, as another model's size, is "".
+    """
+    models = model_names(one.case.model for one in series)
+    told = {one.key: _all_of(one.case, models[one.case.model]) for one in series}
+    names = dict.fromkeys(name for values in told.values() for name in values)
+    found = {name: {key: of.get(name, "") for key, of in told.items()} for name in names}
+    return {name: of for name, of in found.items() if len(set(of.values())) > 1}
+
+
+def _all_of(case: Case, model: str) -> dict[str, str]:
+    own = {"runtime": case.runtime, "model": model}
+    own |= {axis.field: axis.told(case) for axis in AXES}
+    own |= {"host": f"on {printable(case.host)}"} if case.host else {}
+    own |= {name: f"{name} {size}" for name, size in sorted(case.axes.items())}
+    return own | {name: f"{name}={value}" for name, value in sorted(case.options.items())}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Baseline:
+    """A case that all others are held against, `own`, or the cases of another run.
+
+    Each is itself alone: arrays of samples are not compared. `key` is what it is known by,
+    however it is named.
+    """
+
+    key: str
+    name: str
+    own: Series | None = None
+    others: tuple[Series, ...] = ()
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether its rounds alternated with those of the cases: then they are pairs."""
+        return self.own is not None
+
+    def beside(self, series: Series) -> Series | None:
+        """What this case is held against; None where nothing of its clock is there."""
+        found = self.own
+        if found is None:
+            same = the_same([(series.case, series.row.get("host"))])
+            others = (one for one in self.others if same(one.case, one.row.get("host")))
+            found = next(others, None)
+        if found is None or (self.own is not None and found.key == series.key):
+            return None
+        return found if found.clock == series.clock else None
+
+
+def deltas(
+    baseline: Baseline, series: Sequence[Series], band: float
+) -> dict[str, Mapping[str, Sides]]:
+    """By key the percentiles of each case beside the baseline's, all of them judged together."""
+    alike = set(map(id, ranked([*series, *baseline.others, *filter(None, [baseline.own])])))
+    pairs = [
+        Pair(one.key, found.measured, one.measured)
+        for one in series
+        if (found := baseline.beside(one)) is not None and id(one) in alike and id(found) in alike
+    ]
+    return {one.label: one.percentiles for one in judged(pairs, band, baseline.in_turn)}
+
+
+def reference_figures(case: Case) -> tuple[ReferenceLine, ...]:
+    """Mean and p99 of the same card where one is simulated, else the source's first mean.
+
+    The sources measured at batch 1, so other batch sizes have none.
+    """
+    if case.axes.get("batch", 1) != 1:
+        return ()
+    return _figures(case.model, case.runtime.partition("@")[0])
+
+
+@cache
+def _figures(model: str, runtime: str) -> tuple[ReferenceLine, ...]:
+    figures = [(figure, mean) for figure in published_for(model) if (mean := figure.mean_us)]
+    same = [pair for pair in figures if pair[0].runtime == runtime]
+    lines = []
+    for figure, mean_us in same or figures[:1]:
+        label = f"{model} on {figure.device} ({figure.conditions})"
+        lines.append(ReferenceLine(label, "mean", mean_us, figure.source))
+        if same and figure.p99_us:
+            lines.append(ReferenceLine(label, "p99", figure.p99_us, figure.source))
+    return tuple(lines)

@@ -1,1 +1,0 @@
-"""A run folder read on from where the last look ended."""

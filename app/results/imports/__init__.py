@@ -1,2 +1,0 @@
-"""Result files of other programs -> what they hold: a module for each program, none of which knows
-another."""

@@ -1,1 +1,0 @@
-"""Runs of several machines, made apart, as one run folder."""

@@ -1,0 +1,327 @@
+"""`journal/<writer>.jsonl`: a line per finished round, on disk before the next; kinds of lines.
+
+Each writer appends to a file of its own, so nothing is ever written after a torn line; `reader`
+merges all of them.
+
+A new kind of work adds its line's value to the table of kinds; writers, readers and followers
+of
+a run take it from this table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+from typing import Any
+
+from app.cases.case import Case
+from app.cases.column_names import with_current_names
+from app.cases.jobs import AccuracyResult, ColdStart, Peak
+from app.cases.round import RoundResult
+from app.run_folder.diagnostics import of_sentence
+from app.run_folder.files import LINE
+from exporters.codec import CodecError, from_json, to_json
+from exporters.diagnostics.diagnostic import Diagnostic, Parameter
+from exporters.types import ExportedModel, Precision
+from runtimes.execution import Clock
+
+FOLDER = "journal"
+_MOST_NAMED = 50
+
+
+class Journal:
+    """The writer's side: `append` returns once the line is on disk; `lines` counts them.
+
+    `host` is whose lines it has, this machine's where it is empty.
+    """
+
+    def __init__(self, folder: Path, host: str = "") -> None:
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        self.writer = f"{stamp}-{_plain(host or socket.gethostname())}-{os.getpid()}"
+        self.name = f"{self.writer}.jsonl"
+        self._path = folder / FOLDER / self.name
+        self._file: int | None = None
+        self.lines = 0
+
+    def append(self, *lines: Mapping[str, Any]) -> None:
+        """Write JSON lines and flush them to the disk together; OSError if that fails."""
+        if self._file is None:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+            self._file = os.open(self._path, flags, 0o644)
+            flush_folder(self._path.parent)
+        data = journal_text(lines)
+        while data:
+            data = data[os.write(self._file, data) :]
+        os.fsync(self._file)
+        self.lines += len(lines)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+
+def journal_text(lines: Iterable[Mapping[str, Any]]) -> bytes:
+    """JSON lines as a journal has them, each with its checksum."""
+    return b"".join(line_text(line) + b"\n" for line in lines)
+
+
+def line_text(line: Mapping[str, Any]) -> bytes:
+    """One of them, without its line break."""
+    return LINE.sealed(json.dumps(line, separators=(",", ":"), default=str).encode())
+
+
+def flush_folder(folder: Path) -> None:
+    """Make a new directory entry survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _plain(text: str) -> str:
+    """As a part of a file's name, of which a file system takes 255 bytes."""
+    return "".join(c if c.isalnum() or c in "-." else "_" for c in text[:_MOST_NAMED]) or "host"
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """The first line of each file: who writes it, on what machine, and of which run."""
+
+    writer: str
+    pid: int
+    host: str
+    graphlap_version: str
+    environment: Mapping[str, Any]
+    run_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A model's facts under what the cases call it; the last of a pair stands."""
+
+    asked: str
+    precision: Precision
+    model: ExportedModel
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A case that a search has come to and that the manifest does not have."""
+
+    case: Case
+
+
+@dataclass(frozen=True, slots=True)
+class Operators:
+    """The operator times of a case lie in `file`, a path within the run folder.
+
+    Without a file, `reason` says why there are none. `attempt` is that of the case's rounds, of one
+    that other machines measure. The rest is `OperatorTimes`'.
+    """
+
+    case_id: str
+    clock: Clock = "wall"
+    runs: int = 0
+    reason: str = ""
+    file: str = ""
+    total_us: float = 0.0
+    run_us: float | None = None
+    peak: Peak | None = None
+    attempt: int = 1
+    transient: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Voided:
+    """A round that counts no more, and is measured again: its samples are damaged, or its host was
+    lost before the case was done.
+
+    `attempt` is the one that is void, in whichever order lines are read, with those before it; 0
+    for the one that stands.
+    """
+
+    case_id: str
+    round: int
+    reason: str
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpent:
+    """What a writer spent its time on: seconds by what was done and by runtime, which is empty for
+    what is of none."""
+
+    seconds: Mapping[str, Mapping[str, float]]
+
+
+Line = (
+    Writer
+    | Exported
+    | RoundResult
+    | Voided
+    | AccuracyResult
+    | Tried
+    | Operators
+    | ColdStart
+    | TimeSpent
+)
+KINDS: dict[str, type[Line]] = {
+    "writer": Writer,
+    "model": Exported,
+    "round": RoundResult,
+    "voided": Voided,
+    "accuracy": AccuracyResult,
+    "case": Tried,
+    "operators": Operators,
+    "cold_start": ColdStart,
+    "time": TimeSpent,
+}
+LONGEST_TEXT = 4096
+"""Characters of a reason, or of a name in a diagnostic: nobody reads more."""
+_MOST_NAMES = 100
+_NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+def written(line: Line) -> dict[str, Any]:
+    """The line as JSON values, its kind with it."""
+    return {"kind": _NAMES[type(line)], **to_json(line)}
+
+
+def bounded(line: Line) -> Line:
+    """The line with each of its texts cut to `LONGEST_TEXT`."""
+    values: dict[str, Any] = {}
+    reason = getattr(line, "reason", "")
+    if len(reason) > LONGEST_TEXT:
+        values["reason"] = _cut(reason)
+    if isinstance(line, RoundResult) and any(map(_is_long, line.warnings)):
+        values["warnings"] = tuple(map(_shortened, line.warnings))
+    return replace(line, **values) if values else line
+
+
+def read(data: Any, schema: int) -> Line | None:
+    """The line that a run of this schema wrote; None for a kind that is not known.
+
+    CodecError for one that can't be understood, or that names a file outside the folder.
+    """
+    if not isinstance(data, dict):
+        raise CodecError(f"it is {data!r:.40}, not an object")
+    values = _with_diagnostics(_of_schema_1(data) if schema == 1 else data)
+    if schema < 4:
+        values = _of_schema_3(values)
+    kind = KINDS.get(values.get("kind", ""))
+    line: Line | None = None
+    if kind is not None:
+        line = bounded(from_json(kind, values, finite=True))
+    match line:
+        case RoundResult():
+            _refuse_path(line.samples, levels=1)
+            _refuse_negative("round", line.round)
+        case Operators():
+            _refuse_path(line.file, levels=2)
+    return line
+
+
+def parsed(text: bytes, schema: int) -> Line | None:
+    """`read` of a line as it stands in a journal; CodecError says what is wrong with it."""
+    try:
+        values = json.loads(text)
+        if damage := LINE.damage(text, values):
+            raise CodecError(damage)
+        return read(values, schema)
+    except json.JSONDecodeError:
+        raise CodecError("it is no JSON") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise CodecError(str(error)) from None
+
+
+def _refuse_path(name: str, levels: int) -> None:
+    """A folder may come from a stranger, and a reader is to open nothing beside it."""
+    parts = PurePath(name).parts
+    if len(parts) > levels or name.startswith("/") or ".." in parts or "\0" in name:
+        raise CodecError(f"{name!r:.80} lies outside the run folder")
+
+
+def _refuse_negative(name: str, number: int) -> None:
+    if number < 0:
+        raise CodecError(f"{name} is {number}, not a number from 0")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
+
+
+def _is_long(one: Diagnostic) -> bool:
+    return len(repr(one)) > LONGEST_TEXT
+
+
+def _shortened(one: Diagnostic) -> Diagnostic:
+    return replace(
+        one,
+        subject=_cut(one.subject),
+        parameters={name: _cut_in(value) for name, value in one.parameters.items()},
+    )
+
+
+def _cut_in(value: Parameter) -> Parameter:
+    if isinstance(value, tuple):
+        return tuple(map(_cut, value[:_MOST_NAMES]))
+    return _cut(value) if isinstance(value, str) else value
+
+
+def _with_diagnostics(data: dict[str, Any]) -> dict[str, Any]:
+    """With diagnostics for the sentences of an earlier version, in its rounds and models."""
+    match data:
+        case {"kind": "round", "warnings": list()}:
+            return _of_sentences(data)
+        case {"kind": "model", "model": dict() as model}:
+            return {**data, "model": _of_sentences(model)}
+    return data
+
+
+def _of_sentences(data: dict[str, Any]) -> dict[str, Any]:
+    """`warnings` and `uncompared` as objects; what is neither text nor object is for the codec."""
+    values = dict(data)
+    warnings, uncompared = values.get("warnings"), values.get("uncompared")
+    if isinstance(warnings, list):
+        values["warnings"] = [_as_object(one) for one in warnings]
+    if isinstance(uncompared, str):
+        values["uncompared"] = _as_object(uncompared) if uncompared else None
+    return values
+
+
+def _as_object(warning: Any) -> Any:
+    return to_json(of_sentence(warning)) if isinstance(warning, str) else warning
+
+
+def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
+    """With today's names of columns for a round's facts and for another program's figures."""
+    values = dict(data)
+    if isinstance(facts := data.get("facts"), dict):
+        values["facts"] = with_current_names(facts)
+    match data.get("imported"):
+        case {"figures": dict() as figures, **others}:
+            values["imported"] = {**others, "figures": with_current_names(figures)}
+    return values
+
+
+def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
+    """In the words of today: operator times were profiles, a lane a slot, a settled round a steady
+    one, and a case did not say how it is named."""
+    match data.get("kind"):
+        case "profile":
+            file = data.get("profile")
+            return {**data, "kind": "operators", "file": f"profiles/{file}" if file else ""}
+        case "case":
+            return {**data, "case": {**data["case"], "naming": 1}}
+        case "round":
+            check = data.get("check")
+            lane = {"check": {"lane": check.get("slot", 0), **check}} if check else {}
+            return {**data, **lane, "settled": data.get("steady_state")}
+    return data

@@ -1,0 +1,197 @@
+"""What a run is so far: the one place that takes journal lines, for all who know a run.
+
+The batch parent gives it each line that it writes, readers and followers each that they read,
+so that all of them see the same run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.cases.case import Case
+from app.cases.jobs import SCOUT, AccuracyResult, ColdStart
+from app.cases.round import RoundResult
+from app.cases.status import FAILED
+from app.run_folder.files import new_digest, text_digest
+from app.run_folder.journal import (
+    Exported,
+    Line,
+    Operators,
+    TimeSpent,
+    Tried,
+    Voided,
+    Writer,
+    line_text,
+    written,
+)
+from app.run_folder.manifest import Manifest
+from app.run_folder.run import Run, StatisticsStore
+from exporters.types import ExportedModel
+
+
+@dataclass(slots=True)
+class Ledger:
+    """`take` is told where each line comes from: the lines of one writer are of one host.
+
+    `recorded` is how many rounds there are, `failed` the cases of which one failed, `cases` are
+    those of the plan and of its searches by their ids.
+    """
+
+    path: Path
+    manifest: Manifest
+    environments: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    recorded: int = 0
+    failed: set[str] = field(default_factory=set)
+    cases: dict[str, Case] = field(init=False)
+    store: StatisticsStore = field(init=False)
+    _writers: dict[str, Writer] = field(default_factory=dict)
+    _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
+    _wrote: dict[str, dict[int, Writer]] = field(default_factory=dict)
+    _digests: dict[str, dict[int, str]] = field(default_factory=dict)
+    _others: dict[str, Any] = field(default_factory=dict)
+    _voided: dict[tuple[str, int], int] = field(default_factory=dict)
+    _void_cases: dict[str, int] = field(default_factory=dict)
+    _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
+    _models_there: dict[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
+    _accuracies: dict[str, AccuracyResult] = field(default_factory=dict)
+    _tried: dict[str, Case] = field(default_factory=dict)
+    _operators: dict[str, Operators] = field(default_factory=dict)
+    _cold_starts: dict[str, dict[int, ColdStart]] = field(default_factory=dict)
+    _time_spent: list[TimeSpent] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.cases = {case.case_id: case for case in self.manifest.cases}
+        self.store = StatisticsStore(self.path)
+
+    def take(self, source: str, line: Line, text: bytes = b"") -> str:
+        """Know one line more; gives the id of the case that it is about, '' if of no one. `text` is
+        the line as it was read.
+
+        What is recorded twice counts once: the first line stands, but for models and for what
+        circumstances made fail, or is void, which is done again. Writers of several
+        hosts are read in any order, so that of the attempts at a case the last one stands.
+        """
+        if not isinstance(line, RoundResult):
+            self._others.setdefault(source.removesuffix(".jsonl"), new_digest()).update(
+                text or line_text(written(line))
+            )
+        match line:
+            case Writer():
+                self._writers[source] = line
+                self.environments.setdefault(line.host, line.environment)
+            case Exported():
+                self._models[line.asked, line.precision] = line.model
+                if source in self._writers:
+                    key = (self._writers[source].writer, line.asked, line.precision)
+                    self._models_there[key] = line.model
+            case RoundResult():
+                self._take_round(source, line, text)
+                return line.case_id
+            case Voided():
+                self._void(line)
+                return line.case_id
+            case AccuracyResult():
+                before = self._accuracies.get(line.subject)
+                if before is None or before.transient:
+                    self._accuracies[line.subject] = line
+            case Tried():
+                self._tried.setdefault(line.case.case_id, line.case)
+                self.cases.setdefault(line.case.case_id, line.case)
+                return line.case.case_id
+            case ColdStart():
+                self._take_cold_start(line)
+            case Operators():
+                self._take_operators(line)
+                return line.case_id
+            case TimeSpent():
+                self._time_spent.append(line)
+        return ""
+
+    def _take_round(self, source: str, line: RoundResult, text: bytes) -> None:
+        known = self._rounds.setdefault(line.case_id, {})
+        before = known.get(line.round)
+        void = self._voided.get((line.case_id, line.round), 0)
+        later = before is None or before.is_tried_again or before.attempt < line.attempt
+        if line.attempt <= void or not later:
+            return
+        self.recorded += before is None
+        known[line.round] = line
+        digests = self._digests.setdefault(line.case_id, {})
+        digests.pop(line.round, None)
+        if text:
+            digests[line.round] = text_digest(text)
+        if line.status in FAILED:
+            self.failed.add(line.case_id)
+        elif before is not None:
+            self._forget_failure(line.case_id)
+        wrote = self._wrote.setdefault(line.case_id, {})
+        wrote.pop(line.round, None)
+        if source in self._writers:
+            wrote[line.round] = self._writers[source]
+
+    def _take_cold_start(self, line: ColdStart) -> None:
+        """A scout that was tried again is recorded by the answers of the processes after it."""
+        known = self._cold_starts.setdefault(line.subject, {})
+        before = known.get(line.process)
+        if before is None or before.transient:
+            known[line.process] = line
+        if line.process != SCOUT and SCOUT in known and known[SCOUT].transient:
+            del known[SCOUT]
+
+    def _take_operators(self, line: Operators) -> None:
+        """They stand and fall with the rounds of their attempt."""
+        before = self._operators.get(line.case_id)
+        later = before is None or before.transient or before.attempt < line.attempt
+        if later and line.attempt > self._void_cases.get(line.case_id, 0):
+            self._operators[line.case_id] = line
+
+    def _void(self, line: Voided) -> None:
+        known = self._rounds.get(line.case_id, {})
+        before = known.get(line.round)
+        if line.attempt:
+            place = line.case_id, line.round
+            self._voided[place] = max(line.attempt, self._voided.get(place, 0))
+            self._void_case(line.case_id, line.attempt)
+            if before is None or before.attempt > line.attempt:
+                return
+        self.recorded -= known.pop(line.round, None) is not None
+        self._wrote.get(line.case_id, {}).pop(line.round, None)
+        self._digests.get(line.case_id, {}).pop(line.round, None)
+        self._forget_failure(line.case_id)
+
+    def _forget_failure(self, case_id: str) -> None:
+        """Unless another round of the case failed."""
+        known = self._rounds.get(case_id, {}).values()
+        if not any(result.status in FAILED for result in known):
+            self.failed.discard(case_id)
+
+    def _void_case(self, case_id: str, attempt: int) -> None:
+        self._void_cases[case_id] = max(attempt, self._void_cases.get(case_id, 0))
+        operators = self._operators.get(case_id)
+        if operators is not None and operators.attempt <= attempt:
+            del self._operators[case_id]
+
+    @property
+    def run(self) -> Run:
+        """The run as it stands; what is taken later shows in it."""
+        return Run(
+            self.path,
+            self.manifest,
+            self._rounds,
+            self._wrote,
+            self._models,
+            self._accuracies,
+            tuple(self._tried.values()),
+            self._operators,
+            self._cold_starts,
+            models_there=self._models_there,
+            environments=self.environments,
+            void=self._void_cases,
+            time_spent=self._time_spent,
+            digests=self._digests,
+            others={source: digest.hexdigest() for source, digest in self._others.items()},
+            store=self.store,
+        )

@@ -1,0 +1,388 @@
+"""`manifest.json`: what a run is, written once, with its files and the fingerprints of its inputs.
+
+Fingerprints are of models, what a factory imports, a model's or images' folder, descriptions of
+cards, libraries of execution providers, also those that packages bring, files of shapes and
+interpreters. A run that is resumed must find all of them as they were.
+
+A factory, inputs, weights and the like may change after a run; `files/` in its folder holds
+what
+they were. An .onnx is not copied: the journal has what its export was made of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import math
+import os
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from app.cases.case import Case
+from app.cases.errors import FileError, PlanError, ResultsError, current_folder
+from app.cases.round import Limits
+from app.machine.environment import graphlap_version
+from app.machine.installed_runtimes import device_library
+from app.plan.plan import Plan, parse_plan
+from app.run_folder.files import DOCUMENT, json_of
+from exporters.codec import from_json, to_brief_json, to_json
+from exporters.file_access import file_sha256, open_file, read_file
+from exporters.model_names import (
+    HUGGING_FACE,
+    factory_path,
+    is_factory_file,
+    is_hugging_face,
+    is_null,
+    local_imports,
+    original_of,
+)
+from runtimes.registry import parse_spec
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A file by its content, a folder by the names and sizes of what is in it.
+
+    `runtime` is the `name:package[@environment]` whose library the file is: where its package lies
+    is asked anew, so that another build of it is noticed wherever it is installed.
+    """
+
+    path: str
+    sha256: str
+    runtime: str = ""
+
+
+def fingerprints(
+    cases: Sequence[Case],
+    accuracy: str = "",
+    environments: Mapping[str, str] = MappingProxyType({}),
+    *,
+    elsewhere: bool = False,
+) -> tuple[Fingerprint, ...]:
+    """Of all that can be read now, each once; what can't be read, its own stage reports.
+
+    Cases that are measured `elsewhere` load no library of this machine's packages.
+    """
+    paths = {path: None for case in cases for path in _paths(case)}
+    paths |= dict.fromkeys([accuracy] if accuracy and Path(accuracy).is_dir() else [])
+    paths |= dict.fromkeys(environments.values())
+    found: list[Fingerprint] = []
+    for path in paths:
+        with contextlib.suppress(OSError):
+            found.append(Fingerprint(path, fingerprint(Path(path))))
+    if not elsewhere:
+        found += _of_packages(cases, environments)
+    return tuple(found)
+
+
+def _of_packages(cases: Iterable[Case], environments: Mapping[str, str]) -> Iterator[Fingerprint]:
+    """Of the libraries that packages bring, by the runtimes that are named by them."""
+    specs = dict.fromkeys(case.runtime for case in cases)
+    for spec in specs:
+        if Path(parse_spec(spec).device).is_file():
+            continue  # it is known by its path
+        path = device_library(spec, environments)
+        if path:
+            with contextlib.suppress(OSError):
+                yield Fingerprint(path, fingerprint(Path(path)), spec)
+
+
+def fingerprint(path: Path) -> str:
+    """The sha256 of a file's content, or of the list of a folder's files; OSError."""
+    path = path.expanduser()
+    if path.is_dir():
+        return _of_folder(path)
+    try:
+        with open_file(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except ValueError:  # no file has a NUL in its name
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
+
+
+def _of_folder(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = os.fsencode(path.relative_to(folder))
+        digest.update(b"%s\0%d\0" % (name, path.stat().st_size))
+    return digest.hexdigest()
+
+
+def _paths(case: Case) -> Iterator[str]:
+    for name in filter(None, (case.model, case.condition.model)):
+        model = original_of(name) if is_null(name) else name
+        if is_factory_file(model):
+            yield from map(str, local_imports(factory_path(model)))
+        elif is_hugging_face(model):
+            folder = Path(model.removeprefix(HUGGING_FACE)).expanduser()
+            if folder.is_dir():
+                yield str(folder)
+                yield from (str(path) for path in sorted(folder.iterdir()) if path.is_file())
+        elif model.endswith(".onnx"):
+            yield model
+    if case.condition.file:
+        yield case.condition.file
+    for device in parse_spec(case.runtime).device.split("+"):
+        if device and Path(device).is_file():
+            yield device
+
+
+FOLDER = "files"
+LARGEST_COPY_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file as the plan names it; `kept` is its copy within the run folder, empty for a large
+    one, of which only the hash is kept."""
+
+    path: str
+    sha256: str
+    kept: str = ""
+
+
+def kept_files(cases: Iterable[Case], accuracy: str = "") -> tuple[KeptFile, ...]:
+    """What the cases are made of, each file once; PlanError for one that can't be read."""
+    paths = {path: None for case in cases for path in _kept_files_paths(case)}
+    if accuracy and Path(accuracy).is_file():
+        paths[accuracy] = None
+    return tuple(map(_kept, paths))
+
+
+def _kept_files_paths(case: Case) -> Iterator[str]:
+    for model in (case.model, case.condition.model):
+        if is_factory_file(model):
+            yield str(factory_path(model))
+    yield from case.given.files
+
+
+def _kept(path: str) -> KeptFile:
+    file = Path(path)
+    if file.exists() and not file.is_file():  # a pipe would be waited for
+        raise PlanError(f"{path} is no file", "give a file")
+    try:
+        digest, size = file_sha256(file), file.stat().st_size
+    except OSError as error:
+        raise PlanError(f"{path} can't be read ({error.strerror})", "give a file") from None
+    copied = size <= LARGEST_COPY_BYTES
+    return KeptFile(path, digest, f"{FOLDER}/{digest}{file.suffix}" if copied else "")
+
+
+SCHEMA_VERSION = 4
+"""What is written. A later column is no new schema: readers pass over what they don't know.
+
+1: the first.
+2: a case's id tells only what differs from a default, operator times are called that.
+3: warnings of rounds and models are diagnostics: codes with parameters, no sentences.
+4: columns have other names (`app.cases.column_names`), and so have facts of rounds.
+"""
+READABLE = (1, 2, 3, 4)
+MANIFEST = "manifest.json"
+FullTable = Literal["results.csv", "results.full.csv"]
+"""The file with every column: of earlier releases, and of this one."""
+FULL_TABLE: FullTable = get_args(FullTable)[-1]
+MOST_ROUNDS = 2 * 10**8
+"""Of a case: 10,000 a side of 10,000 comparisons with itself."""
+LARGEST_SIZE = 2**31 - 1
+"""Of an axis, as plans allow it."""
+_encode = json.JSONEncoder().encode
+
+
+class DamagedManifest(FileError):
+    """A run folder whose manifest can't be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """As what a run was begun: `plan` is the validated plan as JSON values, `rounds`, `limits` and
+    `time_limit_s` are what it came to."""
+
+    run_id: str
+    name: str
+    created_at_utc: str
+    seed: int
+    rounds: int
+    time_limit_s: float
+    limits: Limits
+    plan: Mapping[str, Any]
+
+    @property
+    def asked(self) -> Plan:
+        """The plan as it was given."""
+        return Plan.model_validate(self.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRun(Begun):
+    """One of the runs that a merged one is of: what its own manifest says, and the names of the
+    journals that are its. `folder` is what its folder was called."""
+
+    folder: str
+    graphlap_version: str
+    schema_version: int
+    writers: tuple[str, ...]
+    assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest(Begun):
+    """Everything that a resumed run needs, so that it repeats the sweep as it was begun.
+
+    `cases` are those of the plan. `environment` describes the host that began the run,
+    `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
+    `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
+    `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
+    `started_in`, which runs of earlier releases do not name. Rounds are spread over `spread_s`, and
+    the moments of arriving requests are drawn from `arrivals_seed`: earlier releases did not spread
+    them, and drew from `seed`. `assumed_sizes` are those axes of each model whose size nobody
+    gave. `full_table` is the file with every column, for programs.
+    """
+
+    cases: tuple[Case, ...]
+    environment: Mapping[str, Any]
+    graphlap_version: str
+    schema_version: int = SCHEMA_VERSION
+    files: tuple[KeptFile, ...] = ()
+    repeats: str = ""
+    merged: tuple[MergedRun, ...] = ()
+    fingerprints: tuple[Fingerprint, ...] = ()
+    started_in: str = ""
+    spread_s: float = 0.0
+    arrivals_seed: int | None = None
+    assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    full_table: FullTable = "results.csv"
+
+    def owns(self, run_id: str) -> bool:
+        """Whether a journal that names this run is of ours; one without a name may be."""
+        return not run_id or run_id == self.run_id or any(of.run_id == run_id for of in self.merged)
+
+    def run_of(self, writer: str) -> Manifest | MergedRun:
+        """The run that a journal of this name is of: one of those that this one is merged of."""
+        return next((of for of in self.merged if writer in of.writers), self)
+
+
+def new_manifest(
+    *,
+    name: str,
+    seed: int,
+    rounds: int,
+    time_limit_s: float,
+    limits: Limits,
+    plan: Plan,
+    cases: Sequence[Case],
+    environment: Mapping[str, Any],
+    files: tuple[KeptFile, ...] = (),
+    repeats: str = "",
+    fingerprints: tuple[Fingerprint, ...] = (),
+    spread_s: float = 0.0,
+    arrivals_seed: int | None = None,
+    assumed_sizes: Mapping[str, Mapping[str, int]] | None = None,
+) -> Manifest:
+    """A manifest with a fresh run id, dated now."""
+    return Manifest(
+        run_id=uuid.uuid4().hex[:12],
+        name=name,
+        created_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        seed=seed,
+        rounds=rounds,
+        time_limit_s=time_limit_s,
+        limits=limits,
+        plan=plan.model_dump(mode="json"),
+        cases=tuple(cases),
+        environment=environment,
+        graphlap_version=graphlap_version(),
+        files=files,
+        repeats=repeats,
+        fingerprints=fingerprints,
+        started_in=str(current_folder() or ""),
+        spread_s=spread_s,
+        arrivals_seed=arrivals_seed,
+        assumed_sizes=assumed_sizes or {},
+        full_table=FULL_TABLE,
+    )
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """JSON with a line for each case, which tells what is not at its default: of a hundred
+    thousand cases that is a third of what all fields take."""
+    parts = []
+    for entry in fields(manifest):
+        value = getattr(manifest, entry.name)
+        if entry.name == "cases":
+            lines = ",".join(f"\n  {_encode(to_brief_json(case))}" for case in value)
+            text = f"[{lines}\n ]"
+        else:
+            text = json.dumps(to_json(value), indent=1).replace("\n", "\n ")
+        parts.append(f' "{entry.name}": {text}')
+    return DOCUMENT.sealed(("{\n" + ",\n".join(parts) + "\n}\n").encode()).decode()
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a run folder; ResultsError for anything that is none of ours, and
+    DamagedManifest for one of ours that can't be understood."""
+    try:
+        text = read_file(folder / MANIFEST)
+        data = json_of(text)
+        if damage := DOCUMENT.damage(text, data):
+            raise ValueError(damage)
+        version = data["schema_version"]
+    except (FileNotFoundError, NotADirectoryError):
+        why = "it is a file" if folder.is_file() else f"it has no {MANIFEST}"
+        raise ResultsError(
+            f"{folder} is no run folder ({why})", "give the folder of a run"
+        ) from None
+    except OSError as error:
+        raise FileError(*_unreadable(folder, error)) from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise _damaged(folder, error) from None
+    if type(version) is not int:
+        raise _damaged(folder, ValueError(f"schema_version is {version!r:.40}, not a whole number"))
+    if version not in READABLE:
+        raise ResultsError(
+            f"{folder} has results of schema {version} and this Graphlap reads up to "
+            f"{SCHEMA_VERSION}",
+            "use the Graphlap that wrote it"
+            + (f" ({data['graphlap_version']})" if data.get("graphlap_version") else ""),
+        )
+    try:
+        return _understood(data)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _damaged(folder, error) from None
+
+
+def _understood(data: Mapping[str, Any]) -> Manifest:
+    values = dict(data)
+    if values["schema_version"] == 1:
+        values["cases"] = [{**case, "naming": 1} for case in values["cases"]]
+    manifest = from_json(Manifest, values, "manifest", finite=True)
+    try:
+        parse_plan(dict(manifest.plan), "its plan")
+    except PlanError as fault:
+        raise ValueError(fault.cause) from None
+    if not 1 <= manifest.rounds <= MOST_ROUNDS:
+        raise ValueError(f"manifest.rounds is {manifest.rounds}, not 1 to {MOST_ROUNDS:,}")
+    if not 0.0 <= manifest.spread_s < math.inf:
+        raise ValueError(f"manifest.spread_s is {manifest.spread_s}, no time")
+    if not 0.0 < manifest.time_limit_s < math.inf:
+        raise ValueError(f"manifest.time_limit_s is {manifest.time_limit_s}, no time")
+    for case in manifest.cases:
+        if case.threads < 0:
+            raise ValueError(f"a case has {case.threads} threads")
+        for axis, size in case.axes.items():
+            if not 0 <= size <= LARGEST_SIZE:
+                raise ValueError(f"a case has {size} for its axis {axis!r:.40}")
+    return manifest
+
+
+def _damaged(folder: Path, error: Exception) -> DamagedManifest:
+    return DamagedManifest(*_unreadable(folder, error))
+
+
+def _unreadable(folder: Path, error: Exception) -> tuple[Path, str, str]:
+    return folder / MANIFEST, f"can't be read ({error})", "restore it, or start a new run"

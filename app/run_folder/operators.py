@@ -1,0 +1,224 @@
+"""`operators/<case>.csv`: times of a case's operators, and several runtimes side by side.
+
+Engines fuse nodes, each in its own way. Side by side are the smallest groups of nodes that no
+engine of these fuses with a node outside; what an engine added of its own is one figure for
+each.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.cases.case import Case
+from app.cases.column import Row
+from app.cases.errors import FileError
+from app.cases.jobs import Operator, OperatorTimes
+from app.formatting.case_labels import case_label, model_labels
+from app.run_folder.folder import RunFolder
+from app.run_folder.journal import Operators
+from app.run_folder.run import Run
+from app.run_folder.table import restored, to_csv
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.file_access import read_file
+from runtimes.execution import Clock
+
+FOLDER = "operators"
+COLUMNS = (
+    "node",
+    "op",
+    "time_us",
+    "share",
+    "engine_name",
+    "holds",
+    "macs",
+    "bytes_moved",
+    "roof_us",
+    "peak_share",
+)
+_BETWEEN = " + "
+_FAR_OFF = 2.0
+"""Operators that take so many times what a run takes, or its inverse, are worth a warning."""
+
+
+def write_operators(folder: RunFolder, times: OperatorTimes) -> Operators:
+    """Write the table of a case's operators, and give the line that tells of it."""
+    file = f"{FOLDER}/{times.case_id}.csv" if times.ops else ""
+    if file:
+        folder.write(file, operators_csv(times))
+    return Operators(
+        times.case_id,
+        times.clock,
+        times.runs,
+        times.reason,
+        file,
+        times.total_us,
+        times.run_us,
+        times.peak,
+        transient=times.transient,
+    )
+
+
+def operators_csv(times: OperatorTimes) -> bytes:
+    """The file's bytes: one line for each operator, in graph order, shares from 0 to 1."""
+    total_us = times.total_us
+    rows: list[Row] = [
+        {
+            "node": op.node,
+            "op": op.op,
+            "time_us": op.time_us,
+            "share": op.time_us / total_us if total_us else 0.0,
+            "engine_name": op.engine_name,
+            "holds": _BETWEEN.join(op.holds),
+            "macs": op.macs,
+            "bytes_moved": op.bytes_moved,
+            "roof_us": op.roof_us,
+            "peak_share": op.peak_share,
+        }
+        for op in times.ops
+    ]
+    return to_csv(rows, COLUMNS)
+
+
+def read_operators(run: Path, line: Operators) -> OperatorTimes:
+    """The times that a journal line tells of; ResultsError if their file can't be read."""
+    known = OperatorTimes(
+        line.case_id,
+        line.clock,
+        line.runs,
+        reason=line.reason,
+        run_us=line.run_us,
+        peak=line.peak,
+    )
+    if not line.file:
+        return known
+    path = run / line.file
+    try:
+        text = io.StringIO(read_file(path).decode("utf-8"), newline="")
+        table = csv.DictReader(text, restval="", strict=True)
+        if "time_us" not in (table.fieldnames or ()):
+            raise ValueError("it has no column time_us")
+        rows = list(table)
+        return replace(known, ops=tuple(_operator(row) for row in rows))
+    except (OSError, KeyError, ValueError, csv.Error) as error:
+        raise FileError(path, f"can't be read ({error})", "restore it, or remove it") from None
+
+
+def operator_warnings(line: Operators | None, row: Row) -> list[Diagnostic]:
+    """What to doubt in the operator times of a row that is measured by the same clock."""
+    p50_us = row["latency_p50_us"]
+    if line is None or not line.total_us or not isinstance(p50_us, (int, float)) or not p50_us:
+        return []
+    if line.clock != row["clock"] or row["concurrency"] != 1:
+        return []
+    times = line.total_us / p50_us
+    if times > _FAR_OFF:
+        return [diagnostic("operators_exceed_run", ratio=times)]
+    if times < 1 / _FAR_OFF:
+        return [diagnostic("operators_miss_time", ratio=times)]
+    return []
+
+
+def _operator(row: Mapping[str, str]) -> Operator:
+    """A file of an earlier version has fewer columns."""
+    macs, moved, roof_us = (row.get(name) for name in ("macs", "bytes_moved", "roof_us"))
+    return Operator(
+        restored(row["node"]),
+        restored(row["op"]),
+        _finite(row["time_us"]),
+        restored(row["engine_name"]),
+        tuple(restored(row["holds"]).split(_BETWEEN)) if row.get("holds") else (),
+        int(macs) if macs else None,
+        int(moved) if moved else None,
+        _finite(roof_us) if roof_us else None,
+    )
+
+
+def _finite(cell: str) -> float:
+    value = float(cell)
+    if not math.isfinite(value):
+        raise ValueError(f"a time is {cell}, not a finite number")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class SharedNodes:
+    """Nodes of the file that are one piece of work in all engines, and what each takes for it.
+
+    In microseconds, in the order of the runtimes; None where an engine has left them out.
+    """
+
+    nodes: tuple[str, ...]
+    times_us: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """`what` is the model at its sizes, `names` the runtimes; `own_us` is what each spends on
+    work that belongs to no node of the file, as far as it tells."""
+
+    what: str
+    names: tuple[str, ...]
+    clock: Clock
+    shared: tuple[SharedNodes, ...]
+    own_us: tuple[float, ...]
+
+
+def side_by_side(run: Run) -> list[Beside]:
+    """One for each case that several runtimes told the operators of, on the same clock.
+
+    ResultsError if a table of operators can't be read.
+    """
+    models = model_labels(case.model for case in run.cases)
+    alike: dict[tuple[str, Clock], list[tuple[Case, OperatorTimes]]] = {}
+    for case in run.cases:
+        line = run.operators.get(case.case_id)
+        if line is not None and line.file:
+            bare = replace(case, runtime="", options={})
+            what = case_label(bare, models).replace("  ", " ").strip()
+            alike.setdefault((what, line.clock), []).append((case, read_operators(run.path, line)))
+    return [
+        _beside(what, clock, told)
+        for (what, clock), told in alike.items()
+        if sum(any(op.holds for op in times.ops) for _, times in told) > 1
+    ]
+
+
+def _beside(what: str, clock: Clock, told: Sequence[tuple[Case, OperatorTimes]]) -> Beside:
+    matched = [pair for pair in told if any(op.holds for op in pair[1].ops)]
+    return Beside(
+        what,
+        tuple(_name(case) for case, _ in matched),
+        clock,
+        tuple(
+            SharedNodes(group, tuple(_time_us(times.ops, group) for _, times in matched))
+            for group in _groups([op.holds for _, times in matched for op in times.ops])
+        ),
+        tuple(sum(op.time_us for op in times.ops if not op.holds) for _, times in matched),
+    )
+
+
+def _name(case: Case) -> str:
+    options = [f"{name}={value}" for name, value in sorted(case.options.items())]
+    return " ".join([case.runtime, *options])
+
+
+def _groups(held: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The names in groups, so that all that is held together anywhere is in one."""
+    group_of: dict[str, list[str]] = {}
+    for names in held:
+        joined: list[str] = []
+        for group in {id(g): g for name in names for g in [group_of.get(name, [name])]}.values():
+            joined += group
+        group_of |= dict.fromkeys(joined, joined)
+    return [tuple(group) for group in {id(g): g for g in group_of.values()}.values()]
+
+
+def _time_us(ops: Iterable[Operator], group: Sequence[str]) -> float | None:
+    times = [op.time_us for op in ops if not set(op.holds).isdisjoint(group)]
+    return sum(times) if times else None

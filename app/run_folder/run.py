@@ -1,0 +1,382 @@
+"""A run as its readers see it: its plan, its journals, stored statistics, the time it spent.
+
+`statistics.jsonl` is a cache. Any reader may write it, the batch mode writes it as a run ends,
+and whoever deletes it loses nothing but time. One file of JSON lines, each with its checksum,
+replaced whole: a reader sees the old file or the new one without any lock, so that no writer of
+the run ever waits for a reader. Two readers that finish together leave the entries of the later
+one. SQLite would need locks and a journal of its own, and one file for each case would double
+the
+files of a folder.
+
+An entry has a name and holds for one key: a digest of everything that its values are computed
+from (`app/columns/row_statistics.py`). One under another key, or with another checksum, does
+not
+count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from app.cases.case import Case
+from app.cases.errors import FileError
+from app.cases.jobs import AccuracyResult, ColdStart, subject_of
+from app.cases.jobs import cold_start_subject_of as cold_subject_of
+from app.cases.round import MEASURED, RECORD, RoundResult
+from app.run_folder.files import LINE, replacing, text_digest
+from app.run_folder.journal import Operators, TimeSpent, Writer, line_text, written
+from app.run_folder.manifest import Manifest, MergedRun
+from exporters.codec import CodecError, to_brief_json
+from exporters.file_access import read_file
+from exporters.types import ExportedModel, axes_key
+from runtimes.execution import Clock, Samples
+
+STATISTICS = "statistics.jsonl"
+LARGEST_BYTES = 1 << 30
+"""Of the file: a folder may come from a stranger."""
+_ENTRY = re.compile(rb'\{"name":"([^"\\]{1,80})","key":"([0-9a-f]{32})",')
+
+
+class StatisticsStore:
+    """The stored statistics of one run folder, read when the first is asked for.
+
+    `put` holds values until `save` writes them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._entries: dict[str, tuple[str, bytes]] | None = None
+        self._added: dict[str, tuple[str, Any]] = {}
+
+    def knows(self, name: str) -> bool:
+        """Whether there is an entry of this name, under whichever key."""
+        return name in self._read()
+
+    def has(self, name: str, key: str) -> bool:
+        """Whether there is a whole entry of this name under this key."""
+        text = self._text(name, key)
+        return text is not None and LINE.is_sealed(text)
+
+    def get(self, name: str, key: str) -> Mapping[str, Any] | None:
+        """The JSON values of an entry; None if there is none, or a damaged one."""
+        text = self._text(name, key)
+        if text is None or not LINE.is_sealed(text):
+            return None
+        try:
+            values = json.loads(text)["values"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+        return values if isinstance(values, dict) else None
+
+    def put(self, name: str, key: str, values: Any) -> None:
+        """Add an entry, in the place of any other of this name; it is written by `save`."""
+        self._added[name] = key, values
+
+    def save(self) -> None:
+        """Write what was added. A folder that can't be written is left as it is: the statistics
+        are computed again by the next reader."""
+        if not self._added:
+            return
+        entries = _entries_in(self._folder / STATISTICS)
+        for name, (key, values) in self._added.items():
+            with contextlib.suppress(CodecError, ValueError):
+                entries[name] = key, _line(name, key, values)
+        with contextlib.suppress(OSError):
+            self._remove_drafts()
+            with replacing(self._folder / STATISTICS, durable=False) as file:
+                file.writelines(text + b"\n" for _, text in entries.values())
+        self._entries = entries
+        self._added.clear()
+
+    def _text(self, name: str, key: str) -> bytes | None:
+        known, text = self._read().get(name, ("", b""))
+        return text if known == key else None
+
+    def _read(self) -> Mapping[str, tuple[str, bytes]]:
+        if self._entries is None:
+            self._entries = _entries_in(self._folder / STATISTICS)
+        return self._entries
+
+    def _remove_drafts(self) -> None:
+        """Of readers that were killed while they wrote. One that is writing now fails, and what it
+        computed is computed again."""
+        for draft in self._folder.glob(f".{STATISTICS}.*"):
+            draft.unlink(missing_ok=True)
+
+
+def _line(name: str, key: str, values: Any) -> bytes:
+    entry = {"name": name, "key": key, "values": to_brief_json(values)}
+    return LINE.sealed(json.dumps(entry, separators=(",", ":")).encode())
+
+
+def _entries_in(path: Path) -> dict[str, tuple[str, bytes]]:
+    """Key and line by name; nothing of a file that can't be read, and no line that is cut."""
+    try:
+        *lines, _ = read_file(path, most_bytes=LARGEST_BYTES).split(b"\n")
+    except OSError:
+        return {}
+    found = ((_ENTRY.match(text), text) for text in lines)
+    return {
+        entry[1].decode(errors="replace"): (entry[2].decode(), text)
+        for entry, text in found
+        if entry is not None
+    }
+
+
+SAMPLES = "samples"
+Content = tuple[int, int]
+"""How many bytes a file of samples has, and their CRC-32."""
+
+
+class Sound(NamedTuple):
+    """The digests of the lines of rounds whose samples are sound, in their order, and the key of
+    all that statistics of them are computed from."""
+
+    lines: tuple[str, ...]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`rounds` maps a case's id to its finished rounds by number, `writers` to who wrote each of
+    them, as far as journals say it.
+
+    `models` are keyed by the model as the cases name it and the precision asked for,
+    `models_there` by the writer before these; `environments` are by host. `accuracies` are by the
+    id of their subject, `operators` by the case, `cold_starts` by the id of their subject and by
+    process. `tried` are the cases that a search added to those of the plan. `damaged` are rounds
+    that are left out, by the id of their case and by number, with what is wrong with their samples.
+    `void` has, by the case, the last attempt of which rounds count no more. `digests` are those of
+    the journal lines of rounds that were read, by case and number; `others` those of all other
+    lines, by their journal. `sound` are the timed rounds of each case whose samples were looked at,
+    and `store` has rows and statistics that were computed before. `time_spent` has a line of each
+    writer that ended by itself.
+    """
+
+    path: Path
+    manifest: Manifest
+    rounds: Mapping[str, Mapping[int, RoundResult]]
+    writers: Mapping[str, Mapping[int, Writer]]
+    models: Mapping[tuple[str, str], ExportedModel]
+    accuracies: Mapping[str, AccuracyResult] = field(default_factory=dict)
+    tried: tuple[Case, ...] = ()
+    operators: Mapping[str, Operators] = field(default_factory=dict)
+    cold_starts: Mapping[str, Mapping[int, ColdStart]] = field(default_factory=dict)
+    damaged: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    models_there: Mapping[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
+    environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    void: Mapping[str, int] = field(default_factory=dict)
+    time_spent: Sequence[TimeSpent] = ()
+    digests: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict)
+    sound: Mapping[str, Sound] = field(default_factory=dict)
+    store: StatisticsStore | None = None
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The plan's cases in its order, then those that a search added."""
+        return self.manifest.cases + self.tried
+
+    def rounds_of(self, case: Case) -> tuple[RoundResult, ...]:
+        """The finished rounds of a case in their order."""
+        rounds = self.rounds.get(case.case_id, {})
+        return tuple(rounds[number] for number in sorted(rounds))
+
+    def writer_of(self, case: Case) -> Writer | None:
+        """Who wrote the last of a case's rounds; None where nobody did, or none says it.
+
+        Of a case that a sweep on other machines cancelled, and told so itself, it is the host that
+        measured what there is.
+        """
+        known, rounds = self.writers.get(case.case_id), self.rounds.get(case.case_id, {})
+        measured = [number for number in known or () if number in rounds and rounds[number].samples]
+        return known[max(measured or known)] if known else None
+
+    def host_of(self, case: Case) -> str:
+        """The machine that measured a case, or is to; "" where nobody says it."""
+        writer = self.writer_of(case)
+        told = case.host or (writer.host if writer is not None else "")
+        return told or str(self.manifest.environment.get("host") or "")
+
+    def environment_of(self, case: Case) -> Mapping[str, Any]:
+        """What that machine was when it measured the case."""
+        writer = self.writer_of(case)
+        return self.manifest.environment if writer is None else writer.environment
+
+    def planned(self, case: Case) -> Manifest | MergedRun:
+        """What the case was measured under: of a merged run, one of those that it is of."""
+        writer = self.writer_of(case)
+        return self.manifest if writer is None else self.manifest.run_of(writer.writer)
+
+    def turn_of(self, case: Case) -> str:
+        """The same of all cases whose rounds alternated on one machine: those of one number are
+        pairs."""
+        return f"{self.planned(case).run_id} {self.host_of(case)}"
+
+    def model_of(self, case: Case) -> ExportedModel | None:
+        """The model as the case's rounds had it; None until it was exported."""
+        writer = self.writer_of(case)
+        there = (writer.writer if writer is not None else "", case.model, case.precision)
+        return self.models_there.get(there) or self.models.get((case.model, case.precision))
+
+    def graphs_of(self, case: Case) -> tuple[str, ...]:
+        """The sha256 of each graph that timed rounds of a case measured, in their order.
+
+        Rounds of earlier releases do not name it: what their writer exported last stands for them.
+        """
+        wrote = self.writers.get(case.case_id, {})
+        found: dict[str, None] = {}
+        for result in self.rounds_of(case):
+            graph = result.model_sha256
+            if not graph and result.samples and result.round in wrote:
+                key = wrote[result.round].writer, case.model, case.precision
+                model = self.models_there.get(key)
+                graph = "" if model is None else _graph_at(model, case.axes)
+            if graph and result.samples:
+                found[graph] = None
+        return tuple(found)
+
+    def accuracy_of(self, case: Case) -> AccuracyResult | None:
+        """The accuracy that holds for a case: cases share it where only their timing differs."""
+        model = self.model_of(case) if self.accuracies else None
+        return None if model is None else self.accuracies.get(subject_of(case, model).case_id)
+
+    def cold_starts_of(self, case: Case) -> tuple[ColdStart, ...]:
+        """The processes that started cold for a case, in their order; cases share them where only
+        their later runs differ."""
+        if not self.cold_starts:
+            return ()
+        known = self.cold_starts.get(cold_subject_of(case).case_id, {})
+        return tuple(known[number] for number in sorted(known))
+
+    def samples_of(self, result: RoundResult) -> Samples:
+        """The measured samples of one round, warm-up left out."""
+        return self.samples_and_content(result)[0]
+
+    def samples_and_content(self, result: RoundResult) -> tuple[Samples, Content]:
+        """The same, and what the file held of which they were taken."""
+        data = read_samples(self.path.joinpath(SAMPLES, result.samples))
+        records = records_of(data)
+        measured = records[records["phase"] == MEASURED]
+        samples = as_samples(measured, result.clock, from_schedule=result.open_loop is not None)
+        if "shapes_sha256" in result.facts:
+            shapes = np.ascontiguousarray(measured["lane"])
+            samples = replace(samples, lanes=None, shapes=shapes)
+        return samples, content_of(data)
+
+    def line_digest(self, result: RoundResult) -> str:
+        """A digest of the round's line as it stands in the journal."""
+        known = self.digests.get(result.case_id, {}).get(result.round)
+        if known is not None:
+            return known
+        return text_digest(line_text(written(result)))
+
+
+def standing(run: Run) -> dict[str, dict[int, RoundResult]]:
+    """The rounds of a run by case and number, but for those that a resume measures again."""
+    return {
+        case_id: {n: result for n, result in rounds.items() if not result.is_tried_again}
+        for case_id, rounds in run.rounds.items()
+    }
+
+
+def _graph_at(model: ExportedModel, asked: Mapping[str, int]) -> str:
+    """The sha256 of the graph for one point, without the model that `at` makes for it."""
+    graph = model.fixed.get(axes_key({**model.axes, **asked})) if model.fixed else None
+    return Path(graph.path).stem if graph else model.sha256
+
+
+def read_records(path: Path) -> np.ndarray:
+    """The `RECORD` records of one file [n]; a torn last record is left out."""
+    return records_of(read_samples(path))
+
+
+def read_samples(path: Path) -> bytes:
+    """A file of samples; FileError if it can't be read."""
+    try:
+        return read_file(path)
+    except OSError as error:
+        raise FileError(
+            path,
+            f"can't be read ({error.strerror})",
+            "put it back, or resume the run to measure it again",
+        ) from None
+
+
+def records_of(data: bytes) -> np.ndarray:
+    """The records in the content of such a file [n]; a torn last record is left out."""
+    records: np.ndarray = np.frombuffer(data, RECORD, len(data) // RECORD.itemsize)
+    return records
+
+
+def content_of(data: bytes) -> Content:
+    """Size and checksum of a file's content."""
+    return len(data), crc32(data)
+
+
+def as_samples(records: np.ndarray, clock: Clock, from_schedule: bool = False) -> Samples:
+    """Records [n] as the statistics take them."""
+    return Samples(
+        np.ascontiguousarray(records["scheduled_ns"]),
+        np.ascontiguousarray(records["started_ns"]),
+        np.ascontiguousarray(records["finished_ns"]),
+        clock,
+        from_schedule,
+        np.ascontiguousarray(records["lane"]) if records["lane"].any() else None,
+    )
+
+
+MEASUREMENT = "measurement"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Seconds of one activity, by runtime where it is of one."""
+
+    what: str
+    seconds: float
+    by_runtime: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeParts:
+    """All of the time of a run's writers: the parts add up to `total_s`."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def total_s(self) -> float:
+        return sum(part.seconds for part in self.parts)
+
+    def share(self, part: Part) -> float:
+        return part.seconds / self.total_s
+
+    @property
+    def runtimes(self) -> tuple[str, ...]:
+        named = (runtime for part in self.parts for runtime in part.by_runtime)
+        return tuple(dict.fromkeys(sorted(named)))
+
+
+def time_parts(run: Run) -> TimeParts | None:
+    """None for a run that recorded none: it was killed, or written by an earlier version."""
+    seconds: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for spent in run.time_spent:
+        for what, by_runtime in spent.seconds.items():
+            for runtime, value in by_runtime.items():
+                seconds[what][runtime] += value
+    parts = [
+        Part(what, sum(of.values()), {name: value for name, value in of.items() if name})
+        for what, of in seconds.items()
+    ]
+    found = TimeParts(tuple(sorted(parts, key=lambda part: part.seconds, reverse=True)))
+    return found if found.total_s > 0 else None

@@ -1,0 +1,274 @@
+"""Rows and raw samples as tables for other programs: CSV, Parquet, dataframes.
+
+Whole numbers and words become text a block at a time, so that millions of lines take seconds: a
+block is a matrix of bytes, a row for each line, with cells as wide as the widest, and a mask of
+the bytes that are kept. Digits come four at once from a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.cases.case import Case
+from app.cases.column import Kind, Row, Value
+from app.cases.column_names import all_names, column
+from app.cases.errors import ResultsError
+from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
+from app.columns.rows import row_names
+from app.comparison.measured_case import Measured
+from app.formatting.text import storable
+from app.run_folder.files import replacing, write_atomically
+from app.run_folder.run import SAMPLES, Run, read_records
+from app.run_folder.table import tables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+NAMES = (
+    "case_id",
+    "round",
+    "phase",
+    "lane",
+    "scheduled_ns",
+    "started_ns",
+    "finished_ns",
+    "latency_ns",
+)
+"""What a table of samples has of each iteration, warm-up included."""
+PHASES = ("warmup", "measured", "first_seen")
+"""The phase of a record, by its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A round with its samples: `app.cases.round.RECORD` records [n]."""
+
+    case: Case
+    result: RoundResult
+    records: np.ndarray
+
+    @property
+    def latency_ns(self) -> np.ndarray:
+        """int64 [n]; of an open loop it counts from when a run was due."""
+        return latency_ns(self.records, self.result.open_loop is not None)
+
+
+def recorded(run: Run) -> Iterator[Recorded]:
+    """Each round that has samples, in the order of the cases; ResultsError if a file is gone."""
+    for case in run.cases:
+        for result in run.rounds_of(case):
+            if result.samples:
+                yield Recorded(case, result, read_records(run.path / SAMPLES / result.samples))
+
+
+_AT_ONCE = 10_000
+_FOURS = np.array([f"{number:04d}" for number in range(_AT_ONCE)], "S4").view(np.uint32)
+
+Block = tuple[np.ndarray, np.ndarray]
+"""Bytes [n, width] and which of them are kept [n, width]."""
+
+
+def lines(cells: Sequence[Block]) -> bytes:
+    """The cells of each line with commas between them and a line break behind."""
+    count = len(cells[0][0])
+    between = [np.full((count, 1), ord(mark), np.uint8) for mark in ",\n"]
+    always = np.ones((count, 1), bool)
+    parts, kept = [], []
+    for place, (text, own) in enumerate(cells):
+        parts += [text, between[place == len(cells) - 1]]
+        kept += [own, always]
+    joined: np.ndarray = np.concatenate(parts, axis=1)[np.concatenate(kept, axis=1)]
+    return joined.tobytes()
+
+
+def words(known: Sequence[str], chosen: np.ndarray) -> Block:
+    """For each line the word of its number [n]; words are ASCII."""
+    table = np.array([word.encode("ascii") for word in known])
+    letters = table.view(np.uint8).reshape(len(known), -1)
+    return letters[chosen], (letters != 0)[chosen]
+
+
+def numbers(values: np.ndarray) -> Block:
+    """Whole numbers [n] in decimals, with a minus and without leading zeros."""
+    size = np.abs(values.astype(np.int64))
+    width = len(str(int(size.max(initial=0))))
+    fours = np.empty((len(size), -(-width // 4)), np.uint32)
+    rest = size
+    for place in reversed(range(fours.shape[1])):
+        higher = rest // _AT_ONCE
+        fours[:, place] = _FOURS[rest - higher * _AT_ONCE]
+        rest = higher
+    text = fours.view(np.uint8)[:, -width:]
+    kept = np.ones(text.shape, bool)
+    for place in range(width - 1):
+        kept[:, place] = size >= 10 ** (width - 1 - place)
+    if not (values < 0).any():
+        return text, kept
+    minus = np.full((len(size), 1), ord("-"), np.uint8)
+    return np.hstack([minus, text]), np.hstack([(values < 0)[:, None], kept])
+
+
+SAMPLES_FILE = "samples.csv"
+_CSV_FILES_AT_ONCE = 1 << 14
+
+
+def export_csv(
+    run: Run, measured: Sequence[Measured], columns: Sequence[str] = ()
+) -> tuple[Path, ...]:
+    """Write the tables of the rows and `samples.csv` into the run folder; the latter as in Parquet.
+
+    `columns` are the words of `--columns`.
+    """
+    rows = [one.row for one in measured]
+    samples, results = run.path / SAMPLES_FILE, []
+    for name, content in tables(run.manifest, rows, columns):
+        write_atomically(run.path / name, content)
+        results.append(run.path / name)
+    with replacing(samples) as file:
+        file.write(f"{','.join(NAMES)}\n".encode())
+        for one in recorded(run):
+            # An id is 12 hex digits and a phase a word of ours: nothing needs quotes.
+            named = [f"{one.result.case_id},{one.result.round},{phase}" for phase in PHASES]
+            times = (*(one.records[name] for name in NAMES[3:-1]), one.latency_ns)
+            for begin in range(0, len(one.records), _CSV_FILES_AT_ONCE):
+                part = slice(begin, begin + _CSV_FILES_AT_ONCE)
+                phases = words(named, one.records["phase"][part])
+                file.write(lines([phases, *(numbers(time[part]) for time in times)]))
+    return *results, samples
+
+
+RESULTS, PARQUET_SAMPLES_FILE = "results.parquet", "samples.parquet"
+
+
+def export_parquet(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
+    """Write `results.parquet` and `samples.parquet` into the run folder.
+
+    The columns of the former have their types whether or not this run fills them, so that those of
+    several runs can be put together. The latter has one record for each iteration, warm-up
+    included: case_id, round, phase (`warmup` or `measured`), lane, and in int64 nanoseconds the
+    three times and the latency, which an open loop counts from the first of them.
+    """
+    rows = [one.row for one in measured]
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    results, samples = run.path / RESULTS, run.path / PARQUET_SAMPLES_FILE
+    types = {"text": pa.string(), "count": pa.int64(), "number": pa.float64(), "flag": pa.bool_()}
+    columns = {
+        name: pa.array([_cell(row.get(name)) for row in rows], known and types[known.kind])
+        for name in all_names(rows)
+        for known in [column(name)]
+    }
+    with replacing(results) as file:
+        parquet.write_table(pa.table(columns), file)
+    kinds = (pa.string(), pa.int32(), pa.string(), pa.int32(), *(pa.int64(),) * 4)
+    schema = pa.schema(list(zip(NAMES, kinds, strict=True)))
+    # Times hardly repeat: a dictionary of them is only looked for in vain.
+    repeated = [name for name in NAMES if not name.endswith("_ns")]
+    with (
+        replacing(samples) as file,
+        parquet.ParquetWriter(file, schema, use_dictionary=repeated) as writer,
+    ):
+        for one in recorded(run):
+            count = len(one.records)
+            writer.write_table(
+                pa.table(
+                    [
+                        pa.repeat(pa.scalar(one.result.case_id, pa.string()), count),
+                        pa.repeat(pa.scalar(one.result.round, pa.int32()), count),
+                        pa.array(PHASES).take(pa.array(one.records["phase"])),
+                        *(pa.array(one.records[name]) for name in NAMES[3:-1]),
+                        pa.array(one.latency_ns),
+                    ],
+                    schema=schema,
+                )
+            )
+    return results, samples
+
+
+def _cell(value: Value) -> Value:
+    return storable(value) if isinstance(value, str) else value
+
+
+_TYPES: dict[Kind, str] = {
+    "text": "string",
+    "count": "Int64",
+    "number": "float64",
+    "flag": "boolean",
+}
+"""pandas' own, by the kind of a column."""
+
+
+def pandas() -> ModuleType:
+    """The package; ResultsError names the extra that brings it."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ResultsError(
+            "a dataframe needs pandas, which is not installed", "pip install 'graphlap[data]'"
+        ) from None
+    return pd
+
+
+def run_frame(run: Run, rows: Sequence[Row]) -> pd.DataFrame:
+    """One line for each case of a run, with the columns of its `results.csv`."""
+    return frame_of(rows, row_names(run.manifest.asked))
+
+
+def frame_of(rows: Sequence[Row], names: Sequence[str] = ()) -> pd.DataFrame:
+    """One line for each row, with all columns and their own types, whether or not these rows fill
+    them: `Int64`, `boolean` and `string` have room for what was not measured. `names` are columns
+    that are there even if no row has them.
+
+    Rows of a run folder and of its `results.csv` give the same frame: a text that is empty is
+    missing, since a file has no other form for it.
+    """
+    pd = pandas()
+    columns = dict.fromkeys((*all_names(rows), *names))
+    kinds = {name: known.kind if (known := column(name)) else "text" for name in columns}
+    return pd.DataFrame(
+        {
+            name: pd.Series([_frames_cell(row.get(name)) for row in rows], dtype=_TYPES[kind])
+            for name, kind in kinds.items()
+        }
+    )
+
+
+def _frames_cell(value: Value) -> Value:
+    """A name may hold bytes that no dataframe takes."""
+    return storable(value) or None if isinstance(value, str) else value
+
+
+def samples_frame(run: Run, case_id: str = "", warmup: bool = False) -> pd.DataFrame:
+    """One line for each iteration of all cases or of one, with `warmup` those that do not count."""
+    pd = pandas()
+    parts = [
+        _frame(pd, one, warmup)
+        for one in recorded(run)
+        if not case_id or one.case.case_id == case_id
+    ]
+    if parts:
+        return pd.concat(parts, ignore_index=True)
+    nothing = {name: np.zeros(1, RECORD)[name] for name in NAMES[3:-1]}
+    one = {"case_id": "", "round": 0, "phase": "", **nothing, "latency_ns": 0}
+    return pd.DataFrame(one).iloc[:0]  # of the types that samples have
+
+
+def _frame(pd: ModuleType, one: Recorded, warmup: bool) -> pd.DataFrame:
+    kept = slice(None) if warmup else one.records["phase"] == MEASURED
+    records, latency_ns = one.records[kept], one.latency_ns[kept]
+    columns = {
+        "case_id": one.result.case_id,
+        "round": one.result.round,
+        "phase": [PHASES[phase] for phase in records["phase"]],
+        **{name: records[name] for name in NAMES[3:-1]},
+        "latency_ns": latency_ns,
+    }
+    return pd.DataFrame(columns)

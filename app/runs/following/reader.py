@@ -1,0 +1,443 @@
+"""The reader of a followed run: each `poll` reads on and gives a `RunState`.
+
+Knows no Qt and starts no thread. Only the cases that are shown have their samples read, so that
+a
+run of thousands of cases opens as fast as a small one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from app.capabilities.slo_search.answer import ANSWERS, RateAnswer, read_answers
+from app.capabilities.tuning.answer import TuneAnswer
+from app.capabilities.tuning.files import ANSWERS as LADDERS
+from app.capabilities.tuning.files import read_answers as read_ladders
+from app.cases.axes import AXES
+from app.cases.case import Case
+from app.cases.column import Blank, Row
+from app.cases.errors import ResultsError
+from app.cases.jobs import OperatorTimes
+from app.cases.round import RoundResult
+from app.columns.environment import mean_clock_mhz
+from app.columns.status import MISSING, NOT_REACHED, worst
+from app.comparison.measured_case import timed_rounds
+from app.formatting.case_labels import labels, model_names
+from app.insights.insight import Notice
+from app.insights.rules import noticed
+from app.machine.child import Child
+from app.machine.installed_runtimes import clock_of
+from app.plot_data.series import Series, Standing, reference_figures
+from app.run_folder.diagnostics import diagnostic_columns, diagnostics_of
+from app.run_folder.files import Problem, read_json
+from app.run_folder.folder import LIVE, is_being_written, samples_name
+from app.run_folder.live_status import Live
+from app.run_folder.run import SAMPLES
+from app.run_folder.table import read_rows
+from app.runs.following.samples import CaseSamples, Watching, no_counts
+from app.runs.following.state import CaseDetails, RunState, case_operators, details
+from app.runs.reader import JournalReader
+from app.stats.summary import Summary
+from exporters import install_layout
+from exporters.codec import from_json
+
+_MODULE = "app.runs.following.summary_worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The row of one case and, if it has samples, their summary."""
+
+    case_id: str
+    row: Row
+    summary: Summary | None
+
+
+class Summaries:
+    """Starts the process with the first question; `close` ends it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._child: Child | None = None
+
+    def ask(self, case_ids: Sequence[str]) -> None:
+        """Ask for cases; the answers come from `poll`, in the same order."""
+        if self._child is None:
+            self._child = Child(install_layout.command(_MODULE, str(self._folder)))
+        self._child.send(json.dumps(list(case_ids)))
+
+    def poll(self) -> list[Answer]:
+        """The answers that have come; a process that died gives none any more."""
+        if self._child is None:
+            return []
+        return [from_json(Answer, json.loads(line)) for line in self._child.lines()]
+
+    @property
+    def died(self) -> bool:
+        """Whether the process ended by itself, as when the folder is gone."""
+        return self._child is not None and self._child.ended()
+
+    def close(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+
+class Written:
+    """As of the last `poll`, by case id: `rows` of the full table, the ends of searches for a rate
+    in `sought`, and the `ladders` of those over options by the case of their defaults."""
+
+    def __init__(self, folder: Path, full_table: str) -> None:
+        self._folder = folder
+        self._full_table = full_table
+        self._stamps: dict[str, tuple[int, int]] = {}
+        self.rows: Mapping[str, Row] = {}
+        self.sought: Mapping[str, RateAnswer] = {}
+        self.ladders: Mapping[str, TuneAnswer] = {}
+
+    def poll(self) -> set[str]:
+        """The cases of which something else is written than before."""
+        changed: set[str] = set()
+        if self._is_new(self._full_table):
+            before, self.rows = self.rows, read_rows(self._folder / self._full_table)
+            changed |= {key for key, row in self.rows.items() if before.get(key) != row}
+        if self._is_new(ANSWERS):
+            self.sought = read_answers(self._folder / ANSWERS)
+            changed |= self.sought.keys()
+        if self._is_new(LADDERS):
+            found = read_ladders(self._folder / LADDERS)
+            self.ladders = {answer.rungs[0].case_id: answer for answer in found if answer.rungs}
+            changed |= self.ladders.keys()
+        return changed
+
+    def _is_new(self, name: str) -> bool:
+        """Whether the file has been written since this was asked last."""
+        try:
+            status = (self._folder / name).stat()
+        except OSError:
+            return False
+        stamp = (status.st_mtime_ns, status.st_ino)
+        before, self._stamps[name] = self._stamps.get(name), stamp
+        return stamp != before
+
+
+def read_live(folder: Path) -> Live | None:
+    """What the batch parent says of this moment; None where nothing of it can be read, as while it
+    is replaced."""
+    try:
+        return from_json(Live, read_json(folder / LIVE))
+    except (OSError, ValueError):
+        return None
+
+
+class Attention:
+    """Keeps the rows that were last thought over, and what came of it."""
+
+    def __init__(self) -> None:
+        self._rows: list[Mapping[str, Any]] = []
+        self._found: tuple[Notice, ...] = ()
+
+    def of(self, series: Sequence[Series], waits: bool) -> tuple[Notice, ...]:
+        """What to look at; while rows are still waited for, what was found before."""
+        rows = [one.row for one in series]
+        if not waits and rows != self._rows:
+            self._rows = rows
+            self._found = tuple(noticed(one.measured for one in series))
+        return self._found
+
+
+SHOWN_UNASKED = 6
+"""So many cases are shown while nobody has chosen any."""
+
+
+class RunReader:
+    """Made for a folder that is no run, or with a damaged manifest, it raises ResultsError."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._journal = JournalReader(folder)
+        self._cases = {case.case_id: case for case in self._journal.ledger.manifest.cases}
+        self._labels = labels(self._journal.ledger.manifest.cases)
+        self._model_names = _model_names(self._cases.values())
+        self._samples: dict[str, CaseSamples] = {}
+        self._target = self._journal.ledger.manifest.asked.target
+        self._written = Written(folder, self._journal.ledger.manifest.full_table)
+        self._answered: dict[str, tuple[int, Row, Summary | None]] = {}
+        self._asked: dict[str, int] = {}
+        self._operators: dict[str, OperatorTimes] = {}
+        self._summaries = Summaries(folder)
+        self._watching = Watching(folder)
+        self._series: dict[str, Series] = {}
+        self._chosen: tuple[str, ...] = ()
+        self._current: frozenset[str] = frozenset()
+        self._reading = False
+        self._all_summarised = False
+        self._attention = Attention()
+        self._state = RunState(folder, self._journal.ledger.manifest)
+
+    def choose(self, keys: Sequence[str]) -> None:
+        """Show these cases; none means the ones that are measured now or were last."""
+        self._chosen = tuple(key for key in keys if key in self._cases)
+
+    def summarise_all(self) -> None:
+        """Have summaries of every case from now on, and not only of those that are shown."""
+        self._all_summarised = True
+
+    def poll(self) -> RunState | None:
+        """The new state, or None if nothing moved since the last call."""
+        before = self._state
+        try:
+            changed = self._journal.poll()
+        except ResultsError as error:
+            problem = Problem(error.cause, error.remedy)
+            self._state = replace(before, problem=problem, alive=False)
+            return self._state if self._state.problem != before.problem else None
+        changed |= self._take_tried()
+        alive = is_being_written(self.folder)  # first: who ends now tells so in `live` before
+        live = read_live(self.folder) or before.live
+        running = live if alive else None
+        changed |= self._written.poll() | self._take_answers() | self._newly_in_flight(running)
+        shown = self._choose_shown(running)
+        changed |= set(shown) ^ set(before.shown)
+        first = not self._series
+        damaged = tuple(Problem(one.cause, one.remedy) for one in self._journal.damaged)
+        told = bool(changed) or first or alive != before.alive or damaged != before.damaged
+        self._samples = {key: self._samples.get(key) or self._samples_of(key) for key in shown}
+        read = {k for k, s in self._samples.items() if s.follow(self._files(k, running))}
+        self._reading = bool(read)
+        changed |= read
+        self._ask(shown, alive)
+        if first or alive != before.alive:
+            changed = set(self._cases)  # who waits while the run goes on is not run after it
+        if not changed and not told and live == before.live and not before.problem:
+            return None
+        for key in changed & self._cases.keys():
+            self._series[key] = self._one(self._cases[key], running, alive)
+        series = tuple(self._series[key] for key in self._cases)
+        self._state = RunState(
+            folder=self.folder,
+            manifest=self._journal.ledger.manifest,
+            live=live,
+            alive=alive,
+            series=series,
+            noticed=() if alive else self._attention.of(series, self._rows_to_come()),
+            shown=shown,
+            revision=before.revision + told,
+            samples_in_flight=self._in_flight(live),
+            damaged=damaged,
+            details=self._details(shown),
+            environments=dict(self._journal.ledger.environments),
+        )
+        return self._state
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether something new is to be expected soon."""
+        waits = len(self._answered) < len(self._asked) and not self._summaries.died
+        return self._state.alive or self._reading or waits
+
+    def _rows_to_come(self) -> bool:
+        """Whether results.csv fell behind and the rows that take its place have not come yet."""
+        asked = self._asked.keys() - self._answered.keys()
+        return not self._summaries.died and any(map(self._row_is_behind, asked))
+
+    def close(self) -> None:
+        """End the summary process."""
+        self._summaries.close()
+
+    def _take_tried(self) -> set[str]:
+        """The cases that a search has added; then every label may read differently."""
+        cases = self._journal.ledger.run.cases
+        if len(cases) == len(self._cases):
+            return set()
+        self._cases = {case.case_id: case for case in cases}
+        self._labels = labels(cases)
+        self._model_names = _model_names(cases)
+        return set(self._cases)
+
+    def _newly_in_flight(self, live: Live | None) -> set[str]:
+        """The cases that are measured now and were not before, or the other way round."""
+        before, self._current = self._current, live.cases if live else frozenset()
+        return set(before ^ self._current)
+
+    def _choose_shown(self, live: Live | None) -> tuple[str, ...]:
+        """What was chosen, else the case in flight beside those it is to be compared with."""
+        if self._chosen or len(self._cases) <= SHOWN_UNASKED:
+            return self._chosen or tuple(self._cases)
+        if live and live.case_id in self._cases:
+            centre = live.case_id
+        elif self._state.shown:
+            return self._state.shown
+        else:
+            begun = (key for key in self._journal.ledger.run.rounds if key in self._cases)
+            centre = next(begun, next(iter(self._cases)))
+        if centre in self._state.shown:
+            return self._state.shown
+        nearest = sorted(self._cases, key=lambda key: self._distance(centre, key))
+        return tuple(key for key in self._cases if key in nearest[:SHOWN_UNASKED])
+
+    def _distance(self, one: str, other: str) -> tuple[bool, bool, bool]:
+        """Sorts first what differs from a case in its runtime or settings, not in its work."""
+        a, b = self._cases[one], self._cases[other]
+        return a.model != b.model, a.axes != b.axes, a.scenario != b.scenario
+
+    def _samples_of(self, key: str) -> CaseSamples:
+        return CaseSamples(self._cases[key].scenario.is_open_loop)
+
+    def _files(self, key: str, live: Live | None) -> dict[int, Path]:
+        """The sample files of a case by round, the one in flight with them."""
+        rounds = self._journal.ledger.run.rounds.get(key, {})
+        files = {
+            number: self.folder / SAMPLES / result.samples
+            for number, result in rounds.items()
+            if result.samples
+        }
+        for number in live.numbers_of(key) if live else ():
+            if number not in rounds:
+                files[number] = self.folder / SAMPLES / samples_name(key, number)
+        return files
+
+    def _details(self, shown: Sequence[str]) -> dict[str, CaseDetails]:
+        run = self._journal.ledger.run
+        for key in shown:
+            if key not in self._operators and (found := case_operators(run, self._cases[key])):
+                self._operators[key] = found
+        told = {key: details(run, self._cases[key], self._operators.get(key)) for key in shown}
+        return {key: one for key, one in told.items() if one is not None}
+
+    def _timed_rounds(self, key: str) -> list[RoundResult]:
+        return [r for r in self._journal.ledger.run.rounds.get(key, {}).values() if r.samples]
+
+    def _ask(self, shown: Sequence[str], alive: bool) -> None:
+        """Have summaries made of what is shown, and rows where results.csv fell behind."""
+        if self._summaries.died:
+            return
+        wanted = list(shown)
+        if self._all_summarised:
+            wanted += self._journal.ledger.run.rounds
+        elif not alive:
+            wanted += [key for key in self._journal.ledger.run.rounds if self._row_is_behind(key)]
+        due = [
+            key
+            for key in dict.fromkeys(wanted)
+            if key in self._cases
+            and (count := len(self._journal.ledger.run.rounds.get(key, {})))
+            and self._asked.get(key) != count
+        ]
+        for key in due:
+            self._asked[key] = len(self._journal.ledger.run.rounds[key])
+        if due:
+            self._summaries.ask(due)
+
+    def _row_is_behind(self, key: str) -> bool:
+        row = self._written.rows.get(key)
+        return row is None or (row.get("rounds") or 0) != len(self._timed_rounds(key))
+
+    def _take_answers(self) -> set[str]:
+        answers = self._summaries.poll()
+        for answer in answers:
+            count = self._asked.get(answer.case_id, 0)
+            self._answered[answer.case_id] = (count, answer.row, answer.summary)
+        return {answer.case_id for answer in answers}
+
+    def _in_flight(self, live: Live | None) -> int:
+        """Measured samples of the case that is measured now, over all its rounds."""
+        if live is None or live.case_id not in self._cases:
+            return 0
+        done = self._journal.ledger.run.rounds.get(live.case_id, {})
+        recorded = sum(result.iterations for result in done.values())
+        running = live.iterations if live.round not in done and live.phase == "measure" else 0
+        return recorded + running
+
+    def _one(self, case: Case, live: Live | None, alive: bool) -> Series:
+        key, run = case.case_id, self._journal.ledger.run
+        rounds = run.rounds.get(key, {})
+        timed = self._timed_rounds(key) if rounds else []
+        measured_now = live is not None and key in live.cases
+        samples = self._samples.get(key)
+        count, row, summary = self._answered.get(key, (0, {}, None))
+        if count != len(rounds):
+            summary = None
+        if key in self._written.rows and (not row or not self._row_is_behind(key)):
+            row = self._written.rows[key]
+        status, reason = self._status(rounds, measured_now, alive)
+        return Series(
+            key=key,
+            case=case,
+            batch_axis=self._batch_axis(case),
+            timed=timed_rounds(run, case) if rounds else (),
+            cpu_mhz=mean_clock_mhz(run, case) if rounds else None,
+            turn=run.turn_of(case),
+            label=self._labels[key],
+            model=self._model_names[case.model],
+            runtime=case.runtime,
+            clock=timed[0].clock if timed else clock_of(case.runtime),
+            status=status,
+            counts=samples.counts if samples else no_counts(),
+            rounds=samples.maps() if samples else (),
+            watched=self._watching.of(key, rounds, samples.numbers) if samples else (),
+            summary=summary,
+            published=reference_figures(case),
+            sought=self._sought_of(case),
+            ladder=self._written.ladders.get(key),
+            row=Blank(
+                {
+                    **_asked_for(case),
+                    **(_so_far(row) if alive else row),
+                    "status": status,
+                    "reason": reason or row.get("reason"),
+                }
+            ),
+        )
+
+    def _sought_of(self, case: Case) -> RateAnswer | None:
+        """The end of the search that the case is a rate of, or its target alone until then."""
+        if self._target is None or case.scenario.kind != "poisson":
+            return None
+        begun = RateAnswer(self._target.name, self._target.limit_us)
+        return self._written.sought.get(case.case_id, begun)
+
+    def _batch_axis(self, case: Case) -> str:
+        model = self._journal.ledger.run.model_of(case)
+        return model.batch if model is not None and isinstance(model.batch, str) else "batch"
+
+    def _status(
+        self, rounds: Mapping[int, RoundResult], measured_now: bool, alive: bool
+    ) -> tuple[Standing, str]:
+        if measured_now:
+            return "measuring", ""
+        decisive = worst(rounds.values())
+        if decisive is not None:
+            return decisive.status, decisive.reason
+        if alive:
+            return "waiting", ""
+        return "not_run", NOT_REACHED
+
+
+def _model_names(cases: Iterable[Case]) -> dict[str, str]:
+    """Each model once: the cases of a large sweep are of few."""
+    return model_names({case.model for case in cases})
+
+
+def _so_far(row: Row) -> Row:
+    """The row of a run that goes on: that rounds are still to come is nothing to warn of."""
+    diagnostics = [one for one in diagnostics_of(row) if one.code != MISSING]
+    return {**row, **diagnostic_columns(diagnostics)}
+
+
+def _asked_for(case: Case) -> Row:
+    """What is known of a row before anything was measured."""
+    return {
+        "case_id": case.case_id,
+        "suite": case.suite or None,
+        "model": case.model,
+        "runtime": case.runtime,
+        "host": case.host or None,
+        "batch_size": case.axes.get("batch"),
+        "sequence_length": case.axes.get("sequence"),
+        **{name: value for axis in AXES for name, value in axis.row(case).items()},
+    }

@@ -1,0 +1,247 @@
+"""The reader of a run folder: manifest and journals merged, samples checked against them.
+
+A line is on disk after its samples, so what differs was changed since: cut, overwritten, gone.
+
+Reads a finished run, one that is still being written and one that was killed alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from app.cases.case import Case
+from app.cases.errors import FileError, ResultsError
+from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult
+from app.columns.row_statistics import Statistics
+from app.run_folder import journal as lines
+from app.run_folder.journal import FOLDER
+from app.run_folder.ledger import Ledger
+from app.run_folder.manifest import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
+from app.run_folder.run import SAMPLES, Content, Run, Sound, content_of, read_samples, records_of
+from exporters.codec import CodecError
+from exporters.file_access import open_file, read_file
+
+_TIMES = ("finished_ns", "started_ns")
+_PHASES = {WARMUP, MEASURED, FIRST_SEEN}
+_LONGEST_NS = 366 * 24 * 3600 * 10**9
+
+
+def damage(run: Path, result: RoundResult) -> str:
+    """What is wrong with a round's samples, in words that follow the file's name; else ""."""
+    if not result.samples:
+        return ""
+    try:
+        data = read_samples(run.joinpath(SAMPLES, result.samples))
+    except FileError as error:
+        return error.fault
+    return _damage_in(data, result)
+
+
+def _damage_in(data: bytes, result: RoundResult) -> str:
+    records = records_of(data)
+    wanted = result.warmup_iterations + result.iterations
+    if len(records) < wanted:
+        return f"holds {len(records):,} of {wanted:,} samples"
+    phases, lanes = np.ascontiguousarray(records["phase"]), np.ascontiguousarray(records["lane"])
+    # Runs after a pause, as between blocks, do not count either and have the phase of warm-up.
+    measured = np.count_nonzero(phases == MEASURED)
+    known = measured == len(phases) or set(np.unique(phases).tolist()) <= _PHASES
+    if not known or measured != result.iterations:
+        return "has other measured runs than the journal counted"
+    is_open = result.open_loop is not None
+    times = [
+        np.ascontiguousarray(records[name])
+        for name in (_TIMES if not is_open else (*_TIMES, "scheduled_ns"))
+    ]
+    if any(_extent_ns(one) > _LONGEST_NS for one in times):
+        return "has times that are further apart than a round can last"
+    # By their difference, which tells of times too far apart for it as well.
+    finished, *begun = times
+    if any((finished - one < 0).any() for one in begun):
+        return "has runs that end before they start"
+    by_shape = "shapes_sha256" in result.facts
+    within = not len(lanes) or 0 <= lanes.min() <= lanes.max() < result.concurrency
+    if not by_shape and not within:
+        return f"has lanes beyond the {result.concurrency} that there were"
+    if result.samples_crc32 is not None and crc32(records.data) != result.samples_crc32:
+        return "is not what was measured: its checksum differs"
+    return ""
+
+
+def _extent_ns(times: np.ndarray) -> int:
+    """As a Python number, which has room for the difference of any two times."""
+    return int(times.max()) - int(times.min()) if len(times) else 0
+
+
+def sound(run: Run) -> Run:
+    """The run without its damaged rounds, which it names with what is wrong.
+
+    Samples of which statistics are stored were sound when these were computed, and are looked at no
+    closer than to find that they are the same.
+    """
+    cases = {case.case_id: case for case in run.cases}
+    statistics = Statistics()
+    whole: dict[str, Sound] = {}
+    damaged: dict[str, dict[int, str]] = {}
+    for case_id, rounds in run.rounds.items():
+        case = cases.get(case_id)
+        timed = [rounds[number] for number in sorted(rounds) if rounds[number].samples]
+        if case is not None and (same := _unchanged(run, case, timed, statistics)):
+            whole[case_id] = same
+            continue
+        contents, wrong = _looked_at(run.path, timed)
+        if wrong:
+            damaged[case_id] = wrong
+        if case is not None and contents:
+            left = [result for result in timed if result.round in contents]
+            key = statistics.key(run, case, left, list(contents.values()))
+            whole[case_id] = Sound(tuple(map(run.line_digest, left)), key)
+    if not damaged:
+        return replace(run, sound=whole)
+    rounds_left = {
+        case_id: {n: r for n, r in rounds.items() if n not in damaged.get(case_id, {})}
+        for case_id, rounds in run.rounds.items()
+    }
+    return replace(run, rounds=rounds_left, sound=whole, damaged=damaged)
+
+
+def _unchanged(
+    run: Run, case: Case, timed: Sequence[RoundResult], statistics: Statistics
+) -> Sound | None:
+    """These rounds, if statistics of just what their files hold are stored."""
+    if run.store is None or not run.store.knows(case.case_id):
+        return None
+    try:
+        contents = [content_of(read_samples(run.path / SAMPLES / one.samples)) for one in timed]
+    except FileError:
+        return None
+    key = statistics.key(run, case, timed, contents)
+    if not run.store.has(case.case_id, key):
+        return None
+    return Sound(tuple(map(run.line_digest, timed)), key)
+
+
+def _looked_at(
+    run: Path, timed: Sequence[RoundResult]
+) -> tuple[dict[int, Content], dict[int, str]]:
+    """By the number of the round what its file holds, or what is wrong with it."""
+    contents: dict[int, Content] = {}
+    damaged: dict[int, str] = {}
+    for result in timed:
+        try:
+            data = read_samples(run / SAMPLES / result.samples)
+        except FileError as error:
+            damaged[result.round] = error.fault
+            continue
+        if what := _damage_in(data, result):
+            damaged[result.round] = what
+        else:
+            contents[result.round] = content_of(data)
+    return contents, damaged
+
+
+def read_run(path: Path) -> Run:
+    """All that a run folder holds but rounds whose samples are damaged, which it names.
+
+    ResultsError if it is none, a line of it is damaged, or it is of another schema.
+    """
+    return sound(JournalReader(path).whole().run)
+
+
+def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
+    """By host what it was, of the journals' first lines alone; what can't be read tells nothing."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for journal in sorted((path / FOLDER).glob("*.jsonl")):
+        try:
+            with open_file(journal) as file:
+                line = lines.parsed(file.readline().removesuffix(b"\n"), SCHEMA_VERSION)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue
+        if isinstance(line, lines.Writer):
+            found.setdefault(line.host, line.environment)
+    return found
+
+
+class JournalReader:
+    """`poll` takes in what was added since; `ledger` is what it came to so far, without the
+    lines that can't be understood, of which `damaged` has an error each.
+
+    `manifest` is the folder's where it is known already.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest | None = None) -> None:
+        self.folder = folder
+        self.ledger = Ledger(folder, manifest or read_manifest(folder))
+        self.damaged: list[ResultsError] = []
+        self._read: dict[Path, tuple[int, int]] = {}  # bytes and lines of each journal
+        self._foreign: set[Path] = set()
+
+    @property
+    def journal_lines(self) -> dict[str, int]:
+        """How many whole lines were read, by the name of the journal file."""
+        return {path.name: lines for path, (_, lines) in self._read.items()}
+
+    def whole(self) -> Ledger:
+        """All that there is, for who must not miss a line; ResultsError for the first damaged."""
+        self.poll()
+        if self.damaged:
+            raise self.damaged[0]
+        return self.ledger
+
+    def poll(self) -> set[str]:
+        """The ids of the cases with new lines; ResultsError if the folder is gone or can't be read.
+
+        A last line that a kill or a full disk tore, or that is being written, is left for the
+        next look.
+        """
+        if not (self.folder / MANIFEST).is_file():
+            raise ResultsError(
+                f"the run folder {self.folder} is gone", "put it back, or open another run"
+            )
+        changed: set[str] = set()
+        for path in sorted((self.folder / FOLDER).glob("*.jsonl")):
+            changed |= self._read_on(path)
+        return changed - {""}
+
+    def _read_on(self, path: Path) -> set[str]:
+        if path in self._foreign:
+            return set()
+        offset, number = self._read.get(path, (0, 0))
+        try:
+            data = read_file(path, offset)
+        except OSError as error:
+            raise ResultsError(
+                f"{path} can't be read ({error.strerror})", "open the run again when it can"
+            ) from None
+        whole = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
+        self._read[path] = offset + sum(map(len, whole)) + len(whole), number + len(whole)
+        changed = set()
+        for place, text in enumerate(whole, start=number + 1):
+            line = self._understood(path, place, text)
+            if isinstance(line, lines.Writer) and not self.ledger.manifest.owns(line.run_id):
+                self._foreign.add(path)
+                self.damaged.append(
+                    ResultsError(f"{path} belongs to another run", "move it out of the folder")
+                )
+                break
+            if line is not None:
+                changed.add(self.ledger.take(path.name, line, text))
+        return changed
+
+    def _understood(self, path: Path, number: int, text: bytes) -> lines.Line | None:
+        try:
+            return lines.parsed(text, self.ledger.manifest.schema_version)
+        except CodecError as error:
+            self.damaged.append(
+                ResultsError(
+                    f"line {number} of {path} is damaged ({error})",
+                    "remove that line and resume the run",
+                )
+            )
+            return None

@@ -1,0 +1,260 @@
+"""Change points in series of runs, and the factor that all series of a machine share.
+
+A run's figures of many cases move together where the machine moved, and one alone moves where
+its
+code did. The shared part is estimated by a median polish (Tukey, Exploratory Data Analysis,
+1977): series level plus run factor plus the rest, both by medians, so that a change of a
+minority
+of the series does not reach the factor.
+
+For a change point a run is one figure: what runs differ by is seen between runs, never within
+one. The test shuffles the runs, so it asks nothing of their distribution, only that without a
+change no run is more likely to be slow than its neighbours are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from app.cases.objectives import BAND
+
+LEAST_SERIES = 3
+"""Of two series nobody can tell which one moved."""
+_SWEEPS = 10
+_HEAVIEST = 2.0
+"""A quiet series weighs more than a noisy one, at most so many times the middle weight: the factor
+must not become that series."""
+
+
+def common_factor(logs: np.ndarray) -> np.ndarray | None:
+    """Of logarithms [series, runs], NaN where a run lacks a series, the factor [runs] about 0.
+
+    None with fewer than three series. A run with fewer than three has the factor of the run before
+    it, since its own is not known.
+    """
+    present = ~np.isnan(logs)
+    if len(logs) < LEAST_SERIES:
+        return None
+    known = present.sum(axis=0) >= LEAST_SERIES
+    if not known.any():
+        return None
+    factor, weights = np.zeros(logs.shape[1]), np.ones(len(logs))
+    for sweep in range(_SWEEPS):
+        levels = np.nanmedian(logs - factor, axis=1)
+        rest = logs - levels[:, None]
+        found = np.array([_weighted_median(rest[:, run], weights) for run in range(len(factor))])
+        found[~known] = 0.0
+        found = _carried(found, known)
+        found -= np.median(found)
+        if sweep:
+            weights = _weights(rest - found)
+        if sweep > 1 and np.allclose(found, factor, rtol=0.0, atol=1e-9):
+            break
+        factor = found
+    return factor
+
+
+def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
+    """The middle of the values that are there: the mean of both where two share the middle."""
+    there = ~np.isnan(values)
+    if not there.any():
+        return 0.0
+    order = np.argsort(values[there])
+    ordered, shares = values[there][order], weights[there][order]
+    reached = np.cumsum(shares) / shares.sum()
+    low = int(np.searchsorted(reached, 0.5 - 1e-12))
+    high = int(np.searchsorted(reached, 0.5 + 1e-12))
+    return float((ordered[low] + ordered[min(high, len(ordered) - 1)]) / 2.0)
+
+
+def _weights(rest: np.ndarray) -> np.ndarray:
+    """One over the variance of each series from run to run, which no step of its level moves."""
+    steps = np.abs(np.diff(rest, axis=1))
+    known = [row[~np.isnan(row)] for row in steps]
+    deviations = np.array([np.median(row) if len(row) else 0.0 for row in known])
+    positive = deviations[deviations > 0.0]
+    if not len(positive):
+        return np.ones(len(rest))
+    raw = 1.0 / np.maximum(deviations, positive.min()) ** 2
+    weights: np.ndarray = np.minimum(raw, _HEAVIEST * np.median(raw))
+    return weights
+
+
+def _carried(factor: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """The factor of the run before where a run has none; before the first that has one, of that."""
+    places = np.where(known, np.arange(len(factor)), -1)
+    places = np.maximum.accumulate(places)
+    places[places < 0] = int(np.argmax(known))
+    carried: np.ndarray = factor[places]
+    return carried
+
+
+FALSE_ALARMS = 0.05
+"""The share of histories without a change in which any of their series shows one, at most."""
+LEAST_RUNS = 10
+"""Of 9 runs even the cleanest step comes about by chance in more than 5 % of their orders."""
+_FAR = 4.0
+"""Standard deviations beyond which a run is taken for as far: one bad night hides no change."""
+_RESOLUTION = 4.0
+"""So many shuffles are expected to reach what is just significant."""
+_LEAST_DRAWS = 2000
+_FIRST_BLOCK, _BLOCK = 50, 1000
+"""Shuffles at once, at first and at most: most series are done after some dozens."""
+_SEED = 0
+"""The same runs give the same answer."""
+
+Statistic = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """`place` is the first run of the new level, `before` and `after` the medians of the runs up to
+    the neighbouring change points, in the unit of the series. `p_value` is over all series."""
+
+    place: int
+    before: float
+    after: float
+    p_value: float
+
+    @property
+    def ratio(self) -> float:
+        """After over before: above 1 it has become slower."""
+        return self.after / self.before
+
+
+def change_points(
+    histories: Sequence[Sequence[float]], band: float = BAND
+) -> list[tuple[ChangePoint, ...]]:
+    """Those of each series of positive figures in order of time; none with fewer than ten runs.
+
+    A series is cut where its two sides, or an episode and what lies around it, differ most for
+    their lengths; if in a share of FALSE_ALARMS over the number of series of its shuffles they
+    differ as much, it is left whole; else its parts are looked at likewise (binary segmentation
+    with E-divisive's permutation test, Matteson & James, J. Am. Statist. Assoc. 109, 2014; the
+    episode is that of circular segmentation, Olshen et al., Biostatistics 5, 2004). Moves within
+    the band are none.
+    """
+    tested = sum(len(series) >= LEAST_RUNS for series in histories)
+    return [_of(np.log(np.array(series, float)), max(1, tested), band) for series in histories]
+
+
+def _of(logs: np.ndarray, tested: int, band: float) -> tuple[ChangePoint, ...]:
+    rng = np.random.default_rng(_SEED)
+    level = FALSE_ALARMS / tested
+    found: dict[int, float] = {}
+    waiting = [(0, len(logs))]
+    while waiting:
+        begin, end = waiting.pop()
+        if end - begin < LEAST_RUNS:
+            continue
+        cuts, p_value = _cut(_scores(logs[begin:end]), level, rng)
+        places = [begin + cut for cut in cuts]
+        found |= dict.fromkeys(places, p_value)
+        waiting += pairwise([begin, *places, end]) if places else ()
+    places = _beyond(logs, sorted(found), band)
+    levels = np.exp(_levels(logs, places)).tolist()
+    return tuple(
+        ChangePoint(place, before, after, min(1.0, tested * found[place]))
+        for place, (before, after) in zip(places, pairwise(levels), strict=True)
+    )
+
+
+def _cut(scores: np.ndarray, level: float, rng: np.random.Generator) -> tuple[list[int], float]:
+    """Where to cut, nowhere if that is not significant, and the p value of the better of both."""
+    for statistic, places in ((_largest_step, _step), (_largest_episode, _episode)):
+        p_value = min(1.0, 2.0 * _p_value(scores, statistic, level / 2.0, rng))
+        if p_value <= level:
+            return places(scores), p_value
+    return [], 1.0
+
+
+def _p_value(
+    scores: np.ndarray, statistic: Statistic, level: float, rng: np.random.Generator
+) -> float:
+    """The share of shuffles, the order that was seen among them, that reach its statistic.
+
+    As soon as so many do that it can no longer come down to `level`, no more are drawn.
+    """
+    reached = float(statistic(scores[None])[0]) * (1.0 - 1e-9)
+    if reached <= 0.0:
+        return 1.0
+    draws = max(_LEAST_DRAWS, math.ceil(_RESOLUTION / level))
+    above = done = 0
+    while done < draws and above + 1 <= level * (draws + 1):
+        block = min(max(done, _FIRST_BLOCK), _BLOCK, draws - done)
+        shuffled = rng.permuted(np.broadcast_to(scores, (block, len(scores))), axis=1)
+        above += int(np.count_nonzero(statistic(shuffled) >= reached))
+        done += block
+    return (above + 1) / (done + 1)
+
+
+def _scores(logs: np.ndarray) -> np.ndarray:
+    """The series about its mean, runs far from its median drawn in; shuffling changes neither."""
+    middle = float(np.median(logs))
+    reach = _FAR * 1.4826 * float(np.median(np.abs(logs - middle)))
+    drawn_in = np.clip(logs, middle - reach, middle + reach) if reach else logs
+    return drawn_in - drawn_in.mean()
+
+
+def _steps(scores: np.ndarray) -> np.ndarray:
+    """For orders [m, n], how much both sides of each cut differ, in its standard errors but for the
+    noise, [m, n - 1]: the sum of one side over sqrt(k (n - k) / n)."""
+    count = scores.shape[1]
+    cuts = np.arange(1, count)
+    steps: np.ndarray = np.abs(np.cumsum(scores, axis=1)[:, :-1])
+    return steps / np.sqrt(cuts * (count - cuts) / count)
+
+
+def _largest_step(scores: np.ndarray) -> np.ndarray:
+    largest: np.ndarray = _steps(scores).max(axis=1)
+    return largest
+
+
+def _step(scores: np.ndarray) -> list[int]:
+    return [int(np.argmax(_steps(scores[None])[0])) + 1]
+
+
+def _episodes(sums: np.ndarray, length: int) -> np.ndarray:
+    """The same for episodes of so many runs that hold neither the first run nor the last, from
+    the cumulative sums of the orders."""
+    count = sums.shape[1]
+    episodes: np.ndarray = np.abs(sums[:, length:-1] - sums[:, : -length - 1])
+    return episodes / math.sqrt(length * (count - length) / count)
+
+
+def _largest_episode(scores: np.ndarray) -> np.ndarray:
+    """Of up to half of all runs."""
+    sums = np.cumsum(scores, axis=1)
+    largest = np.zeros(len(sums))
+    for length in range(1, sums.shape[1] // 2 + 1):
+        np.maximum(largest, _episodes(sums, length).max(axis=1), out=largest)
+    return largest
+
+
+def _episode(scores: np.ndarray) -> list[int]:
+    sums, lengths = np.cumsum(scores)[None], range(1, len(scores) // 2 + 1)
+    each = [_episodes(sums, length)[0] for length in lengths]
+    length = lengths[int(np.argmax([sizes.max() for sizes in each]))]
+    begin = int(np.argmax(each[length - 1])) + 1
+    return [begin, begin + length]
+
+
+def _beyond(logs: np.ndarray, places: list[int], band: float) -> list[int]:
+    """Without those at which the level moves within the band, the smallest move going first."""
+    while places:
+        moves = np.abs(np.diff(_levels(logs, places)))
+        least = int(np.argmin(moves))
+        if moves[least] > math.log1p(band):
+            break
+        places = places[:least] + places[least + 1 :]
+    return places
+
+
+def _levels(logs: np.ndarray, places: Sequence[int]) -> np.ndarray:
+    edges = [0, *places, len(logs)]
+    return np.array([np.median(logs[begin:end]) for begin, end in pairwise(edges)])

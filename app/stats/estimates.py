@@ -1,0 +1,308 @@
+"""Estimates of a typical process with intervals: quantiles, the mean, bounds of percentiles.
+
+What is quoted is the pseudo-median of the rounds' own order statistics (`intervals.typical`).
+Its
+interval is the t interval over the rounds, widened to hold the exact rank interval of all
+samples
+together, these counted as many as are independent: where processes are alike, iterations are
+what
+is uncertain; where they differ, processes are. Whether the value is shown depends on the number
+of runs; whether an interval is claimed, on how many independent ones they are worth.
+
+For the mean, as for a quantile, both kinds of chance count: which processes there were, by the
+spread of the rounds' own means, and which runs there were, by the spread of the means of blocks
+within rounds.
+
+A bound asks for one side only: not where the p99 lies, but what it does not exceed. It is the
+larger of two bounds, because either kind of chance may decide: which processes there were, and
+which runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from app.stats.intervals import LEAST_ROUNDS as INTERVALS_LEAST_ROUNDS
+from app.stats.intervals import (
+    RoundCorrelation,
+    deviation,
+    interval_between,
+    reaches,
+    round_correlation,
+    skewness_of,
+    typical,
+)
+from app.stats.quantiles import (
+    CONFIDENCE,
+    Interval,
+    clock_tick,
+    mean,
+    needed_samples,
+    order_statistic,
+    rank_interval,
+)
+from app.stats.tails import extremal_index, independent_runs
+
+METHOD = "t_ranks"
+TAIL = 0.8
+"""From here on, and likewise below 0.2, a quantile's samples are counted by clusters. Further in,
+dependence moves the rounds' own quantiles apart, and the interval over rounds sees it."""
+BEYOND = 20
+"""Independent clusters of samples beyond a tail quantile that a round needs for an interval, in the
+mean: with fewer, a round's own quantile is biased and its logarithm skewed, which t can't mend."""
+FEW_ROUNDS = 8
+"""Below this an interval is marked: a mode that three in ten processes are in goes unseen by
+six rounds in 0.7^6 = 12 % of the runs, by eight in 6 %."""
+FEW_RUNS = 1000
+"""Rounds with fewer runs mark an interval too: spells that come once in some thousand runs
+move a tail, and are in none of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """In the unit of the samples; `absent` says why the value or the interval is None.
+
+    `by_round` are the rounds' own figures in their order, empty where there is no value.
+    `too_short`: what is absent takes longer rounds, and more of them would not help.
+    `tick` is that of the clock; the interval reaches by so much farther to either side.
+    `correlation` is that of the rounds' own figures, None where there are none.
+    """
+
+    value: float | None
+    interval: Interval | None
+    absent: str = ""
+    by_round: tuple[float, ...] = ()
+    too_short: bool = False
+    tick: float = 0.0
+    correlation: RoundCorrelation | None = None
+
+    @property
+    def slowest_round(self) -> float | None:
+        """The largest of the rounds' own figures."""
+        return max(self.by_round, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """Samples of several rounds: each round's in order of time and ascending, all ascending.
+
+    `tick` is that of the clock that timed them, 0 where it limits nothing. `starts_s` are the times
+    at which the rounds began, empty where one is not known.
+    """
+
+    in_time: tuple[np.ndarray, ...]
+    ascending: tuple[np.ndarray, ...]
+    pooled: np.ndarray
+    tick: float = 0.0
+    starts_s: tuple[float, ...] = ()
+    _counts: dict[float, tuple[tuple[int, ...], float]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    @staticmethod
+    def of(
+        in_time: Sequence[np.ndarray], is_simulated: bool = False, starts_s: Sequence[float] = ()
+    ) -> Rounds:
+        """Of one array for each round that has samples; a simulated clock has no tick."""
+        ascending = tuple(np.sort(latencies) for latencies in in_time)
+        pooled = np.sort(np.concatenate(ascending))
+        tick = 0.0 if is_simulated else clock_tick(pooled)
+        return Rounds(tuple(in_time), ascending, pooled, tick, tuple(starts_s))
+
+    def independent(self, quantile: float) -> tuple[int, ...]:
+        """How many independent runs each round is worth beyond its own quantile.
+
+        For quantiles that are no tail, as many as it has.
+        """
+        return self._counted(quantile)[0]
+
+    def clusters(self, quantile: float) -> float:
+        """How many clusters of runs a round has beyond its own quantile, in the mean."""
+        return self._counted(quantile)[1]
+
+    def _counted(self, quantile: float) -> tuple[tuple[int, ...], float]:
+        if quantile not in self._counts:
+            self._counts[quantile] = self._count(quantile)
+        return self._counts[quantile]
+
+    def _count(self, quantile: float) -> tuple[tuple[int, ...], float]:
+        if not is_tail(quantile):
+            lengths = tuple(map(len, self.ascending))
+            return lengths, len(self.pooled) / len(lengths) * min(quantile, 1.0 - quantile)
+        beyond = []
+        for latencies, ascending in zip(self.in_time, self.ascending, strict=True):
+            own = order_statistic(ascending, quantile)
+            # The fastest runs come in clusters as the slowest do.
+            beyond.append(latencies > own if quantile > TAIL else latencies < own)
+        indices = [extremal_index(one) for one in beyond]
+        parts = zip(indices, beyond, strict=True)
+        worth = sum(index * len(one) for index, one in parts) / len(beyond)
+        independent = tuple(map(int, independent_runs(beyond, indices)))
+        return independent, worth * min(quantile, 1.0 - quantile)
+
+
+def is_tail(quantile: float) -> bool:
+    """Whether so few runs lie on one side of it that how they cluster counts."""
+    return max(quantile, 1.0 - quantile) > TAIL
+
+
+def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFIDENCE) -> Estimate:
+    """The quantile of a typical process, and its interval.
+
+    The value takes enough runs for the quantile to lie among them, dependent or not; the interval
+    takes rounds enough and independent runs enough.
+    """
+    runs, needed = len(rounds.pooled), needed_samples(quantile)
+    if runs < needed:
+        return Estimate(None, None, f"{runs} of {needed} runs")
+    shortest, outside = min(map(len, rounds.ascending)), min(quantile, 1.0 - quantile)
+    if shortest * outside < 1.0:
+        why = f"a round has {shortest} runs, too few to lie beyond it"
+        return Estimate(None, None, why, too_short=True)
+    own = np.array(round_quantiles(rounds, quantile))
+    correlation = round_correlation(own, rounds.starts_s)
+    shown = Estimate(
+        typical(own), None, "", tuple(own.tolist()), tick=rounds.tick, correlation=correlation
+    )
+    if len(own) < INTERVALS_LEAST_ROUNDS:
+        return replace(shown, absent=f"{len(own)} of {INTERVALS_LEAST_ROUNDS} rounds")
+    beyond, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
+    if is_tail(quantile) and beyond < BEYOND:
+        why = f"a round has {beyond} of {BEYOND} independent runs beyond it"
+        return replace(shown, absent=why, too_short=True)
+    within = interval_of_ranks(rounds.pooled, independent, quantile, confidence)
+    if within is None:
+        least = needed_samples(quantile, confidence)
+        why = f"{independent} of {least} independent runs for an interval"
+        return replace(shown, absent=why)
+    between = interval_between(own, confidence, correlation.inflation)
+    if between is None:
+        return replace(shown, absent="a latency of 0", tick=0.0)
+    low = max(0.0, min(between.low, within.low) - rounds.tick)
+    high = max(between.high, within.high) + rounds.tick
+    return replace(shown, interval=Interval(low, high))
+
+
+def marks_of(rounds: Rounds, estimates: Iterable[Estimate] = ()) -> tuple[str, ...]:
+    """What limits every interval over these rounds, as codes.
+
+    `few_rounds`, `few_runs`; `rounds_correlated` where neighbouring rounds resemble each other
+    significantly in one of the `estimates`, `rounds_close_in_time` where all rounds began within
+    a minute.
+    """
+    known = [one.correlation for one in estimates if one.correlation is not None]
+    marks = {
+        "few_rounds": len(rounds.ascending) < FEW_ROUNDS,
+        "few_runs": min(map(len, rounds.ascending)) < FEW_RUNS,
+        "rounds_correlated": any(one.is_significant for one in known),
+        "rounds_close_in_time": any(one.is_close for one in known),
+    }
+    return tuple(mark for mark, applies in marks.items() if applies)
+
+
+def round_quantiles(rounds: Rounds, quantile: float) -> list[float]:
+    """Each round's own quantile, in their order."""
+    return [order_statistic(ascending, quantile) for ascending in rounds.ascending]
+
+
+def interval_of_ranks(
+    pooled: np.ndarray, independent: int, quantile: float, confidence: float = CONFIDENCE
+) -> Interval | None:
+    """The exact rank interval of so many independent samples, at the same shares of all."""
+    ranks = rank_interval(independent, quantile, confidence)
+    if ranks is None:
+        return None
+    low, high = (math.ceil(rank * len(pooled) / independent) for rank in ranks)
+    return Interval(float(pooled[low - 1]), float(pooled[min(high, len(pooled)) - 1]))
+
+
+_BLOCKS = 10
+"""Of a round: each long enough to hold most spells of slow runs."""
+
+
+def typical_mean(rounds: Rounds, confidence: float = CONFIDENCE) -> Estimate:
+    """The mean of a typical process; its interval holds that over the rounds and that over runs."""
+    own = np.array([mean(ascending) for ascending in rounds.ascending])
+    correlation = round_correlation(own, rounds.starts_s)
+    value, by_round = typical(own), tuple(own.tolist())
+    if len(own) < INTERVALS_LEAST_ROUNDS:
+        why = f"{len(own)} of {INTERVALS_LEAST_ROUNDS} rounds"
+        return Estimate(value, None, why, by_round, correlation=correlation)
+    interval = interval_between(own, confidence, correlation.inflation)
+    if interval is None:
+        return Estimate(value, None, "a latency of 0", by_round, correlation=correlation)
+    within = _interval_within(rounds, own, value, confidence)
+    if within is not None:
+        interval = Interval(min(interval.low, within.low), max(interval.high, within.high))
+    return Estimate(value, interval, "", by_round, correlation=correlation)
+
+
+def _interval_within(
+    rounds: Rounds, own: np.ndarray, value: float, confidence: float
+) -> Interval | None:
+    """Of the mean, by the means of consecutive blocks of each round over the round's own mean.
+
+    Blocks of dependent runs vary as much as the dependence makes them, as long as they hold most
+    spells. All rounds' blocks together, since one round has few. None where a round has fewer runs
+    than blocks.
+    """
+    parts = []
+    for latencies, level in zip(rounds.in_time, own.tolist(), strict=True):
+        length = len(latencies) // _BLOCKS
+        if not length:
+            return None
+        blocks = latencies[: length * _BLOCKS].reshape(_BLOCKS, length).mean(axis=1) / level
+        parts.append(blocks - blocks.mean())
+    apart = np.concatenate(parts)
+    # Each round's own mean was taken out of its blocks.
+    spread = deviation(apart) * math.sqrt((len(apart) - 1) / (len(apart) - len(parts)))
+    if not spread:
+        return None
+    below, above = reaches(len(apart), skewness_of(apart), confidence)
+    error = spread / math.sqrt(len(apart))
+    return Interval(value * math.exp(-below * error), value * math.exp(above * error))
+
+
+LEVEL = 0.99
+LEAST_ROUNDS = 5
+"""Of four processes Student's t reaches 4.5 standard errors at 99 %, and hides what it bounds."""
+_TWO_SIDED = 2.0 * LEVEL - 1.0
+"""The two-sided level whose upper end leaves 1 % above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """In the unit of the samples; `absent` says why there is none."""
+
+    value: float | None
+    absent: str = ""
+
+
+def upper_bound(rounds: Rounds, quantile: float) -> Bound:
+    """What a quantile above 0.8 of a typical process is at most, with a confidence of 99 %.
+
+    The larger of exp(m + t(R - 1, 0.99) s / sqrt(R)), with m and s of the logarithms of the R
+    rounds' own quantiles and Hall's allowance for their skewness (`interval_between`), and of the
+    order statistic that the binomial distribution of as many samples as are independent puts
+    above the quantile with 99 %. None where a round has fewer than 20 clusters of runs beyond it.
+    """
+    count = len(rounds.ascending)
+    if count < LEAST_ROUNDS:
+        return Bound(None, f"{count} of {LEAST_ROUNDS} rounds")
+    beyond, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
+    if beyond < BEYOND:
+        return Bound(None, f"a round has {beyond} of {BEYOND} independent runs beyond it")
+    within = interval_of_ranks(rounds.pooled, independent, quantile, _TWO_SIDED)
+    if within is None:
+        least = needed_samples(quantile, _TWO_SIDED)
+        return Bound(None, f"{independent} of {least} independent runs")
+    own = np.array(round_quantiles(rounds, quantile))
+    inflation = round_correlation(own, rounds.starts_s).inflation
+    between = interval_between(own, _TWO_SIDED, inflation)
+    if between is None:
+        return Bound(None, "a latency of 0")
+    return Bound(max(between.high, within.high))

@@ -1,0 +1,285 @@
+"""Intervals over rounds: distributions, the figure of a typical process, correlation of rounds.
+
+scipy takes longer to load than most of this program: whoever shows no interval yet, as a window
+that opens, goes without it until the first is asked for.
+
+A round is a process, and processes differ more than iterations do, however many of these there
+are. So the figure that is quoted is a typical process's, each round weighs alike, and the
+interval comes from how the rounds' own figures spread.
+
+A machine whose speed wanders over minutes gives neighbouring rounds similar levels. They then
+spread less than independent rounds would, and their mean is less sure than their spread says.
+Pure functions of the rounds' own figures and of the times at which the rounds began.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from app.stats.quantiles import CONFIDENCE, Interval, mean
+
+_KEPT = 4096
+"""Quantiles that are kept: the cases of a run ask for the same few."""
+
+
+@lru_cache(maxsize=_KEPT)
+def t_quantile(freedom: float, share: float) -> float:
+    """What so large a share of Student's t with so many degrees of freedom lies below."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, share))
+
+
+def t_share(freedom: float, value: float) -> float:
+    """Which share of Student's t with so many degrees of freedom lies below the value."""
+    from scipy.special import stdtr
+
+    return float(stdtr(freedom, value))
+
+
+def noncentrality(freedom: float, value: float, share: float) -> float:
+    """That of the noncentral t of which so large a share lies below the value."""
+    from scipy.special import nctdtrinc
+
+    return float(nctdtrinc(freedom, share, value))
+
+
+@lru_cache(maxsize=_KEPT)
+def chi_square_quantile(freedom: float, share: float) -> float:
+    """What so large a share of the chi-square distribution lies below."""
+    from scipy.special import chdtri
+
+    return float(chdtri(freedom, 1.0 - share))
+
+
+def beta_quantile(a: float, b: float, share: float) -> float:
+    """What so large a share of the beta distribution with these two shapes lies below."""
+    from scipy.special import betaincinv
+
+    return float(betaincinv(a, b, share))
+
+
+def binomial_share(most: int, tries: int, chance: float) -> float:
+    """How likely so many successes or fewer are in so many tries."""
+    from scipy.special import bdtr
+
+    return float(bdtr(most, tries, chance))
+
+
+LEAST_ROUNDS = 3
+"""With two rounds Student's t has one degree of freedom and reaches 12.7 standard errors."""
+
+_SPREAD_SHARE = 0.6
+
+
+def typical(per_round: np.ndarray) -> float:
+    """The pseudo-median on the scale of ratios: the median of the geometric means of all pairs of
+    rounds, each with itself too (J. L. Hodges and E. L. Lehmann, Ann. Math. Statist. 34, 1963).
+
+    For figures that spread evenly it is the geometric mean, and 95 % as sure in normal noise. It
+    differs where a few processes are far off. No eight rounds show a mode that one process in
+    twenty is in: two runs of three see none of it, and their interval can't hold a mean to which
+    it belongs. The pseudo-median hardly depends on modes that fewer than three in ten processes are
+    in, so that runs which see the mode and runs which don't estimate the same figure. What such
+    processes do is in the slowest round's figure, and in what so many rounds can't exclude
+    (`unseen_share`).
+    """
+    if per_round.min() <= 0.0:
+        return 0.0
+    logarithms = np.log(per_round)
+    first, second = _pairs(len(logarithms))
+    ascending = np.sort(0.5 * (logarithms[first] + logarithms[second]))
+    below, above = ascending[(len(ascending) - 1) // 2], ascending[len(ascending) // 2]
+    return math.exp(float(below + above) / 2.0)
+
+
+@lru_cache(maxsize=64)
+def _pairs(rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    """The places of all pairs of rounds; making them takes longer than all else of a figure."""
+    first, second = np.triu_indices(rounds)
+    return first, second
+
+
+def unseen_share(rounds: int) -> float:
+    """The largest share of slow processes that so many rounds miss in one run of twenty."""
+    return float(1.0 - 0.05 ** (1.0 / rounds))
+
+
+def interval_between(
+    per_round: np.ndarray, confidence: float = CONFIDENCE, inflation: float = 1.0
+) -> Interval | None:
+    """The interval of `typical` from n processes' own figures, on their logarithms.
+
+    Latencies are positive and their spread is proportional, hence the logarithm. Student's t
+    gives m +- t s / sqrt(n), with n - 1 degrees of freedom. Processes are unlucky more often than
+    lucky, so their logarithms are skewed, and t falls short on the long side; the interval is
+    widened to hold Hall's too, whose transformation removes the skewness (P. Hall, J. R. Statist.
+    Soc. B 54, 1992, section 2). It is centred on the mean m, and s counts the rounds that are far
+    off: it holds the pseudo-median and, where the rounds show all modes, the geometric mean too.
+
+    `inflation` multiplies the standard error, for rounds that correlate (`round_correlation`).
+    None with fewer than three rounds.
+    """
+    rounds = len(per_round)
+    if rounds < LEAST_ROUNDS or per_round.min() <= 0.0:
+        return None
+    logarithms = np.log(per_round)
+    middle = mean(logarithms)
+    error = inflation * deviation(logarithms) / math.sqrt(rounds)
+    if error == 0.0:
+        return Interval(float(per_round[0]), float(per_round[0]))
+    below, above = reaches(rounds, skewness_of(logarithms), confidence)
+    quoted = typical(per_round)
+    low, high = math.exp(middle - below * error), math.exp(middle + above * error)
+    return Interval(min(low, quoted), max(high, quoted))
+
+
+def reaches(rounds: int, skewness: float, confidence: float) -> tuple[float, float]:
+    """How many standard errors the interval of so many rounds' mean reaches below and above it."""
+    reach = t_quantile(rounds - 1, 0.5 + confidence / 2.0)
+    below = max(reach, _without_skewness(reach, skewness / math.sqrt(rounds)))
+    above = max(reach, -_without_skewness(-reach, skewness / math.sqrt(rounds)))
+    return below, above
+
+
+def skewness_of(logarithms: np.ndarray) -> float:
+    """The third standardised moment of numbers that are not all alike."""
+    apart = logarithms - mean(logarithms)
+    squared = apart * apart
+    return mean(apart * squared) / mean(squared) ** 1.5
+
+
+def deviation(values: np.ndarray) -> float:
+    """The standard deviation with n - 1 degrees of freedom."""
+    apart = values - mean(values)
+    return math.sqrt(float(np.add.reduce(apart * apart)) / (len(values) - 1))
+
+
+def spread_limit(spread: float, freedom: float) -> float:
+    """What a standard deviation is at most, with 60 % where rounds are normal.
+
+    Half of the samples have a deviation below the median of its distribution, which lies below the
+    true one; 60 % leaves room for skewed and moderately heavy-tailed rounds. With it the smallest
+    change of eight rounds or more is foretold to within 15 % (`tests.benchmarks power`).
+    """
+    return spread / math.sqrt(chi_square_quantile(freedom, 1.0 - _SPREAD_SHARE) / freedom)
+
+
+def _without_skewness(reach: float, skewness: float) -> float:
+    """The standard errors that Hall's cubic transformation takes to `reach`.
+
+    The inverse of T + a T^2 / 3 + a^2 T^3 / 27 + a / 6, with a the skewness over sqrt(n).
+    """
+    if abs(skewness) < 1e-6:
+        return reach
+    inner = 1.0 + skewness * (reach - skewness / 6.0)
+    return 3.0 / skewness * (math.copysign(abs(inner) ** (1 / 3), inner) - 1.0)
+
+
+ROUND_CORRELATION_LEAST_ROUNDS = 5
+"""Fewer rounds estimate no correlation."""
+CLOSE_S = 60.0
+"""Rounds that all began within so many seconds may share one state of the machine."""
+_PRIOR = 0.3
+"""The standard deviation of correlations at lag 1 that machines have, by which an estimate is
+shrunk: eight rounds alone estimate one to within 0.28."""
+_SIGNIFICANT = 2.05
+"""Standard errors that independent rounds exceed in 1 to 3 of 100 cases."""
+_MOST = 0.9
+"""Beyond this the model has no use: the rounds are hardly more than one."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundCorrelation:
+    """`lag1` is the correlation of neighbours, corrected for bias and not shrunk, `inflation` what
+    the standard error of the rounds' mean is to be multiplied by. `is_significant`: independent
+    rounds rarely correlate as much. `span_s` is the time between the first and the last start."""
+
+    rounds: int
+    lag1: float | None = None
+    inflation: float = 1.0
+    is_significant: bool = False
+    span_s: float | None = None
+
+    @property
+    def is_close(self) -> bool:
+        """Whether all rounds began within a minute."""
+        return self.span_s is not None and self.span_s < CLOSE_S
+
+
+def round_correlation(
+    figures: Sequence[float] | np.ndarray, starts_s: Sequence[float] = ()
+) -> RoundCorrelation:
+    """Of the rounds' own positive figures, and the times at which they began, empty if not known.
+
+    The correlation of neighbours in time is r + 1/n, since independent rounds have -1/n in the
+    mean (M. G. Kendall, Biometrika 41, 1954), with the variance that all orders of these figures
+    give. What is positive of it is shrunk towards 0 by the prior. Machines have long memory: the
+    correlation r of neighbours decays with the distance k, in median gaps between rounds, as
+    r k^(2H - 2), with H that of fractional Gaussian noise of this r. With the mean correlation c of
+    all pairs the variance of the mean is 1 + (n - 1) c times that of independent rounds, and that
+    of the rounds themselves is 1 - c times as large.
+    """
+    values = np.asarray(figures, float)
+    rounds, times = len(values), np.asarray(starts_s, float)
+    span = float(times.max() - times.min()) if rounds and len(times) == rounds else None
+    if rounds < ROUND_CORRELATION_LEAST_ROUNDS or values.min() <= 0.0:
+        return RoundCorrelation(rounds, span_s=span)
+    order = np.argsort(times, kind="stable") if span is not None else np.arange(rounds)
+    own = np.log(values[order])
+    own -= own.mean()
+    squares = float(own @ own)
+    if squares <= 1e-24 * rounds:
+        return RoundCorrelation(rounds, span_s=span)
+    lag1 = float(own[1:] @ own[:-1]) / squares + 1.0 / rounds
+    variance = _variance(own, squares)
+    shrunk = min(_MOST, max(0.0, lag1) * _PRIOR**2 / (_PRIOR**2 + variance))
+    return RoundCorrelation(
+        rounds,
+        lag1,
+        _inflation(shrunk, _steps(times[order] if span else None, rounds)),
+        lag1 > _SIGNIFICANT * math.sqrt(variance),
+        span,
+    )
+
+
+def _variance(own: np.ndarray, squares: float) -> float:
+    """Of the correlation of neighbours over all orders of these numbers, whose mean is 0.
+
+    With S2 = sum x^2 and S4 = sum x^4, the moments of products of pairs that share no, one or both
+    numbers follow from sums over distinct indices.
+    """
+    n = len(own)
+    fourth = float(np.square(own) @ np.square(own)) / squares**2
+    both = (1.0 - fourth) / (n * (n - 1))
+    shared = (2.0 * fourth - 1.0) / (n * (n - 1) * (n - 2))
+    none = (3.0 - 6.0 * fourth) / (n * (n - 1) * (n - 2) * (n - 3))
+    pairs = n - 1
+    second = pairs * both + 2 * (pairs - 1) * shared + (pairs - 1) * (pairs - 2) * none
+    return max(second - 1.0 / n**2, 1e-6)
+
+
+def _steps(times: np.ndarray | None, rounds: int) -> np.ndarray:
+    """How many typical distances lie between any two rounds [n, n]."""
+    places = np.arange(rounds, dtype=float) if times is None else times
+    gaps = np.diff(places)
+    usual = float(np.median(gaps))
+    if usual <= 0.0:
+        places, usual = np.arange(rounds, dtype=float), 1.0
+    return np.abs(places[:, None] - places[None, :]) / usual
+
+
+def _inflation(correlation: float, steps: np.ndarray) -> float:
+    if correlation <= 0.0:
+        return 1.0
+    n = len(steps)
+    # r = 2^(2H - 1) - 1, hence 2H - 2 = log2(1 + r) - 1.
+    decay = math.log2(1.0 + correlation) - 1.0
+    apart = np.maximum(1.0, steps) ** decay
+    mean = correlation * (float(apart.sum()) - n) / (n * (n - 1))
+    return math.sqrt((1.0 + (n - 1) * mean) / (1.0 - mean))

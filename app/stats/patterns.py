@@ -1,0 +1,292 @@
+"""Patterns in samples: outliers and their causes, two levels, stalls at even distances.
+
+An event explains as many outliers as it can have slowed down, and the slowest of its block
+first;
+so one switch in a block of thousands of runs does not explain all that were slow in it.
+
+Strips of the sorted latencies that hold equally many runs are narrow where runs crowd. Two
+levels
+are two crowds with a wide strip between them, among which the runs went to and fro.
+
+Stalls that come by chance have distances of all lengths: the median distance d of a Poisson
+process has 14 % of the others within a tenth of it or of its multiples, by its exponential law.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.cases.telemetry import Disturbance
+from app.stats.quantiles import clock_tick, order_statistic
+from runtimes.execution import Samples
+
+UNSEEN = "unseen"
+CAUSES = ("steal", "switch", "page fault", "interrupts", "clock")
+"""A hypervisor or another thread had the core, a page came from disk, a device interrupted far
+more than usual, the clock was low."""
+_TICK_MS = 10.0
+"""Stolen time is counted in such steps: up to one more may have been taken."""
+_LEAST_STEAL_MS = 0.1
+"""A run that took less beyond the median did not lose its core to a hypervisor."""
+
+
+def fence(ascending: np.ndarray) -> float:
+    """Three interquartile ranges above the third quartile: what is beyond is an outlier.
+
+    The range is at least one tick of the clock: both quartiles may read as the same multiple.
+    """
+    first, third = order_statistic(ascending, 0.25), order_statistic(ascending, 0.75)
+    return third + 3.0 * max(third - first, clock_tick(ascending))
+
+
+def outlying(samples: Samples) -> np.ndarray:
+    """Which of one round's runs are beyond the fence of their shape, booleans [n]."""
+    service = samples.service_ns
+    if samples.shapes is None:
+        return _beyond(service)
+    found = np.zeros(len(service), bool)
+    for own in _alike(samples):
+        found[own] = _beyond(service[own])
+    return found
+
+
+def _beyond(service: np.ndarray) -> np.ndarray:
+    """Of runs that are alike; none of no runs."""
+    if not len(service):
+        return np.zeros(0, bool)
+    found: np.ndarray = service > fence(np.sort(service))
+    return found
+
+
+def _alike(samples: Samples) -> list[np.ndarray]:
+    """Which runs are of one shape, booleans [n] for each shape that ran."""
+    if samples.shapes is None:
+        return [np.ones(len(samples.started_ns), bool)] if len(samples.started_ns) else []
+    return [samples.shapes == shape for shape in np.unique(samples.shapes)]
+
+
+def _typical_ns(samples: Samples) -> np.ndarray:
+    """The median of its shape for each run [n]."""
+    service = samples.service_ns
+    typical = np.zeros(len(service), service.dtype)
+    for own in _alike(samples):
+        typical[own] = order_statistic(np.sort(service[own]), 0.5)
+    return typical
+
+
+def outlier_causes(samples: Samples, disturbances: Sequence[Disturbance]) -> Counter[str]:
+    """How many of one round's outliers have which cause; `unseen` where none was seen."""
+    latency, found = samples.service_ns, Counter[str]()
+    if not len(latency):
+        return found
+    beyond = outlying(samples)
+    if not beyond.any():
+        return found
+    started = samples.started_ns[beyond]
+    excess_ms = (latency - _typical_ns(samples))[beyond] * 1e-6
+    for block in disturbances:
+        inside = (started >= block.begun_ns) & (started < block.ended_ns)
+        found += _in_block(np.sort(excess_ms[inside])[::-1].tolist(), block)
+    found[UNSEEN] = len(started) - found.total()
+    return +found
+
+
+def _in_block(excess_ms: Sequence[float], block: Disturbance) -> Counter[str]:
+    """`excess_ms` is what the outliers took beyond the median, the largest first."""
+    found, rest = Counter[str](), []
+    stolen_ms = block.steal_ms + _TICK_MS if block.steal_ms else 0.0
+    for beyond_ms in excess_ms:
+        if _LEAST_STEAL_MS <= beyond_ms <= stolen_ms:
+            stolen_ms -= beyond_ms
+            found["steal"] += 1
+        else:
+            rest.append(beyond_ms)
+    left = len(rest)
+    for cause, most in (
+        ("switch", block.involuntary_switches),
+        ("page fault", block.major_faults),
+        ("interrupts", left if block.many_interrupts else 0),
+        ("clock", left if block.low_clock else 0),
+    ):
+        found[cause] = min(most, left)
+        left -= found[cause]
+    return found
+
+
+_MOST_STRIPS = 40
+_LEAST_RUNS = 50
+"""In a strip: its width is then known within some 14 %."""
+_LEAST_STRIPS = 10
+_DEPTH = 3.0
+"""So many times sparser than the lesser crowd are the runs between two."""
+_LEAST_SHARE = 0.1
+_APART = 1.1
+"""Levels that are nearer to each other are none that anybody need know of."""
+_NARROWEST = 0.005
+"""No crowd counts as narrower than this share of its level."""
+_PASSAGES = 10
+"""A level that changed once is a drift, and noise that hangs together wanders a few times."""
+_ROUNDS_ALIKE = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """The medians of the two levels, in the unit of the latencies, and the share of runs at the
+    upper one."""
+
+    low: float
+    high: float
+    high_share: float
+
+
+def modes(in_time: np.ndarray, ascending: np.ndarray) -> Modes | None:
+    """Of one round's latencies, in order of time and sorted; None for one level, or too few runs.
+
+    With s strips of equal count, the density within strip k is proportional to 1 / width k, on
+    a logarithmic scale. The valley is the strip that is widest beside the narrowest to its left
+    and the narrowest to its right, the wider of these two.
+    """
+    strips = min(_MOST_STRIPS, len(ascending) // _LEAST_RUNS)
+    if strips < _LEAST_STRIPS or ascending[0] <= 0.0:
+        return None
+    ranks = np.linspace(0, len(ascending) - 1, strips + 1).round().astype(int)
+    edges = ascending[ranks].astype(float)
+    widths = np.maximum(np.diff(np.log(edges)), _floor(ascending))
+    left, right = np.minimum.accumulate(widths), np.minimum.accumulate(widths[::-1])[::-1]
+    edge = math.ceil(_LEAST_SHARE * strips)
+    inner = np.arange(edge, strips - edge)
+    depths = widths[inner] / np.maximum(left[inner - 1], right[inner + 1])
+    valley = int(inner[np.argmax(depths)])
+    low = int(np.argmin(widths[:valley]))
+    high = valley + 1 + int(np.argmin(widths[valley + 1 :]))
+    if depths.max() < _DEPTH or _passages(in_time, edges[low + 1], edges[high]) < _PASSAGES:
+        return None
+    border = math.sqrt(edges[valley] * edges[valley + 1])
+    below = int(np.searchsorted(ascending, border))
+    levels = [order_statistic(part, 0.5) for part in (ascending[:below], ascending[below:])]
+    if levels[1] < _APART * levels[0]:
+        return None
+    return Modes(levels[0], levels[1], 1.0 - below / len(ascending))
+
+
+def of_rounds(rounds: Sequence[Modes | None]) -> Modes | None:
+    """What more than half of the rounds agree on: the medians of their levels and shares."""
+    known = [one for one in rounds if one is not None]
+    if 2 * len(known) <= len(rounds):
+        return None
+    low, high = (float(np.median([getattr(m, name) for m in known])) for name in ("low", "high"))
+    near = [m for m in known if _near(m.low, low) and _near(m.high, high)]
+    if 2 * len(near) <= len(rounds):
+        return None
+    return Modes(low, high, float(np.median([m.high_share for m in near])))
+
+
+def _near(level: float, other: float) -> bool:
+    return max(level, other) < _ROUNDS_ALIKE * min(level, other)
+
+
+def _floor(ascending: np.ndarray) -> float:
+    """No strip is known to be narrower than a tick of the clock that timed it."""
+    return max(_NARROWEST, clock_tick(ascending) / float(ascending[0]))
+
+
+def _passages(in_time: np.ndarray, low: float, high: float) -> int:
+    """How often the runs went from at most `low` to at least `high`, or back."""
+    sides = (in_time >= high).astype(np.int8) - (in_time <= low)
+    return int(np.count_nonzero(np.diff(sides[sides != 0])))
+
+
+_LEAST = 12
+"""Distances: nine of twelve that are even by chance are 5 in a million."""
+_EVEN, _WITHIN = 0.75, 0.1
+_STALLS_LEAST_RUNS = 5
+"""Stalls that are nearer than so many runs are the runs' own pace."""
+_WORTH = 0.2
+"""A stall takes at least so much of the median longer than a run does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stalls:
+    """How many were seen, by how much they outlast the median run at the median, in the unit of
+    the latencies, how far apart they begin, in nanoseconds, and their share of the time."""
+
+    count: int
+    typical: float
+    period_ns: float
+    time_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One round's runs in order of time [n]: beginnings and ends in nanoseconds, latencies, and
+    these sorted."""
+
+    started_ns: np.ndarray
+    finished_ns: np.ndarray
+    latency: np.ndarray
+    ascending: np.ndarray
+
+
+def stalls(rounds: Sequence[Timed]) -> Stalls | None:
+    """Of all rounds together; None where slow runs are few or come at no even distance.
+
+    Every outlier is looked at first, then only those that are twice as far from the median as
+    before, and so on: a large stall that is regular may stand among small ones that are not.
+    """
+    rounds = [one for one in rounds if len(one.latency)]
+    if not rounds:
+        return None
+    medians = [float(one.ascending[len(one.ascending) // 2]) for one in rounds]
+    typical = float(np.median(medians))
+    pairs = list(zip(rounds, medians, strict=True))
+    least = max(_WORTH * typical, *(fence(one.ascending) - median for one, median in pairs))
+    most = max(float(one.ascending[-1]) - median for one, median in pairs)
+    while 0.0 < least < most:
+        found = [_events(one, median, least) for one, median in pairs]
+        if sum(len(begun) for begun, _ in found) < _LEAST:
+            return None
+        period_ns = _period([begun for begun, _ in found])
+        runs = sum(len(one.latency) for one in rounds)
+        lasted = sum(float(one.finished_ns[-1] - one.started_ns[0]) for one in rounds)
+        if period_ns is not None and period_ns > _STALLS_LEAST_RUNS * lasted / runs:
+            excess = np.concatenate([beyond for _, beyond in found])
+            share = float(excess.sum() / sum(float(one.latency.sum()) for one in rounds))
+            return Stalls(len(excess), float(np.median(excess)), period_ns, share)
+        least *= 2.0
+    return None
+
+
+def _events(one: Timed, median: float, least: float) -> tuple[np.ndarray, np.ndarray]:
+    """When each stall began [m], and by how much its slowest run was beyond the median [m].
+
+    Runs that follow each other, or run at the same time on several lanes, are in one stall.
+    """
+    slow = np.flatnonzero(one.latency - median > least)
+    if not len(slow):
+        return np.empty(0), np.empty(0)
+    ended = np.maximum.accumulate(one.finished_ns[slow])
+    apart = (np.diff(slow) > 1) & (one.started_ns[slow[1:]] > ended[:-1])
+    first = np.concatenate([[0], np.flatnonzero(apart) + 1])
+    beyond = np.maximum.reduceat(one.latency[slow] - median, first)
+    return one.started_ns[slow[first]], beyond
+
+
+def _period(begun: Sequence[np.ndarray]) -> float | None:
+    """The median distance, if most are within a tenth of it or of a multiple: some go unseen."""
+    distances = np.concatenate(list(_distances(begun)))
+    if len(distances) < _LEAST:
+        return None
+    median = float(np.median(distances))
+    times = distances / median
+    even = (np.abs(times - times.round()) <= _WITHIN) & (times.round() >= 1.0)
+    return median if even.mean() >= _EVEN else None
+
+
+def _distances(begun: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
+    for one in begun:
+        yield np.diff(one)

@@ -1,0 +1,123 @@
+"""The rounds and samples that a precision requires, and when an interval is looked at.
+
+Whoever looks at an interval again and again, and stops when it is narrow, stops where rounds
+happened to spread little. So the 5 % that an interval may miss are shared among all looks that
+there may be: whichever look ends the case, its interval holds the truth as often as one that is
+looked at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.stats.intervals import LEAST_ROUNDS, deviation, reaches, skewness_of, spread_limit
+from app.stats.quantiles import CONFIDENCE, needed_samples
+
+if TYPE_CHECKING:
+    from app.stats.estimates import Estimate
+
+
+LOOKED = "t_ranks_looks"
+"""What the method of an interval is called that was made wider for the looks at it."""
+FIRST_LOOK = 5
+"""Four rounds hardly tell how far rounds spread: their deviation is off by half of itself."""
+GROWTH = 2**0.5
+"""From look to look so many more rounds, so that looks are few and none is long waited for."""
+MOST_ROUNDS = 40
+"""What a case may come to where a plan says no number of rounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precise:
+    """`asked` maps the names of percentiles to how far an interval may reach, as a share of the
+    figure; `most` rounds end a case in any event, and are at least `FIRST_LOOK`."""
+
+    asked: Mapping[str, float]
+    most: int = MOST_ROUNDS
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """The numbers of rounds at which is looked: 5, 7, 10, 14, 20, 28, 40, the last `most`."""
+        looks, rounds = [], float(FIRST_LOOK)
+        while int(rounds) < self.most:
+            looks.append(int(rounds))
+            rounds *= GROWTH
+        return (*looks, self.most)
+
+    @property
+    def confidence(self) -> float:
+        """Of the interval at each look: what it may miss by is shared among the looks."""
+        return 1.0 - (1.0 - CONFIDENCE) / len(self.looks)
+
+    def narrow(self, figures: Mapping[str, Estimate]) -> bool:
+        """Whether every interval that was asked for is there and narrow enough."""
+        reaches = {name: reach(figures[name]) for name in self.asked}
+        return all(r is not None and r <= self.asked[name] for name, r in reaches.items())
+
+    def settles(self, figures: Mapping[str, Estimate]) -> bool:
+        """Whether the case is over at this look: all is narrow, or more rounds would not make it
+        so, because each of them is too short."""
+        return self.narrow(figures) or any(figures[name].too_short for name in self.asked)
+
+    def next_look(self, rounds: int) -> int:
+        """How many rounds the case has at the next look after so many; `most` after the last."""
+        return next((look for look in self.looks if look > rounds), self.most)
+
+
+def reach(figure: Estimate) -> float | None:
+    """How far the interval reaches from the figure to its farther side, as a share of it.
+
+    None also where it is all of too few runs, and no interval of any confidence.
+    """
+    if figure.value is None or figure.interval is None or figure.absent:
+        return None
+    low, high = figure.interval.low, figure.interval.high
+    return max(high / figure.value - 1.0, 1.0 - low / figure.value)
+
+
+NARROW = 0.05
+"""An interval that reaches so far to either side, as a share of the figure, is called narrow."""
+
+
+def samples_needed(quantile: float, samples: int) -> int:
+    """How many more samples of all rounds the percentile takes; 0 where there are enough."""
+    return max(0, needed_samples(quantile) - samples)
+
+
+def rounds_needed(
+    figures: Sequence[float],
+    share: float = NARROW,
+    confidence: float = CONFIDENCE,
+    inflation: float = 1.0,
+) -> int | None:
+    """How many rounds in all give an interval of +-share, if more spread as these do.
+
+    The fewest for which the interval over rounds (`between.py`), with the deviation and the
+    skewness of these figures and the `inflation` of their correlation, reaches no farther. More
+    rounds than these spread by what the deviation is at most (`spread_limit`). None below three
+    rounds, which tell neither.
+    """
+    if len(figures) < LEAST_ROUNDS:
+        return None
+    logarithms = np.log(np.array(figures))
+    spread = inflation * deviation(logarithms)
+    if not spread:
+        return LEAST_ROUNDS
+    skewness, edge = skewness_of(logarithms), math.log1p(share)
+    limit = spread_limit(spread, len(figures) - 1)
+
+    def narrow(rounds: int) -> bool:
+        below, above = reaches(rounds, skewness, confidence)
+        error = (spread if rounds <= len(figures) else limit) / math.sqrt(rounds)
+        return above * error <= edge and -math.expm1(-below * error) <= share
+
+    # Student's t reaches farther than the normal law, whose 1.96 is where the search begins.
+    rounds = max(LEAST_ROUNDS, math.floor((1.96 * spread / edge) ** 2))
+    while not narrow(rounds):
+        rounds += 1
+    return rounds

@@ -1,0 +1,95 @@
+"""The optimisation history of the CNN next to the ablation of a search; the study as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from app.capabilities.tuning.answer import Gain, Rung, TunesFound, tunes_found, value_text
+from app.comparison.published_figures import history_steps
+from app.formatting import text
+from app.present.document import Block, Column, Heading, Paragraph, Points, Table
+from app.studies.char_cnn import operators, steps
+from app.studies.char_cnn.steps import published
+from app.studies.study import Found, Study, Whole
+
+
+def tables(found: Found) -> Iterator[Block]:
+    """One table of both, then what to think of the search."""
+    yield Heading("The history beside the search")
+    yield Paragraph(
+        "Published: other machines, other code, each step one more change, on hardware that grew "
+        "from one node to several GPUs. Measured: this machine alone, each step one more choice of "
+        "the search, all measured again in turn. Lines that stand beside each other are no pairs."
+    )
+    answer = tunes_found(found.run)
+    if answer is None or not any(one.rungs for _, one in answer.searches):
+        yield Paragraph("The search has not come to its final rounds: there is no ladder yet.")
+        return
+    yield _table(answer)
+    yield Points(tuple(sentence for _, one in answer.searches for sentence in one.sentences))
+
+
+def _table(answer: TunesFound) -> Table:
+    (_, told), *_ = answer.searches
+    steps = history_steps()
+    rows = []
+    for number, (step, rung) in enumerate(zip_longest(steps, told.rungs)):
+        theirs: tuple[str, ...] = ("", "", "")
+        if step is not None:
+            theirs = published(step, steps[number - 1] if number else None)
+        own = ("", "", "", "", "") if rung is None else _own(rung, answer)
+        rows.append((*theirs, *own))
+    columns = (
+        Column("step", "published", is_name=True),
+        Column("inputs/s", "published"),
+        Column("times", "published"),
+        Column("step", "measured", is_name=True),
+        Column("inputs/s", "measured"),
+        Column("times", "measured"),
+        Column("than the default", "measured"),
+        Column("error", "measured"),
+    )
+    return Table(columns, tuple(rows))
+
+
+def _own(rung: Rung, answer: TunesFound) -> tuple[str, ...]:
+    error = text.NOT_MEASURED if rung.error is None else text.share(rung.error)
+    return (
+        rung.label,
+        value_text(rung.value, answer.goal),
+        _gain(rung.gain),
+        _gain(rung.total),
+        error,
+    )
+
+
+def _gain(gain: Gain | None) -> str:
+    return "" if gain is None else str(gain)
+
+
+STUDY = Study(
+    name="char-cnn/ladder",
+    title="A search instead of steps",
+    repeats=(
+        "What a search over runtimes, precisions, batch sizes, threads and options finds by "
+        "itself, within an error of 2 % of the largest output."
+    ),
+    tables=tables,
+    one_host=True,
+)
+
+
+WHOLE = Whole(
+    name="char-cnn",
+    title="The character-level CNN, optimised",
+    repeats=(
+        "A history of seven steps took one network from 2.12 to 727.2 inputs a second: offloading, "
+        "batches, kernels for a GPU, fused operators, several GPUs. Repeated here are the steps, "
+        "with what a user of runtimes can choose in place of code, the author's checklist of "
+        "operators and fusions, and the way as a whole, as a search finds it. The network has "
+        "drawn weights: errors are of outputs, not of answers."
+    ),
+    parts=(steps.STUDY, operators.STUDY, STUDY),
+    shares=(0.3, 0.2, 0.5),
+)

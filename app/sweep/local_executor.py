@@ -1,0 +1,140 @@
+"""This machine as the place where work runs: workers are child processes of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Self
+
+import psutil
+
+from app.machine.child import MODULES, Bell, Child, Unstarted
+from app.machine.placement import keep_to, on_cores, usable_cores
+from app.machine.telemetry import Telemetry, Watch
+from app.sweep.work.base import Talk
+from exporters import install_layout
+from runtimes.registry import environment_of
+
+SERVER_LIMIT_BYTES = 3 * 2**30
+"""A worker that serves many requests is replaced beyond this: it keeps what torch has freed."""
+_EXPORTS = ""
+
+
+class ThisMachine:
+    """A context manager over its workers; `commands` are those that run none of `MODULES`.
+
+    `environments` are the interpreters of other environments than ours, by name. `telemetry` is
+    what is read of the devices while a round runs; None reads nothing. What measures runs on
+    `cores`, () for any; this thread keeps off them, if there are others, until this is closed. An
+    export never runs beside a round, so that it may use them all.
+    """
+
+    def __init__(
+        self,
+        telemetry: Telemetry | None = None,
+        commands: Mapping[str, Sequence[str]] | None = None,
+        cores: Collection[int] = (),
+        environments: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.telemetry = telemetry or Telemetry()
+        self._commands, self._environments = commands or {}, environments
+        self._bell = Bell()
+        self._idle: dict[str, list[Talk]] = {}
+        self._prepared: dict[str, Talk] = {}
+        self._usable, self._cores = usable_cores(), cores
+        others = self._usable.difference(cores)
+        self._left = bool(cores and others)
+        if self._left:
+            keep_to(others)
+
+    def prepare(self, kind: str) -> None:
+        """Start a worker of our own environment that waits for its job, unless one does already: it
+        imports our modules while other things than measuring go on."""
+        if kind not in self._prepared:
+            self._prepared[kind] = self._started(kind)
+
+    def start(self, kind: str, environment: str = "") -> Talk:
+        prepared = None if environment else self._prepared.pop(kind, None)
+        if prepared is not None and not prepared.ended():
+            return prepared
+        if prepared is not None:
+            prepared.close()
+        return self._started(kind, environment)
+
+    def _started(self, kind: str, environment: str = "") -> Talk:
+        command = self._commands.get(kind) or install_layout.command(
+            MODULES[kind], python=self._environments[environment] if environment else ""
+        )
+        try:
+            if not self._cores:
+                return Child(command, self._bell)
+            with on_cores(self._usable if kind == "export" else self._cores):
+                return Child(command, self._bell)
+        except OSError as error:  # an environment's interpreter may go while a sweep runs
+            return Unstarted(error)
+
+    def watch(self, worker: Talk, memory_limit_bytes: int, gpus: tuple[int, ...]) -> Watch:
+        return Watch(worker.pid, memory_limit_bytes, gpus, self.telemetry)
+
+    def exporter(self) -> Talk:
+        return self._idle_one(_EXPORTS) or self.start("export")
+
+    def checker(self, runtime: str) -> Talk:
+        self._end_idle([other for other in self._idle if other != runtime])
+        return self._idle_one(runtime) or self.start("check", environment_of(runtime))
+
+    def give_back(self, server: Talk, runtime: str = _EXPORTS) -> None:
+        if server.ended() or _is_large(server):
+            server.close()
+        else:
+            self._idle.setdefault(runtime, []).append(server)
+
+    def be_quiet(self) -> None:
+        """End what is idle: it holds nothing that is not stored, and cores and memory."""
+        self._end_idle(list(self._idle))
+
+    def wait(self, seconds: float) -> None:
+        """Until a worker says something, at the latest after so long."""
+        self._bell.wait(seconds)
+
+    def ring(self) -> None:
+        """End the waiting, from any thread: something is to be heard of another machine."""
+        self._bell.ring()
+
+    def close(self) -> None:
+        self.be_quiet()
+        for worker in self._prepared.values():
+            worker.close()
+        self._prepared.clear()
+        self._bell.close()
+        if self._left:
+            keep_to(self._usable)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _idle_one(self, runtime: str) -> Talk | None:
+        waiting = self._idle.get(runtime, [])
+        while waiting:
+            idle = waiting.pop()
+            if not idle.ended():
+                return idle
+            idle.close()
+        return None
+
+    def _end_idle(self, runtimes: Sequence[str]) -> None:
+        for runtime in runtimes:
+            for server in self._idle.pop(runtime):
+                server.close()
+
+
+def _is_large(server: Talk) -> bool:
+    try:
+        return server.pid is None or (
+            psutil.Process(server.pid).memory_info().rss > SERVER_LIMIT_BYTES
+        )
+    except psutil.Error:
+        return True

@@ -1,0 +1,162 @@
+"""Creation of a run folder from a plan or from another run, before anything is measured."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+import psutil
+
+from app.cases.case import Case
+from app.cases.errors import PlanError
+from app.machine import installed_runtimes
+from app.machine.environment import describe_host
+from app.machine.system import refuse_without_proc
+from app.plan.expand import expand, sizes_assumed
+from app.plan.plan import Plan
+from app.plan.runtime_options import spelled_out
+from app.plan.runtime_selection import environments_of
+from app.plan.validation import refuse_misplaced
+from app.run_folder.folder import RunFolder
+from app.run_folder.manifest import KeptFile, Manifest, fingerprints, kept_files, new_manifest
+from app.run_folder.run import Run
+from app.runs.reader import read_run
+from app.sweep.cluster import Cluster
+from app.sweep.resumption import is_gone, refuse_changed
+from exporters.file_access import OWNER_ALONE
+from exporters.model_names import factory_path, is_factory_file
+
+_SEED_BITS = 63
+SEARCH_SHARE = 0.75
+"""Of the memory that is free when a search begins, so much is its limit if none is given."""
+
+
+def begin(
+    plan: Plan,
+    path: Path | None = None,
+    cluster: Cluster | None = None,
+    refuse: Callable[[Plan, Sequence[Case]], None] | None = None,
+) -> RunFolder:
+    """The locked folder of a new run, `graphlap-results/NAME-TIME` unless `path` is given.
+
+    With `cluster` its hosts measure, each of them every case if the plan says so. `refuse` raises
+    PlanError for cases that the caller can't use. Raises PlanError or ResultsError before anything
+    is written.
+    """
+    refuse_without_proc()
+    plan = spelled_out(plan)
+    cases = expand(plan, cluster.runtimes if cluster else ())
+    if cluster and plan.per_host:
+        cases = cluster.cases_of(cases)
+    if refuse is not None:
+        refuse(plan, cases)
+    plan = plan.model_copy(update={"environments": environments_of(plan)})
+    if cluster is None:  # its cores are looked at where they are
+        refuse_misplaced(plan)
+    installed_runtimes.refuse_unwritable()
+    lengths = plan.lengths
+    if plan.largest_batch and not plan.memory_limit:
+        available = psutil.virtual_memory().available
+        limit = f"{int(available * SEARCH_SHARE) >> 20}MiB"
+        plan = plan.model_copy(update={"memory_limit": limit})
+    manifest = new_manifest(
+        name=plan.name,
+        seed=plan.seed or 0,
+        rounds=1 if plan.is_search or plan.check else lengths.rounds,
+        time_limit_s=lengths.time_limit_s,
+        limits=lengths.limits,
+        plan=plan,
+        cases=cases,
+        environment=describe_host(),
+        files=kept_files(cases, plan.accuracy),
+        fingerprints=fingerprints(
+            cases, plan.accuracy, plan.environments, elsewhere=cluster is not None
+        ),
+        spread_s=0.0 if plan.is_search or plan.check else lengths.spread_s,
+        arrivals_seed=arrivals_seed(plan),
+        assumed_sizes=sizes_assumed(plan),
+    )
+    return RunFolder.create(path or new_path(plan), manifest)
+
+
+def arrivals_seed(plan: Plan) -> int:
+    """What the moments of arriving requests are drawn from: another number in each run, so that
+    runs of one plan differ by it as they would in service, or the seed that the plan gives."""
+    return secrets.randbits(_SEED_BITS) if plan.seed is None else plan.seed
+
+
+def new_path(plan: Plan) -> Path:
+    """A folder made here, so that runs which begin in the same second do not share one."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    first = Path("graphlap-results") / f"{plan.name}-{stamp}"
+    with suppress(OSError):  # what is wrong with it, the folder's maker says
+        first.parent.mkdir(parents=True, exist_ok=True)
+        for number in count(1):
+            path = first if number == 1 else first.with_name(f"{first.name}-{number}")
+            with suppress(FileExistsError):
+                path.mkdir(mode=OWNER_ALONE)
+                return path
+    return first
+
+
+def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
+    """The locked folder of the new run, with the cases, lengths and seed of the old; requests
+    arrive at other moments, unless its plan gave a seed.
+
+    Raises PlanError or ResultsError before anything is written.
+    """
+    run = read_run(run_path)
+    old = run.manifest
+    kept = {file.path: file for file in old.files}
+    environments_of(old.asked)
+    refuse_changed(run, copies=True)
+    cases = [replace(_with_its_files(case, run, kept), naming=2) for case in old.cases]
+    accuracy = _place(old.asked.accuracy, run, kept)
+    if not old.asked.cluster:
+        refuse_misplaced(old.asked)
+    installed_runtimes.refuse_unwritable()
+    manifest: Manifest = new_manifest(
+        name=old.name,
+        seed=old.seed,
+        rounds=old.rounds,
+        time_limit_s=old.time_limit_s,
+        limits=old.limits,
+        plan=old.asked.model_copy(update={"accuracy": accuracy}),
+        cases=cases,
+        environment=describe_host(),
+        files=kept_files(cases, accuracy),
+        fingerprints=fingerprints(
+            cases, accuracy, old.asked.environments, elsewhere=bool(old.asked.cluster)
+        ),
+        repeats=old.run_id,
+        spread_s=old.spread_s,
+        arrivals_seed=arrivals_seed(old.asked),
+        assumed_sizes=old.assumed_sizes,
+    )
+    return RunFolder.create(path or new_path(old.asked), manifest)
+
+
+def _with_its_files(case: Case, run: Run, kept: Mapping[str, KeptFile]) -> Case:
+    """The case with each file that is no longer there taken from the run folder."""
+    if is_factory_file(case.model):
+        path = str(factory_path(case.model))
+        file = kept.get(path)
+        if file is not None and is_gone(file):
+            raise PlanError(
+                f"{path}, which {run.path} measured, is not there",
+                f"copy {run.path / file.kept} to that place",
+            )
+    return replace(case, given=case.given.moved(lambda path: _place(path, run, kept)))
+
+
+def _place(path: str, run: Run, kept: Mapping[str, KeptFile]) -> str:
+    """Where the file is: its own place, or its copy in the run where that is empty."""
+    file = kept.get(path)
+    if file is None or not file.kept or not is_gone(file):
+        return path
+    return str((run.path / file.kept).absolute())

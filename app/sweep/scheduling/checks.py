@@ -1,0 +1,111 @@
+"""The source of a check: exports first, then the cases, one runtime after another.
+
+A runtime's cases follow each other, so that its engine is imported once or twice and then serves.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Sequence
+
+from app.cases.case import Case
+from app.cases.jobs import CheckJob
+from app.cases.round import RoundResult
+from app.cases.status import Status
+from app.machine import installed_runtimes
+from app.sweep.scheduling.round_jobs import (
+    ModelKey,
+    Schedule,
+    as_status,
+    export_work,
+    models_of,
+    refused_without_model,
+    settled,
+)
+from app.sweep.work.base import Work
+from app.sweep.work.checking import CheckWork, SettledCheck
+from app.sweep.work.export import ExportWork
+from exporters.messages import ExportReply
+
+
+class Checks:
+    """`done` are the ids of the cases that are recorded, `time_limit_s` bounds each check."""
+
+    kind = CheckWork.kind
+
+    def __init__(self, schedule: Schedule, done: Collection[str], time_limit_s: float) -> None:
+        self.schedule = schedule
+        self._time_limit_s = time_limit_s
+        self._left = {c.case_id: c for c in schedule.cases if c.case_id not in done}
+        self._models: dict[ModelKey, ExportReply] = {}
+        self._exporting = 0
+        self._settled: deque[SettledCheck] = deque()
+        open_cases = []
+        for case in self._left.values():
+            refused = refused_without_model(schedule, case, check=True)
+            if refused is None:
+                open_cases.append(case)
+            else:
+                self._settled.append(
+                    SettledCheck(case, settled(schedule, case, 0, *refused).result)
+                )
+        runtimes = list(dict.fromkeys(case.runtime for case in open_cases))
+        self._waiting = deque(sorted(open_cases, key=lambda case: runtimes.index(case.runtime)))
+        self._exports = deque(self._exports_of(open_cases))
+
+    def next(self, finished: Sequence[Work]) -> Work | None:
+        for work in finished:
+            if isinstance(work, ExportWork) and work.reply is not None:
+                self._exporting -= 1
+                self._models[work.request.model, work.request.precision] = work.reply
+            elif isinstance(work, CheckWork | SettledCheck) and work.result is not None:
+                self.take(work.result)
+        if self._settled:
+            return self._settled.popleft()
+        if self._exports:
+            self._exporting += 1
+            return self._exports.popleft()
+        return (
+            self._check(self._waiting.popleft()) if self._waiting and not self._exporting else None
+        )
+
+    def wanted(self, case: Case) -> int:
+        """Each case is checked once."""
+        return 1
+
+    @property
+    def exports_left(self) -> int:
+        """How many exports have not been handed out."""
+        return len(self._exports)
+
+    def all_rounds_left(self) -> int:
+        """How many cases are still to be checked."""
+        return len(self._left)
+
+    def rounds_total(self, recorded: int) -> int:
+        return len(self.schedule.cases)
+
+    def take(self, result: RoundResult) -> None:
+        """Count a check that ended; told twice, it counts once."""
+        self._left.pop(result.case_id, None)
+
+    def _check(self, case: Case) -> Work:
+        reply = self._models[case.model, case.precision]
+        if reply.model is None:
+            return self._ended(case, as_status(reply.status), reply.reason)
+        if unfit := reply.model.at(case.axes).unfit_at:
+            return self._ended(case, "export_failed", unfit)
+        job = CheckJob(case, reply.model, str(installed_runtimes.folder()))
+        return CheckWork(job, self._time_limit_s, self.schedule.memory_limit_bytes)
+
+    def _ended(self, case: Case, status: Status, reason: str) -> SettledCheck:
+        return SettledCheck(case, settled(self.schedule, case, 0, status, reason).result)
+
+    def _exports_of(self, cases: Sequence[Case]) -> list[ExportWork]:
+        """Each model once, with all its points; nothing is expected of outputs."""
+        limit_s, limit_bytes = self.schedule.export_limit_s, self.schedule.memory_limit_bytes
+        models = models_of((case, [case.axes]) for case in cases)
+        return [
+            export_work(case, points, limit_s, limit_bytes, checked=False)
+            for case, points in models
+        ]

@@ -1,0 +1,363 @@
+"""Scheduler of a plan's grid on this machine: exports, then rounds in a seeded random order."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from app.cases.case import Case
+from app.cases.round import RoundResult
+from app.cases.scenario import NO_CONDITION
+from app.cases.status import ENDED, Status
+from app.machine.installed_runtimes import runtime
+from app.sweep.scheduling.round_budget import LEAST_WAIT_S, Enough, Tally
+from app.sweep.scheduling.round_jobs import (
+    ROUND_OVERHEAD_S,
+    ModelKey,
+    Schedule,
+    draft_export,
+    limits_under,
+    model_export,
+    models_of,
+    neighbour_case,
+    null_export,
+    refused_without_model,
+    round_work,
+    settled,
+)
+from app.sweep.scheduling.round_jobs import points as batch_points
+from app.sweep.work.base import WaitWork, Work
+from app.sweep.work.export import DraftWork, ExportWork
+from app.sweep.work.round import RoundWork, SettledRound
+from exporters.messages import ExportReply, ExportRequest
+from exporters.model_names import is_null, original_of
+from exporters.types import ExportedModel, Precision
+from runtimes import registry
+
+
+@dataclass(slots=True)
+class Exports:
+    """`models` are the replies that have come."""
+
+    schedule: Schedule
+    models: dict[ModelKey, ExportReply] = field(default_factory=dict)
+    _waiting: deque[ExportWork] = field(default_factory=deque)
+    _twins: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = field(default_factory=dict)
+    _in_flight: int = 0
+
+    def queue(self, cases: Sequence[Case]) -> None:
+        """Each model once, with all its points; a null twin is made of what its model became."""
+        originals = ((_original(case), batch_points(case)) for case in cases)
+        neighbours = ((case, [case.axes]) for case in filter(None, map(neighbour_case, cases)))
+        for case, points in models_of(chain(originals, neighbours)):
+            self._waiting.append(model_export(self.schedule, case, points))
+        for twin, points in models_of((c, batch_points(c)) for c in cases if is_null(c.model)):
+            self._twins[original_of(twin.model), twin.precision] = (twin, points)
+
+    def take(self, work: Work) -> None:
+        """An export that has ended; any other work is passed over, drafts too."""
+        if work.kind == ExportWork.kind and isinstance(work, ExportWork) and work.reply is not None:
+            self._in_flight -= 1
+            self._take_reply(work.request, work.reply)
+
+    def next(self) -> ExportWork | None:
+        """The next to begin, if there is one and the budget has room for it."""
+        if self._waiting and not self.schedule.budget.export_fits:
+            self._waiting.clear()
+            self._twins.clear()
+        if not self._waiting:
+            return None
+        self._in_flight += 1
+        return self._waiting.popleft()
+
+    @property
+    def left(self) -> int:
+        """How many have not been handed out."""
+        return len(self._waiting) + len(self._twins)
+
+    @property
+    def in_flight(self) -> int:
+        return self._in_flight
+
+    def of(self, case: Case) -> tuple[ExportReply, ExportReply | None] | None:
+        """What a case and its neighbour, if it has one, became; None if an export was left out."""
+        reply = self.models.get((case.model, case.precision))
+        neighbour = neighbour_case(case)
+        beside = self.models.get((neighbour.model, case.precision)) if neighbour else None
+        if reply is None or (neighbour and beside is None):
+            return None
+        return reply, beside
+
+    def _take_reply(self, request: ExportRequest, reply: ExportReply) -> None:
+        """Keep it, and go on to the model's null twin, which can't be if the model is not."""
+        self.models[request.model, request.precision] = reply
+        case, points = self._twins.pop((request.model, request.precision), (None, []))
+        if case is None:
+            return
+        if reply.model is None:
+            self.models[case.model, case.precision] = reply
+        else:
+            self._waiting.append(null_export(self.schedule, case, points, reply.model))
+
+
+def _original(case: Case) -> Case:
+    """The case itself, or that whose null twin it is."""
+    return replace(case, model=original_of(case.model)) if is_null(case.model) else case
+
+
+@dataclass(slots=True)
+class Opening:
+    """The opening round of `case`; `next` hands out its draft and the round itself."""
+
+    schedule: Schedule
+    case: Case
+    is_drafted: bool = False
+    reply: ExportReply | None = None
+    round: RoundWork | None = None
+    is_over: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether the draft is under way, which everything else waits for."""
+        return self.is_drafted and self.reply is None and not self.is_over
+
+    def next(self) -> Work | None:
+        """The draft, then the round, if the draft can be measured; then nothing."""
+        if self.is_over or self.round is not None:
+            return None
+        if not self.is_drafted:
+            self.is_drafted = True
+            return draft_export(self.schedule, self.case, [self.case.axes])
+        if self.reply is None:
+            return None
+        model = self.reply.model
+        if model is None or not has_known_sizes(model, self.case):
+            self.is_over = True
+            return None
+        work = round_work(self.schedule, self.case, 0, self.reply, awaits_reference=True)
+        if not isinstance(work, RoundWork):
+            self.is_over = True
+            return None
+        self.round = work
+        return work
+
+    def take(self, work: Work) -> None:
+        """Something has ended; what is not of the opening is passed over."""
+        if isinstance(work, DraftWork):
+            self.reply, self.is_over = work.reply, work.reply is None
+        elif work is self.round:
+            self.is_over = True
+
+    def check(self, reply: ExportReply | None) -> None:
+        """Have the round checked with the whole export of its model, or drop it."""
+        if self.round is None or self.is_over or self.reply is None or reply is None:
+            return
+        self.is_over = True
+        draft, model = self.reply.model, reply.model
+        if model is not None and draft is not None and model.sha256 == draft.sha256:
+            whole = model.at(self.case.axes)
+            if not whole.unfit_at:
+                self.round.check_with(whole)
+                return
+        self.round.abandon()
+
+
+def opening_of(schedule: Schedule, cases: Sequence[Case]) -> Opening | None:
+    """The opening of a run of these cases, of the engine that starts first in the registry's order;
+    None where no case can be measured before it is checked."""
+    names = registry.names()
+    fit = [case for case in cases if _is_fit(schedule, case)]
+    if not fit:
+        return None
+    first = min(fit, key=lambda case: names.index(registry.parse_spec(case.runtime).name))
+    return Opening(schedule, first)
+
+
+def _is_fit(schedule: Schedule, case: Case) -> bool:
+    """A user's file as it is, in a closed loop of an engine on a processor of this machine, without
+    limits that another order would meet at another time. Runtimes that are part of us need the
+    references themselves."""
+    engine = runtime(registry.parse_spec(case.runtime).name)
+    return (
+        case.model.endswith(".onnx")
+        and case.precision == "fp32"
+        and case.condition == NO_CONDITION
+        and case.batcher is None
+        and case.scenario.kind == "closed_loop"
+        and schedule.checked
+        and not schedule.memory_limit_bytes
+        and not schedule.budget.is_bounded
+        and engine.engine != ""
+        and not engine.accelerator
+    )
+
+
+def has_known_sizes(model: ExportedModel, case: Case) -> bool:
+    """Whether every output's size follows from the axes: other sizes only references tell."""
+    axes = {**model.axes, **case.axes}
+    sizes = [size for spec in model.outputs for size in spec.shape]
+    return all(isinstance(size, int) or size in axes for size in sizes)
+
+
+@dataclass(slots=True)
+class FixedSweep:
+    """`done` maps a case's id to the statuses of the rounds that are already recorded."""
+
+    schedule: Schedule
+    done: Mapping[str, Mapping[int, Status]]
+    enough: Enough
+    _exports: Exports = field(init=False)
+    _tally: Tally = field(default_factory=Tally)
+    _open: dict[str, Case] = field(default_factory=dict)
+    _refused: deque[tuple[Case, Status, str]] = field(default_factory=deque)
+    _rounds: deque[tuple[Case, int]] = field(default_factory=deque)
+    _next_number: int = 0
+    _measuring: int = 0
+    _handed_out_s: float = 0.0
+    _waiting: WaitWork | None = None
+    _begun_pass: int = -1
+    _opening: Opening | None = None
+
+    def __post_init__(self) -> None:
+        schedule = self.schedule
+        self._exports = Exports(schedule)
+        for case in schedule.cases:
+            known = self.done.get(case.case_id, {})
+            ended = not ENDED.isdisjoint(known.values())
+            self._tally.add(case.case_id, self.enough.wanted(case), known, ended)
+        self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
+        refusals: dict[tuple[str, Precision], tuple[Status, str] | None] = {}
+        for case in self._open.values():
+            asked = case.runtime, case.precision
+            if asked not in refusals:
+                refusals[asked] = refused_without_model(schedule, case)
+            if (refusal := refusals[asked]) is not None:
+                self._refused.append((case, *refusal))
+                self._tally.end(case.case_id)
+        left = [c for c in self._open.values() if self.rounds_left(c)]
+        self._exports.queue(left)
+        if not any(self.done.values()):  # a run that goes on has most of it in the cache
+            self._opening = opening_of(schedule, left)
+
+    def next(self, finished: Sequence[Work]) -> Work | None:
+        opening = self._opening
+        for work in finished:
+            if opening is not None:
+                opening.take(work)
+            self._exports.take(work)
+            if isinstance(work, RoundWork) and work.result is None:
+                self._measuring -= 1  # an opening that was dropped
+            if isinstance(work, WaitWork):
+                self._waiting = None
+                if not work.was_interrupted and self._rounds:
+                    self._begun_pass = self._rounds[0][1]
+            if isinstance(work, RoundWork | SettledRound) and work.result is not None:
+                self.take(work.result)
+                if isinstance(work, RoundWork):
+                    self._measuring -= 1
+                    seconds = time.monotonic() - self._handed_out_s
+                    self.schedule.budget.learn(work.result.case_id, seconds)
+        if self._refused:
+            case, status, reason = self._refused.popleft()
+            number = self._tally.first_missing(case.case_id)
+            return settled(self.schedule, case, number, status, reason)
+        if opening is not None:
+            known = self._exports.of(opening.case)
+            opening.check(known[0] if known else None)
+            if (first := opening.next()) is not None:
+                self._measuring += isinstance(first, RoundWork)
+                self._handed_out_s = time.monotonic()
+                return first
+            if opening.waits:
+                return None
+        if (export := self._exports.next()) is not None:
+            return export
+        if self._exports.in_flight:
+            return None
+        if self._waiting is not None:
+            return None
+        while self._rounds or self._queue_rounds():
+            if (wait := self._wait()) is not None:
+                self._waiting = wait
+                return wait
+            case, number = self._rounds.popleft()
+            known = self._exports.of(case)
+            if self._tally.has_ended(case.case_id) or known is None:
+                continue
+            reply, beside = known
+            work = round_work(self.schedule, case, number, reply, beside=beside)
+            if isinstance(work, SettledRound):
+                self._tally.end(case.case_id)
+            elif not self.schedule.budget.round_fits(case.case_id, self._guess_s(case)):
+                continue
+            else:
+                self._measuring += 1
+            self._handed_out_s = time.monotonic()
+            return work
+        return None
+
+    def rounds_left(self, case: Case) -> int:
+        """How many processes this case still needs; 0 once it has failed."""
+        return self._tally.left_of(case.case_id)
+
+    def wanted(self, case: Case) -> int:
+        """How many rounds the case is to have, as far as is known now."""
+        return self._tally.wanted_of(case.case_id)
+
+    @property
+    def exports_left(self) -> int:
+        """How many exports have not been handed out."""
+        return self._exports.left
+
+    def all_rounds_left(self) -> int:
+        """How many rounds of all cases are still to be measured."""
+        return self._tally.left
+
+    def rounds_total(self, recorded: int) -> int:
+        """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
+        return self._tally.wanted
+
+    def _guess_s(self, case: Case) -> float:
+        """How long a round takes of which nothing is known."""
+        limits = limits_under(case.condition, self.schedule.limits)
+        return limits.min_s + ROUND_OVERHEAD_S
+
+    def take(self, result: RoundResult) -> None:
+        """Count a round that ended; told twice, it counts once."""
+        if not self._tally.take(result.case_id, result.round):
+            return
+        if result.status in ENDED:
+            self._tally.end(result.case_id)
+        else:
+            self._tally.want(result.case_id, self.enough.wanted(self._open[result.case_id]))
+
+    @property
+    def spread_left_s(self) -> float:
+        """How long the rounds that are left take at least, because they are spread."""
+        following = self._rounds[0][1] if self._rounds else self._next_number
+        return self.schedule.spread.left_s(following) if self.all_rounds_left() else 0.0
+
+    def _wait(self) -> WaitWork | None:
+        """The wait before the pass that is queued; None if it may begin, or has begun."""
+        case, number = self._rounds[0]
+        if number == self._begun_pass:
+            return None
+        spare_s = self.schedule.budget.spare_s(self._tally.left, self._guess_s(case))
+        seconds = self.schedule.spread.wait_s(number, spare_s)
+        if seconds >= LEAST_WAIT_S:
+            return WaitWork(time.monotonic() + seconds)
+        self._begun_pass = number
+        return None
+
+    def _queue_rounds(self) -> bool:
+        """Queue the next round of all that want it, once all rounds before it have ended."""
+        while not self._rounds and not self._measuring and self._next_number < self.schedule.rounds:
+            number, self._next_number = self._next_number, self._next_number + 1
+            order = list(self._open.values())  # so that it does not depend on which have ended
+            random.Random(f"{self.schedule.seed}:{number}").shuffle(order)
+            self._rounds.extend((c, number) for c in order if self._tally.lacks(c.case_id, number))
+        return bool(self._rounds)

@@ -1,0 +1,238 @@
+"""Number and times of rounds: round counts, stopping rule, time budget, spread over time."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Protocol
+
+from app.cases.case import Case
+from app.columns.precision import rounds_wanted
+from app.columns.rows import Rows
+from app.run_folder.run import Run
+from app.stats.required_rounds import Precise
+from app.sweep.work.base import Known, Source, Work
+
+
+class Tally:
+    """`wanted` and `left` are of all cases: the rounds that they are to have, and that they lack.
+
+    A case that has ended lacks none.
+    """
+
+    def __init__(self) -> None:
+        self.wanted = self.left = 0
+        self._wanted: dict[str, int] = {}
+        self._known: dict[str, set[int]] = {}
+        self._ended: set[str] = set()
+
+    def add(self, case_id: str, wanted: int, known: Iterable[int], ended: bool) -> None:
+        """A case that is to have so many rounds, numbered from 0; each is added once."""
+        numbers = set(known)
+        if numbers:
+            self._known[case_id] = numbers
+        if ended:
+            self._ended.add(case_id)
+        self._wanted[case_id] = wanted
+        self.wanted += wanted
+        self.left += self.left_of(case_id)
+
+    def known_of(self, case_id: str) -> tuple[int, ...]:
+        """The numbers of the rounds that the case has, ascending."""
+        return tuple(sorted(self._known.get(case_id, ())))
+
+    def wanted_of(self, case_id: str) -> int:
+        return self._wanted[case_id]
+
+    def left_of(self, case_id: str) -> int:
+        """How many rounds the case still lacks."""
+        if case_id in self._ended:
+            return 0
+        wanted = self._wanted[case_id]
+        return wanted - sum(number < wanted for number in self._known.get(case_id, ()))
+
+    def first_missing(self, case_id: str) -> int:
+        """The number of the first round that the case has not."""
+        known = self._known.get(case_id, ())
+        return next(number for number in count() if number not in known)
+
+    def lacks(self, case_id: str, number: int) -> bool:
+        """Whether the case still lacks this round."""
+        if case_id in self._ended or number >= self._wanted[case_id]:
+            return False
+        return number not in self._known.get(case_id, ())
+
+    def has_ended(self, case_id: str) -> bool:
+        return case_id in self._ended
+
+    def end(self, case_id: str) -> None:
+        """The case gets no more rounds."""
+        self.left -= self.left_of(case_id)
+        self._ended.add(case_id)
+
+    def take(self, case_id: str, number: int) -> bool:
+        """The case has this round now; False if that was known."""
+        known = self._known.setdefault(case_id, set())
+        if number in known:
+            return False
+        before = self.left_of(case_id)
+        known.add(number)
+        self.left += self.left_of(case_id) - before
+        return True
+
+    def void(self, case_id: str) -> None:
+        """None of the rounds that the case has had counts any more."""
+        before = self.left_of(case_id)
+        self._known.pop(case_id, None)
+        self.left += self.left_of(case_id) - before
+
+    def want(self, case_id: str, rounds: int) -> None:
+        """The case is to have so many rounds in all."""
+        before = self.left_of(case_id)
+        self.wanted += rounds - self._wanted[case_id]
+        self._wanted[case_id] = rounds
+        self.left += self.left_of(case_id) - before
+
+
+LEAST_WAIT_S = 0.05
+"""Less is not waited for."""
+
+
+class Spread:
+    """The first of `passes` begins at once and the last no sooner than `seconds` later, the others
+    at even distances; what takes longer than its distance is not waited for."""
+
+    def __init__(self, seconds: float = 0.0, passes: int = 1) -> None:
+        self._gap_s = seconds / (passes - 1) if passes > 1 else 0.0
+        self._passes = passes
+        self._first: int | None = None
+        self._begun_s = 0.0
+
+    def renewed(self) -> Spread:
+        """The same for other cases, which begin when their first pass does."""
+        return Spread(self._gap_s * (self._passes - 1), self._passes)
+
+    def due_s(self, number: int) -> float:
+        """When the pass of this number may begin (monotonic seconds); the first that is asked for,
+        which is not pass 0 of a run that is resumed, may now."""
+        if self._first is None:
+            self._first, self._begun_s = number, time.monotonic()
+        return self._begun_s + self._gap_s * (number - self._first)
+
+    def left_s(self, number: int) -> float:
+        """How long it is at least until the last pass begins, with pass `number` the next."""
+        if not self._gap_s or number >= self._passes:
+            return 0.0
+        if self._first is None:
+            return self._gap_s * (self._passes - 1 - number)
+        return max(0.0, self.due_s(self._passes - 1) - time.monotonic())
+
+    def wait_s(self, number: int, spare_s: float) -> float:
+        """How long to wait before this pass; of the time that a budget leaves to spare each of the
+        distances that follow has an even part."""
+        wait_s = self.due_s(number) - time.monotonic()
+        distances = max(1, self._passes - number)
+        return max(0.0, min(wait_s, spare_s / distances))
+
+
+EXPORT_SHARE = 0.5
+"""Exports that are not begun in this part of the budget are left out, so that rounds are had."""
+AFTER_SHARE = 0.25
+"""So much of the budget is kept at most for what comes after the rounds."""
+
+
+class Budget:
+    """Begins when it is made. What is in flight when it ends may end; nothing is begun that is
+    likely to end later."""
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self._begun_s = time.monotonic()
+        self._seconds = seconds
+        self._of_case: dict[str, float] = {}
+        self._sum_s = 0.0
+        self._kept_s = 0.0
+
+    def keep(self, seconds: float) -> None:
+        """Leave so long to what comes after the rounds, `AFTER_SHARE` of the whole at most."""
+        self._kept_s = min(seconds, AFTER_SHARE * self._seconds)
+
+    @property
+    def is_bounded(self) -> bool:
+        return self._seconds < math.inf
+
+    @property
+    def ends_s(self) -> float:
+        """When it is over (monotonic seconds)."""
+        return self._begun_s + self._seconds
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self.ends_s - time.monotonic())
+
+    @property
+    def export_fits(self) -> bool:
+        """Whether an export may begin now."""
+        return self.left_s > (1.0 - EXPORT_SHARE) * self._seconds or self._seconds == math.inf
+
+    def round_fits(self, case_id: str, guess_s: float) -> bool:
+        """Whether a round of this case would end in time, by its last, by others', by a guess."""
+        usual = self._sum_s / len(self._of_case) if self._of_case else guess_s
+        return self._of_case.get(case_id, usual) <= self.left_s - self._kept_s
+
+    def spare_s(self, rounds: int, guess_s: float) -> float:
+        """What is left beside so many more rounds, each as long as they usually are."""
+        usual = self._sum_s / len(self._of_case) if self._of_case else guess_s
+        return max(0.0, self.left_s - self._kept_s - rounds * usual)
+
+    def learn(self, case_id: str, seconds: float) -> None:
+        """A round of this case took so long."""
+        self._sum_s += seconds - self._of_case.get(case_id, 0.0)
+        self._of_case[case_id] = seconds
+
+
+class WithinBudget:
+    """`source` until the budget is over; what is settled without a process is told even then."""
+
+    def __init__(self, source: Source, budget: Budget) -> None:
+        self._source = source
+        self._budget = budget
+
+    def next(self, finished: Sequence[Work]) -> Work | None:
+        work = self._source.next(finished)
+        while work is not None and not self._budget.left_s and not isinstance(work, Known):
+            work = self._source.next(())
+        return work
+
+
+class Enough(Protocol):
+    """Asked of each case when the sweep begins and after each of its rounds."""
+
+    def wanted(self, case: Case) -> int:
+        """How many rounds the case is to have in all, as far as is known now."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRounds:
+    """As many for each case."""
+
+    rounds: int
+
+    def wanted(self, case: Case) -> int:
+        return self.rounds
+
+
+@dataclass(frozen=True, slots=True)
+class PreciseRounds:
+    """Until the intervals are narrow. A look reads the samples of one case, between rounds."""
+
+    rule: Precise
+    run: Run
+    rows: Rows
+
+    def wanted(self, case: Case) -> int:
+        rounds = [r for r in self.run.rounds_of(case) if not r.is_tried_again]
+        due = len(rounds) in self.rule.looks
+        return rounds_wanted(self.rule, rounds, self.rows.summary(self.run, case) if due else None)

@@ -1,0 +1,415 @@
+"""Jobs of rounds, made of a case and its exported model, or the reason why there can be none."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app.cases.case import Case
+from app.cases.jobs import settings_of
+from app.cases.round import Limits, MeasureJob, NeighbourJob, RoundResult
+from app.cases.scenario import Condition
+from app.cases.status import Status
+from app.cases.user_files import Given
+from app.machine import installed_runtimes
+from app.machine.installed_runtimes import (
+    availability_of,
+    check_availability_of,
+    options_of,
+    runtime,
+    runtime_of,
+)
+from app.machine.placement import listed, usable_cores
+from app.plan.models import batch_axis
+from app.run_folder.folder import samples_name
+from app.sweep.scheduling.hosts import Site, needed
+from app.sweep.scheduling.round_budget import Budget, Spread
+from app.sweep.work.base import Needs
+from app.sweep.work.export import DraftWork, ExportWork
+from app.sweep.work.round import RoundWork, SettledRound
+from exporters.messages import ExportReply, ExportRequest
+from exporters.types import ExportedModel, Precision, axes_key
+from runtimes.base import Availability, Available, Runtime, Unavailable
+from runtimes.errors import RuntimeFault, Unsupported
+from runtimes.options import SESSIONS, Settings, all_options, sessions_of
+from runtimes.registry import parse_spec
+from runtimes.session.session_group import cores_near, options_on, refuse_sessions
+
+
+def points(case: Case) -> Iterator[Mapping[str, int]]:
+    """The axes of all shapes and batches that a case runs, its own first."""
+    if case.condition.points:
+        yield from ({**case.axes, **point} for point in case.condition.points)
+        return
+    yield case.axes
+    if case.batcher is not None:
+        axis = batch_axis(case.model, case.given)
+        for size in case.batcher.sizes:
+            if axis is not None and size != case.axes.get(axis):
+                yield {**case.axes, axis: size}
+
+
+def batches(case: Case, model: ExportedModel) -> tuple[ExportedModel, ...]:
+    """The model at each batch of the case's batcher, ascending; () without one.
+
+    Unsupported for a model whose inputs can't be sent together, and for a card without a clock.
+    """
+    if case.batcher is None:
+        return ()
+    axis = model.batch
+    if not isinstance(axis, str):
+        raise Unsupported(f"{case.model} has no open batch axis", "leave --batcher out")
+    if model.states:
+        raise Unsupported(
+            f"{case.model} hands its state from run to run, and a batch holds requests of several "
+            "streams",
+            "leave --batcher out",
+        )
+    if runtime(parse_spec(case.runtime).name).clock == "simulated":
+        raise Unsupported(
+            f"{case.runtime} has no server to wait for: its schedule knows runs of one batch",
+            "leave --batcher out",
+        )
+    return tuple(model.at({**case.axes, axis: size}) for size in case.batcher.sizes)
+
+
+def why_not(condition: Condition, runtime: Runtime, device: str = "") -> str:
+    """Why no round of the runtime can be under the condition, in one sentence; empty if it can."""
+    if condition.kind == "with" and len(runtime.devices_in(device)) > 1:
+        return f"a neighbour is one session on one device, and {runtime.name}:{device} is several"
+    if condition.kind == "none" or runtime.clock != "simulated":
+        return ""
+    if condition.kind == "shapes":
+        return f"{runtime.name} is compiled for one shape: leave --condition out"
+    return f"a simulated card is as fast under {condition}: leave --condition out"
+
+
+def shapes_of(case: Case, model: ExportedModel, sessions: int) -> tuple[Mapping[str, int], ...]:
+    """All axes of each shape that one session of the case serves; () where it has one shape.
+
+    Unsupported for a model that can't be in one session at several shapes, and for several lanes.
+    """
+    points, told = case.condition.points, str(case.condition)
+    if not points:
+        return ()
+    if model.fixed:
+        raise Unsupported(
+            f"{case.model} could only be exported for each size by itself, and {told} needs one "
+            "graph for all",
+            "leave --condition out",
+        )
+    if model.states:
+        raise Unsupported(
+            f"{case.model} hands its state from run to run, and under {told} the next run has "
+            "another shape",
+            "leave --condition out",
+        )
+    if sessions != 1 or case.options.get("streams", 1) != 1:
+        raise Unsupported(
+            f"{told} is served by one session, one run at a time", "use one session and one stream"
+        )
+    return tuple(model.at({**case.axes, **point}).axes for point in points)
+
+
+def limits_under(condition: Condition, limits: Limits) -> Limits:
+    """A sustained round ends with its time, however many samples it has by then."""
+    if condition.kind != "sustained":
+        return limits
+    return replace(limits, min_s=condition.seconds, max_s=condition.seconds, min_samples=1)
+
+
+def neighbour_case(case: Case) -> Case | None:
+    """The neighbour's model at its own sizes, as something to export; None without one."""
+    if case.condition.kind != "with":
+        return None
+    given = Given(custom_ops=case.given.custom_ops)
+    return Case(case.condition.model, case.runtime, case.precision, given=given)
+
+
+def neighbour_job(
+    case: Case, settings: Settings, beside: ExportReply | None
+) -> NeighbourJob | None:
+    """What the neighbour's process is told: as the case is compiled, but in one session."""
+    if beside is None or beside.model is None:
+        return None
+    options = {name: value for name, value in settings.options.items() if name != SESSIONS.name}
+    return NeighbourJob(beside.model.at({}), case.runtime, replace(settings, options=options))
+
+
+ModelKey = tuple[str, Precision]
+
+ROUND_OVERHEAD_S = 2.0
+"""A first guess of what starting, compiling and warming up take."""
+
+ARRIVALS = "arrivals"
+"""Names the requests of open loops that all cases of a round share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What a sweep is: the cases and how long each is measured.
+
+    `memory_limit_bytes` is what a measuring process may hold of the host's memory, and an
+    export for its model, 0 for no limit. `export_limit_s` is when an export is ended.
+    `budget` bounds the whole run. Not `checked`: no outputs are compared; `tolerance` is what
+    they may be off by, None for what follows from the arithmetic. `cores` are those that were
+    chosen, () where each case has the last ones that it needs; `realtime` is a priority.
+    `environments` are the interpreters that cases name. `compile_limit_s` is when compiling in a
+    round is ended; `device_memory_limit_bytes` is what a process may hold of its device's memory.
+    `spread` says when passes over the cases may begin, and arrivals are drawn from `arrivals_seed`.
+    """
+
+    cases: Sequence[Case]
+    rounds: int
+    limits: Limits
+    time_limit_s: float
+    seed: int
+    samples_folder: Path
+    memory_limit_bytes: int = 0
+    export_limit_s: float = 600.0
+    budget: Budget = field(default_factory=Budget)
+    checked: bool = True
+    tolerance: float | None = None
+    cores: tuple[int, ...] = ()
+    lock_memory: bool = False
+    realtime: int | None = None
+    environments: Mapping[str, str] = field(default_factory=dict)
+    compile_limit_s: float = 600.0
+    device_memory_limit_bytes: int = 0
+    spread: Spread = field(default_factory=Spread)
+    arrivals_seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """This machine, with the interpreters of its environments by name."""
+
+    environments: Mapping[str, str]
+
+    @property
+    def engines(self) -> str:
+        return str(installed_runtimes.folder())
+
+    def availability(self, spec: str) -> Availability:
+        return availability_of(spec, self.environments)
+
+    def engine(self, spec: str) -> Runtime:
+        return runtime_of(spec, self.environments)
+
+    def usable(self, engine: Runtime, device: str) -> set[int]:
+        return near_device(engine, device, usable_cores())
+
+    def shares(self, cores: Collection[int]) -> bool:
+        """The batch process has left those that were chosen, if there are others."""
+        return not usable_cores().isdisjoint(cores)
+
+    def alone(self, engine: Runtime, device: str) -> frozenset[str]:
+        return needed(engine, device)
+
+
+def round_work(
+    schedule: Schedule,
+    case: Case,
+    number: int,
+    reply: ExportReply,
+    tried: bool = False,
+    beside: ExportReply | None = None,
+    site: Site | None = None,
+    made: Callable[..., RoundWork] = RoundWork,
+    arrivals: str = ARRIVALS,
+    awaits_reference: bool = False,
+) -> RoundWork | SettledRound:
+    """One round; settled if what is known now ends the case without a process.
+
+    `beside` is the neighbour's export, of a case that has one. `site` is where it is measured, None
+    for this machine, and `made` makes the work for there. `arrivals` names the requests that an
+    open loop meets: rounds of one number and the same name meet the same. With `awaits_reference`
+    the reply has no expected outputs yet.
+    """
+    site = site or Here(schedule.environments)
+    if reply.model is None:
+        status = as_status(reply.status)
+        return settled(schedule, case, number, status, reply.reason, tried, reply.transient)
+    spec = parse_spec(case.runtime)
+    engine = site.engine(case.runtime)
+    if reason := why_not(case.condition, engine, spec.device):
+        return settled(schedule, case, number, "unsupported", reason, tried)
+    settings = settings_of(case, site.engines)
+    model = reply.model.at({**case.axes, **next(iter(case.condition.points), {})})
+    unfit = [reply.model.at(axes).unfit_at for axes in points(case)]
+    if any(unfit):
+        return settled(schedule, case, number, "export_failed", next(filter(None, unfit)), tried)
+    try:
+        refuse_sessions(engine, model, model.axes, settings)
+        sessions = sessions_of(options_on(engine, spec.device), case.options)
+        together = batches(case, reply.model)
+        shapes = shapes_of(case, reply.model, sessions)
+    except RuntimeFault as fault:
+        return settled(schedule, case, number, as_status(fault.status), str(fault), tried)
+    if beside is not None and beside.model is None:
+        reason = f"the neighbour {case.condition.model}: {beside.reason}"
+        status = as_status(beside.status)
+        return settled(schedule, case, number, status, reason, tried, beside.transient)
+    usable = site.usable(engine, spec.device)
+    neighbour = neighbour_job(case, settings, beside)
+    at_once = sessions + (neighbour is not None)
+    cores = case.threads * at_once + spare_cores(engine) if case.threads else 0
+    job = MeasureJob(
+        case_id=case.case_id,
+        round=number,
+        model=model,
+        axes=model.axes,
+        runtime=case.runtime,
+        settings=settings,
+        scenario=case.scenario,
+        wait_policy=case.wait_policy,
+        limits=limits_under(case.condition, schedule.limits),
+        seed=round_seed(schedule.seed, case.case_id, number),
+        samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
+        affinity=schedule.cores or cores_for(cores, usable),
+        shared=bool(schedule.cores) and site.shares(schedule.cores),
+        lock_memory=schedule.lock_memory,
+        realtime=schedule.realtime,
+        tolerance=schedule.tolerance,
+        arrivals_seed=round_seed(schedule.arrivals_seed, arrivals, number),
+        condition=case.condition,
+        batcher=case.batcher,
+        batches=together,
+        neighbour=neighbour,
+        shapes=shapes,
+        device_memory_limit_bytes=schedule.device_memory_limit_bytes,
+        awaits_reference=awaits_reference,
+    )
+    return made(
+        case,
+        job,
+        schedule.time_limit_s + case.condition.seconds,
+        Needs(site.alone(engine, spec.device)),
+        schedule.memory_limit_bytes,
+        tried,
+        schedule.compile_limit_s,
+    )
+
+
+def models_of(
+    wanted: Iterable[tuple[Case, Iterable[Mapping[str, int]]]],
+) -> list[tuple[Case, list[Mapping[str, int]]]]:
+    """Each model once, by the first case that has it, with all the points that its cases want."""
+    models: dict[ModelKey, tuple[Case, dict[str, Mapping[str, int]]]] = {}
+    for case, points in wanted:
+        _, known = models.setdefault((case.model, case.precision), (case, {}))
+        for point in points:
+            known.setdefault(axes_key(point), point)
+    return [(case, list(known.values())) for case, known in models.values()]
+
+
+def export_work(
+    case: Case,
+    points: Sequence[Mapping[str, int]],
+    time_limit_s: float,
+    memory_limit_bytes: int = 0,
+    checked: bool = True,
+) -> ExportWork:
+    """The export of a case's model, with inputs and if `checked` expected outputs at `points`."""
+    request = ExportRequest(
+        case.model, case.precision, tuple(points), checked=checked, **case.given.request
+    )
+    return ExportWork(request, time_limit_s, memory_limit_bytes)
+
+
+def model_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]]) -> ExportWork:
+    """The same within the limits of a sweep, and checked if that is."""
+    work = export_work(
+        case, points, schedule.export_limit_s, schedule.memory_limit_bytes, schedule.checked
+    )
+    work.budget_ends_s = schedule.budget.ends_s
+    return work
+
+
+def draft_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]]) -> DraftWork:
+    """The export of a case's model with inputs alone."""
+    request = ExportRequest(
+        case.model, case.precision, tuple(points), checked=False, **case.given.request
+    )
+    return DraftWork(request, schedule.export_limit_s)
+
+
+def null_export(
+    schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]], of: ExportedModel
+) -> ExportWork:
+    """The null twin of a model that has been exported, for a case that measures it."""
+    request = ExportRequest(case.model, case.precision, tuple(points), null_of=of)
+    work = ExportWork(request, schedule.export_limit_s, schedule.memory_limit_bytes)
+    work.budget_ends_s = schedule.budget.ends_s
+    return work
+
+
+def settled(
+    schedule: Schedule,
+    case: Case,
+    number: int,
+    status: Status,
+    reason: str,
+    tried: bool = False,
+    transient: bool = False,
+) -> SettledRound:
+    """A round that ended before it began."""
+    state = availability_of(case.runtime, schedule.environments)
+    result = RoundResult(
+        case_id=case.case_id,
+        round=number,
+        status=status,
+        reason=reason,
+        started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        runtime_version=state.version if isinstance(state, Available) else "",
+        options=all_options(options_of(case.runtime), case.options),
+        transient=transient,
+    )
+    return SettledRound(case, result, tried)
+
+
+def refused_without_model(
+    schedule: Schedule, case: Case, check: bool = False
+) -> tuple[Status, str] | None:
+    """What is known of a case before anything is exported, of one that is to run or to `check`."""
+    asked = check_availability_of if check else availability_of
+    state = asked(case.runtime, schedule.environments)
+    if isinstance(state, Unavailable):
+        return "unavailable", f"{state.reason}: {state.remedy}"
+    try:
+        runtime(parse_spec(case.runtime).name).refuse_precision(case.precision)
+    except RuntimeFault as fault:
+        return as_status(fault.status), str(fault)
+    return None
+
+
+def round_seed(seed: int, of: str, number: int) -> int:
+    """A 63-bit seed of one round's case or of what its cases share, the same on every host."""
+    digest = hashlib.sha256(f"{seed}:{of}:{number}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def cores_for(threads: int, usable: Collection[int]) -> tuple[int, ...]:
+    """The last `threads` cores, so that the parent has another; () lets the system choose."""
+    cores = sorted(usable)
+    return tuple(cores[-threads:]) if 0 < threads < len(cores) else ()
+
+
+def spare_cores(engine: Runtime) -> int:
+    """How many cores a runtime's process has beside its threads: a driver has threads of its own,
+    and one that waits for its device by asking would keep them from the only core."""
+    return 2 if engine.accelerator else 0
+
+
+def near_device(engine: Runtime, device: str, usable: set[int]) -> set[int]:
+    """Of the usable cores those of the devices' own nodes of memory, or all where none is told."""
+    told = cores_near(engine, device) if engine.accelerator else ""
+    return usable & set(listed(told)) or usable if told else usable
+
+
+def as_status(text: str) -> Status:
+    """That of a reply or a fault; `run_failed` where it has none."""
+    return text or "run_failed"  # type: ignore[return-value]

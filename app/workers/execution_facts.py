@@ -1,0 +1,198 @@
+"""Execution facts of a compiled session: its engine, precision, outputs, states and threads."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.cases.round import Check
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.types import UNOPTIMISED, ExportedModel, StatePair
+from runtimes.base import Arrays, Lane, Runtime
+from runtimes.execution import Execution, NodePlacement
+from runtimes.session.precision import INTEGER, UNKNOWN
+
+
+def engine_facts(runtime: Runtime) -> dict[str, str]:
+    """`engine_path` and `engine_distribution` of a round's result; empty where there is none."""
+    file = runtime.engine_file()
+    if file is None:
+        return {}
+    return {"engine_path": str(file), "engine_distribution": ", ".join(distributions_of(file))}
+
+
+def distributions_of(file: Path) -> tuple[str, ...]:
+    """The names of the packages that say they have installed this file; () for a file of none.
+
+    Two packages may have written the same folder, as the builds of ONNX Runtime do.
+    """
+    for folder in file.parents:
+        installed = sorted(folder.glob("*.dist-info"))
+        if installed:
+            inside = file.relative_to(folder)
+            like = [one for one in installed if one.name.startswith(inside.parts[0])]
+            others = [one for one in installed if one not in like]
+            return tuple(_owners(like, inside)) or tuple(_owners(others, inside))
+    return ()
+
+
+def _owners(installed: list[Path], file: Path) -> Iterator[str]:
+    for folder in installed:
+        try:
+            if f"\n{file.as_posix()}," in "\n" + (folder / "RECORD").read_text("utf-8"):
+                yield _name(folder / "METADATA")
+        except OSError:
+            continue
+
+
+def _name(metadata: Path) -> str:
+    lines = metadata.read_text("utf-8").splitlines()
+    return next((line[6:].strip() for line in lines if line.startswith("Name: ")), "")
+
+
+_NODES_NAMED = 5
+
+
+def executed(execution: Execution) -> dict[str, Any]:
+    """What really runs; a float node that the engine did not take makes it partial."""
+    told: dict[str, Any] = {
+        "clock": execution.clock,
+        "boundary": execution.boundary,
+        "call_path": execution.call_path,
+        "execution_provider": execution.provider,
+        "precision": execution.precision,
+        "device_name": execution.device_name,
+        "facts": dict(execution.facts),
+    }
+    elsewhere = execution.elsewhere
+    if not elsewhere:
+        return told
+    return told | {
+        "status": "partial",
+        "reason": f"not all of the graph runs on {execution.provider}: {_nodes(elsewhere)}",
+        "placement": tuple(asdict(node) for node in elsewhere),
+        "facts": {**execution.facts, "fallback_ops": _operators(elsewhere)},
+    }
+
+
+def _nodes(elsewhere: Sequence[NodePlacement]) -> str:
+    named = [f"{n.op} {n.node!r} on {n.provider}" for n in elsewhere[:_NODES_NAMED]]
+    more = len(elsewhere) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def _operators(elsewhere: Sequence[NodePlacement]) -> str:
+    """`Resize 2, Loop 1`: the most frequent first."""
+    counted = Counter(node.op for node in elsewhere).most_common()
+    return ", ".join(f"{op} {count}" for op, count in counted)
+
+
+_OF_ENGINES = {"ort": UNOPTIMISED, "torch": "torch"}
+"""The reference that the engine of a runtime has computed, by the beginning of its name."""
+
+
+def of_nans(check: Check) -> Iterator[Diagnostic]:
+    """NaN in the same places on both sides is right, and worth a note."""
+    if check.nans:
+        yield diagnostic("outputs_have_nan", outputs=check.nans)
+
+
+def is_only_own(check: Check, runtime: str) -> bool:
+    """Whether right outputs agree with nothing but what the runtime's own engine computed.
+
+    ONNX Runtime as the only reference counts too: what both get wrong does not show. A torch
+    module is what its graph was made of, so torch counts only where another reference differs.
+    """
+    kind = runtime.partition("-")[0]
+    own = _OF_ENGINES.get(kind)
+    if own is None or not check.output_ok or not check.agrees_with:
+        return False
+    if not all(name.startswith(own) for name in check.agrees_with):
+        return False
+    return kind == "ort" or len(check.agrees_with) < len(check.references)
+
+
+def of_references(check: Check) -> Iterator[Diagnostic]:
+    """Outputs that not every reference expects; of wrong ones the reason says more."""
+    agreeing = check.agrees_with
+    if not check.output_ok or not check.references:
+        return
+    others = tuple(name for name in check.references if name not in agreeing)
+    if not agreeing:
+        yield diagnostic("no_agreeing_reference")
+    elif check.only_own and others:
+        yield diagnostic("only_own_engine_agrees", agreeing=agreeing, others=others)
+    elif check.only_own:
+        yield diagnostic("only_own_reference")
+    elif check.disagreements:
+        yield diagnostic("references_disagree", agreeing=agreeing)
+
+
+def of_wrong_outputs(check: Check) -> Diagnostic:
+    """What is wrong with outputs that have no timing, and so no status of their own."""
+    output, reference = check.worst_output, check.reference
+    if check.unequal is not None:
+        return diagnostic("outputs_unequal", output, reference=reference, share=check.unequal)
+    if not math.isfinite(check.max_rel_error):
+        return diagnostic("outputs_incomparable", output, reference=reference)
+    error, tolerance = check.max_rel_error, check.tolerance
+    return diagnostic(
+        "outputs_inexact", output, reference=reference, error=error, tolerance=tolerance
+    )
+
+
+def of_states(lanes: Iterable[Lane], pairs: Iterable[StatePair]) -> Iterator[Diagnostic]:
+    """A state that has run away is no number, one that has died away is too small a one: a
+    processor takes another time for either. To be asked right after the timed runs."""
+    given = [lane.outputs() for lane in lanes]
+    for pair in pairs:
+        if code := _strange(pair.output, given):
+            yield diagnostic(code, pair.input)
+
+
+def _strange(output: str, given: Iterable[Arrays]) -> str:
+    """The code of values that are not ordinary, in any of the lanes; "" where all are."""
+    arrays = [arrays[output] for arrays in given if output in arrays]
+    floats = [array for array in arrays if array.dtype.kind == "f"]
+    if not all(np.isfinite(array).all() for array in floats):
+        return "state_not_finite"
+    if any(_is_subnormal(array).any() for array in floats):
+        return "state_subnormal"
+    return ""
+
+
+def _is_subnormal(array: np.ndarray) -> np.ndarray:
+    """Where a value is not 0, and below the least that has all its digits."""
+    least: np.ndarray = (array != 0) & (np.abs(array) < np.finfo(array.dtype).tiny)
+    return least
+
+
+def of_crowding(sessions: int, threads: int, cores: int) -> Iterator[Diagnostic]:
+    """Threads on too few cores wait for each other, whatever the device can do."""
+    if sessions * (threads or cores) > cores:
+        yield diagnostic(
+            "threads_exceed_cores", sessions=sessions, threads=threads or cores, cores=cores
+        )
+
+
+def of_precision(model: ExportedModel, execution: Execution) -> Iterator[Diagnostic]:
+    """A simulated card has one precision, which its rows tell; an engine may have chosen.
+
+    At fp32 a graph is run as it is, so its own types are what was asked for: a quantised file runs
+    in int8, one of doubles in fp64.
+    """
+    requested = model.precision
+    own = {requested, INTEGER, *((model.narrowest, "fp64") if requested == "fp32" else ())}
+    if own.issuperset(execution.precision.split("+")) or execution.clock == "simulated":
+        return
+    if execution.precision == UNKNOWN:
+        yield diagnostic("precision_unknown", requested=requested)
+    else:
+        yield diagnostic("precision_changed", requested=requested, executed=execution.precision)

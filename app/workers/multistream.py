@@ -1,0 +1,160 @@
+"""Several requests at once: queries of so many, one after another, or all that there are.
+
+Lanes share the requests. A query's are dealt out evenly and it ends with the last lane's last
+answer: a record is of a query. Of those that all come at once each lane takes the next: a record
+is of a run, due when the block began, and a block counts as a whole.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from app.cases.round import MEASURED, RECORD, WARMUP, latency_ns
+from app.cases.scenario import Scenario
+from app.workers.lanes import BLOCK_CAPACITY, LOOP_NS, counted, rewarming
+from app.workers.loop import Block, Crew
+from app.workers.timing import Requests, query_timing, request_timing
+from runtimes.base import Arrays, Lane
+from runtimes.calls.timed import GIVEN_UP
+from runtimes.errors import Unsupported
+
+
+class Queries:
+    """`multistream:N`: N requests at once, the next N when all of them are answered.
+
+    Unsupported where a lane would have none of them.
+    """
+
+    def __init__(
+        self,
+        lanes: Sequence[Lane],
+        scenario: Scenario,
+        streaming: bool,
+        first_ns: float,
+        sets: Sequence[Arrays] = (),
+    ) -> None:
+        if scenario.count < len(lanes):
+            raise Unsupported(
+                f"{scenario} gives {len(lanes)} lanes too few requests, and some would idle",
+                f"use multistream:{len(lanes)}, or fewer sessions or streams",
+            )
+        self._crew = Crew(lanes)
+        self._met = array("q", bytes(8 * len(lanes)))
+        shares = [share(scenario.count, len(lanes), number) for number in range(len(lanes))]
+        self._times = [
+            query_timing(lane, number, shares[number], self._met, streaming, sets)
+            for number, lane in enumerate(lanes)
+        ]
+        self._blocks = [Block(0) for _ in lanes]
+        self._typical_ns = max(first_ns, 1.0) * shares[0]
+
+    @property
+    def run_s(self) -> float:
+        return (self._typical_ns + LOOP_NS) * 1e-9
+
+    def block(self, seconds: float, least: int) -> np.ndarray:
+        counting = min(max(int(seconds / self.run_s), least), BLOCK_CAPACITY)
+        first = rewarming(counting)
+        count = first + counting
+        self._met[:] = array("q", bytes(8 * len(self._met)))
+        self._blocks = [with_room(block, count) for block in self._blocks]
+        self._crew.together(lambda lane: self._answer(lane, count))
+        records = whole_queries([block.records(count, MEASURED) for block in self._blocks])
+        records["phase"][:first] = WARMUP
+        self._typical_ns = float(np.median(latency_ns(counted(records))))
+        return records
+
+    def _answer(self, lane: int, count: int) -> None:
+        """A lane's part of so many queries; where it fails, no other waits for it."""
+        try:
+            self._times[lane](self._blocks[lane], count)
+        except Exception:
+            self._met[lane] = GIVEN_UP
+            raise
+
+    def __enter__(self) -> Self:
+        self._crew.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._crew.__exit__()
+
+
+class AllAtOnce:
+    """`offline`: all requests of a block are due when it begins, and lanes take them in turn."""
+
+    def __init__(
+        self,
+        lanes: Sequence[Lane],
+        streaming: bool,
+        first_ns: float,
+        sets: Sequence[Arrays] = (),
+    ) -> None:
+        self._crew = Crew(lanes)
+        self._times = [request_timing(lane, streaming, sets) for lane in lanes]
+        self._blocks = [Block(0) for _ in lanes]
+        self._typical_ns = max(first_ns, 1.0)
+
+    @property
+    def run_s(self) -> float:
+        return (self._typical_ns + LOOP_NS) * 1e-9
+
+    def block(self, seconds: float, least: int) -> np.ndarray:
+        """As `Blocks.block`; those that do not count are over before the others are due."""
+        lanes = len(self._times)
+        each = min(max(int(seconds / self.run_s), least), BLOCK_CAPACITY // lanes)
+        # Room for twice a lane's part: one that is faster than the others takes more.
+        self._blocks = [with_room(block, 2 * each) for block in self._blocks]
+        warm = self._taken([Requests(rewarming(each)) for _ in self._times])
+        warm["phase"] = WARMUP
+        together = self._taken([Requests(each * lanes)] * lanes)
+        self._typical_ns = float(np.mean(latency_ns(together)))
+        return np.concatenate([warm, together])
+
+    def _taken(self, requests: Sequence[Requests]) -> np.ndarray:
+        """The runs that the lanes took of their requests."""
+        done = [0] * len(requests)
+
+        def take(lane: int) -> None:
+            done[lane] = self._times[lane](self._blocks[lane], requests[lane])
+
+        self._crew.together(take)
+        found = [
+            block.records(count, MEASURED) for block, count in zip(self._blocks, done, strict=True)
+        ]
+        for lane, own in enumerate(found):
+            own["lane"], own["scheduled_ns"] = lane, requests[lane].due_ns
+        records = np.concatenate(found)
+        return records[np.argsort(records["started_ns"], kind="stable")]
+
+    def __enter__(self) -> Self:
+        self._crew.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._crew.__exit__()
+
+
+def share(requests: int, lanes: int, lane: int) -> int:
+    """How many of a query's requests a lane has: equally many, the first ones one more."""
+    return requests // lanes + (lane < requests % lanes)
+
+
+def whole_queries(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Of each lane's parts of the same queries [n] the queries [n]: from the first start to the
+    last end."""
+    records = np.zeros(len(parts[0]), RECORD)
+    records["started_ns"] = np.min([part["started_ns"] for part in parts], axis=0)
+    records["finished_ns"] = np.max([part["finished_ns"] for part in parts], axis=0)
+    records["scheduled_ns"] = records["started_ns"]
+    records["phase"] = MEASURED
+    return records
+
+
+def with_room(block: Block, count: int) -> Block:
+    """The block, or a new one where it has no room for so many runs."""
+    return block if block.capacity >= count else Block(count)

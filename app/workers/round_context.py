@@ -1,0 +1,137 @@
+"""A round under way: its job, the phase that it is in, and what has become known of it so far."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from app.cases.round import Check, MeasureJob, Phase, Progress, RoundResult
+from app.workers.batcher import parts
+from app.workers.conditions import describe_round
+from app.workers.execution_facts import is_only_own, of_nans, of_references
+from app.workers.lanes import fed
+from app.workers.output_check import check_lanes, outputs_of, why_wrong, worst
+from app.workers.process import peak_rss_mb
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.types import ExportedModel, Reference
+from runtimes.base import Arrays, Session
+
+Tell = Callable[[dict[str, Any]], None]
+_BLOCK_BYTES = 2**20
+
+
+@dataclass(slots=True)
+class UnderWay:
+    """A round in the making; `tell` sends an event to the parent."""
+
+    job: MeasureJob
+    tell: Tell
+    stopped: Callable[[], bool]
+    placing: Sequence[Diagnostic] = ()
+    result: RoundResult = field(init=False)
+    phases_ms: dict[str, float] = field(default_factory=dict)
+    phase: Phase = "import"
+    kept_outputs: list[Sequence[Arrays]] = field(default_factory=list)
+    """Of each check whose reference is awaited, the outputs of each lane."""
+    _entered_ns: int = 0
+
+    def __post_init__(self) -> None:
+        environment = describe_round(self.job.settings.threads)
+        self.result = RoundResult(
+            case_id=self.job.case_id,
+            round=self.job.round,
+            status="ok",
+            started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            environment=environment,
+            warnings=tuple(self.placing),
+            model_sha256=self.job.model.sha256,
+        )
+
+    def note(self, **facts: Any) -> None:
+        """Add what has become known."""
+        self.result = replace(self.result, **facts)
+
+    def warn(self, *diagnostics: Diagnostic) -> None:
+        """Add to the round's diagnostics."""
+        self.note(warnings=(*self.result.warnings, *diagnostics))
+
+    def use_model(self, model: ExportedModel) -> None:
+        """Go on with the model as it was exported with its references."""
+        self.job = replace(self.job, model=model, awaits_reference=False)
+
+    def enter(self, phase: Phase) -> None:
+        self.leave()
+        self.phase, self._entered_ns = phase, time.perf_counter_ns()
+        self.tell({"event": "phase", "phase": phase})
+
+    def leave(self) -> None:
+        if self._entered_ns:
+            spent_ms = (time.perf_counter_ns() - self._entered_ns) / 1e6
+            self.phases_ms[self.phase] = self.phases_ms.get(self.phase, 0.0) + spent_ms
+            self._entered_ns = 0
+
+    def so_far(self) -> RoundResult:
+        """What is known by now, times and memory included."""
+        return replace(self.result, phases_ms=dict(self.phases_ms), rss_peak_mb=peak_rss_mb())
+
+    def report(self, progress: Progress) -> None:
+        self.tell({"event": "progress", **asdict(progress)})
+
+    def samples_file(self) -> BinaryIO:
+        """The job's, anew: a follower may have mapped what a round cut short left behind."""
+        path = Path(self.job.samples_path)
+        if path.is_file():
+            path.unlink()
+        return cast(BinaryIO, path.open("wb", buffering=0))
+
+    def note_samples(self, iterations: int, **facts: Any) -> None:
+        """Tell of the samples once they are all written; a reader knows them by their checksum."""
+        path = Path(self.job.samples_path)
+        checksum = 0
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK_BYTES):  # the process's peak of memory is told too
+                checksum = zlib.crc32(block, checksum)
+        self.note(samples=path.name, samples_crc32=checksum, iterations=iterations, **facts)
+
+    def check(self, session: Session, reference: Reference) -> Check | None:
+        """None where there is nothing to compare with; while that is awaited, outputs are kept."""
+        if self.job.awaits_reference:
+            self.enter("correctness")
+            outputs = outputs_of(session.lanes, reference.inputs)
+            copies = [{name: array.copy() for name, array in one.items()} for one in outputs]
+            self.kept_outputs.append(copies)
+            return None
+        if self.job.model.uncompared:
+            return None
+        self.enter("correctness")
+        model, tolerance = self.job.model, self.job.tolerance
+        if session.by_shape:
+            told = session.execution.precision
+            return worst(
+                replace(check_lanes((lane,), told, own, model, tolerance), shape=shape)
+                for shape, lane, own in fed(session, self.job)
+            )
+        return worst(
+            replace(
+                check_lanes(one.lanes, one.execution.precision, own, model, tolerance), batch=batch
+            )
+            for batch, one, own in parts(session, reference, self.job)
+        )
+
+    def note_check(self, check: Check | None) -> None:
+        """A wrong row keeps its timing and is marked."""
+        if check is None:
+            if self.job.model.uncompared is not None:
+                self.warn(self.job.model.uncompared)
+            return
+        check = replace(check, only_own=is_only_own(check, self.job.runtime))
+        self.note(check=check)
+        self.warn(*of_nans(check), *of_references(check))
+        if not check.output_ok:
+            reason = why_wrong(check, self.result.concurrency)
+            self.note(status="wrong_output", reason=reason)

@@ -1,0 +1,237 @@
+"""Counters of the system around blocks of runs, to attribute outliers to system events."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import resource
+import statistics
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from app.cases.telemetry import Disturbance, Interference
+
+ROOT = Path("/")
+_STEAL = 8
+"""The place of stolen ticks in a line of /proc/stat, the core's name being 0."""
+_OF_THE_CPU = ("x86_pkg_temp", "coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal")
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Since the machine started: ticks that a hypervisor took of some cores, and interrupts."""
+
+    stolen_ticks: int | None
+    interrupts: int | None
+
+
+def read_counters(root: Path, cores: Collection[int]) -> Counters:
+    """Of /proc/stat; the interrupts are those of all cores."""
+    stolen, interrupts = None, None
+    wanted = {b"cpu%d" % core for core in cores}
+    try:
+        lines = (root / "proc/stat").read_bytes().splitlines()
+    except OSError:
+        return Counters(None, None)
+    for line in lines:
+        words = line.split(None, _STEAL + 1)
+        if words[0] in wanted and len(words) > _STEAL:
+            stolen = (stolen or 0) + int(words[_STEAL])
+        elif words[0] == b"intr":
+            interrupts = int(words[1])
+    return Counters(stolen, interrupts)
+
+
+def read_clock_mhz(root: Path, core: int | None) -> float | None:
+    """The clock of one core now, by cpufreq."""
+    if core is None:
+        return None
+    khz = _number(root / f"sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq")
+    return None if khz is None else khz / 1e3
+
+
+def thermometer(root: Path) -> Path | None:
+    """The file in which the processor's temperature stands, in thousandths of a degree."""
+    zones = (root / "sys/class/thermal").glob("thermal_zone*/type")
+    chips = (root / "sys/class/hwmon").glob("hwmon*/name")
+    found = {_text(path): path.with_name("temp") for path in sorted(zones)}
+    found |= {_text(path): path.with_name("temp1_input") for path in sorted(chips)}
+    return next((found[name] for name in _OF_THE_CPU if name in found), None)
+
+
+def read_temperature_c(file: Path | None) -> float | None:
+    """What the thermometer says now."""
+    thousandths = None if file is None else _number(file)
+    return None if thousandths is None else thousandths / 1e3
+
+
+def core_finder() -> Callable[[], int | None]:
+    """A call that tells the core which it runs on, where the C library can tell."""
+    find = getattr(ctypes.CDLL(None), "sched_getcpu", None)
+    return (lambda: None) if find is None else find
+
+
+def ticks_per_s() -> int:
+    """In how many steps a second the kernel counts time."""
+    return os.sysconf("SC_CLK_TCK")
+
+
+def _number(path: Path) -> int | None:
+    text = _text(path)
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text("ascii", "replace").strip()
+    except OSError:
+        return None
+
+
+LOW_CLOCK = 0.9
+"""A block whose clock is below this share of the round's highest has a low one."""
+MANY_INTERRUPTS, LEAST_BLOCKS = 3.0, 5
+"""So many times the median block's rate is far above usual, where there are so many blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """One block: when, and what was counted from just before it to just after it."""
+
+    begun_ns: int
+    ended_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+    stolen_ticks: int | None
+    interrupts: int | None
+    cpu_mhz: float | None
+    temperature_c: float | None
+
+    @property
+    def seconds(self) -> float:
+        return (self.ended_ns - self.begun_ns) * 1e-9
+
+
+class Watch:
+    """Tells of the measured blocks of one round; `begin` and `end` go around each of them."""
+
+    def __init__(self, cores: Collection[int], root: Path = ROOT) -> None:
+        self._root, self._cores = root, cores
+        only = next(iter(cores)) if len(cores) == 1 else None
+        # Whoever follows an open loop does so from another core than the one that times.
+        self._core = core_finder() if only is None else lambda: only
+        self._thermometer = thermometer(root)
+        self._blocks: list[_Around] = []
+
+    def begin(self) -> None:
+        self._counters = read_counters(self._root, self._cores)
+        self._usage = resource.getrusage(resource.RUSAGE_SELF)
+
+    def end(self, records: np.ndarray) -> None:
+        """`records` [n > 0] are the block's."""
+        usage, before = resource.getrusage(resource.RUSAGE_SELF), self._usage
+        counters = read_counters(self._root, self._cores)
+        self._blocks.append(
+            _Around(
+                int(records["started_ns"].min()),
+                int(records["finished_ns"].max()),
+                usage.ru_nvcsw - before.ru_nvcsw,
+                usage.ru_nivcsw - before.ru_nivcsw,
+                usage.ru_minflt - before.ru_minflt,
+                usage.ru_majflt - before.ru_majflt,
+                *_since(self._counters, counters),
+                read_clock_mhz(self._root, self._core()),
+                read_temperature_c(self._thermometer),
+            )
+        )
+
+    def told(self) -> Interference | None:
+        """Of all blocks so far; None before the first."""
+        blocks = self._blocks
+        if not blocks:
+            return None
+        seconds = sum(block.seconds for block in blocks)
+        stolen = _sum(block.stolen_ticks for block in blocks)
+        clocks = [block.cpu_mhz for block in blocks if block.cpu_mhz is not None]
+        heat = [block.temperature_c for block in blocks if block.temperature_c is not None]
+        available_ticks = seconds * len(self._cores) * ticks_per_s()
+        return Interference(
+            seconds=seconds,
+            steal_share=None if stolen is None else stolen / available_ticks,
+            voluntary_switches=sum(block.voluntary_switches for block in blocks),
+            involuntary_switches=sum(block.involuntary_switches for block in blocks),
+            minor_faults=sum(block.minor_faults for block in blocks),
+            major_faults=sum(block.major_faults for block in blocks),
+            interrupts=_sum(block.interrupts for block in blocks),
+            cpu_mhz_min=min(clocks, default=None),
+            cpu_mhz_mean=statistics.fmean(clocks) if clocks else None,
+            cpu_mhz_max=max(clocks, default=None),
+            temperature_c=max(heat, default=None),
+            disturbances=tuple(self._disturbances(max(clocks, default=None))),
+        )
+
+    @property
+    def window_ns(self) -> tuple[int, int]:
+        """From the first block's beginning to the last one's end; there must be one."""
+        return self._blocks[0].begun_ns, self._blocks[-1].ended_ns
+
+    def at_the_ends(self, part_s: float) -> dict[str, float]:
+        """Mean clock and temperature in the first and the last so many seconds, where known."""
+        if not self._blocks:
+            return {}
+        begun_ns, ended_ns = self.window_ns
+        parts = {
+            "first": [b for b in self._blocks if b.begun_ns < begun_ns + part_s * 1e9],
+            "last": [b for b in self._blocks if b.ended_ns > ended_ns - part_s * 1e9],
+        }
+        told = {
+            f"sustained_{place}_{name}": [
+                value for block in blocks if (value := getattr(block, of)) is not None
+            ]
+            for place, blocks in parts.items()
+            for name, of in (("clock_mhz", "cpu_mhz"), ("temperature_c", "temperature_c"))
+        }
+        return {name: statistics.fmean(values) for name, values in told.items() if values}
+
+    def _disturbances(self, highest_mhz: float | None) -> Iterator[Disturbance]:
+        """The blocks in which anything was seen that slows runs down."""
+        rates = [b.interrupts / b.seconds for b in self._blocks if b.interrupts is not None]
+        usual = statistics.median(rates) if len(rates) >= LEAST_BLOCKS else math.inf
+        for block in self._blocks:
+            seen = Disturbance(
+                block.begun_ns,
+                block.ended_ns,
+                (block.stolen_ticks or 0) / ticks_per_s() * 1e3,
+                block.involuntary_switches,
+                block.major_faults,
+                (block.interrupts or 0) / block.seconds > MANY_INTERRUPTS * usual,
+                (block.cpu_mhz or math.inf) < LOW_CLOCK * (highest_mhz or 0.0),
+            )
+            if seen != Disturbance(block.begun_ns, block.ended_ns):
+                yield seen
+
+
+def _since(before: Counters, after: Counters) -> tuple[int | None, int | None]:
+    """What was counted between two readings: ticks taken, interrupts."""
+    return (
+        _difference(before.stolen_ticks, after.stolen_ticks),
+        _difference(before.interrupts, after.interrupts),
+    )
+
+
+def _difference(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

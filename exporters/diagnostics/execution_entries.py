@@ -1,0 +1,359 @@
+"""Diagnostics of executions: what an engine executed, its outputs and references, and how the
+model was exported.
+"""
+
+from __future__ import annotations
+
+from exporters.diagnostics.diagnostic import (
+    MESSAGE,
+    NAME,
+    NUMBER,
+    QUOTED,
+    RATIO,
+    SHARE,
+    Count,
+    Entries,
+    Entry,
+)
+
+ENGINE: Entries = {
+    "precision_changed": Entry(
+        title="Another precision executed",
+        message="{requested} was requested and {executed} was executed.",
+        condition="The kernels of the compiled session compute in another type than requested.",
+        units={"requested": NAME, "executed": NAME},
+        example={"requested": "fp32", "executed": "bf16"},
+    ),
+    "precision_unknown": Entry(
+        title="Executed precision unknown",
+        message="{requested} was requested, and the engine does not report what it executed.",
+        condition="The engine reports no type of its kernels.",
+        units={"requested": NAME},
+        example={"requested": "fp16"},
+    ),
+    "precision_not_reported": Entry(
+        title="Engine reports no precision",
+        message="{subject} does not report in which type it computes.",
+        condition="The compiled session shows no type for floats that the graph computes.",
+        example_subject="OpenVINO",
+    ),
+    "precision_chosen_by_engine": Entry(
+        title="Precision chosen by the engine",
+        message="TensorRT was allowed {allowed} and chose the type of each layer itself; ONNX "
+        "Runtime does not report which.",
+        condition="A narrow type was requested of the TensorRT provider of ONNX Runtime.",
+        units={"allowed": NAME},
+        example={"allowed": "fp16"},
+    ),
+    "tf32_forbidden_late": Entry(
+        title="TF32 forbidden too late",
+        message="TF32 was forbidden after NVIDIA's libraries were loaded, so it may still be in "
+        "use.",
+        condition="The process loaded NVIDIA's libraries before the option tf32 could be set.",
+        action="Start the process with {variable}=0.",
+        units={"variable": NAME},
+        example={"variable": "NVIDIA_TF32_OVERRIDE"},
+    ),
+    "precision_unreadable": Entry(
+        title="Executed precision unreadable",
+        message="The executed precision could not be read ({error}).",
+        condition="Reading the compiled session, or the run that records its kernels, failed.",
+        units={"error": MESSAGE},
+        example={"error": "RuntimeException"},
+    ),
+    "mixed_precision": Entry(
+        title="Mixed precision",
+        message="Not all of the graph ran in {precision}: {wider} in a wider type, such as "
+        "{nodes}.",
+        condition="Some matrix kernels compute in a wider type than the narrowest among them.",
+        units={"precision": NAME, "wider": Count("node"), "nodes": NAME},
+        example={"precision": "int8", "wider": 7, "nodes": ("MatMul 'head' in fp32",)},
+    ),
+    "sessions_differ": Entry(
+        title="Sessions compiled differently",
+        message="The engine did not compile all sessions alike; the row describes one of them.",
+        condition="The sessions of a case differ in precision or in where their nodes run.",
+    ),
+    "devices_differ": Entry(
+        title="Devices differ",
+        message="The devices differ ({devices}): a scaling efficiency is relative to as many of "
+        "the first.",
+        condition="The sessions of a case run on devices of several names.",
+        units={"devices": NAME},
+        example={"devices": ("NVIDIA H100", "NVIDIA L4")},
+    ),
+    "threads_pinned_together": Entry(
+        title="Sessions pinned to the same cores",
+        message="{sessions} keep to the same {threads} of {cores}, as OpenVINO pins the threads "
+        "of each session.",
+        condition="Several OpenVINO sessions with pinned threads have fewer threads than there "
+        "are cores.",
+        action="Use openvino-cpu with --option openvino-cpu.cpu_pinning=0.",
+        units={"sessions": Count("session"), "threads": Count(), "cores": Count("core")},
+        example={"sessions": 4, "threads": 2, "cores": 8},
+    ),
+    "option_without_effect": Entry(
+        title="Option without effect",
+        message="{option} has no effect with one thread.",
+        condition="Parallel execution was requested with --threads 1.",
+        action="Leave the option out, or use more --threads.",
+        units={"option": NAME},
+        example={"option": "execution_mode=parallel"},
+    ),
+    "sync_not_granted": Entry(
+        title="Another way of waiting for the GPU",
+        message="sync={requested} was requested, and the process waits by {actual}.",
+        condition="The CUDA context of the process was made with another way of waiting.",
+        action="Measure the case in a process of its own.",
+        units={"requested": NAME, "actual": NAME},
+        example={"requested": "spin", "actual": "block"},
+    ),
+    "streams_exhausted": Entry(
+        title="Sessions share GPU streams",
+        message="PyTorch has 32 streams for a GPU, so sessions share them and queue up.",
+        condition="A case has more than 32 PyTorch sessions on one GPU.",
+        action="Use at most 32 sessions.",
+    ),
+    "bf16_emulated": Entry(
+        title="No products in bf16",
+        message="This processor has no bf16 products, so PyTorch widens the operands.",
+        condition="bf16 was requested of PyTorch on a processor without such instructions.",
+    ),
+    "inputs_copied": Entry(
+        title="Inputs are copied in the timed run",
+        message="The module writes to its input {inputs}, so each timed run copies it first.",
+        condition="A torch module writes to its own inputs.",
+        units={"inputs": QUOTED},
+        example={"inputs": ("x",)},
+    ),
+    "engine_rebuilt": Entry(
+        title="Stored engine built again",
+        message="The stored engine was not used ({reason}); it was built again.",
+        condition="The file of a stored TensorRT engine is damaged, unreadable, or of another "
+        "release.",
+        severity="info",
+        units={"reason": MESSAGE},
+        example={"reason": "made by TensorRT 10.3"},
+    ),
+    "engine_not_stored": Entry(
+        title="Engine not stored",
+        message="The engine could not be stored in {folder}; it is built in each round.",
+        condition="The folder for built engines cannot be written.",
+        action="Name a folder that can be written.",
+        units={"folder": NAME},
+        example={"folder": "/cache/trt"},
+    ),
+    "engine_changed": Entry(
+        title="Engine changed between rounds",
+        message="The rounds ran releases {releases} of the engine: the figures belong to neither.",
+        condition="A package was installed between two rounds of a case.",
+        action="Measure the case in a new run.",
+        units={"releases": NAME},
+        example={"releases": ("1.27.0", "1.31.1")},
+    ),
+    "engine_crashed_at_close": Entry(
+        title="Engine crashed when closed",
+        message="The engine ended the process when its session was closed ({ending}); what was "
+        "measured before is valid.",
+        condition="The measuring process died after its outcome was recorded.",
+        action="Update the engine.",
+        units={"ending": MESSAGE},
+        example={"ending": "signal SIGSEGV"},
+    ),
+    "phase_failed_too": Entry(
+        title="Another phase failed too",
+        message="The phase {phase} failed too ({error}).",
+        condition="After a round failed, a later phase of it failed as well.",
+        units={"phase": NAME, "error": MESSAGE},
+        example={"phase": "teardown", "error": "CUDA error 700"},
+    ),
+    "operators_exceed_run": Entry(
+        title="Operator times exceed the run",
+        message="The operator times add up to {ratio} the p50.",
+        condition="The sum of the operator times exceeds twice the p50, on the same clock.",
+        action="Measure them again on a quiet machine; if nothing changes, the time is the "
+        "profiler's.",
+        units={"ratio": RATIO},
+        example={"ratio": 5.4},
+    ),
+    "operators_miss_time": Entry(
+        title="Operator times miss part of the run",
+        message="The operator times add up to only {ratio} the p50.",
+        condition="The sum of the operator times is below half the p50, on the same clock.",
+        action="Look for the rest between the operators, in what the engine does for each run.",
+        units={"ratio": RATIO},
+        example={"ratio": 0.31},
+    ),
+}
+
+
+_COMPARE_NODE = "Compare the node in reference_disagreement with the source of the model."
+_KEEP_BOUNDED = "Use a model or inputs that keep the state bounded."
+
+OUTPUTS: Entries = {
+    "outputs_not_checked": Entry(
+        title="Outputs not checked",
+        message="The outputs were not compared with a reference, as --no-verify-outputs requests.",
+        condition="The run has --no-verify-outputs.",
+        severity="info",
+    ),
+    "reference_not_deterministic": Entry(
+        title="Model is not deterministic",
+        message="Two runs of the reference {references} differ, so outputs were not compared.",
+        condition="A reference gives other outputs in a second run on the same inputs.",
+        units={"references": NAME},
+        example={"references": "onnx"},
+    ),
+    "outputs_have_nan": Entry(
+        title="Outputs have NaN",
+        message="The outputs {outputs} have NaN, as the reference does.",
+        condition="An output has NaN in the same places as the reference.",
+        severity="info",
+        units={"outputs": QUOTED},
+        example={"outputs": ("y",)},
+    ),
+    "no_agreeing_reference": Entry(
+        title="No reference agrees throughout",
+        message="No single reference agrees with all outputs.",
+        condition="Each output agrees with some reference, and no reference with all outputs.",
+        action=_COMPARE_NODE,
+    ),
+    "only_own_engine_agrees": Entry(
+        title="Only the own engine agrees",
+        message="The outputs agree only with {agreeing}, which is the runtime's own engine, and "
+        "not with {others}.",
+        condition="Other references than the engine's own differ from the outputs.",
+        action=_COMPARE_NODE,
+        units={"agreeing": NAME, "others": NAME},
+        example={"agreeing": ("onnxruntime unoptimised",), "others": ("onnx",)},
+    ),
+    "only_own_reference": Entry(
+        title="Compared with the own engine only",
+        message="The outputs were compared only with unoptimised ONNX Runtime, so an error that "
+        "both share does not show.",
+        condition="ONNX Runtime is measured, and no other reference could be computed.",
+        action="Put expected outputs beside the model (NAME_output_0.pb).",
+        severity="info",
+    ),
+    "references_disagree": Entry(
+        title="References disagree",
+        message="The references disagree; the outputs agree with {agreeing}.",
+        condition="Two references differ by more than the types of the graph allow.",
+        action=_COMPARE_NODE,
+        units={"agreeing": NAME},
+        example={"agreeing": ("onnx",)},
+    ),
+    "outputs_inexact": Entry(
+        title="Outputs differ from the reference",
+        message="The output {subject} differs from {reference} by {error} of its largest value; "
+        "{tolerance} is allowed.",
+        condition="An output of a graph that is simulated in part exceeds its tolerance.",
+        units={"reference": NAME, "error": NUMBER, "tolerance": NUMBER},
+        example={"reference": "onnx", "error": 0.012, "tolerance": 0.001},
+        example_subject="y",
+    ),
+    "outputs_unequal": Entry(
+        title="Integer outputs differ from the reference",
+        message="The output {subject} differs from {reference} in {share} of its elements; "
+        "integers must be equal.",
+        condition="An integer output of a graph that is simulated in part differs.",
+        units={"reference": NAME, "share": SHARE},
+        example={"reference": "onnx", "share": 0.004},
+        example_subject="y",
+    ),
+    "outputs_incomparable": Entry(
+        title="Outputs cannot be compared",
+        message="The output {subject} differs from {reference}: one is missing, of another "
+        "shape, or NaN or infinite where the other is not.",
+        condition="An output of a graph that is simulated in part cannot be compared.",
+        units={"reference": NAME},
+        example={"reference": "onnx"},
+        example_subject="y",
+    ),
+    "state_not_finite": Entry(
+        title="State is not finite",
+        message="The state {subject} is infinite or NaN after the timed runs: their latency is "
+        "not that of ordinary values.",
+        condition="A state that a run hands to the next is not finite at the end.",
+        action=_KEEP_BOUNDED,
+        example_subject="hidden",
+    ),
+    "state_subnormal": Entry(
+        title="State is subnormal",
+        message="The state {subject} is subnormal after the timed runs: their latency is not "
+        "that of ordinary values.",
+        condition="A state that a run hands to the next has subnormal values at the end.",
+        action=_KEEP_BOUNDED,
+        example_subject="hidden",
+    ),
+    "accuracy_unavailable": Entry(
+        title="Accuracy not measured",
+        message="The accuracy could not be measured: {error}.",
+        condition="--accuracy was given, and the images could not be classified.",
+        units={"error": MESSAGE},
+        example={"error": "input 'x' is not an image"},
+    ),
+}
+
+EXPORT: Entries = {
+    "sizes_fixed": Entry(
+        title="Sizes fixed in the graph",
+        message="Each case has a graph with fixed sizes, as torch could not export open ones: "
+        "{error}.",
+        condition="The exporter fails with open axes and works with fixed ones.",
+        severity="info",
+        units={"error": MESSAGE},
+        example={"error": "data-dependent shape"},
+    ),
+    "old_exporter": Entry(
+        title="Exported by the old exporter",
+        message="The old exporter of torch made the graph, as the new one failed: {error}.",
+        condition="The new exporter fails and the old one works.",
+        severity="info",
+        units={"error": MESSAGE},
+        example={"error": "unsupported operator"},
+    ),
+    "graph_not_run": Entry(
+        title="Exported graph not run",
+        message="ONNX Runtime has no CPU kernel for the types of the graph, so the export was not "
+        "compared with the module.",
+        condition="The exported graph cannot be run when it is exported.",
+        severity="info",
+    ),
+    "engine_disputes_graph": Entry(
+        title="ONNX Runtime disagrees with the module",
+        message="Unoptimised ONNX Runtime computes other outputs of the exported graph than the "
+        "torch module and ONNX's evaluator.",
+        condition="Of the torch module, ONNX's evaluator and ONNX Runtime only the last differs.",
+        action="Report it to ONNX Runtime.",
+    ),
+    "input_guessed": Entry(
+        title="Input guessed",
+        message="The input {subject} decides how much is computed and was drawn as {values}.",
+        condition="An input such as a count or a condition was not given.",
+        action="Give it with --inputs.",
+        units={"values": NAME},
+        example={"values": "1"},
+        example_subject="n",
+    ),
+    "input_limited": Entry(
+        title="Input limited",
+        message="The input {subject} has finite values that {precision} rounds to infinity; they "
+        "were limited to ±{largest}.",
+        condition="A value of an input is finite, and larger than the largest number of the "
+        "precision.",
+        action="Give smaller values with --input-range or --inputs.",
+        units={"precision": NAME, "largest": NUMBER},
+        example={"precision": "fp16", "largest": 65504.0},
+        example_subject="x",
+    ),
+    "null_inputs_unread": Entry(
+        title="No-op copy reads no input",
+        message="The no-op copy does not read {inputs}: each output is an input unchanged, so an "
+        "engine may leave these inputs in place.",
+        condition="All outputs of a model have the shape and type of an input.",
+        severity="info",
+        units={"inputs": NAME},
+        example={"inputs": ("x",)},
+    ),
+}

@@ -1,0 +1,112 @@
+"""Access to files: regular ones opened within bounds, private folders, digests of content, TOML.
+
+A pipe, a device or a folder is refused at once. Runs hold users' inputs and the cache their
+networks, so that their folders are private.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Mapping
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def open_file(path: Path) -> BufferedReader:
+    """For reading, from its beginning; OSError, also for a pipe, a device or a folder."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except ValueError as error:  # a NUL character
+        raise OSError(errno.EINVAL, str(error), str(path)) from None
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "it is no file", str(path))
+
+
+def read_file(path: Path, offset: int = 0, most_bytes: int | None = None) -> bytes:
+    """All of it from byte `offset` on; OSError, also for more than memory or `most_bytes` hold."""
+    with open_file(path) as file:
+        if most_bytes is not None and os.fstat(file.fileno()).st_size > most_bytes:
+            raise OSError(errno.EFBIG, f"it is larger than {most_bytes:,} bytes", str(path))
+        if offset:
+            file.seek(offset)
+        try:
+            return file.read() if most_bytes is None else file.read(most_bytes)
+        except MemoryError:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path)) from None
+
+
+def user_path(text: str) -> Path:
+    """The path with the user's home folder for `~`; one of an unknown user stays as it is."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111
+
+
+OWNER_ALONE = 0o700
+
+
+def private_folder(path: Path) -> None:
+    """Make it for its owner alone, and what is above it as usual; OSError.
+
+    One that is there stays as it is: whoever made it has decided who may look.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=OWNER_ALONE, exist_ok=True)
+
+
+def file_sha256(path: Path) -> str:
+    """The sha256 of a file's content in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def arrays_sha256(arrays: Mapping[str, np.ndarray]) -> str:
+    """One sha256 in hex for all the arrays, with their names, types and shapes."""
+    digest = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str}{array.shape} ".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+MOST_BYTES = 8 << 20
+_MOST_PARTS = 32
+"""Of a dotted key. Python's reader needs memory and time with the square of their number."""
+
+_TEXT = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|\'\'\'.*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL
+)
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The values in the file; OSError, or ValueError with a clause that says what is wrong."""
+    try:
+        return toml_values(read_file(path, most_bytes=MOST_BYTES).decode("utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError("it is no UTF-8 text") from None
+
+
+def toml_values(text: str) -> dict[str, Any]:
+    """The values in a text; ValueError likewise."""
+    if _LONG_KEY.search(_TEXT.sub("text", text)):
+        raise ValueError(f"a key has more than {_MOST_PARTS} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"it is no valid TOML: {error}") from None
+    except ValueError:  # from `int`, which reads no more digits than it can in good time
+        raise ValueError("it has a number with too many digits") from None

@@ -1,0 +1,120 @@
+"""Layout of this installation: its modules, assets, extensions and the commands of child
+processes.
+
+In a checkout `app`, `assets`, `exporters` and `runtimes` are packages of their own; a wheel
+holds
+them inside `graphlap`, so that it owns one name in site-packages. Import statements are
+rewritten when the wheel is built; a module that is named in a string goes through here.
+
+A child must find our packages and no others. The current folder and the user's PYTHONPATH may
+hold
+an `app/` or a `numpy.py`, so it is started with neither: `boot.py` puts our own root in front.
+A child of another environment finds our packages alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+PREFIX = __name__.removesuffix("exporters.install_layout")
+"""What stands before the name of each of our packages: nothing, or `graphlap.`."""
+PROGRAM = "graphlap" if PREFIX else "python -m app"
+"""What a user types to start us."""
+ROOT = Path(__file__).parents[1 + PREFIX.count(".")]
+"""The folder that our outermost packages lie in."""
+USER_PATH = "GRAPHLAP_PYTHONPATH"
+"""Where a child finds what the user's PYTHONPATH was."""
+PARENT = "GRAPHLAP_PARENT"
+"""The process that a child belongs to, by its number."""
+STARTER = "GRAPHLAP_PYTHON"
+"""In a child of another environment: the interpreter that started it, which has all we need."""
+SUFFIX = "GRAPHLAP_EXTENSION_SUFFIX"
+"""In such a child: how the files of our compiled extensions end. They are plain C, loaded by
+ctypes, so that those which the starter has serve every release of Python."""
+COMPILER_REMEDY = "install a C compiler, then install graphlap again so that its extension is built"
+"""What brings an extension that was not built."""
+
+_BOOT = str(Path(__file__).with_name("boot.py"))
+
+
+def module_name(name: str) -> str:
+    """The full name of one of our modules, called as in a checkout: `app.workers.measure`."""
+    return PREFIX + name
+
+
+def load(target: str) -> Any:
+    """What `package.module:attribute` of ours names."""
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module_name(module)), attribute)
+
+
+def answer_to_our_name() -> None:
+    """Let `graphlap` be us in this process, so that who imports it gets the modules that run.
+
+    A checkout is not called so, and a wheel of another edition may be installed beside it.
+    """
+    if not PREFIX:
+        sys.modules.setdefault("graphlap", import_module("app.api"))
+
+
+def asset(*path: str) -> Traversable:
+    """A file or a folder of `assets`."""
+    return files(module_name("assets")).joinpath(*path)
+
+
+def extension(name: str) -> Path | None:
+    """The file of one of our compiled extensions, as `runtimes.calls._timed`; None if not built."""
+    module = ROOT.resolve().joinpath(*module_name(name).split("."))
+    suffixes = [os.environ[SUFFIX]] if SUFFIX in os.environ else EXTENSION_SUFFIXES
+    found = (module.with_name(f"{module.name}{suffix}") for suffix in suffixes)
+    return next((path for path in found if path.is_file()), None)
+
+
+def command(module: str, *arguments: str, python: str = "") -> tuple[str, ...]:
+    """The command line of a child that runs one of our modules, wherever it is started.
+
+    `python` is the interpreter of another environment, whose packages the child has beside ours;
+    empty for the environment of this process.
+    """
+    starter = os.environ.get(STARTER, "")
+    if not python and not starter:
+        return starter_command(module, *arguments)
+    suffix = os.environ.get(SUFFIX) or EXTENSION_SUFFIXES[0]
+    where = f"for:{suffix}:{starter or sys.executable}"
+    return _booted(python or sys.executable, where, module, arguments)
+
+
+def starter_command(module: str, *arguments: str) -> tuple[str, ...]:
+    """The same by the interpreter that a user started us with, wherever this process runs."""
+    python = os.environ.get(STARTER) or sys.executable
+    return _booted(python, "last" if PREFIX else "first", module, arguments)
+
+
+def _booted(python: str, where: str, module: str, arguments: tuple[str, ...]) -> tuple[str, ...]:
+    return (python, "-P", _BOOT, where, str(ROOT), module_name(module), *arguments)
+
+
+def child_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment of a child: this one, PYTHONPATH under a name that Python does not heed."""
+    kept = {name: value for name, value in environ.items() if name != "PYTHONPATH"}
+    if environ.get("PYTHONPATH"):
+        kept[USER_PATH] = environ["PYTHONPATH"]
+    return kept
+
+
+def add_user_path() -> None:
+    """Let this process import from the user's PYTHONPATH, after everything else.
+
+    Only for a process that is about to run a file of the user's.
+    """
+    for folder in os.environ.get(USER_PATH, "").split(os.pathsep):
+        if folder and folder not in sys.path:
+            sys.path.append(folder)

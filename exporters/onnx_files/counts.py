@@ -1,0 +1,429 @@
+"""Computation of a graph: parameters, multiply-accumulates, constants, and the types and products
+that bound its errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import onnx
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+from onnx.inliner import inline_local_functions
+
+from exporters.onnx_files.graph import Shape, ShapeConflict, inferred, known_shapes, nodes_of, reads
+from exporters.types import Made
+
+_PRODUCT = re.compile(r"Conv(?!ert)|Gemm|MatMul|Einsum|LSTM|GRU|RNN|Attention")
+_PASSES_WEIGHTS_ON = frozenset(
+    {
+        "Cast",
+        "CastLike",
+        "DequantizeLinear",
+        "Identity",
+        "Reshape",
+        "Squeeze",
+        "Transpose",
+        "Unsqueeze",
+    }
+)
+_NAMES: dict[int, str] = {
+    TensorProto.INT8: "int8",
+    TensorProto.UINT8: "int8",
+    TensorProto.INT4: "int8",
+    TensorProto.UINT4: "int8",
+    TensorProto.FLOAT8E4M3FN: "fp8",
+    TensorProto.FLOAT8E5M2: "fp8",
+    TensorProto.BFLOAT16: "bf16",
+    TensorProto.FLOAT16: "fp16",
+    TensorProto.FLOAT: "fp32",
+}
+"""Integers of 8 bits and fewer are judged as int8."""
+_COARSEST_FIRST = ("fp8", "int8", "bf16", "fp16", "fp32")
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """As `ExportedModel` has them."""
+
+    narrowest: str
+    depth: int
+
+
+def told(folder: Path, graph: Path) -> Made:
+    """The step: of a graph that the store holds."""
+    return Made({}, arithmetic(onnx.load(graph, load_external_data=False)))
+
+
+def arithmetic(model: ModelProto) -> Arithmetic:
+    """Of a graph whose external weights need not be loaded.
+
+    `narrowest` is taken over the operands of its products, followed back to where weights are
+    stored in a narrower type than they are multiplied in; over all tensors where there is none.
+    """
+    if model.functions:
+        model = inline_local_functions(model)
+    nodes = list(nodes_of(model.graph))
+    types = _types(model, nodes)
+    maker = {name: node for node in nodes for name in node.output if name}
+    products = [node for node in nodes if _PRODUCT.search(node.op_type)]
+    held = {
+        types[name]
+        for node in products
+        for operand in node.input
+        for name in _stored_as(operand, maker)
+        if name in types
+    }
+    names = {_NAMES[kind] for kind in (held if products else types.values()) if kind in _NAMES}
+    if not products:
+        names -= {"int8", "fp8"}
+    return Arithmetic(min(names, key=_COARSEST_FIRST.index, default="fp32"), _depth(nodes))
+
+
+def _types(model: ModelProto, nodes: list[NodeProto]) -> dict[str, int]:
+    types = {tensor.name: tensor.data_type for tensor in model.graph.initializer}
+    for node in nodes:
+        for attribute in node.attribute:
+            if node.op_type == "Constant" and attribute.HasField("t"):
+                types[node.output[0]] = attribute.t.data_type
+    try:
+        values = inferred(model)
+    except ShapeConflict:  # what is stored is known even so
+        return types
+    return {name: value.type.tensor_type.elem_type for name, value in values.items()} | types
+
+
+def _stored_as(operand: str, maker: Mapping[str, NodeProto]) -> Iterator[str]:
+    """The operand, and what it is but another form of."""
+    yield operand
+    while operand in maker and maker[operand].op_type in _PASSES_WEIGHTS_ON:
+        operand = maker[operand].input[0]
+        yield operand
+
+
+def _depth(nodes: list[NodeProto]) -> int:
+    depths: dict[str, int] = {}
+    for node in nodes:
+        before = max((depths.get(name, 0) for name in reads(node)), default=0)
+        here = before + bool(_PRODUCT.search(node.op_type))
+        depths.update((name, here) for name in node.output)
+    return max(depths.values(), default=0)
+
+
+_SAME_VALUES = frozenset(
+    {
+        "Cast",
+        "DequantizeLinear",
+        "Expand",
+        "Flatten",
+        "Identity",
+        "QuantizeLinear",
+        "Reshape",
+        "Squeeze",
+        "Tile",
+        "Transpose",
+        "Unsqueeze",
+    }
+)
+"""Operators whose output has the values of the first input in another form."""
+_OF_SIZES = frozenset({"EyeLike", "Range", "Shape", "Size"})
+_RANDOM = ("Random", "Bernoulli", "Multinomial")
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A constant of the graph; `key` tells it from those of inner graphs that are called alike.
+
+    `kind` is its TensorProto type. Both are None where inference does not know them. A constant
+    that is made from sizes is not `stored`.
+    """
+
+    key: str
+    kind: int | None
+    shape: Shape | None
+    stored: bool = True
+
+
+Constants = Mapping[str, Weight]
+"""The weight behind each constant tensor of a graph, by the tensor's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A weight that a node takes together with data; `place` is None for an inner graph's result.
+
+    `kind` is the type in which it is read.
+    """
+
+    weight: Weight
+    node: NodeProto | None
+    place: int | None
+    kind: int | None
+
+
+def constants(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> Constants:
+    """The constant tensors of the outer graph."""
+    found: dict[str, Weight] = {}
+    for _ in _walk(graph, found, values, ""):
+        pass
+    return found
+
+
+def weights_read(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> Iterator[Read]:
+    """Each reading of a weight by a node that takes data too, inner graphs included."""
+    yield from _walk(graph, {}, values, "")
+
+
+def _walk(
+    graph: GraphProto,
+    known: dict[str, Weight],
+    values: Mapping[str, ValueInfoProto],
+    within: str,
+) -> Iterator[Read]:
+    """Adds the graph's constants to `known` on the way."""
+    shapes = known_shapes(values)
+    for tensor in graph.initializer:
+        known[tensor.name] = _stored(tensor, f"{within}{tensor.name}")
+    for number, node in enumerate(graph.node):
+        names = [name for name in node.input if name]
+        inner = list(_inner_graphs(node))
+        is_random = node.op_type.startswith(_RANDOM)
+        if not inner and not is_random and all(name in known for name in names):
+            for output in filter(None, node.output):
+                kind = _kind(values, output)
+                made = Weight(f"{within}{output}", kind, shapes.get(output))
+                known[output] = _folded(node, made, known)
+            continue
+        for place, name in enumerate(node.input):
+            if name in known:
+                kind = _kind(values, name)
+                weight = known[name]
+                yield Read(weight, node, place, weight.kind if kind is None else kind)
+        for place, part in enumerate(inner):
+            # Names inside are the inner graph's own, whatever inference says of equal ones outside.
+            inside = dict(known)
+            yield from _walk(part, inside, {}, f"{within}{number}.{place}/")
+            for value in part.output:
+                if value.name in inside:
+                    weight = inside[value.name]
+                    yield Read(weight, None, None, weight.kind)
+
+
+def _folded(node: NodeProto, made: Weight, known: Mapping[str, Weight]) -> Weight:
+    """The weight that the output of a node over constants is."""
+    taken = [known[name] for name in node.input if name]
+    if node.op_type == "Constant":
+        tensors = [a.t for a in node.attribute if a.name == "value"]
+        return _stored(tensors[0], made.key) if tensors else made
+    if node.op_type in _SAME_VALUES and taken:
+        return taken[0]
+    if node.op_type in _OF_SIZES or not any(weight.stored for weight in taken):
+        return Weight(made.key, made.kind, made.shape, stored=False)
+    return made
+
+
+def _stored(tensor: TensorProto, key: str) -> Weight:
+    return Weight(key, tensor.data_type, tuple(tensor.dims))
+
+
+def _kind(values: Mapping[str, ValueInfoProto], name: str) -> int | None:
+    return values[name].type.tensor_type.elem_type if name in values else None
+
+
+def _inner_graphs(node: NodeProto) -> Iterator[GraphProto]:
+    for attribute in node.attribute:
+        yield from attribute.graphs
+        if attribute.HasField("g"):
+            yield attribute.g
+
+
+_WEIGHT_TYPES = frozenset(
+    {
+        TensorProto.FLOAT,
+        TensorProto.FLOAT16,
+        TensorProto.BFLOAT16,
+        TensorProto.DOUBLE,
+        TensorProto.INT8,
+        TensorProto.UINT8,
+    }
+)
+_RUNNING_STATISTICS = {"BatchNormalization": (3, 4)}
+_NO_WEIGHTS: Mapping[str, tuple[int, ...]] = {
+    # Sequence lengths and first states: data, even where they are constant.
+    "LSTM": (4, 5, 6),
+    "GRU": (4, 5),
+    "RNN": (4, 5),
+    # The scales and zero points of quantised tensors.
+    "QuantizeLinear": (1, 2),
+    "DequantizeLinear": (1, 2),
+    "QLinearConv": (1, 2, 4, 5, 6, 7),
+    "QLinearMatMul": (1, 2, 3, 4, 5, 6, 7),
+    "ConvInteger": (2, 3),
+    "MatMulInteger": (2, 3),
+    # Sizes, places and bounds, which say how a node computes.
+    "AffineGrid": (1,),
+    "CenterCropPad": (1,),
+    "Clip": (1, 2),
+    "Dropout": (1, 2),
+    "Expand": (1,),
+    "GridSample": (1,),
+    "NonMaxSuppression": (2, 3, 4),
+    "OneHot": (1, 2),
+    "Pad": (1, 2, 3),
+    "Resize": (1, 2, 3),
+    "RoiAlign": (1, 2),
+    "Upsample": (1,),
+}
+"""By operator, the inputs that hold no weights."""
+_MATRIX_OPS_UNCOUNTED = (
+    "Attention",
+    "Conv",
+    "Einsum",
+    "GRU",
+    "Gemm",
+    "LSTM",
+    "LinearClassifier",
+    "LinearRegressor",
+    "MatMul",
+    "RNN",
+    "SVM",
+)
+_ONNX_DOMAINS = ("", "ai.onnx")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """As `ExportedModel` has them; None where a shape or an operator is not known."""
+
+    parameters: int | None
+    parameters_with_buffers: int | None
+    macs: int | None
+
+
+def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
+    """Weights of the graph, and the multiply-accumulates of one run at this point.
+
+    `parameters` are the elements of every constant of at least one dimension, in floating
+    point or 8 bits, that a node reads together with data, each constant once; running statistics
+    of norms count only in `parameters_with_buffers`. `macs` covers convolutions, matrix products
+    and recurrent layers with the formulas of `exporters.pytorch.counts`; products of two activations
+    count too.
+    """
+    try:
+        values = inferred(model, point)
+    except ShapeConflict:
+        return Counts(None, None, None)
+    weights, buffers = _weights(model.graph, values)
+    return Counts(weights, None if weights is None else weights + buffers, _macs(model, values))
+
+
+def _weights(graph: GraphProto, values: Mapping[str, ValueInfoProto]) -> tuple[int | None, int]:
+    """Elements of the weights, and of the running statistics.
+
+    Not known where some are no tensors of the graph: of fitted trees and vectors, attributes.
+    """
+    if graph.sparse_initializer or any(map(_holds_numbers, nodes_of(graph))):
+        return None, 0
+    totals = {True: 0, False: 0}
+    counted: set[str] = set()
+    for read in weights_read(graph, values):
+        operator = read.node.op_type if read.node is not None else ""
+        weight = read.weight
+        is_other = read.place in _NO_WEIGHTS.get(operator, ())
+        if is_other or not weight.stored or weight.key in counted:
+            continue
+        if read.kind is None or weight.shape is None:
+            return None, 0
+        counted.add(weight.key)
+        if weight.shape and read.kind in _WEIGHT_TYPES:
+            totals[read.place in _RUNNING_STATISTICS.get(operator, ())] += prod(weight.shape)
+    return totals[False], totals[True]
+
+
+def _macs(model: ModelProto, values: Mapping[str, ValueInfoProto]) -> int | None:
+    """None if a product has an unknown shape, lies in an inner graph, or has no formula."""
+    shapes, known = known_shapes(values), constants(model.graph, values)
+    own_functions = {(function.domain, function.name) for function in model.functions}
+    total = 0
+    for node in model.graph.node:
+        if any(name in known for name in node.output if name):
+            continue  # it is computed once, when the graph is loaded
+        macs = None if (node.domain, node.op_type) in own_functions else node_macs(node, shapes)
+        if macs is None:
+            return None
+        total += macs
+    return total
+
+
+def node_macs(node: NodeProto, shapes: Mapping[str, Shape]) -> int | None:
+    """The multiply-accumulates of one node of ONNX's own; None where they are not known."""
+    formula = _FORMULAS.get(node.op_type) if node.domain in _ONNX_DOMAINS else None
+    if formula is None:
+        return None if _may_multiply(node) else 0
+    try:
+        return formula(node, shapes)
+    except KeyError:
+        return None
+
+
+def _may_multiply(node: NodeProto) -> bool:
+    if any(part in node.op_type for part in _MATRIX_OPS_UNCOUNTED):
+        return True
+    return any(
+        _may_multiply(inner)
+        for attribute in node.attribute
+        for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else []))
+        for inner in graph.node
+    )
+
+
+def _holds_numbers(node: NodeProto) -> bool:
+    return node.domain not in _ONNX_DOMAINS and any(
+        attribute.floats or attribute.HasField("t") for attribute in node.attribute
+    )
+
+
+def _convolution(weight: int) -> Callable[[NodeProto, Mapping[str, Shape]], int]:
+    """Each output element takes (channels / group) x kernel, the weight's sizes but the first."""
+
+    def macs(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
+        return prod(shapes[node.output[0]]) * prod(shapes[node.input[weight]][1:])
+
+    return macs
+
+
+def _transposed(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
+    return prod(shapes[node.input[0]]) * prod(shapes[node.input[1]][1:])
+
+
+def _gemm(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
+    transposed = any(a.name == "transA" and a.i for a in node.attribute)
+    return prod(shapes[node.output[0]]) * shapes[node.input[0]][0 if transposed else -1]
+
+
+def _matmul(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
+    return prod(shapes[node.output[0]]) * shapes[node.input[0]][-1]
+
+
+def _recurrent(node: NodeProto, shapes: Mapping[str, Shape]) -> int:
+    """Both weight matrices [directions, gates x hidden, columns] meet each step of each row."""
+    steps, batch, _ = shapes[node.input[0]]
+    return steps * batch * (prod(shapes[node.input[1]]) + prod(shapes[node.input[2]]))
+
+
+_FORMULAS: Mapping[str, Callable[[NodeProto, Mapping[str, Shape]], int]] = {
+    "Conv": _convolution(1),
+    "ConvInteger": _convolution(1),
+    "QLinearConv": _convolution(3),
+    "ConvTranspose": _transposed,
+    "Gemm": _gemm,
+    "MatMul": _matmul,
+    "MatMulInteger": _matmul,
+    "QLinearMatMul": _matmul,
+    "LSTM": _recurrent,
+    "GRU": _recurrent,
+    "RNN": _recurrent,
+}

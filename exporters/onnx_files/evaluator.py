@@ -1,0 +1,346 @@
+"""References of a graph: ONNX's own evaluator and ONNX Runtime without rewriting, and the first
+node at which they differ.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import onnx
+from onnx import GraphProto, ModelProto, NodeProto
+from onnx.defs import has
+
+from exporters.agreement import (
+    NO_OUTPUTS,
+    Arrays,
+    Bound,
+    Computed,
+    Node,
+    Outputs,
+    difference,
+    scale_of,
+    two_agree,
+)
+from exporters.file_access import file_sha256
+from exporters.onnx_files.graph import all_nodes, node_name, reads
+from exporters.semantics.random_operators import RANDOM
+from exporters.source import Point
+from exporters.types import (
+    EVALUATED,
+    UNOPTIMISED,
+    ExportError,
+    NotBenchmarkable,
+    TensorSpec,
+    axes_key,
+    deepest,
+    first_line,
+)
+from exporters.validation import EVALUATOR_LIMIT_S, TooSlow, within
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+    from exporters.semantics.evaluator import Evaluator
+
+
+_LOG_FATAL = 4
+_NOISE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |Load model from .*? failed: ?")
+
+
+class Unoptimised:
+    """One file on the CPU provider, opened for each run.
+
+    So its weights are not in memory beside those that ONNX's evaluator then reads. `was_open`
+    says that ONNX Runtime has taken the graph.
+    """
+
+    def __init__(self, path: Path, outputs: Sequence[str], custom_ops: Sequence[str]) -> None:
+        self._path = path
+        self._outputs = list(outputs)
+        self._custom_ops = tuple(custom_ops)
+        self.was_open = False
+
+    def outputs(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs by name; raises what ONNX Runtime raises, ExportError for a library."""
+        session = opened(self._path, self._custom_ops)
+        self.was_open = True
+        values = session.run(self._outputs, dict(inputs))
+        return dict(zip(self._outputs, values, strict=True))
+
+
+def opened(
+    model: Path | bytes, custom_ops: Sequence[str], entries: Mapping[str, str] | None = None
+) -> onnxruntime.InferenceSession:
+    """A session that runs the graph as it is written; `entries` are session settings by key."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = _LOG_FATAL
+    options.intra_op_num_threads = os.cpu_count() or 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    for key, value in (entries or {}).items():
+        options.add_session_config_entry(key, value)
+    register_operators(options, custom_ops)
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def register_operators(options: onnxruntime.SessionOptions, libraries: Sequence[str]) -> None:
+    """Make the operators of these libraries known to a session; ExportError if one is none."""
+    for library in libraries:
+        try:
+            options.register_custom_ops_library(library)
+        except Exception as error:
+            raise ExportError(
+                f"ONNX Runtime cannot take the operators of {Path(library).name} ({plain(error)})",
+                "give --custom-ops a library built for this ONNX Runtime",
+            ) from error
+
+
+def plain(error: Exception) -> str:
+    """What ONNX Runtime complains of, without its codes and paths."""
+    return _NOISE.sub("", first_line(error)).rstrip(".")
+
+
+_AT_ONCE = 32
+"""Nodes whose values are fetched by one run, so that they need not all be held together."""
+_FOLDER_OF_WEIGHTS = "session.model_external_initializers_file_folder_path"
+
+
+def first_difference(
+    path: Path,
+    evaluated: Mapping[str, Any],
+    inputs: Arrays,
+    bound: Bound,
+    custom_ops: Sequence[str],
+) -> Node | None:
+    """The first node of which a value that is used differs from `evaluated` beyond the bound.
+
+    `evaluated` are the evaluator's values by name. None if no such value differs; raises what
+    ONNX Runtime raises. A difference in an inner graph is one of the node that holds it.
+    """
+    model = onnx.load(path, load_external_data=False)
+    used = {name for node in model.graph.node for name in reads(node)}
+    used |= {value.name for value in model.graph.output}
+    _give_all(model.graph, used)
+    entries = {_FOLDER_OF_WEIGHTS: str(path.parent)}
+    session = opened(model.SerializeToString(), custom_ops, entries)
+    scale = scale_of(inputs)
+    nodes = iter(model.graph.node)
+    while some := list(islice(nodes, _AT_ONCE)):
+        names = [name for node in some for name in _given(node, used)]
+        values = dict(zip(names, session.run(names, dict(inputs)), strict=True)) if names else {}
+        for node in some:
+            for name in _given(node, used):
+                if _differs(values[name], evaluated.get(name), bound, scale):
+                    return node_name(node), node.op_type
+    return None
+
+
+def _give_all(graph: GraphProto, used: set[str]) -> None:
+    """Make every value an output; ONNX Runtime infers the types."""
+    there = {value.name for value in graph.output}
+    for node in graph.node:
+        for name in _given(node, used):
+            if name not in there:
+                graph.output.add(name=name)
+
+
+def _given(node: NodeProto, used: set[str]) -> Iterator[str]:
+    return (name for name in node.output if name in used)
+
+
+def _differs(got: Any, wanted: Any, bound: Bound, scale: float) -> bool:
+    """Of two tensors; sequences, maps and absent values are passed over."""
+    if not isinstance(got, np.ndarray | np.generic) or not isinstance(
+        wanted, np.ndarray | np.generic
+    ):
+        return False
+    got, wanted = np.asarray(got), np.asarray(wanted)
+    if wanted.dtype.kind not in "biufc" or got.dtype.kind not in "biufc":
+        return False
+    return not bound.holds(difference(got, wanted, scale), wanted)
+
+
+_ONNX_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
+
+
+class FileEvaluator:
+    """One file for both evaluators, each of which reads it when it is first run."""
+
+    name: ClassVar[str] = EVALUATED
+    packages: ClassVar[tuple[str, ...]] = ("onnx", "onnxruntime")
+
+    def __init__(
+        self,
+        called: str,
+        path: Path,
+        outputs: Sequence[TensorSpec],
+        *,
+        is_repeatable: bool = True,
+        custom_ops: Sequence[str] = (),
+    ) -> None:
+        self._called = called
+        self._path = path
+        self._outputs = [spec.name for spec in outputs]
+        self._custom_ops = tuple(custom_ops)
+        self._unoptimised = Unoptimised(path, self._outputs, custom_ops)
+        self._too_slow = ""
+        self.is_repeatable = is_repeatable
+
+    def computed(
+        self, inputs: Arrays, point: Point, bound: Bound, known: Outputs = NO_OUTPUTS
+    ) -> Computed:
+        """What ONNX Runtime gives, and unless that agrees with what is `known`, ONNX's evaluator.
+
+        The evaluator has as long as it takes only where there is no other reference.
+        NotBenchmarkable where neither knows an operator; ExportError, with the node's name, if
+        the graph cannot take these inputs; neither where something is known.
+        """
+        of_runtime: Arrays | None = None
+        of_onnx: Arrays | None = None
+        faults: dict[str, Exception] = {}
+        try:
+            of_runtime = self.by_runtime(inputs)
+        except Exception as error:
+            faults[UNOPTIMISED] = error
+        outputs = dict(known) if of_runtime is None else {**known, UNOPTIMISED: of_runtime}
+        if not two_agree(outputs, bound, scale_of(inputs)):
+            try:
+                of_onnx = self.within_limit(inputs) if outputs else self.by_onnx(inputs)
+            except Exception as error:
+                faults[EVALUATED] = error
+        if not outputs and of_onnx is None:
+            raise self._fault(faults[EVALUATED], faults[UNOPTIMISED], point) from faults[EVALUATED]
+        found = {**known, EVALUATED: of_onnx, UNOPTIMISED: of_runtime}
+        return Computed(
+            {name: arrays for name, arrays in found.items() if arrays is not None},
+            {name: plain(deepest(error)) for name, error in faults.items()},
+        )
+
+    def by_runtime(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """The outputs by ONNX Runtime; raises what it raises."""
+        return self._unoptimised.outputs(inputs)
+
+    def by_onnx(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """The outputs by ONNX's evaluator; raises what it raises."""
+        with np.errstate(all="ignore"):
+            values = self._evaluator.run(self._outputs, dict(inputs))
+        return {name: np.asarray(v) for name, v in zip(self._outputs, values, strict=True)}
+
+    def within_limit(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """The same in `EVALUATOR_LIMIT_S`; once it was too slow, TooSlow at once."""
+        if self._too_slow:
+            raise TooSlow(self._too_slow)
+        try:
+            return within(EVALUATOR_LIMIT_S, lambda: self.by_onnx(inputs))
+        except TooSlow as error:
+            self._too_slow = str(error)
+            raise
+
+    def first_difference(self, inputs: Arrays, bound: Bound) -> Node | None:
+        """The first node whose outputs the two compute differently; raises what either raises."""
+        values = within(EVALUATOR_LIMIT_S, lambda: self._all_values(inputs))
+        return first_difference(self._path, values, inputs, bound, self._custom_ops)
+
+    def _all_values(self, inputs: Arrays) -> Mapping[str, Any]:
+        with np.errstate(all="ignore"):
+            values: Any = self._evaluator.run(None, dict(inputs), intermediate=True)
+        found: Mapping[str, Any] = values
+        return found
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """This one."""
+        return (__name__,)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return tuple(file_sha256(Path(library)) for library in self._custom_ops)
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        # Its import takes as long as numpy's, and most exports are taken from the cache.
+        from exporters.semantics.evaluator import Evaluator
+
+        return Evaluator(str(self._path))
+
+    def _fault(
+        self, refused: Exception, runtime: Exception, point: Point
+    ) -> ExportError | MemoryError:
+        """What is to blame where both have failed."""
+        if isinstance(runtime, ExportError):
+            return runtime
+        if isinstance(refused, MemoryError):
+            return refused
+        unknown = "_evaluator" not in self.__dict__ or isinstance(refused, NotImplementedError)
+        if unknown and not self._unoptimised.was_open:
+            foreign = _has_foreign_operators(self._path)
+            if not foreign and type(runtime).__name__ != "NotImplemented":
+                return ExportError(
+                    f"{self._called} cannot be loaded ({plain(runtime)})",
+                    "check the file, or export it again",
+                )
+            library = "give --custom-ops the library of its operators, " if foreign else ""
+            return NotBenchmarkable(
+                f"neither ONNX's evaluator ({first_line(refused)}) nor ONNX Runtime "
+                f"({plain(runtime)}) can tell what {self._called} should give",
+                f"{library}lay expected outputs beside it "
+                "(test_data_set_0/output_0.pb), or measure it --no-verify-outputs",
+            )
+        node = "" if unknown else _failing_node(refused)
+        at = f" in node {node!r}" if node else ""
+        reason = plain(runtime) if unknown else first_line(deepest(refused))
+        if point:
+            return ExportError(
+                f"{self._called} cannot run at {axes_key(point)}: it fails{at} ({reason})",
+                "set its axes to sizes that the graph takes",
+            )
+        return ExportError(
+            f"{self._called} cannot run on its inputs: it fails{at} ({reason})",
+            "give --inputs that it takes, or export the file again",
+        )
+
+
+def _has_foreign_operators(path: Path) -> bool:
+    """Whether a node is neither one of ONNX's operators nor a function of the file."""
+    try:
+        model = onnx.load(path, format="protobuf", load_external_data=False)
+    except Exception:
+        return False
+    functions = {(function.domain, function.name) for function in model.functions}
+    return any(
+        (node.domain, node.op_type) not in functions
+        and not has(node.op_type, "" if node.domain == "ai.onnx" else node.domain)
+        for node in all_nodes(model)
+    )
+
+
+def is_repeatable(model: ModelProto) -> bool:
+    """Whether all that the graph computes is known to give the same each time."""
+    known = {*_ONNX_DOMAINS, *(function.domain for function in model.functions)}
+    return not any(
+        node.domain not in known
+        or node.op_type in RANDOM
+        or (node.op_type == "Dropout" and len(node.input) > 2)
+        for node in all_nodes(model)
+    )
+
+
+def _failing_node(error: Exception) -> str:
+    """The node that the evaluator was at; its error says no name, its frame has the node."""
+    from exporters.semantics.evaluator import Evaluator
+
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_code is Evaluator.run.__code__:
+            node = frame.f_locals.get("node")
+            if node is not None:
+                return node_name(node.onnx_node)
+    return ""

@@ -1,0 +1,297 @@
+"""Roles of a graph's inputs: what they index or count, so that drawn values are realistic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from math import ceil, floor, prod
+
+import numpy as np
+from onnx import GraphProto, NodeProto, TensorProto, numpy_helper
+from onnx.external_data_helper import uses_external_data
+
+from exporters.types import TensorSpec
+
+_KEPT_ELEMENTS = 4096
+"""A constant up to this size may be an offset or a bound; a larger one is a table."""
+
+_MOVED: Mapping[str, Sequence[int]] = {
+    **dict.fromkeys(
+        ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose"), (0,)
+    ),
+    **dict.fromkeys(("Expand", "Slice", "Split", "Tile", "Pad", "Gather", "GatherND"), (0,)),
+    "GatherElements": (0,),
+    "Where": (1, 2),
+    "Concat": range(1024),
+}
+"""Nodes that give the values of these inputs as they are."""
+
+_INDICES: Mapping[str, Sequence[tuple[int, int]]] = {
+    "Gather": ((1, 0),),
+    "GatherElements": ((1, 0),),
+    "ScatterElements": ((1, 0),),
+    "GatherBlockQuantized": ((1, 0),),
+    "EmbedLayerNormalization": ((0, 2), (1, 4), (8, 3)),
+}
+"""Nodes of which one input indexes another, by position."""
+
+_DECIDING: Mapping[str, Mapping[int, int]] = {
+    "Loop": {0: 1, 1: 1},
+    "If": {0: 1},
+    "Range": {0: 0, 1: 1, 2: 1},
+    "Slice": {1: 0, 2: 1, 4: 1},
+    "Pad": {1: 0},
+    "OneHot": {1: 1},
+    "Resize": {2: 1, 3: 1},
+    "LSTM": {4: 1},
+    "GRU": {4: 1},
+    "RNN": {4: 1},
+    **{op: {1: 1} for op in ("Reshape", "Expand", "Tile", "TopK", "Split", "Upsample")},
+    "ConstantOfShape": {0: 1},
+}
+"""Inputs that decide how much is computed, and the least with which something is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Values of an input, `least` to `largest`, that suit one node.
+
+    With `must` the node fails beyond them, else it only cuts them off. `decides` says that
+    they decide how much is computed, `shifted` that an offset was added on the way.
+    """
+
+    least: int
+    largest: int
+    must: bool = True
+    decides: bool = False
+    shifted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Track:
+    """A tensor whose values are `input` x `scale` + an offset between `least` and `largest`.
+
+    `cut` says that they have been cut off on the way.
+    """
+
+    input: str
+    scale: int = 1
+    least: int = 0
+    largest: int = 0
+    cut: bool = False
+
+    def use(self, least: int, largest: int) -> Use | None:
+        """The input's values that bring this tensor's between the two; None if none do."""
+        low, high = ceil((least - self.least) / self.scale), (largest - self.largest) / self.scale
+        shifted = bool(self.least or self.largest)
+        return Use(low, floor(high), not self.cut, shifted=shifted) if low <= high else None
+
+
+def uses_of(graph: GraphProto, inputs: Sequence[str]) -> dict[str, list[Use]]:
+    """What is done with the values of each input, wherever in the graph and its inner graphs."""
+    constants = _Constants(graph)
+    tracks: dict[str, list[_Track]] = {name: [_Track(name)] for name in inputs}
+    uses: dict[str, list[Use]] = {}
+
+    def found(track: _Track, use: Use | None) -> None:
+        if use is not None:
+            uses.setdefault(track.input, []).append(use)
+
+    for node in _nodes(graph):
+        for place, table in _INDICES.get(node.op_type, ()):
+            rows = constants.rows(node, table)
+            for track in _at(node, place, tracks) if rows else ():
+                found(track, track.use(0, rows - 1))
+        if node.op_type == "OneHot" and (depth := constants.bounds(node, 1)):
+            for track in _at(node, 0, tracks):
+                found(track, track.use(0, depth[1] - 1))
+        for place, value in _DECIDING.get(node.op_type, {}).items():
+            for track in _at(node, place, tracks):
+                use = track.use(value, value)
+                found(track, use and replace(use, must=False, decides=True))
+        for track, limits in _cuts(node, tracks, constants):
+            found(track, track.use(*limits))
+        following = list(_after(node, tracks, constants))
+        for name in node.output if following else ():
+            tracks[name] = following
+        constants.follow(node)
+    return uses
+
+
+def _at(node: NodeProto, place: int, tracks: Mapping[str, list[_Track]]) -> list[_Track]:
+    return tracks.get(node.input[place], []) if place < len(node.input) else []
+
+
+def _after(
+    node: NodeProto, tracks: Mapping[str, list[_Track]], constants: _Constants
+) -> Iterator[_Track]:
+    """What the outputs of a node hold of the inputs of the graph."""
+    for place in _MOVED.get(node.op_type, ())[: len(node.input)]:
+        yield from _at(node, place, tracks)
+    match node.op_type:
+        case "Clip" | "Relu" | "Mod":
+            yield from (replace(track, cut=True) for track in _at(node, 0, tracks))
+        case "Max" | "Min":
+            for place in range(len(node.input)):
+                yield from (replace(track, cut=True) for track in _at(node, place, tracks))
+        case "Add" | "Sub" | "Mul":
+            for place, other in ((0, 1), (1, 0)):
+                bounds = constants.bounds(node, other)
+                if bounds is not None and (node.op_type != "Sub" or place == 0):
+                    changed = (_changed(t, node.op_type, *bounds) for t in _at(node, place, tracks))
+                    yield from (track for track in changed if track is not None)
+
+
+def _changed(track: _Track, op: str, least: int, largest: int) -> _Track | None:
+    """The track after adding, taking away or multiplying by what lies between two bounds."""
+    match op:
+        case "Add":
+            return replace(track, least=track.least + least, largest=track.largest + largest)
+        case "Sub":
+            return replace(track, least=track.least - largest, largest=track.largest - least)
+    if least != largest or least < 1:
+        return None
+    return replace(
+        track,
+        scale=track.scale * least,
+        least=track.least * least,
+        largest=track.largest * least,
+    )
+
+
+def _cuts(
+    node: NodeProto, tracks: Mapping[str, list[_Track]], constants: _Constants
+) -> Iterator[tuple[_Track, tuple[int, int]]]:
+    """Tracks that the node cuts off, and where: beyond, all values would be one."""
+    limits: tuple[int, int] | None = None
+    if node.op_type == "Clip":
+        low, high = constants.bounds(node, 1), constants.bounds(node, 2)
+        limits = (low[0], high[1]) if low and high else None
+    elif node.op_type == "Mod" and (by := constants.bounds(node, 1)):
+        limits = (0, by[0] - 1)
+    if limits is not None:
+        yield from ((replace(track, cut=True), limits) for track in _at(node, 0, tracks))
+
+
+class _Constants:
+    """The sizes of what a graph holds, and the values of what is small."""
+
+    def __init__(self, graph: GraphProto) -> None:
+        self._sizes: dict[str, tuple[int, ...]] = {}
+        self._values: dict[str, np.ndarray] = {}
+        for value in (*graph.input, *graph.value_info):
+            dimensions = value.type.tensor_type.shape.dim
+            if dimensions and all(d.dim_value > 0 for d in dimensions):
+                self._sizes[value.name] = tuple(d.dim_value for d in dimensions)
+        for tensor in graph.initializer:
+            self._hold(tensor.name, tensor)
+
+    def follow(self, node: NodeProto) -> None:
+        """Know what a node gives where it follows from constants."""
+        if not node.output or not (node.input or node.op_type == "Constant"):
+            return
+        if node.op_type == "Constant":
+            for attribute in node.attribute:
+                if attribute.name == "value":
+                    self._hold(node.output[0], attribute.t)
+                elif attribute.name in ("value_int", "value_ints"):
+                    given = attribute.ints if attribute.ints else [attribute.i]
+                    self._values[node.output[0]] = np.array(given)
+        elif node.op_type in ("Identity", "Cast", "DequantizeLinear", "Unsqueeze", "Squeeze"):
+            if node.input[0] in self._values:
+                self._values[node.output[0]] = self._values[node.input[0]]
+            if node.input[0] in self._sizes and node.op_type[-7:] != "squeeze":
+                self._sizes[node.output[0]] = self._sizes[node.input[0]]
+
+    def rows(self, node: NodeProto, place: int) -> int:
+        """How many entries the table at this input has along the node's axis; 0 if not known."""
+        sizes = self._sizes.get(node.input[place], ()) if place < len(node.input) else ()
+        axes = [a.i for a in node.attribute if a.name in ("axis", "gather_axis")]
+        axis = axes[0] if axes else 0
+        return sizes[axis] if -len(sizes) <= axis < len(sizes) else 0
+
+    def bounds(self, node: NodeProto, place: int) -> tuple[int, int] | None:
+        """The least and the largest value of a small integer constant."""
+        value = self._values.get(node.input[place]) if place < len(node.input) else None
+        if value is None or not value.size or value.dtype.kind not in "iu":
+            return None
+        return int(value.min()), int(value.max())
+
+    def _hold(self, name: str, tensor: TensorProto) -> None:
+        self._sizes[name] = tuple(tensor.dims)
+        if prod(tensor.dims) <= _KEPT_ELEMENTS and not uses_external_data(tensor):
+            # A damaged constant is told when the file is checked, and bounds nothing here.
+            with suppress(ValueError, TypeError, KeyError):
+                self._values[name] = numpy_helper.to_array(tensor)
+
+
+def _nodes(graph: GraphProto) -> Iterator[NodeProto]:
+    """The nodes in their order, those of inner graphs after the node that holds them."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
+                yield from _nodes(inner)
+
+
+_PADDED = re.compile(r"key_padding", re.IGNORECASE)
+_MASK = re.compile(r"(^|[_./])\w*mask(_\d+)?$", re.IGNORECASE)
+_POSITION = re.compile(r"(^|[_./])(pos(ition)?_ids?|positions?|cache_position)$", re.IGNORECASE)
+_SEGMENT = re.compile(r"(token_type|segment)(_ids?|s)?$", re.IGNORECASE)
+
+
+def meant(specs: Sequence[TensorSpec], graph: GraphProto) -> tuple[TensorSpec, ...]:
+    """The inputs with the values that they are drawn from.
+
+    Masks are 1, where a mask of what is padded is 0; positions count up; segments are 0; what
+    indexes tables is drawn from the rows that all of them have; what decides how much is
+    computed is the least that computes anything, and is `guessed`.
+    """
+    uses = uses_of(graph, [spec.name for spec in specs])
+    return tuple(_meant(spec, uses.get(spec.name, ())) for spec in specs)
+
+
+def _meant(spec: TensorSpec, uses: Sequence[Use]) -> TensorSpec:
+    kind = np.dtype(spec.dtype).kind
+    guesses = [use for use in uses if use.decides]
+    if kind == "f":
+        if guesses:
+            return _constant(spec, guesses[0].least, guessed=True)
+        return _constant(spec, 1) if _MASK.search(spec.name) else spec
+    if _PADDED.search(spec.name):
+        return _constant(spec, 0)
+    if _MASK.search(spec.name):
+        return _constant(spec, 1)
+    spec = replace(spec, allowed=_common([use for use in uses if use.must]))
+    if kind == "b":
+        return _constant(spec, guesses[0].least, guessed=True) if guesses else spec
+    if _POSITION.search(spec.name):
+        return replace(spec, count_up=True, high=spec.allowed and float(spec.allowed[1] + 1))
+    if _SEGMENT.search(spec.name):
+        return _constant(spec, spec.allowed[0] if spec.allowed else 0)
+    if guesses:
+        return _constant(spec, guesses[0].least, guessed=True)
+    within = _common(uses)
+    return spec if within is None else replace(spec, low=float(within[0]), high=within[1] + 1.0)
+
+
+def _constant(spec: TensorSpec, value: int, guessed: bool = False) -> TensorSpec:
+    high = value if np.dtype(spec.dtype).kind == "f" else value + 1
+    return replace(spec, low=float(value), high=float(high), guessed=guessed)
+
+
+def _common(uses: Sequence[Use]) -> tuple[int, int] | None:
+    """The values that suit all uses; those of a shifted input give way where nothing does.
+
+    A graph that makes negative indices positive reads a table both with and without the shift.
+    """
+    common: tuple[int, int] | None = None
+    for use in sorted(uses, key=lambda use: use.shifted):
+        least, largest = use.least, use.largest
+        if common is not None:
+            least, largest = max(least, common[0]), min(largest, common[1])
+        if least <= largest:
+            common = least, largest
+    return common

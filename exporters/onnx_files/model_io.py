@@ -1,0 +1,424 @@
+"""A user's .onnx file: its format and external weights, inputs, outputs and open axes, and the
+checked copy in the store.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, TensorProto, ValueInfoProto
+from onnx.external_data_helper import ExternalDataInfo, uses_external_data
+from onnx.helper import tensor_dtype_to_np_dtype
+
+from exporters.file_access import file_sha256
+from exporters.onnx_files.graph import part
+from exporters.onnx_files.input_roles import meant
+from exporters.types import Dimension, ExportError, Made, NotBenchmarkable, TensorSpec
+from exporters.validation import check_file
+
+LARGEST_PROTOBUF_BYTES = 2**31 - 1
+
+_GRAPH_FIELD = 7  # ModelProto.graph in onnx.proto
+_LAST_FIELD = 26  # the highest field number in ModelProto
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+
+
+def check_whole(path: Path) -> None:
+    """ExportError if the file is no ONNX model, is cut short, or is too large to be one."""
+    try:
+        told = path.stat()
+        size = told.st_size
+        if not stat.S_ISREG(told.st_mode):
+            raise ExportError(f"{path.name} is no file", "give the path of an .onnx file")
+        if size > LARGEST_PROTOBUF_BYTES:
+            raise ExportError(
+                f"{path.name} has {size} bytes, and an ONNX file must be below 2 GiB",
+                "save it with external data",
+            )
+        with path.open("rb") as file:
+            _walk(file, size, path.name)
+    except OSError as error:
+        raise ExportError(
+            f"{path} cannot be read ({error.strerror})", "give the path of an .onnx file"
+        ) from error
+
+
+def fields(file: BinaryIO, end: int) -> Iterator[tuple[int, int]]:
+    """The fields from where the file stands up to `end`: each one's number and its length.
+
+    The file stands at the field's content when it is given, and may be moved by who takes it.
+    EOFError for bytes that are no message.
+    """
+    while file.tell() < end:
+        field, kind = divmod(_varint(file), 8)
+        begin = file.tell()
+        if kind == _VARINT:
+            _varint(file)
+            length = file.tell() - begin
+        elif kind in (_FIXED64, _FIXED32, _BYTES):
+            length = {_FIXED64: 8, _FIXED32: 4}.get(kind) or _varint(file)
+            begin = file.tell()
+        else:
+            raise EOFError
+        if begin + length > end:
+            raise EOFError
+        file.seek(begin)
+        yield field, length
+        file.seek(begin + length)
+
+
+def _walk(file: BinaryIO, size: int, name: str) -> None:
+    no_onnx = ExportError(f"{name} is not an ONNX file", "give a model saved by onnx.save")
+    has_graph = False
+    while file.tell() < size:
+        try:
+            field, kind = divmod(_varint(file), 8)
+            if not 1 <= field <= _LAST_FIELD or kind not in (_VARINT, _FIXED64, _BYTES, _FIXED32):
+                raise no_onnx
+            if kind == _VARINT:
+                _varint(file)
+                continue
+            length = {_FIXED64: 8, _FIXED32: 4}.get(kind) or _varint(file)
+        except EOFError:
+            raise no_onnx if not has_graph else _truncated(name, size, size + 1) from None
+        end = file.tell() + length
+        if field == _GRAPH_FIELD:
+            has_graph = True
+        if end > size:
+            raise _truncated(name, size, end) if has_graph else no_onnx
+        file.seek(end)
+    if not has_graph:
+        raise no_onnx
+
+
+def _truncated(name: str, size: int, needed: int) -> ExportError:
+    return ExportError(
+        f"{name} is truncated: it has {size} bytes of at least {needed}", "copy it again"
+    )
+
+
+def _varint(file: BinaryIO) -> int:
+    """A base-128 integer, least significant group first; EOFError at the end of the file."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = file.read(1)
+        if not byte:
+            raise EOFError
+        value |= (byte[0] & 0x7F) << shift
+        if byte[0] < 0x80:
+            return value
+    raise EOFError
+
+
+_PACKED_BITS: dict[int, int] = {
+    TensorProto.DataType.Value(name): bits
+    for name, bits in (("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("INT2", 2), ("UINT2", 2))
+    if name in TensorProto.DataType.keys()  # noqa: SIM118 - an enum of protobuf, no dictionary
+}
+
+
+def external_tensors(model: ModelProto) -> Iterator[TensorProto]:
+    """Every tensor of the model, at any depth, whose values lie in another file."""
+    holders: list[GraphProto | FunctionProto] = [model.graph, *model.functions]
+    while holders:
+        holder = holders.pop()
+        if isinstance(holder, GraphProto):
+            yield from filter(uses_external_data, holder.initializer)
+        for node in holder.node:
+            for attribute in node.attribute:
+                if attribute.type == AttributeProto.TENSOR and uses_external_data(attribute.t):
+                    yield attribute.t
+                yield from filter(uses_external_data, attribute.tensors)
+                if attribute.type == AttributeProto.GRAPH:
+                    holders.append(attribute.g)
+                holders.extend(attribute.graphs)
+
+
+def _bytes_of(tensor: TensorProto) -> int:
+    """What its values take by shape and type; ExportError for a tensor that has none.
+
+    Types of four bits and fewer are packed into whole bytes.
+    """
+    count = prod(tensor.dims)
+    bits = _PACKED_BITS.get(tensor.data_type)
+    try:
+        if bits is None:
+            bits = 8 * tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+    except (KeyError, ValueError, TypeError):
+        bits = 0
+    if min(tensor.dims, default=0) < 0 or bits == 0 or tensor.data_type == TensorProto.STRING:
+        raise ExportError(
+            f"the external weights {tensor.name!r} have a shape or type that no file holds",
+            "save the model again with its external data",
+        )
+    return (count * bits + 7) // 8
+
+
+def external_files(path: Path, model: ModelProto) -> dict[str, Path]:
+    """The files that hold weights, by the place that the model names; ExportError for one that is
+    not whole, or not in the model's folder."""
+    files: dict[str, Path] = {}
+    for tensor in external_tensors(model):
+        try:
+            info = ExternalDataInfo(tensor)
+            file = _located(path, info.location)
+            size = file.stat().st_size if file is not None and file.is_file() else None
+        except (OSError, ValueError) as error:
+            raise ExportError(
+                f"{path.name} does not say where the weights of {tensor.name!r} lie ({error})",
+                "save it again with its external data",
+            ) from None
+        if not info.location:
+            raise ExportError(
+                f"{path.name} does not say where the weights of {tensor.name!r} lie",
+                "save it again with its external data",
+            )
+        if file is None:
+            raise ExportError(
+                f"{path.name} keeps the weights of {tensor.name!r} outside its own folder "
+                f"({info.location!r})",
+                "copy them into that folder, and save the model with their name there",
+            )
+        if size is None:
+            raise ExportError(
+                f"{path.name} needs the external data file {info.location!r}, which is not there",
+                "copy it into the model's folder",
+            ) from FileNotFoundError(str(file))
+        offset, needed = info.offset or 0, _bytes_of(tensor)
+        length = info.length or needed  # 0, as ONNX Runtime reads it, is all that it takes
+        if offset < 0 or length != needed:
+            raise ExportError(
+                f"{path.name} has malformed external data: the weights of {tensor.name!r} take "
+                f"{needed:,} bytes, and {length:,} at byte {offset:,} of {info.location!r} are "
+                "named",
+                "save it again with its external data",
+            )
+        if size < offset + length:
+            raise ExportError(
+                f"the external data file {info.location!r} of {path.name} ends before the "
+                f"weights of {tensor.name!r} do",
+                "copy it again",
+            )
+        files[info.location] = file
+    return files
+
+
+def _located(path: Path, location: str) -> Path | None:
+    """The file itself, every link followed, whether it is there or not; None for one outside.
+
+    A download cache has links to the model and to its weights in one folder, and the files of both
+    in another, under other names. So the weights are looked for where the model is named, then
+    where its file lies; the name may lead out of neither folder, and a link only to the other.
+    """
+    named, real = path.absolute().parent, Path(os.path.realpath(path)).parent
+    allowed_folders = (Path(os.path.realpath(named)), real)
+    inside = None
+    for folder in (named, real):
+        joined = Path(os.path.normpath(folder / location))
+        file = Path(os.path.realpath(folder / location))
+        within = any(file.is_relative_to(allowed) for allowed in allowed_folders)
+        if not (within and joined.is_relative_to(folder)):
+            continue
+        inside = inside or file
+        if file.is_file():
+            return file
+    return inside
+
+
+_BATCH_NAMES = frozenset({"batch", "batch_size", "batchsize", "n", "b", "bs"})
+_SEQUENCE_NAMES = frozenset(
+    {"sequence", "sequence_length", "seq", "seq_len", "seq_length", "time", "t"}
+)
+_NUMPY_KINDS = "fiub"
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxFile:
+    """The face of a user's graph.
+
+    `axes` are the names without a size, in order of appearance; `batch` and `sequence` are
+    the axis, or the fixed size, that plays the part. `external` are the files that hold
+    weights, by the place in the model's folder that the graph names. `unnamed` says that some
+    open dimension had no name of its own and was given `INPUT_POSITION`.
+    """
+
+    path: Path
+    opset: int
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    axes: tuple[str, ...]
+    batch: Dimension | None
+    sequence: Dimension | None
+    external: Mapping[str, Path]
+    unnamed: bool
+
+
+def inspect(path: Path, from_nodes: Sequence[str] = (), to_nodes: Sequence[str] = ()) -> OnnxFile:
+    """Read the face of the graph, or of the part between the nodes, without external weights.
+
+    Raises ExportError for a file that cannot be a model (not ONNX, truncated, 2 GiB or
+    more, external data missing, too short or outside the file's folder) and for nodes that
+    no part lies between, and NotBenchmarkable for inputs or outputs that are no plain
+    numeric tensors.
+    """
+    model = read(path)
+    if from_nodes or to_nodes:
+        model = part(path.name, model, from_nodes, to_nodes)
+    return describe(path, model)
+
+
+def read(path: Path) -> ModelProto:
+    """The parsed file without its external weights; ExportError if it is damaged."""
+    check_whole(path)
+    try:
+        return onnx.load(path, format="protobuf", load_external_data=False)
+    except Exception as error:
+        raise ExportError(f"{path.name} is not a readable ONNX file", "export it again") from error
+
+
+def describe(path: Path, model: ModelProto) -> OnnxFile:
+    """As `inspect`, for a model already read."""
+    external = external_files(path, model)
+    # Before IR 4 every initializer is also listed as an input; a constant is none.
+    constants = {tensor.name for tensor in model.graph.initializer}
+    constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
+    given = [value for value in model.graph.input if value.name not in constants]
+    inputs = meant(input_specs(path, given), model.graph)
+    axes = open_axes(inputs)
+    return OnnxFile(
+        path=path,
+        opset=next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0),
+        inputs=inputs,
+        outputs=tuple(_spec(path, value) for value in model.graph.output),
+        axes=axes,
+        batch=batch_of(inputs),
+        sequence=sequence_of(axes),
+        external=external,
+        unnamed=any(not _is_sized(d) for value in given for d in value.type.tensor_type.shape.dim),
+    )
+
+
+def name_open_dimensions(model: ModelProto, inputs: Sequence[TensorSpec]) -> None:
+    """Write the names that `describe` gave to nameless open input dimensions into the model."""
+    shapes = {spec.name: spec.shape for spec in inputs}
+    for value in model.graph.input:
+        for dimension, size in zip(
+            value.type.tensor_type.shape.dim, shapes.get(value.name, ()), strict=False
+        ):
+            if isinstance(size, str):
+                dimension.dim_param = size
+
+
+def input_specs(path: Path, given: Sequence[ValueInfoProto]) -> tuple[TensorSpec, ...]:
+    """The graph's inputs; NotBenchmarkable for one that is no plain tensor with a shape."""
+    for value in given:
+        if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape"):
+            raise NotBenchmarkable(
+                f"input {value.name!r} of {path.name} does not say how many dimensions it has",
+                "declare its shape, with names for the open dimensions",
+            )
+    return tuple(_spec(path, value) for value in given)
+
+
+def open_axes(inputs: Sequence[TensorSpec]) -> tuple[str, ...]:
+    """The names without a size, in order of appearance."""
+    return tuple(dict.fromkeys(d for spec in inputs for d in spec.shape if isinstance(d, str)))
+
+
+def batch_of(inputs: Sequence[TensorSpec]) -> Dimension | None:
+    """An axis called batch or the like, else the leading size that all inputs share."""
+    named = next((axis for axis in open_axes(inputs) if axis.lower() in _BATCH_NAMES), None)
+    if named is not None:
+        return named
+    leading = {spec.shape[0] if spec.shape else None for spec in inputs}
+    return leading.pop() if len(leading) == 1 else None
+
+
+def sequence_of(axes: Sequence[str]) -> str | None:
+    """The axis that is called sequence or the like."""
+    return next((axis for axis in axes if axis.lower() in _SEQUENCE_NAMES), None)
+
+
+def _spec(path: Path, value: ValueInfoProto) -> TensorSpec:
+    if not isinstance(value.name, str):  # what protobuf gives for bytes that are no text
+        raise ExportError(
+            f"{path.name} has an input or output whose name is no text", "export it again"
+        )
+    if value.type.WhichOneof("value") != "tensor_type":
+        kind = str(value.type.WhichOneof("value") or "untyped").removesuffix("_type")
+        raise NotBenchmarkable(
+            f"{value.name!r} of {path.name} is of kind {kind}", "only plain tensors can be timed"
+        )
+    tensor = value.type.tensor_type
+    if tensor.elem_type not in TensorProto.DataType.values():
+        raise NotBenchmarkable(
+            f"{value.name!r} of {path.name} holds elements of the type {tensor.elem_type}, which "
+            "this onnx does not know",
+            "export the file again, or install a newer onnx",
+        )
+    element = TensorProto.DataType.Name(tensor.elem_type)
+    try:
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    except KeyError:
+        dtype = np.dtype(object)
+    # The 8-bit and 4-bit floats of ml_dtypes say kind "f" too, but no .npz can hold them.
+    if dtype.kind not in _NUMPY_KINDS or dtype.isbuiltin != 1:
+        raise NotBenchmarkable(
+            f"{value.name!r} of {path.name} holds {element.lower()}",
+            "only integer, boolean and float16 to float64 tensors can be timed",
+        )
+    shape = tuple(
+        d.dim_value if _is_fixed(d) else (d.dim_param or f"{value.name}_{position}")
+        for position, d in enumerate(tensor.shape.dim)
+    )
+    return TensorSpec(value.name, dtype.name, shape)
+
+
+def _is_fixed(dimension: onnx.TensorShapeProto.Dimension) -> bool:
+    """Zero is a size when it is written down; some exporters write -1 for an open one."""
+    return dimension.HasField("dim_value") and dimension.dim_value >= 0
+
+
+def _is_sized(dimension: onnx.TensorShapeProto.Dimension) -> bool:
+    return _is_fixed(dimension) or bool(dimension.dim_param)
+
+
+MODEL = "model"
+
+
+def copied(
+    folder: Path, face: OnnxFile, proto: ModelProto, is_part: bool, is_put_in_order: bool
+) -> Made:
+    """The graph and its weights; ExportError if it is no valid graph.
+
+    `proto` is the graph of `face`, and says where the store keeps its weights afterwards.
+    `is_put_in_order` says that its nodes were not. The copy is checked, not the file: onnx refuses
+    weights that are links or have several names, as those of download caches and backups do.
+    """
+    files = {}
+    stored_names: dict[Path, str] = {}
+    for data in dict.fromkeys(face.external.values()):
+        copy = folder / "weights.bin"
+        shutil.copyfile(data, copy)
+        name = stored_names[data] = f"{file_sha256(copy)}{copy.suffix}"
+        files[name] = copy.rename(folder / name)
+    model = folder / "model.onnx"
+    if face.external or face.unnamed or is_part or is_put_in_order:
+        for tensor in external_tensors(proto):
+            for item in tensor.external_data:
+                if item.key == "location":
+                    item.value = stored_names[face.external[item.value]]
+        model.write_bytes(proto.SerializeToString(deterministic=True))
+    else:
+        shutil.copyfile(face.path, model)
+    check_file(model, face.path.name)
+    return Made({**files, MODEL: model})

@@ -1,0 +1,457 @@
+"""Outline process: the inputs and open axes of a user's .onnx with sizes for them, read without
+its weights.
+
+`python -m exporters.onnx_files.outline`: `OutlineRequest` lines in, `OutlineReply` lines out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from onnx import (
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    ValueInfoProto,
+    helper,
+    numpy_helper,
+)
+
+from exporters.child_setup import requests_and_replies
+from exporters.codec import from_json, to_json
+from exporters.messages import Outline, OutlineReply, OutlineRequest, with_sums
+from exporters.onnx_files.graph import ShapeConflict, inferred, part
+from exporters.onnx_files.model_io import (
+    batch_of,
+    check_whole,
+    fields,
+    input_specs,
+    inspect,
+    name_open_dimensions,
+    open_axes,
+    sequence_of,
+)
+from exporters.types import ExportError, GraphlapError, TensorSpec
+
+# Field numbers of onnx.proto: ModelProto, GraphProto, TensorProto.
+_IR_VERSION, _GRAPH, _OPSET_IMPORT, _FUNCTIONS = 1, 7, 8, 25
+_NODE, _GRAPH_NAME, _INITIALIZER, _INPUT, _OUTPUT = 1, 2, 5, 11, 12
+_CONTENTS = {4, 5, 6, 7, 9, 10, 11}
+"""The fields of a tensor that hold its values."""
+_WHOLE_TENSOR_BYTES = 16 << 10
+"""Constants up to this size keep their values."""
+_LARGEST_BYTES = 256 << 20
+"""Of a skeleton; a graph with more text than this is refused."""
+
+
+def read_skeleton(path: Path) -> ModelProto:
+    """The graph without the values of its large constants; ExportError if it is damaged."""
+    check_whole(path)
+    try:
+        with path.open("rb") as file:
+            return ModelProto.FromString(_model(file, path.stat().st_size))
+    except (EOFError, DecodeError, UnicodeDecodeError):
+        raise ExportError(f"{path.name} is not a readable ONNX file", "export it again") from None
+
+
+def _model(file: BinaryIO, size: int) -> bytes:
+    model = bytearray()
+    for field, length in fields(file, size):
+        if field == _GRAPH:
+            model += _field(field, _graph(file, length))
+        elif field == _IR_VERSION:
+            model += bytes([field << 3]) + _read(file, length)
+        elif field in (_OPSET_IMPORT, _FUNCTIONS):
+            model += _field(field, _read(file, length))
+        _refuse_oversized(model)
+    return bytes(model)
+
+
+def _graph(file: BinaryIO, size: int) -> bytes:
+    graph = bytearray()
+    for field, length in fields(file, file.tell() + size):
+        if field in (_NODE, _GRAPH_NAME, _INPUT, _OUTPUT):
+            graph += _field(field, _read(file, length))
+        elif field == _INITIALIZER:
+            graph += _field(field, _tensor(file, length))
+        _refuse_oversized(graph)
+    return bytes(graph)
+
+
+def _tensor(file: BinaryIO, size: int) -> bytes:
+    if size <= _WHOLE_TENSOR_BYTES:
+        return _read(file, size)
+    dims: list[int] = []
+    tensor = TensorProto()
+    for field, length in fields(file, file.tell() + size):
+        if field not in _CONTENTS and length <= _WHOLE_TENSOR_BYTES:
+            content = _read(file, length)
+            if field == 1:
+                dims += _integers(content)
+            elif field == 2:
+                (tensor.data_type,) = _integers(content)
+            elif field == 8:
+                tensor.name = content.decode("utf-8")
+    tensor.dims.extend(dims)
+    return tensor.SerializeToString()
+
+
+def _integers(content: bytes) -> list[int]:
+    """Base-128 integers, one after the other."""
+    numbers, number, shift = [], 0, 0
+    for byte in content:
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            numbers.append(number)
+            number = shift = 0
+    return numbers
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """A field of type bytes as protobuf writes it."""
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(number: int) -> bytes:
+    groups = bytearray()
+    while number >= 0x80:
+        groups.append(number & 0x7F | 0x80)
+        number >>= 7
+    groups.append(number)
+    return bytes(groups)
+
+
+def _read(file: BinaryIO, length: int) -> bytes:
+    if length > _LARGEST_BYTES:
+        raise EOFError
+    return file.read(length)
+
+
+def _refuse_oversized(content: bytearray) -> None:
+    if len(content) > _LARGEST_BYTES:
+        raise EOFError
+
+
+BATCH, SEQUENCE, IMAGE_SIDE = 1, 128, 224
+SEARCH_S = 5.0
+"""So long other sizes are tried where the usual ones do not fit together."""
+_LARGEST_CANDIDATE = 4096
+_MOST_CANDIDATES = 24
+
+_BATCH_NAME = re.compile(r"^(n|b|bs|batch.*|.*[_.]batch|.*batch_?size)$", re.IGNORECASE)
+_SEQUENCE_NAME = re.compile(
+    r"seq|len|time|token|frame|step|past|context|word|text|audio|sample|^[tls]$", re.IGNORECASE
+)
+_SIDE_NAME = re.compile(r"height|width|^[hw]$|(^|_)[hw]($|_)|side|resolution", re.IGNORECASE)
+_TOTAL_NAME = re.compile(r"total", re.IGNORECASE)
+_PAST_NAME = re.compile(r"past|cache", re.IGNORECASE)
+
+Dims = tuple[int | str | None, ...]
+
+
+def sums(axes: Sequence[str], sequence: str) -> dict[str, tuple[str, ...]]:
+    """Axes that are sums: each with its addends, which are other axes or numbers.
+
+    A name says so itself (`past + 1`), or is the total of a past and of the `sequence`.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for axis in axes:
+        addends = tuple(term.strip() for term in axis.split("+"))
+        if len(addends) > 1 and all(term in axes or term.isdecimal() for term in addends):
+            found[axis] = addends
+    past = next((name for name in axes if _PAST_NAME.search(name) and name not in found), "")
+    for axis in axes:
+        if axis in found or not _TOTAL_NAME.search(axis) or not past:
+            continue
+        rest = _TOTAL_NAME.sub("", axis).strip("_")
+        current = rest if rest in axes else sequence
+        if current and current not in (axis, past):
+            found[axis] = (past, current)
+    return found
+
+
+def assumed_sizes(
+    inputs: Sequence[TensorSpec], axes: Sequence[str], batch: str, sequence: str, model: ModelProto
+) -> dict[str, int]:
+    """A size for each axis that has one, those that are sums among them."""
+    totals = sums(axes, sequence)
+    free = [axis for axis in axes if axis not in totals]
+    usual = {axis: _usual(axis, inputs, batch, sequence) for axis in free}
+    implied = _implied(model, {axis for axis in free if usual[axis] == BATCH})
+    sizes = {axis: size for axis in free if (size := implied.get(axis, usual[axis])) is not None}
+    if len(sizes) < len(free):
+        return with_sums(sizes, totals)
+    movable = [axis for axis in free if axis not in implied]
+    return with_sums(_fitting(model, sizes, totals, movable), totals)
+
+
+def _usual(axis: str, inputs: Sequence[TensorSpec], batch: str, sequence: str) -> int | None:
+    """The usual size of what this axis counts: by its name, else by its place in the inputs."""
+    if _BATCH_NAME.search(axis):
+        return BATCH
+    if axis == sequence or _SEQUENCE_NAME.search(axis):
+        return SEQUENCE
+    if _SIDE_NAME.search(axis):
+        return IMAGE_SIDE
+    if axis == batch:
+        return BATCH
+    places = [
+        (spec, place) for spec in inputs for place, size in enumerate(spec.shape) if size == axis
+    ]
+    if places and all(place == 0 and len(spec.shape) > 1 for spec, place in places):
+        return BATCH
+    return next(filter(None, (_by_place(spec, place) for spec, place in places)), None)
+
+
+def _by_place(spec: TensorSpec, place: int) -> int | None:
+    """What a dimension of such an input usually counts."""
+    shape = spec.shape
+    if len(shape) == 2 and place == 1:
+        return SEQUENCE if np.dtype(spec.dtype).kind in "iub" else None
+    if len(shape) == 3:
+        if place == 1:
+            return SEQUENCE if isinstance(shape[2], int) else None
+        return SEQUENCE if place == 2 and isinstance(shape[1], int) else None
+    if len(shape) == 4:
+        is_last = isinstance(shape[3], int) and shape[3] <= 4 and place in (1, 2)
+        if is_last or (place in (2, 3) and isinstance(shape[3], str)):
+            return IMAGE_SIDE
+        return SEQUENCE if place == 2 else None
+    return None
+
+
+def _implied(model: ModelProto, batches: Iterable[str]) -> dict[str, int]:
+    """The sizes that operators with constants impose; the first one counts for an axis."""
+    try:
+        values = inferred(model)
+    except ShapeConflict:
+        return {}
+    dims: dict[str, Dims] = {
+        name: tuple(
+            d.dim_value if d.HasField("dim_value") else d.dim_param or None
+            for d in value.type.tensor_type.shape.dim
+        )
+        for name, value in values.items()
+        if value.type.tensor_type.HasField("shape")
+    }
+    constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
+    targets = _small_integers(model.graph)
+    sizes: dict[str, int] = {}
+    for node in model.graph.node:
+        pairs = _equations(node, dims, constants)
+        if node.op_type == "Reshape" and len(node.input) > 1 and node.input[1] in targets:
+            pairs = _reshaped(dims.get(node.input[0], ()), targets[node.input[1]], set(batches))
+        for dimension, size in pairs:
+            if isinstance(dimension, str):
+                sizes.setdefault(dimension, size)
+    return sizes
+
+
+def _equations(
+    node: NodeProto, dims: Mapping[str, Dims], constants: Mapping[str, tuple[int, ...]]
+) -> Iterator[tuple[int | str | None, int]]:
+    """Pairs of a dimension of an input and the size that a constant of the node gives it."""
+    shapes = [dims.get(name, ()) for name in node.input]
+    fixed = [constants.get(name, ()) for name in node.input]
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    match node.op_type:
+        case "Conv" | "ConvInteger" if len(shapes[0]) > 1 and len(fixed[1]) > 1:
+            yield shapes[0][1], fixed[1][1] * attributes.get("group", 1)
+        case "ConvTranspose" if len(shapes[0]) > 1 and fixed[1]:
+            yield shapes[0][1], fixed[1][0]
+        case "MatMul" | "MatMulInteger":
+            if shapes[0] and len(fixed[1]) > 1:
+                yield shapes[0][-1], fixed[1][-2]
+            if len(shapes[1]) > 1 and fixed[0]:
+                yield shapes[1][-2], fixed[0][-1]
+        case "Gemm" if len(shapes[0]) == 2 and len(fixed[1]) == 2:
+            place = 0 if attributes.get("transA", 0) else 1
+            yield shapes[0][place], fixed[1][1 if attributes.get("transB", 0) else 0]
+        case "LSTM" | "GRU" | "RNN" if len(shapes[0]) == 3 and len(fixed[1]) == 3:
+            yield shapes[0][2], fixed[1][2]
+        case "BatchNormalization" | "InstanceNormalization" if len(shapes[0]) > 1 and fixed[1]:
+            yield shapes[0][1], fixed[1][0]
+        case "LayerNormalization" if shapes[0] and fixed[1]:
+            yield shapes[0][-1], fixed[1][-1]
+        case "Add" | "Sub" | "Mul" | "Div" if len(shapes) == 2:
+            for shape, constant in ((shapes[0], fixed[1]), (shapes[1], fixed[0])):
+                for dimension, size in zip(reversed(shape), reversed(constant), strict=False):
+                    if size > 1:
+                        yield dimension, size
+
+
+def _reshaped(
+    shape: Dims, target: Sequence[int], batches: set[str]
+) -> Iterator[tuple[int | str | None, int]]:
+    """The one open dimension of what is reshaped to fixed sizes; a batch beside it counts as 1."""
+    names = [d for d in shape if isinstance(d, str)]
+    free = [name for name in names if name not in batches] or names
+    if len(free) != 1 or None in shape or not all(size > 0 for size in target):
+        return
+    rest = prod(d for d in shape if isinstance(d, int))
+    if rest and prod(target) % rest == 0:
+        yield free[0], prod(target) // rest
+
+
+def _small_integers(graph: GraphProto) -> dict[str, list[int]]:
+    """The values of the graph's small integer constants, by name."""
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    for node in graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "Constant" and attribute.name == "value":
+                tensors[node.output[0]] = attribute.t
+    small = {}
+    for name, tensor in tensors.items():
+        if prod(tensor.dims) <= 8 and len(tensor.dims) == 1 and tensor.data_type in (6, 7):
+            try:
+                small[name] = numpy_helper.to_array(tensor).tolist()
+            except ValueError:  # its values lie elsewhere
+                continue
+    return small
+
+
+def _fitting(
+    model: ModelProto,
+    sizes: Mapping[str, int],
+    totals: Mapping[str, tuple[str, ...]],
+    movable: Sequence[str],
+) -> dict[str, int]:
+    """The sizes if they fit together, else with that one changed with which they do."""
+    if _fits(model, with_sums(sizes, totals)):
+        return dict(sizes)
+    until = time.monotonic() + SEARCH_S
+    for size in _candidates(model):
+        for axis in movable:
+            changed = {**sizes, axis: size}
+            if time.monotonic() > until:
+                return dict(sizes)
+            if _fits(model, with_sums(changed, totals)):
+                return changed
+    return dict(sizes)
+
+
+def _fits(model: ModelProto, point: Mapping[str, int]) -> bool:
+    try:
+        inferred(model, point)
+    except ShapeConflict:
+        return False
+    return True
+
+
+def _candidates(model: ModelProto) -> list[int]:
+    """Sizes that the graph's constants name, the most frequent first, then powers of two."""
+    counts: dict[int, int] = {}
+    for tensor in model.graph.initializer:
+        for size in tensor.dims:
+            counts[size] = counts.get(size, 0) + 1
+    for values in _small_integers(model.graph).values():
+        for size in values:
+            counts[size] = counts.get(size, 0) + 1
+    likely = [n for n in sorted(counts, key=lambda n: -counts[n]) if 1 <= n <= _LARGEST_CANDIDATE]
+    powers = [2**exponent for exponent in range(13)]
+    return list(dict.fromkeys((*likely[:_MOST_CANDIDATES], *powers)))
+
+
+# Field numbers of onnx.proto: ModelProto, GraphProto, SparseTensorProto, TensorProto.
+_OUTLINE_GRAPH = 7
+_OUTLINE_INITIALIZER, _OUTLINE_INPUT, _SPARSE_INITIALIZER = 5, 11, 15
+_VALUES = 1
+_NAME = 8
+
+_LARGEST_INPUT_BYTES = 2**20
+
+
+def outline(request: OutlineRequest) -> Outline:
+    """ExportError for a damaged file, for nodes that no part lies between and, looked at closely,
+    for missing weights; NotBenchmarkable for inputs that are no plain tensors.
+
+    What may be wrong elsewhere in the file is found by its export.
+    """
+    path = Path(request.path)
+    is_part = bool(request.from_nodes or request.to_nodes)
+    if request.closely or is_part:
+        inputs = inspect(path, request.from_nodes, request.to_nodes).inputs
+    else:
+        inputs = input_specs(path, _inputs(path))
+    axes = open_axes(inputs)
+    batch = batch_of(inputs)
+    batch = batch if isinstance(batch, str) else ""
+    sequence = sequence_of(axes) or ""
+    if not axes:
+        return Outline(inputs, axes, batch, sequence)
+    model = read_skeleton(path)
+    if is_part:
+        model = part(path.name, model, request.from_nodes, request.to_nodes)
+    name_open_dimensions(model, inputs)
+    assumed = assumed_sizes(inputs, axes, batch, sequence, model)
+    return Outline(inputs, axes, batch, sequence, assumed, sums(axes, sequence))
+
+
+def _inputs(path: Path) -> Sequence[ValueInfoProto]:
+    check_whole(path)
+    try:
+        with path.open("rb") as file:
+            found = list(_of_graph(file, path.stat().st_size))
+            given = [ValueInfoProto.FromString(content) for content, _ in found if content]
+    except (EOFError, DecodeError, UnicodeDecodeError):
+        raise ExportError(f"{path.name} is not a readable ONNX file", "export it again") from None
+    # Before IR 4 every initializer is also listed as an input; a constant is none.
+    constants = {name for _, name in found if name}
+    return [value for value in given if value.name not in constants]
+
+
+def _of_graph(file: BinaryIO, size: int) -> Iterator[tuple[bytes, str]]:
+    """The content of each input, and the name of each constant, the other of the two empty."""
+    for graph, graph_bytes in fields(file, size):
+        if graph != _OUTLINE_GRAPH:
+            continue
+        for field, length in fields(file, file.tell() + graph_bytes):
+            if field == _OUTLINE_INPUT:
+                if length > _LARGEST_INPUT_BYTES:
+                    raise EOFError
+                yield file.read(length), ""
+            elif field == _OUTLINE_INITIALIZER:
+                yield b"", _tensor_name(file, length)
+            elif field == _SPARSE_INITIALIZER:
+                for values, values_bytes in fields(file, file.tell() + length):
+                    if values == _VALUES:
+                        yield b"", _tensor_name(file, values_bytes)
+
+
+def _tensor_name(file: BinaryIO, size: int) -> str:
+    name = ""
+    for field, length in fields(file, file.tell() + size):
+        if field == _NAME:
+            name = file.read(min(length, _LARGEST_INPUT_BYTES)).decode("utf-8")
+    return name
+
+
+def answer(line: str) -> OutlineReply:
+    try:
+        return OutlineReply(outline(from_json(OutlineRequest, json.loads(line))))
+    except GraphlapError as error:
+        return OutlineReply(cause=error.cause, remedy=error.remedy)
+    except Exception as error:
+        cause = f"the file could not be read ({type(error).__name__}: {error})"
+        return OutlineReply(cause=cause, remedy="export it again")
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    requests, reply = requests_and_replies()
+    for line in requests:
+        reply(to_json(answer(line)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""A user's .onnx as a source: read, perhaps cut, described, stored by content, with packaged test
+data.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import ModelProto, numpy_helper
+
+from exporters.cache import Store
+from exporters.file_access import file_sha256, user_path
+from exporters.inputs import in_ranges, paired
+from exporters.messages import ExportRequest
+from exporters.onnx_files.counts import count
+from exporters.onnx_files.evaluator import FileEvaluator, is_repeatable
+from exporters.onnx_files.graph import part, put_in_order
+from exporters.onnx_files.model_io import (
+    MODEL,
+    OnnxFile,
+    copied,
+    describe,
+    name_open_dimensions,
+    read,
+)
+from exporters.source import Graph, Packaged, Point, Subject
+from exporters.steps import done
+from exporters.types import ExportError, NotBenchmarkable, Reference, StatePair, TensorSpec
+
+
+def packaged_reference(face: OnnxFile, points: Sequence[Point]) -> Packaged:
+    """The data packaged with the file, if there is any that fits all points.
+
+    ExportError if it is damaged.
+    """
+    folder = face.path.parent
+    data_set = folder / "test_data_set_0"
+    refused = _why_refused(data_set) if data_set.is_dir() else ""
+    if data_set.is_dir() and not refused:
+        inputs = _read_all(face.inputs, data_set, "input")
+        outputs = _read_all(face.outputs, data_set, "output")
+    else:
+        inputs = {spec.name: _ramp(spec) for spec in face.inputs} if not face.axes else None
+        outputs = _read_all(face.outputs, folder, f"{face.path.stem}_output")
+    if inputs is None or outputs is None:
+        return Packaged(None, refused)
+    if not all(_fits(inputs[s.name], s, point) for s in face.inputs for point in points):
+        return Packaged(None, refused or "its inputs are of other sizes or types")
+    return Packaged(Reference(inputs, outputs))
+
+
+def _why_refused(data_set: Path) -> str:
+    """Why a folder of test data may be of another file; empty where there is only one."""
+    try:
+        models = [path for path in data_set.parent.iterdir() if path.suffix.lower() == ".onnx"]
+    except OSError as error:
+        return f"the files beside {data_set.name} are unknown ({error.strerror})"
+    if len(models) > 1:
+        return f"{data_set.name} belongs to one of the {len(models)} .onnx files beside it"
+    return ""
+
+
+def _fits(array: np.ndarray, spec: TensorSpec, point: Point) -> bool:
+    return array.shape == spec.shape_at(point) and array.dtype == np.dtype(spec.dtype)
+
+
+def _read_all(specs: Sequence[TensorSpec], folder: Path, stem: str) -> dict[str, np.ndarray] | None:
+    """`STEM_0.pb` and so on, one for each spec in order; None if one is not there."""
+    paths = [folder / f"{stem}_{index}.pb" for index in range(len(specs))]
+    if not all(path.is_file() for path in paths):
+        return None
+    return {spec.name: _read(path) for spec, path in zip(specs, paths, strict=True)}
+
+
+def _read(path: Path) -> np.ndarray:
+    try:
+        return numpy_helper.to_array(onnx.load_tensor(path))
+    except Exception as error:
+        raise ExportError(
+            f"{path.name} beside the model is not a readable tensor", "restore or remove it"
+        ) from error
+
+
+def _ramp(spec: TensorSpec) -> np.ndarray:
+    """Even steps from 0 up to 1, what the runner feeds where no input file is given."""
+    shape = spec.shape_at({})
+    count = int(np.prod(shape))
+    return (np.arange(count).reshape(shape) / count).astype(spec.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """The file's face, its graph without external weights, and the ends of the part cut out.
+
+    With `has_ranges`, its inputs are to be drawn as the user says, whatever lies beside it.
+    `is_put_in_order` says that the nodes of the graph stand otherwise in the file.
+    """
+
+    face: OnnxFile
+    proto: ModelProto
+    from_nodes: tuple[str, ...]
+    to_nodes: tuple[str, ...]
+    states: tuple[StatePair, ...]
+    has_ranges: bool
+    custom_ops: tuple[str, ...]
+    is_put_in_order: bool
+
+    @property
+    def subject(self) -> Subject:
+        """Known by the file's name; it has no sizes of its own."""
+        return Subject(
+            name=self.face.path.stem,
+            called=self.face.path.name,
+            inputs=self.face.inputs,
+            axes=self.face.axes,
+            default={},
+            batch=self.face.batch,
+            sequence=self.face.sequence,
+            states=self.states,
+        )
+
+    def graphs(self, store: Store, points: Sequence[Point]) -> tuple[Graph, ...]:
+        """The file, or the part of it, as it is kept; ExportError if it is not valid."""
+        face = self.face
+        sources = {face.path.name: file_sha256(face.path)}
+        for location, path in face.external.items():
+            sources[os.path.normpath(location)] = file_sha256(path)
+        kept = done(
+            store,
+            copied,
+            face,
+            self.proto,
+            self._is_part,
+            self.is_put_in_order,
+            about={
+                "file": sources[face.path.name],
+                "external": list(sources.values())[1:],
+                "part": [self.from_nodes, self.to_nodes],
+            },
+            packages=("onnx",),
+        )
+        counts = count(self.proto, points[0])
+        graph = Graph(
+            path=kept.entry.files[MODEL],
+            opset=face.opset,
+            outputs=face.outputs,
+            parameters=counts.parameters,
+            parameters_with_buffers=counts.parameters_with_buffers,
+            macs=counts.macs,
+            stored=kept.stored,
+            sources=sources,
+            beside=tuple(file for label, file in kept.entry.files.items() if label != MODEL),
+        )
+        return (graph,)
+
+    def evaluator(self, graph: Graph) -> FileEvaluator:
+        """ONNX's reference evaluator and ONNX Runtime, on the file as it is kept."""
+        return FileEvaluator(
+            self.face.path.name,
+            graph.path,
+            self.face.outputs,
+            is_repeatable=is_repeatable(self.proto),
+            custom_ops=self.custom_ops,
+        )
+
+    def packaged(self, points: Sequence[Point]) -> Packaged:
+        """Data beside the file, which fits the whole of it only."""
+        if self._is_part or self.has_ranges:
+            return Packaged(None)
+        return packaged_reference(self.face, points)
+
+    @property
+    def _is_part(self) -> bool:
+        return bool(self.from_nodes or self.to_nodes)
+
+
+def file_source(request: ExportRequest) -> FileSource:
+    """The file that the request names, or the part of it between the nodes that it names.
+
+    ExportError for a damaged file and for nodes that nothing connects; NotBenchmarkable for
+    weights given along, and for inputs or outputs that are no plain tensors.
+    """
+    path = user_path(request.model)
+    if request.weights:
+        raise NotBenchmarkable(
+            f"{path.name} holds its own weights", "give --weights for models of the catalogue"
+        )
+    proto = read(path)
+    if request.from_nodes or request.to_nodes:
+        proto = part(path.name, proto, request.from_nodes, request.to_nodes)
+    face = describe(path, proto)
+    name_open_dimensions(proto, face.inputs)
+    face = replace(face, inputs=in_ranges(face.inputs, request.input_range, path.name))
+    states = paired(face.inputs, [o.name for o in face.outputs], request.states, path.name)
+    return FileSource(
+        face,
+        proto,
+        request.from_nodes,
+        request.to_nodes,
+        states,
+        has_ranges=bool(request.input_range),
+        custom_ops=request.custom_ops,
+        is_put_in_order=put_in_order(proto.graph),
+    )

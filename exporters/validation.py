@@ -1,0 +1,185 @@
+"""Validation of exported graphs: ONNX's full checker and the graph's outputs, within a time limit."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from threading import Thread
+from typing import TypeVar
+
+import numpy as np
+
+from exporters.agreement import difference, scale_of
+from exporters.types import ExportError, first_line
+
+T = TypeVar("T")
+
+EVALUATOR_LIMIT_S = 60.0
+"""What ONNX's evaluator may take at a point for which there is another reference."""
+
+
+class TooSlow(Exception):
+    """The time limit ended the computation."""
+
+
+class _Interrupted(BaseException):
+    """Raised in the thread of a computation; no `except Exception` of a library stops it."""
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """The result of `work`, or what it raises; TooSlow once it has taken `seconds`.
+
+    It ends after the call into a library that it is in, so a single long one delays that.
+    """
+    results: list[T] = []
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as fault:
+            faults.append(fault)
+
+    thread = Thread(target=run, name="limited", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        thread_id = ctypes.c_ulong(thread.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, ctypes.py_object(_Interrupted))
+        thread.join()
+    if results:
+        return results[0]
+    if isinstance(faults[0], _Interrupted):
+        raise TooSlow(f"it took longer than {seconds:g} s")
+    raise faults[0]
+
+
+def check_file(path: Path, called: str = "") -> None:
+    """ONNX's full check, shape inference included; ExportError carries its first sentence.
+
+    `called` is what the file is to the user, its own name if empty.
+    """
+    import onnx
+
+    try:
+        # What is written in C takes no name that is no text, so such a file is given whole.
+        onnx.checker.check_model(path if _is_text(path) else path.read_bytes(), full_check=True)
+    except Exception as error:
+        raise ExportError(
+            f"{called or path.name} is not a valid ONNX graph ({first_line(error)})",
+            "export the file again",
+        ) from error
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        return bool(str(path).encode("utf-8"))
+    except UnicodeEncodeError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Whether ONNX Runtime runs a graph, and whether its outputs alone are wrong."""
+
+    runs: bool
+    is_disputed: bool = False
+
+
+def check_numbers(
+    path: Path,
+    name: str,
+    points: Sequence[tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]],
+    tolerance: float,
+) -> Numbers:
+    """Run the file, as it is written, on each (inputs, expected outputs).
+
+    ExportError where an output is off by more than `tolerance`, as max|a-b| / max|b|, unless
+    ONNX's evaluator gives every expected output there: then the graph is right, and ONNX
+    Runtime's result is disputed. What ONNX Runtime has no kernel for, as for products in bf16 on
+    a CPU, is no fault of the graph.
+    """
+    import onnxruntime
+    from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = os.cpu_count() or 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        results = [session.run(list(expected), dict(inputs)) for inputs, expected in points]
+    except NoKernel:
+        return Numbers(runs=False)
+    except Exception as error:
+        raise ExportError(
+            f"the graph of {name} does not run ({first_line(error)})",
+            "report it with the definition",
+        ) from error
+    is_disputed = False
+    for result, (inputs, expected) in zip(results, points, strict=True):
+        got = dict(zip(expected, result, strict=True))
+        fault = _fault(name, got, inputs, expected, tolerance)
+        if fault is None:
+            continue
+        if not _is_evaluated_so(path, inputs, expected, tolerance):
+            raise fault
+        is_disputed = True
+    return Numbers(runs=True, is_disputed=is_disputed)
+
+
+def _fault(
+    name: str,
+    got: Mapping[str, np.ndarray],
+    inputs: Mapping[str, np.ndarray],
+    expected: Mapping[str, np.ndarray],
+    tolerance: float,
+) -> ExportError | None:
+    """Of the first output that is off; None where all are within the tolerance."""
+    for output, wanted in expected.items():
+        error_ratio = relative_error(got[output], wanted, scale_of(inputs))
+        if not error_ratio <= tolerance:
+            shapes = {tensor: array.shape for tensor, array in inputs.items()}
+            apart = (
+                f"by {error_ratio:.2g} of the largest value"
+                if isfinite(error_ratio)
+                else "in type or shape, or is finite where that is not,"
+            )
+            return ExportError(
+                f"output {output!r} of the graph of {name} differs from its torch module "
+                f"{apart} at {shapes}",
+                f"a graph of its types may differ by {tolerance:g}",
+            )
+    return None
+
+
+def _is_evaluated_so(
+    path: Path,
+    inputs: Mapping[str, np.ndarray],
+    expected: Mapping[str, np.ndarray],
+    tolerance: float,
+) -> bool:
+    """Whether ONNX's evaluator gives these outputs; not if it can't, or takes too long."""
+    from exporters.semantics.evaluator import Evaluator
+
+    def evaluated() -> list[object]:
+        with np.errstate(all="ignore"):
+            return [*Evaluator(str(path)).run(list(expected), dict(inputs))]
+
+    try:
+        values = within(EVALUATOR_LIMIT_S, evaluated)
+    except Exception:
+        return False
+    got = {name: np.asarray(value) for name, value in zip(expected, values, strict=True)}
+    return _fault("", got, inputs, expected, tolerance) is None
+
+
+def relative_error(got: np.ndarray, expected: np.ndarray, inputs_scale: float = 1.0) -> float:
+    """max|got - expected| / max|expected|; infinite where shape, dtype or NaNs differ."""
+    if got.dtype != expected.dtype:
+        return float("inf")
+    return difference(got, expected, inputs_scale).relative

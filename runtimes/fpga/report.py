@@ -1,0 +1,290 @@
+"""Reports of a schedule on a card: explanation as text, timeline as a picture, one request as
+JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from typing import Any, TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+from exporters.types import GraphlapError
+from runtimes.fpga.card.compiler import Compiled, Schedule, compile_graph
+from runtimes.fpga.card.timing import fidelity, idle_cycles, io_us, latency_us, transfer
+from runtimes.fpga.cards import DEFAULT_CARD
+from runtimes.fpga.cards.target import read_target
+from runtimes.fpga.graph import importer
+from runtimes.fpga.lower.steps import MatrixStep
+
+
+def plain(name: str) -> str:
+    r"""`a\x1b[2J` for a name that would clear a screen; others as they are."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
+
+
+_COLUMNS = 72
+_NAME = 34
+
+
+def explain(compiled: Compiled, schedule: Schedule) -> str:
+    """The whole report: costs, what was done ahead, instructions, critical path, cores."""
+    parts = (
+        _summary(compiled, schedule),
+        _instructions(compiled, schedule),
+        _critical_path(compiled, schedule),
+        _cores(compiled, schedule),
+        _timeline(compiled, schedule),
+    )
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def core_use(compiled: Compiled, schedule: Schedule) -> tuple[float, ...]:
+    """Per core, the share of the request's cycles in which it multiplies.
+
+    A matrix keeps the core with most of its tiles busy for as long as it issues.
+    """
+    busy = [0.0] * compiled.card.cores
+    for event in schedule.events:
+        step = compiled.lowered.steps[event.instruction]
+        if isinstance(step, MatrixStep):
+            held = compiled.placement.tiles[step.matrix]
+            for core, tiles in enumerate(held):
+                busy[core] += (event.issued - event.begun) * tiles / max(*held, 1)
+    return tuple(cycles / max(schedule.cycles, 1) for cycles in busy)
+
+
+def _summary(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
+    card, placement, lowered = compiled.card, compiled.placement, compiled.lowered
+    trust = fidelity(compiled)
+    yield (
+        f"{plain(lowered.name) or 'graph'} on {card.name} at {compiled.release.name}: "
+        f"{card.clock_mhz:g} MHz, {card.cores} cores, blocks of {card.block}"
+    )
+    share = placement.used / placement.total
+    yield f"weights    {placement.used} of {placement.total} tiles ({share:.1%})"
+    yield from _resources(compiled)
+    yield f"memory     {_memory(compiled)}"
+    yield (
+        f"link       {lowered.input_bytes} bytes in, {lowered.output_bytes} out: "
+        f"{io_us(compiled):.3f} us{_way(compiled)}"
+    )
+    for label, idle_us in (("spaced", math.inf), ("contiguous", 0.0)):
+        us = latency_us(compiled, idle_us)
+        cycles = round((us - io_us(compiled)) * card.clock_mhz)
+        yield f"{label:<10} {us:.3f} us, {cycles} cycles on the card"
+    before = sum(event.ahead for event in schedule.events) + _wholly_ahead(compiled, schedule)
+    yield f"ahead      {before} cycles of issue done before the request below arrives"
+    yield f"fidelity   {trust.word}{f' ({trust.reason})' if trust.reason else ''}"
+
+
+def _memory(compiled: Compiled) -> str:
+    memory = compiled.memory
+    if memory.limit_bytes is None:
+        return f"{memory.peak_bytes} bytes at once; the card's file gives no part to hold them"
+    share = f"{memory.peak_bytes} of at most {memory.limit_bytes} bytes"
+    if not memory.spilled_bytes:
+        return f"{share}: on the chip"
+    moved = sum(memory.moved_bytes.values())
+    return f"{share}: {memory.spilled_bytes} bytes spill, {moved} are moved for each request"
+
+
+def _resources(compiled: Compiled) -> Iterator[str]:
+    card, part = compiled.card, compiled.card.part
+    if part is None:
+        return
+    products, memory = card.multiplications, card.weight_bytes
+    yield (
+        f"part       {part.name}: {products} of {part.multiplications} products a cycle "
+        f"({products / part.multiplications:.0%}), weights {memory} of {part.memory_bytes} bytes "
+        f"({memory / part.memory_bytes:.0%}), logic not published"
+    )
+
+
+def _way(compiled: Compiled) -> str:
+    measured = transfer(compiled)
+    return "" if measured is None else f", by {measured.way}"
+
+
+def _wholly_ahead(compiled: Compiled, schedule: Schedule) -> int:
+    """Cycles of the instructions of which nothing was left for the request."""
+    left = {event.instruction for event in schedule.events}
+    return sum(i.ahead for number, i in enumerate(compiled.program) if number not in left)
+
+
+def _instructions(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
+    events = {event.instruction: event for event in schedule.events}
+    yield f"{'instruction':<{_NAME}} unit      work  ahead  issue  depth  begins   ends"
+    for number, instruction in enumerate(compiled.program):
+        event = events.get(number)
+        line = f"{_short(instruction.name):<{_NAME}} {instruction.unit:<7}{instruction.work:>7}"
+        if event is None:
+            yield f"{line}{instruction.ahead:>7}   all of it before the request"
+        else:
+            yield (
+                f"{line}{event.ahead:>7}{event.issued - event.begun:>7}"
+                f"{event.done - event.issued:>7}{event.begun:>8}{event.done:>7}"
+            )
+    yield "work: tile products or block passes; the rest in cycles after the arrival"
+
+
+def _critical_path(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
+    path = schedule.critical_path()
+    yield f"critical path: {schedule.cycles} cycles over {len(path)} instructions"
+    for event, following in zip(path, (*path[1:], None), strict=False):
+        end = event.done if following is None else following.begun
+        why = "" if following is None or end >= event.done else ", then its unit is free"
+        name = _short(compiled.program[event.instruction].name)
+        yield f"  {name:<{_NAME}} {end - event.begun:>6} cycles{why}"
+
+
+def _cores(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
+    yield "core    tiles held    multiplying during the request"
+    held = [sum(column) for column in zip(*compiled.placement.tiles, strict=True)]
+    held = held or [0] * compiled.card.cores
+    for core, share in enumerate(core_use(compiled, schedule)):
+        yield f"{core:>4}{held[core]:>14}    {share:>6.1%}"
+
+
+def _timeline(compiled: Compiled, schedule: Schedule) -> Iterator[str]:
+    yield f"timeline of {schedule.cycles} cycles: # issues, - is in the pipeline"
+    scale = _COLUMNS / max(schedule.cycles, 1)
+    for unit in ("matrix", "element"):
+        line = [" "] * _COLUMNS
+        chosen = [e for e in schedule.events if compiled.program[e.instruction].unit == unit]
+        for mark, spans in (
+            ("-", [(e.issued, e.done) for e in chosen]),
+            ("#", [(e.begun, e.issued) for e in chosen]),
+        ):
+            for begin, end in spans:
+                first = min(int(begin * scale), _COLUMNS - 1)
+                for column in range(first, max(first + (end > begin), int(end * scale))):
+                    line[column] = mark
+        yield f"  {unit:<8}|{''.join(line)}|"
+
+
+def _short(name: str) -> str:
+    name = plain(name)
+    return name if len(name) <= _NAME else f"{name[: _NAME - 3]}..."
+
+
+_WIDTH, _LEFT, _RIGHT, _LANE, _TOP = 1000, 90, 40, 56, 48
+_COLOURS = {"matrix": "#1f5f99", "element": "#b35c00"}
+_MOST_TICKS = 12
+
+
+def timeline_svg(compiled: Compiled, schedule: Schedule) -> str:
+    """An SVG document; hovering over a bar names its instruction and its cycles."""
+    span = max(schedule.cycles, 1)
+    scale = (_WIDTH - _LEFT - _RIGHT) / span
+    card = compiled.card
+    caption = (
+        f"{compiled.lowered.name or 'graph'} on {card.name} at {compiled.release.name}: "
+        f"{schedule.cycles} cycles at {card.clock_mhz:g} MHz, plus {io_us(compiled):.3f} us "
+        "of host and link (simulated)"
+    )
+    height = _TOP + 2 * _LANE + 40
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
+        'font-family="sans-serif" font-size="13">',
+        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
+        f'<text x="10" y="24">{escape(plain(caption))}</text>',
+    ]
+    for lane, (unit, colour) in enumerate(_COLOURS.items()):
+        top = _TOP + lane * _LANE
+        parts.append(f'<text x="10" y="{top + 24}">{unit}</text>')
+        for event in schedule.events:
+            instruction = compiled.program[event.instruction]
+            if instruction.unit != unit:
+                continue
+            label = f"{plain(instruction.name)}: cycles {event.begun} to {event.done}"
+            parts.append(f"<g aria-label={quoteattr(label)}><title>{escape(label)}</title>")
+            for begin, end, opacity in (
+                (event.begun, event.issued, "1"),
+                (event.issued, event.done, "0.3"),
+            ):
+                parts.append(
+                    f'<rect x="{_LEFT + begin * scale:.2f}" y="{top + 6}" '
+                    f'width="{(end - begin) * scale:.2f}" height="{_LANE - 24}" '
+                    f'fill="{colour}" fill-opacity="{opacity}" stroke="white" '
+                    'stroke-width="0.5"/>'
+                )
+            parts.append("</g>")
+    axis = _TOP + 2 * _LANE
+    for cycles in range(0, span + 1, _tick(span)):
+        x = _LEFT + cycles * scale
+        parts.append(
+            f'<line x1="{x:.2f}" y1="{axis}" x2="{x:.2f}" y2="{axis + 5}" stroke="black"/>'
+            f'<text x="{x:.2f}" y="{axis + 20}" text-anchor="middle">'
+            f"{cycles}</text>"
+        )
+    parts.append(f'<text x="10" y="{axis + 20}">cycles</text></svg>')
+    return "\n".join(parts) + "\n"
+
+
+def _tick(span: int) -> int:
+    """The least of 1, 2, 5, 10, 20, ... cycles that gives few enough ticks."""
+    decade = 1
+    while True:
+        for step in (decade, 2 * decade, 5 * decade):
+            if span // step <= _MOST_TICKS:
+                return step
+        decade *= 10
+
+
+def answer_lines(questions: TextIO, answers: TextIO) -> None:
+    """Read questions, each a JSON line, until there are no more, and write each one's answer.
+
+    What can't be answered is `{"problem": {"cause": ..., "remedy": ...}}`.
+    """
+    os.nice(19)  # who asks may be measuring
+    for question in questions:
+        try:
+            answer = schedule(json.loads(question))
+        except GraphlapError as error:
+            answer = {"problem": {"cause": error.cause, "remedy": error.remedy}}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def schedule(question: dict[str, Any]) -> dict[str, Any]:
+    """What a card does with a request that arrives `gap_us` after the last was finished.
+
+    The question has `model` (a name, given back), `path`, `axes`, `states` (pairs of input and
+    output), `card`, `release`, `options` and `gap_us`. Unsupported for what the card can't run.
+    Events are in cycles after the arrival; `ahead` are those that were done before it.
+    """
+    options = {name: str(value) for name, value in question["options"].items()}
+    card = question["card"] or DEFAULT_CARD
+    target = read_target({"card": card, "release": question["release"], **options})
+    states = tuple((pair[0], pair[1]) for pair in question["states"])
+    graph = importer.load(question["path"], question["axes"], states)
+    compiled = compile_graph(graph, target.card, target.release.name)
+    timed = compiled.scheduler.after_idle(idle_cycles(compiled, question["gap_us"]))
+    program, placement = compiled.program, compiled.placement
+    by_core = [sum(column) for column in zip(*placement.tiles, strict=True)]
+    return {
+        "model": question["model"],
+        "card": compiled.card.name,
+        "release": compiled.release.name,
+        "clock_mhz": compiled.card.clock_mhz,
+        "io_us": io_us(compiled),
+        "cycles": timed.cycles,
+        "tiles_used": placement.used,
+        "tiles_total": placement.total,
+        "tiles_by_core": by_core or [0] * compiled.card.cores,
+        "events": [
+            {
+                "name": program[event.instruction].name,
+                "unit": program[event.instruction].unit,
+                "begun": event.begun,
+                "issued": event.issued,
+                "done": event.done,
+                "ahead": event.ahead,
+            }
+            for event in timed.events
+        ],
+        "fidelity": fidelity(compiled, question["gap_us"]).word,
+    }

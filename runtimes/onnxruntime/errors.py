@@ -1,0 +1,101 @@
+"""ONNX Runtime's exceptions in the words and statuses of ours."""
+
+from __future__ import annotations
+
+import re
+
+from exporters.types import first_line
+from runtimes.errors import (
+    CompileFault,
+    OutOfMemory,
+    RunFault,
+    RuntimeFault,
+    Unsupported,
+    tells_of_no_memory,
+)
+
+_NO_KERNEL = re.compile(
+    r"Could not find an implementation for (?P<op>\S+) node with name '(?P<node>[^']*)'"
+)
+_NO_OPERATOR = re.compile(
+    r"No Op registered for (?P<op>\S+)|error: (?P<custom>\S+) is not a registered"
+)
+_INVALID_NODE = re.compile(r'In Node, \("(?P<node>[^"]*)"')
+_TOO_NEW = re.compile(
+    r"(?P<what>Opset \d+) is under development|Unsupported model (?P<ir>IR version: \d+)"
+)
+_NO_CAPTURE = "cannot use the graph capture feature"
+# "CUDA failure 700: an illegal memory access was encountered ; GPU=0 ; hostname=...".
+_GPU = re.compile(r"(?P<library>CU[A-Z]+) failure (?P<code>\d+): (?P<text>[^;]*[^; ])")
+_GPU_REMEDY = "see what nvidia-smi and the kernel's log say of the GPU"
+_NODE = re.compile(r"[Nn]ode \((?P<paren>[^)]*)\)|Name:'(?P<name>[^']*)'")
+_NOISE = (
+    re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : "),
+    re.compile(r"Load model from .*? failed:"),
+    # The engine's own source position and the signature that follows it.
+    re.compile(r"/\S+\.(cc|h|cpp):\d+ .*?\)( const)? (?=[A-Z\w])"),
+)
+
+
+def plain(error: Exception) -> str:
+    """The engine's sentence without its codes, paths and source positions."""
+    text = first_line(error)
+    for noise in _NOISE:
+        text = noise.sub("", text, count=1)
+    return text.strip().rstrip(".")
+
+
+def _gpu_cause(failure: re.Match[str]) -> str:
+    return f"the GPU failed ({failure['library']} error {failure['code']}: {failure['text']})"
+
+
+def compile_fault(error: Exception) -> RuntimeFault:
+    """What session creation raised, as Unsupported, OutOfMemory or CompileFault."""
+    text = str(error)
+    if tells_of_no_memory(error):
+        return OutOfMemory("ONNX Runtime ran out of memory", "use a smaller batch or model")
+    if match := _GPU.search(text):
+        return CompileFault(_gpu_cause(match), _GPU_REMEDY)
+    if _NO_CAPTURE in text:
+        return Unsupported(
+            "ONNX Runtime cannot record this graph as a CUDA graph, because parts of it run "
+            "elsewhere or are control flow",
+            "set cuda_graph=0",
+        )
+    if match := _NO_KERNEL.search(text):
+        return Unsupported(
+            f"ONNX Runtime has no kernel for {match['op']} in node {match['node']!r}",
+            "use another runtime, or another type for its inputs",
+            node=match["node"],
+        )
+    if match := _NO_OPERATOR.search(text):
+        node = _INVALID_NODE.search(text)
+        return Unsupported(
+            f"ONNX Runtime does not know the operator {match['op'] or match['custom']}"
+            + (f" of node {node['node']!r}" if node else ""),
+            "use another runtime",
+            node=node["node"] if node else "",
+        )
+    if match := _TOO_NEW.search(text):
+        return Unsupported(
+            f"the file's {match['what'] or match['ir']} is newer than this ONNX Runtime",
+            "export it at an older opset, or update onnxruntime",
+        )
+    return CompileFault(
+        f"ONNX Runtime refused the graph ({plain(error)})", "check the file and its axes"
+    )
+
+
+def run_fault(error: Exception) -> RuntimeFault:
+    """What a run raised, as OutOfMemory or RunFault, the node named where the engine does."""
+    text = str(error)
+    if tells_of_no_memory(error):
+        return OutOfMemory("ONNX Runtime ran out of memory in a run", "use a smaller batch")
+    match = _NODE.search(text)
+    where = f" in node {(match['paren'] or match['name'])!r}" if match else ""
+    if failure := _GPU.search(text):
+        return RunFault(f"{_gpu_cause(failure)}{where}", _GPU_REMEDY)
+    return RunFault(
+        f"ONNX Runtime failed{where} ({plain(error)})",
+        "check the axes and the inputs it was given (--inputs)",
+    )

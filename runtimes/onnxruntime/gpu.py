@@ -1,0 +1,295 @@
+"""GPU providers of ONNX Runtime: session creation with one required provider, the TensorRT engine
+cache, checks, and the execution that a session reports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from exporters import install_layout
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.types import axes_key
+from runtimes.base import Availability, Session, Unavailable
+from runtimes.cuda import runtime
+from runtimes.cuda import runtime as cuda_libraries
+from runtimes.cuda.options import stated
+from runtimes.cuda.runtime import GpuRuntime, Libraries
+from runtimes.errors import NotAvailable, Unsupported
+from runtimes.execution import Execution, Memory
+from runtimes.onnxruntime.execution import (
+    LAUNCHES_WAIT,
+    Recording,
+    mark_shape_arithmetic,
+    opened_and_read,
+)
+from runtimes.onnxruntime.opening import (
+    Opening,
+    availability,
+    built_for_cuda,
+    has_provider,
+    session_options,
+)
+from runtimes.options import Request
+from runtimes.session.precision import is_matrix_op
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+    from runtimes.cuda.driver import Gpu
+    from runtimes.onnxruntime.execution import Executed
+    from runtimes.onnxruntime.session import OrtSession
+
+
+Providers = list[tuple[str, dict[str, str]]]
+"""In the order of preference, each with ONNX Runtime's own names of its options."""
+
+_LOADER_WORDS = re.compile(r"Failed to load library \S+ with error: (?P<words>[^\n]+)")
+
+
+def open_session(
+    provider: str,
+    request: Request,
+    providers: Providers,
+    recording: Path | None = None,
+) -> onnxruntime.InferenceSession:
+    """A session that has `provider`; NotAvailable with the loader's words if it does not."""
+    import onnxruntime as ort
+
+    from runtimes.onnxruntime.errors import compile_fault
+
+    wanted = session_options(replace(Opening.of(request), recording=recording))
+    session, failure = None, None
+    with runtime.standard_error_captured() as said:
+        try:
+            # Without this ONNX Runtime tries again on the CPU after an error of the provider's.
+            session = ort.InferenceSession(
+                request.model.path, wanted, providers=providers, enable_fallback=0
+            )
+        except Exception as error:
+            failure = error
+    words = _LOADER_WORDS.search(said.text)
+    if session is not None and provider in session.get_providers():
+        said.release()
+        return session
+    if failure is None or words:
+        cause = words["words"].strip() if words else (_last_error(said.text) or "no reason given")
+        raise NotAvailable(
+            f"ONNX Runtime did not load {provider} ({cause})",
+            f"see {install_layout.PROGRAM} doctor for what is missing",
+        )
+    said.release()
+    raise compile_fault(failure) from failure
+
+
+def _last_error(text: str) -> str:
+    """The last line that the engine wrote, without its colours, time and source position."""
+    lines = [line for line in re.sub(r"\x1b\[[\d;]*m", "", text).splitlines() if line.strip()]
+    return re.sub(r"^.*?\[[EWF]:[^\]]*\] ", "", lines[-1]) if lines else ""
+
+
+INFER = "libnvinfer.so.10"
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")
+
+
+def engine_folder(request: Request) -> Path | None:
+    """A folder of this graph's engines; None where nothing is to be, or can be, kept.
+
+    ONNX Runtime names the files in it by graph and architecture. An engine of another TensorRT
+    makes it fail, and one of another GPU with the same architecture is tuned for that GPU: so the
+    release and the GPU's name are folders above it.
+    """
+    model, settings = request.model, request.settings
+    if not settings.cache_dir:
+        return None
+    build = {name: request.options[name] for name in ("tf32", "builder_level")}
+    release = runtime.infer_version(INFER)
+    key = json.dumps(
+        [model.sha256, axes_key(request.axes), settings.precision, build], sort_keys=True
+    )
+    name = hashlib.sha256(key.encode()).hexdigest()[:32]
+    gpu = next((d.name for d in runtime.devices() if d.key == settings.device), "")
+    of_gpu = _NOT_IN_NAMES.sub("-", gpu) or "gpu"
+    folder = Path(settings.cache_dir) / f"ort-tensorrt-{release}" / of_gpu / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def copy_engines(request: Request, folder: Path) -> Request:
+    """The request with engines kept under `folder`, where copies of the kept ones are.
+
+    The times of operators are those of the engine that was timed. If that is gone, the one that
+    is built has been tuned with launches that wait, and must not be found by what is timed later.
+    """
+    settings = request.settings
+    there = replace(settings, cache_dir=str(folder) if settings.cache_dir else "")
+    copied = replace(request, settings=there)
+    kept, own = engine_folder(request), engine_folder(copied)
+    if kept is not None and own is not None:
+        shutil.copytree(kept, own, dirs_exist_ok=True)
+        for timings in kept.parent.glob("*.timing"):
+            shutil.copy(timings, own.parent)
+    return copied
+
+
+def cache_warning(providers: Providers, request: Request) -> tuple[Diagnostic, ...]:
+    asks = any("trt_builder_optimization_level" in options for _, options in providers)
+    wanted = request.settings.cache_dir
+    if not (asks and wanted) or _kept_in(providers) is not None:
+        return ()
+    return (diagnostic("engine_not_stored", folder=wanted),)
+
+
+def _kept_in(providers: Providers) -> Path | None:
+    kept = [options.get("trt_engine_cache_path") for _, options in providers]
+    return next((Path(folder) for folder in kept if folder), None)
+
+
+def engine_files(providers: Providers) -> dict[str, int]:
+    folder = _kept_in(providers)
+    return {f.name: f.stat().st_mtime_ns for f in folder.glob("*.engine")} if folder else {}
+
+
+def engine_cache_fact(providers: Providers, before: Mapping[str, int]) -> dict[str, str]:
+    """Whether the engine came from the cache, as the files in it tell."""
+    if _kept_in(providers) is None:
+        return {}
+    if not before:
+        return {"engine_cache": "miss"}
+    return {"engine_cache": "hit" if engine_files(providers) == before else "rebuilt"}
+
+
+class OrtGpu(GpuRuntime):
+    """A provider on one GPU; `libraries` are what it is linked against beside CUDA's."""
+
+    provider: ClassVar[str]
+    libraries: ClassVar[tuple[Libraries, ...]] = ()
+    operator_environment = LAUNCHES_WAIT
+    engine = "onnxruntime"
+
+    def availability(self) -> Availability:
+        found = availability("gpu")
+        if isinstance(found, Unavailable):
+            return found
+        engine = f"ONNX Runtime {found.version}"
+        # The driver first, without which no package helps; then the provider's own library, without
+        # which nobody knows what else this build would need.
+        reason = cuda_libraries.why_not((), 0, engine)
+        if reason is None and not has_provider(self.name.removeprefix("ort-")):
+            reason = Unavailable(
+                f"the {engine} that is installed was built without {self.provider}",
+                "pip uninstall onnxruntime, then pip install 'graphlap[gpu]'",
+            )
+        cuda_major = built_for_cuda()
+        if reason is None and cuda_major is not None:
+            needed = (cuda_libraries.of_cuda(cuda_major), *self.libraries)
+            reason = cuda_libraries.why_not(needed, cuda_major, engine)
+        return reason or found
+
+    def load(self) -> None:
+        from runtimes.onnxruntime import gpu_lane, session  # noqa: F401 - and with them onnxruntime
+
+    def _refuse(self, request: Request) -> None:
+        if request.options["cuda_graph"] and request.options["boundary"] == "host":
+            raise Unsupported(
+                f"{self.name} replays a CUDA graph on the device's own addresses",
+                "set boundary=device with it",
+            )
+        if request.settings.operator_times and not LAUNCHES_WAIT.items() <= os.environ.items():
+            needed = " ".join(f"{name}={value}" for name, value in LAUNCHES_WAIT.items())
+            raise Unsupported(
+                f"{self.name} would tell how long launches take, not kernels",
+                f"profile in a process that was started with {needed}",
+            )
+
+    def _compile(self, request: Request) -> Session:
+        from runtimes.cuda.driver import CudaError, Gpu, compile_fault
+
+        try:
+            self._before(request)
+            gpu = Gpu(int(request.settings.device))
+            try:
+                return self._told(request, self._session(request, gpu))
+            except BaseException:
+                gpu.close()
+                raise
+        except CudaError as error:
+            raise compile_fault(error) from error
+
+    def _session(self, request: Request, gpu: Gpu) -> OrtSession:
+        from runtimes.onnxruntime.gpu_lane import lane_on
+        from runtimes.onnxruntime.session import OrtSession
+
+        free_bytes = gpu.free_bytes()
+        # A replayed graph runs none of the kernels that a profiler times.
+        plain = replace(request, options={**request.options, "cuda_graph": False})
+        recording = Recording() if request.settings.operator_times else None
+        if recording is not None:
+            request = plain = self._apart(plain, recording.folder)
+        providers = self._providers(request)
+        before = engine_files(providers)
+        open_it = partial(
+            open_session,
+            self.provider,
+            request,
+            providers,
+            recording.prefix if recording else None,
+        )
+
+        def open_recording(prefix: Path) -> onnxruntime.InferenceSession:
+            return open_session(self.provider, plain, self._providers(plain), prefix)
+
+        engine, executed = opened_and_read(open_it, open_recording, request)
+        facts = engine_cache_fact(providers, before)
+        precision, warnings = self._precision(request, executed, gpu.compute_capability)
+        lane = lane_on(engine, request, gpu, self._has_queue(request))
+        execution = Execution(
+            provider=self.provider,
+            precision=precision,
+            device_name=gpu.name,
+            call_path=lane.call_path,
+            boundary="device" if request.options["boundary"] == "device" else "host",
+            placement=mark_shape_arithmetic(executed.placement, self.provider),
+            facts=facts,
+            warnings=executed.warnings + warnings + cache_warning(providers, request),
+            inspection_ms=executed.inspection_ms,
+        )
+        return OrtSession(engine, (lane,), execution, recording, partial(_taken, gpu, free_bytes))
+
+    def _has_queue(self, request: Request) -> bool:
+        """Whether a run at the device's boundary can be told not to wait for its end."""
+        return False
+
+    @abstractmethod
+    def _providers(self, request: Request) -> Providers:
+        """The providers in the order of preference, with ONNX Runtime's own option names."""
+
+    def _apart(self, request: Request, folder: Path) -> Request:
+        """The request for the times of operators, which is to leave no trace outside `folder`."""
+        return request
+
+    def _precision(
+        self, request: Request, executed: Executed, compute_capability: tuple[int, int]
+    ) -> tuple[str, tuple[Diagnostic, ...]]:
+        """What a row states, and what must be said of it."""
+        products = any(is_matrix_op(node.op) for node in executed.placement)
+        allowed = bool(request.options["tf32"]) and products
+        return stated(executed.precision, allowed, compute_capability), ()
+
+
+def _taken(gpu: Gpu, free_bytes: int) -> Memory:
+    """What is less free than before the session was opened: the process has the GPU to itself."""
+    return Memory(max(free_bytes - gpu.free_bytes(), 0), of_process=True, told_by="free memory")

@@ -1,0 +1,249 @@
+"""Settings that the sessions of ONNX Runtime's providers are opened with, its release, and the
+same settings as program text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runtimes.base import Availability, Available, Unavailable
+from runtimes.cuda.options import built_for
+from runtimes.errors import NotAvailable, Unsupported
+from runtimes.options import SESSIONS, Option, OptionValue, Request
+from runtimes.snippets import Usage, Used, triton_config
+
+if TYPE_CHECKING:
+    import onnxruntime
+
+
+LOG_ERRORS = 3
+_BUILD_INFO = "build_and_package_info.py"
+_VERSION = re.compile(r"^__version__ = [\"']([^\"']+)", re.MULTILINE)
+
+OLDEST = (1, 24)
+"""The first release that tells which node it put where."""
+
+
+def installed_release() -> str | None:
+    """The version of the installed module, read without importing it; None if there is none.
+
+    A dozen packages install it: onnxruntime, onnxruntime-gpu, onnxruntime-openvino and others.
+    """
+    folder = _folder()
+    if folder is None:
+        return None
+    found = _VERSION.search((folder / "__init__.py").read_text("utf-8"))
+    return found.group(1) if found else "unknown"
+
+
+def availability(extra: str, oldest: tuple[int, int] = OLDEST) -> Availability:
+    """Whether the installed ONNX Runtime, of whatever package, is there and new enough."""
+    version = installed_release()
+    if version is None:
+        return Unavailable("ONNX Runtime is not installed", f"pip install 'graphlap[{extra}]'")
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is not None and tuple(map(int, numbers.groups())) < oldest:
+        return Unavailable(
+            f"ONNX Runtime {version} is older than {'.'.join(map(str, oldest))}",
+            f"pip install --upgrade 'graphlap[{extra}]'",
+        )
+    return Available(version)
+
+
+def has_provider(name: str) -> bool:
+    """Whether the library of a provider, `cuda` or `tensorrt`, came with the installed module."""
+    folder = _folder()
+    return folder is not None and any((folder / "capi").glob(f"*onnxruntime_providers_{name}.*"))
+
+
+def built_for_cuda() -> int | None:
+    """The major CUDA release that the installed build says it is for; None if it says none."""
+    folder = _folder()
+    return built_for(folder / "capi" / _BUILD_INFO, "cuda_version") if folder else None
+
+
+def capi_folder() -> Path:
+    """Where the libraries of the installed module lie."""
+    folder = _folder()
+    if folder is None:
+        raise NotAvailable("ONNX Runtime is not installed", "pip install 'graphlap[cpu]'")
+    return folder / "capi"
+
+
+def _folder() -> Path | None:
+    """Where the module lies; None also for a folder that only has its name."""
+    spec = find_spec("onnxruntime")
+    return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class OnDevice:
+    """A device of a provider that is registered, and what the provider is told.
+
+    `number` is the device's place in the list that both interfaces give. With `own_memory` the
+    provider computes on memory of its own, to which inputs are copied.
+    """
+
+    number: int
+    options: Mapping[str, str]
+    own_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a session is opened with, by whichever of the engine's interfaces.
+
+    `device` comes before the CPU, which has what is left; without one there is the CPU alone.
+
+    `level` is how far the graph is rewritten, in the words of the option `graph_optimization`.
+    With `recording` the session writes the times of its kernels to a file that begins so, with
+    `graph` the graph that it runs to this file, and its weights beside it.
+    """
+
+    axes: Mapping[str, int]
+    threads: int
+    custom_ops: tuple[str, ...] = ()
+    level: str = "all"
+    parallel: bool = False
+    memory_pattern: bool = True
+    memory_arena: bool = True
+    entries: Mapping[str, str] = field(default_factory=dict)
+    recording: Path | None = None
+    graph: Path | None = None
+    device: OnDevice | None = None
+
+    @staticmethod
+    def of(request: Request) -> Opening:
+        """What all providers are opened with."""
+        return Opening(
+            request.fixed_axes,
+            request.settings.threads,
+            request.model.custom_ops,
+            entries={"session.record_ep_graph_assignment_info": "1"},
+        )
+
+    @property
+    def copies_inputs(self) -> bool:
+        """Whether a run is to begin with the host's inputs, which a binding would copy once."""
+        return self.device is not None and self.device.own_memory
+
+    @property
+    def inter_op_threads(self) -> int:
+        """Nodes beside each other only where they may be."""
+        return self.threads if self.parallel else 1
+
+
+LEVELS: Mapping[str, int] = {"all": 99, "extended": 2, "basic": 1, "off": 0}
+"""GraphOptimizationLevel of the C interface, by the words of the option."""
+
+GRAPH_OPTIMIZATION = Option(
+    "graph_optimization", "all", "how far the graph is rewritten before it runs", tuple(LEVELS)
+)
+
+
+def session_options(opening: Opening) -> onnxruntime.SessionOptions:
+    """The same for the Python interface; Unsupported for a library of operators that is not to
+    be had."""
+    import onnxruntime
+
+    wanted = onnxruntime.SessionOptions()
+    wanted.log_severity_level = LOG_ERRORS
+    wanted.intra_op_num_threads = opening.threads
+    wanted.inter_op_num_threads = opening.inter_op_threads
+    wanted.enable_mem_pattern = opening.memory_pattern
+    wanted.enable_cpu_mem_arena = opening.memory_arena
+    wanted.graph_optimization_level = onnxruntime.GraphOptimizationLevel(LEVELS[opening.level])
+    if opening.parallel:
+        wanted.execution_mode = onnxruntime.ExecutionMode.ORT_PARALLEL
+    for name, value in opening.entries.items():
+        wanted.add_session_config_entry(name, value)
+    for axis, size in opening.axes.items():
+        wanted.add_free_dimension_override_by_name(axis, size)
+    for library in opening.custom_ops:
+        try:
+            wanted.register_custom_ops_library(library)
+        except Exception as error:
+            raise refused_operators(library) from error
+    if opening.recording is not None:
+        wanted.enable_profiling = True
+        wanted.profile_file_prefix = str(opening.recording)
+    if opening.graph is not None:
+        wanted.optimized_model_filepath = str(opening.graph)
+        weights = "session.optimized_model_external_initializers_file_name"
+        wanted.add_session_config_entry(weights, f"{opening.graph.name}.weights")
+    if opening.device is not None:
+        chosen = onnxruntime.get_ep_devices()[opening.device.number]
+        wanted.add_provider_for_devices([chosen], dict(opening.device.options))
+    return wanted
+
+
+def refused_operators(library: str) -> Unsupported:
+    """What a library is answered with that the engine does not take."""
+    return Unsupported(
+        f"ONNX Runtime cannot take the operators of {Path(library).name}",
+        "give --custom-ops a library built for this ONNX Runtime",
+    )
+
+
+def flag(value: OptionValue) -> str:
+    """A yes or no in the words of ONNX Runtime's options."""
+    return "1" if value else "0"
+
+
+_LEVELS = {"all": "ALL", "extended": "EXTENDED", "basic": "BASIC", "off": "DISABLE_ALL"}
+# What Triton's backend calls them; its own default is everything.
+_TRITON_LEVELS = {"extended": 1, "basic": -1, "off": 2}
+
+
+def usage(used: Used) -> Usage:
+    """Of the CPU provider."""
+    settings, options = used.settings, used.settings.options
+    parallel = options["execution_mode"] == "parallel"
+    level = str(options["graph_optimization"])
+    name = _LEVELS[level]
+    enabled = name if name == "DISABLE_ALL" else f"ENABLE_{name}"
+    lines = [
+        "import onnxruntime as ort",
+        "",
+        "options = ort.SessionOptions()",
+        f"options.intra_op_num_threads = {settings.threads}",
+        f"options.inter_op_num_threads = {settings.threads if parallel else 1}",
+        f"options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_{enabled}",
+        f"options.enable_mem_pattern = {bool(options['memory_pattern'])}",
+        f"options.enable_cpu_mem_arena = {bool(options['memory_arena'])}",
+    ]
+    if parallel:
+        lines.append("options.execution_mode = ort.ExecutionMode.ORT_PARALLEL")
+    entries = {
+        "session.intra_op.allow_spinning": flag(options["intra_op_spinning"]),
+        "session.inter_op.allow_spinning": flag(options["inter_op_spinning"]),
+        "session.set_denormal_as_zero": flag(options["flush_denormals"]),
+    }
+    lines += [f'options.add_session_config_entry("{k}", "{v}")' for k, v in entries.items()]
+    lines += [
+        f"options.add_free_dimension_override_by_name({axis!r}, {size})"
+        for axis, size in used.model.axes.items()
+    ]
+    count = int(options[SESSIONS.name])
+    opened = f"ort.InferenceSession({used.model.path!r}, options, ['CPUExecutionProvider'])"
+    if count > 1:
+        lines += [f"# {count} at once, each in a thread of its own", ""]
+        lines.append(f"sessions = [{opened} for _ in range({count})]")
+    else:
+        lines.append(f"session = {opened}")
+    parameters = {
+        "intra_op_thread_count": str(settings.threads),
+        "inter_op_thread_count": str(settings.threads if parallel else 1),
+        "execution_mode": flag(parallel),
+        "enable_mem_arena": flag(options["memory_arena"]),
+        "enable_mem_pattern": flag(options["memory_pattern"]),
+    }
+    config = triton_config(used, "onnxruntime", parameters, entries, count)
+    if level in _TRITON_LEVELS:
+        config += f"optimization {{ graph {{ level: {_TRITON_LEVELS[level]} }} }}\n"
+    return Usage("\n".join(lines) + "\n", config)

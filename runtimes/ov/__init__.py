@@ -1,1 +1,0 @@
-"""OpenVINO, by its C library."""

@@ -1,1 +1,0 @@
-"""PyTorch, eager and compiled, on the CPU and on CUDA."""

@@ -1,0 +1,248 @@
+"""Groups of sessions of one case: over several devices, several at once, or one for each batch of
+a batcher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from exporters.diagnostics.catalogue import diagnostic, distinct
+from exporters.types import ExportedModel
+from runtimes.base import Availability, Checked, Runtime, Session, Unavailable
+from runtimes.errors import NotAvailable, RuntimeFault, Unsupported
+from runtimes.execution import Execution, Memory
+from runtimes.options import SESSIONS, Option, OptionValue, Settings, batch_size, sessions_of
+
+
+def options_on(runtime: Runtime, device: str) -> tuple[Option, ...]:
+    """The runtime's table as it is for what follows the colon: over several devices there is a
+    session on each of them, unless more are asked for."""
+    devices = len(runtime.devices_in(device))
+    if devices == 1:
+        return runtime.options
+    dealt = replace(SESSIONS, default=devices, minimum=devices)
+    return tuple(dealt if one == SESSIONS else one for one in runtime.options)
+
+
+def each(runtime: Runtime, settings: Settings) -> tuple[Settings, ...]:
+    """The settings of a session on each device that they name, in the order of the name.
+
+    Raises what `refuse_devices` and `refuse_uneven` raise.
+    """
+    devices = runtime.devices_in(settings.device)
+    if len(devices) == 1:
+        return (settings,)
+    refuse_devices(runtime, settings.device, settings.release)
+    refuse_uneven(runtime, settings.device, settings.options)
+    return tuple(replace(settings, device=device) for device in devices)
+
+
+def uneven(runtime: Runtime, device: str, sessions: int) -> str:
+    """That so many sessions are not equally many on each of these devices."""
+    devices = len(runtime.devices_in(device))
+    said = f"{sessions} session{'s' * (sessions != 1)}"
+    return f"{runtime.name}:{device} is {devices} devices, and {said} can't be dealt evenly"
+
+
+def refuse_uneven(runtime: Runtime, device: str, given: Mapping[str, OptionValue]) -> None:
+    """Raise Unsupported for sessions that these devices can't have equally many of."""
+    devices = len(runtime.devices_in(device))
+    sessions = sessions_of(options_on(runtime, device), given)
+    if sessions % devices:
+        raise Unsupported(
+            uneven(runtime, device, sessions),
+            f"give sessions={devices} or a multiple of it, or leave it out",
+        )
+
+
+def refuse_devices(runtime: Runtime, device: str, release: str) -> None:
+    """Raise NotAvailable where one of the devices is not there, or is named twice."""
+    devices = runtime.devices_in(device)
+    if len(devices) > 1 and not all(devices):
+        raise NotAvailable(
+            f"{runtime.name}:{device} names no device beside a +", f"write {runtime.name}:0+1"
+        )
+    if len(set(devices)) < len(devices):
+        raise NotAvailable(
+            f"{runtime.name}:{device} names a device twice",
+            "name each once; several sessions on one device are the option sessions",
+        )
+    for one in devices:
+        runtime.refuse_device(one, release)
+
+
+def check_availability(runtime: Runtime, device: str) -> Availability:
+    """Whether cases can be checked for all of these devices; why not for the first that can't."""
+    return of_all([runtime.check_availability(one) for one in runtime.devices_in(device)])
+
+
+def of_all(told: Sequence[Availability]) -> Availability:
+    """Of what each device was said to be: the first that lacks something, else the first."""
+    return next((state for state in told if isinstance(state, Unavailable)), told[0])
+
+
+def cores_near(runtime: Runtime, device: str) -> str:
+    """The cores of the nodes of all of these devices; "" where one of them has no node of its own,
+    so that no core is farther from it than another."""
+    near = [runtime.cores_near(one) for one in runtime.devices_in(device)]
+    return ",".join(near) if all(near) else ""
+
+
+def refuse_sessions(
+    runtime: Runtime, model: ExportedModel, axes: Mapping[str, int], settings: Settings
+) -> None:
+    """What `runtime.refuse` raises of any of the sessions."""
+    for own in each(runtime, settings):
+        runtime.refuse(model, axes, own)
+
+
+def compile_sessions(
+    runtime: Runtime, model: ExportedModel, axes: Mapping[str, int], settings: Settings
+) -> Session:
+    """As many sessions as the option `sessions` asks for, as one whose lanes are all of theirs.
+
+    One is exactly what `runtime.compile` gives. Raises what that raises; the sessions that
+    were compiled before one that fails are closed.
+    """
+    dealt = each(runtime, settings)
+    count = sessions_of(options_on(runtime, settings.device), settings.options)
+    if count == 1:
+        return runtime.compile(model, axes, settings)
+    with ExitStack() as opened:
+        sessions = [
+            opened.enter_context(runtime.compile(model, axes, dealt[number % len(dealt)]))
+            for number in range(count)
+        ]
+        together = Several(sessions, devices=len(dealt))
+        opened.pop_all()
+    return together
+
+
+def check_sessions(
+    runtime: Runtime, model: ExportedModel, axes: Mapping[str, int], settings: Settings
+) -> Checked:
+    """What `runtime.check` tells, or raises, of each device; of several what holds of them all."""
+    found = [runtime.check(model, axes, own) for own in each(runtime, settings)]
+    executions = [one.execution for one in found if one.execution is not None]
+    if len(found) == 1 or not executions:
+        return found[0]
+    return replace(
+        found[0],
+        execution=_common(executions),
+        memory=_added([one.memory for one in found]),
+    )
+
+
+class Several(Session):
+    """Owns at least one session; its lanes are theirs, one session's after the other's.
+
+    The sessions are of so many `devices` in turn.
+    """
+
+    def __init__(self, sessions: Sequence[Session], devices: int = 1) -> None:
+        self._sessions = tuple(sessions)
+        self._devices = devices
+        self.lanes = tuple(lane for session in sessions for lane in session.lanes)
+        self.execution = _common([session.execution for session in sessions])
+        self.lanes[0].enter()  # compiling has left the last session's as the one entered
+
+    def fault(self, error: Exception) -> RuntimeFault:
+        return self._sessions[0].fault(error)
+
+    def memory(self) -> Memory:
+        return _added(
+            [
+                _on_one_device([session.memory() for session in self._sessions[n :: self._devices]])
+                for n in range(self._devices)
+            ]
+        )
+
+    def close(self) -> None:
+        with ExitStack() as closing:
+            for session in self._sessions:
+                closing.callback(session.close)
+
+
+def _common(executions: Sequence[Execution]) -> Execution:
+    """The first's, or the one that least of ran on its engine; a warning if they differ."""
+    told = max(executions, key=lambda execution: len(execution.elsewhere))
+    warnings = [warning for execution in executions for warning in execution.warnings]
+    if len({_as_compiled(execution) for execution in executions}) > 1:
+        warnings.append(diagnostic("sessions_differ"))
+    names = list(dict.fromkeys(execution.device_name for execution in executions))
+    if len(names) > 1:
+        warnings.append(diagnostic("devices_differ", devices=tuple(names)))
+    return replace(
+        told,
+        device_name=" + ".join(names),
+        warnings=distinct(warnings),
+        inspection_ms=sum(execution.inspection_ms for execution in executions),
+    )
+
+
+def _as_compiled(execution: Execution) -> Hashable:
+    """What runs of it on any device, without names: an engine counts on in those that it makes up,
+    and may call itself by the device that it is on."""
+    own = execution.provider
+    nodes = tuple(
+        (node.op, "" if node.provider == own else node.provider, node.precision)
+        for node in execution.placement
+    )
+    return execution.precision, nodes
+
+
+def _on_one_device(known: Sequence[Memory]) -> Memory:
+    return known[0] if known[0].of_process else _added(known)
+
+
+def _added(known: Sequence[Memory]) -> Memory:
+    return Memory(
+        _sum([memory.device_peak_bytes for memory in known]),
+        _sum([memory.host_peak_bytes for memory in known]),
+        of_process=known[0].of_process,
+        told_by=known[0].told_by,
+    )
+
+
+def _sum(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def compile_batches(
+    runtime: Runtime, models: Sequence[ExportedModel], settings: Settings
+) -> Batches:
+    """A session for each of `models`, which are one model at several batches.
+
+    Raises what `runtime.compile` raises, and Unsupported where one has several lanes; the sessions
+    that were compiled before one that fails are closed.
+    """
+    lanes = sessions_of(options_on(runtime, settings.device), settings.options)
+    settings = each(runtime, settings)[0]
+    with ExitStack() as opened:
+        sessions = {
+            batch_size(model, model.axes): opened.enter_context(
+                runtime.compile(model, model.axes, settings)
+            )
+            for model in models
+        }
+        lanes *= max(len(session.lanes) for session in sessions.values())
+        if lanes > 1:
+            raise Unsupported(
+                f"a batcher sends one batch after another, and {runtime.name} runs {lanes} at once",
+                "use one session with one stream",
+            )
+        together = Batches(sessions)
+        opened.pop_all()
+    return together
+
+
+class Batches(Several):
+    """`by_size` are the sessions by their batch; the one lane is that of the first."""
+
+    def __init__(self, by_size: Mapping[int, Session]) -> None:
+        super().__init__(tuple(by_size.values()))
+        self.by_size = by_size
+        self.lanes = self.lanes[:1]

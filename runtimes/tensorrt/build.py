@@ -1,0 +1,205 @@
+"""TensorRT's side of an engine: parse, build, load, make a context, inspect.
+
+`trt` is the package's imported module, whichever of the two it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from exporters.types import Precision
+from runtimes.errors import CompileFault, Unsupported
+from runtimes.options import Request
+from runtimes.tensorrt.errors import Log, ParserProblem, parser_fault, plain
+from runtimes.tensorrt.layers import nodes_in
+
+if TYPE_CHECKING:
+    import tensorrt
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSettings:
+    """What of a case goes into an engine.
+
+    `strong` fixes every tensor's type to the graph's; without it, in TensorRT 10 alone,
+    the builder may choose the case's precision or fp32 for each layer. `compute_capability`
+    is the GPU's that is built for, 89 for 8.9; None builds for the one that is current.
+    """
+
+    precision: Precision
+    tf32: bool
+    strong: bool = True
+    builder_level: int = 3
+    compute_capability: int | None = None
+
+
+def build(
+    trt: ModuleType,
+    request: Request,
+    settings: BuildSettings,
+    timing: bytes | None,
+    log: Log,
+    parsed: Callable[[tensorrt.INetworkDefinition], object] | None = None,
+) -> tuple[bytes, bytes | None]:
+    """A serialised engine for the request's shapes, and the timings that building it took.
+
+    `timing` is an earlier build's, empty for none; of another release or GPU it is ignored.
+    It is None where the builder times nothing, and so are the timings then.
+    `parsed` is shown the network. Raises Unsupported, CompileFault or OutOfMemory.
+    """
+    log.begin()
+    trt.init_libnvinfer_plugins(log, "")
+    builder: tensorrt.Builder = trt.Builder(log)
+    typed = 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
+    network: tensorrt.INetworkDefinition = builder.create_network(typed if settings.strong else 0)
+    parse(trt, request.model.path, network, log)
+    if parsed is not None:
+        parsed(network)
+    config = configured(trt, builder, settings, log)
+    _fix_shapes(builder, network, config, request.shapes)
+    if timing is not None:
+        cache: tensorrt.ITimingCache = config.create_timing_cache(timing)
+        if not config.set_timing_cache(cache, ignore_mismatch=False):
+            empty: tensorrt.ITimingCache = config.create_timing_cache(b"")
+            config.set_timing_cache(empty, ignore_mismatch=False)
+    log.begin()
+    plan: tensorrt.IHostMemory = builder.build_serialized_network(network, config)
+    if plan is None:
+        raise log.fault(
+            CompileFault, "TensorRT could not build an engine", "use another precision or runtime"
+        )
+    if timing is None:
+        return bytes(plan), None
+    used: tensorrt.ITimingCache = config.get_timing_cache()
+    timings: tensorrt.IHostMemory = used.serialize()
+    return bytes(plan), bytes(timings)
+
+
+def parse(trt: ModuleType, path: str, network: tensorrt.INetworkDefinition, log: Log) -> None:
+    """Read the file into `network`; Unsupported or CompileFault names every node at fault."""
+    parser: tensorrt.OnnxParser = trt.OnnxParser(network, log)
+    if parser.parse_from_file(path):
+        return
+    problems = []
+    for index in range(parser.num_errors):
+        error: tensorrt.ParserError = parser.get_error(index)
+        code: tensorrt.ErrorCode = error.code()
+        problems.append(
+            ParserProblem(code.name, error.node_name(), error.node_operator(), plain(error.desc()))
+        )
+    raise parser_fault(problems, log)
+
+
+def configured(
+    trt: ModuleType, builder: tensorrt.Builder, settings: BuildSettings, log: Log
+) -> tensorrt.IBuilderConfig:
+    """The builder's settings; Unsupported for a GPU that the package does not build for."""
+    config: tensorrt.IBuilderConfig = builder.create_builder_config()
+    config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+    config.builder_optimization_level = settings.builder_level
+    if settings.tf32:
+        config.set_flag(trt.BuilderFlag.TF32)
+    else:
+        config.clear_flag(trt.BuilderFlag.TF32)
+    if not settings.strong:
+        _allow(trt, settings.precision, config)
+    if settings.compute_capability is not None:
+        _aim(trt, settings.compute_capability, config, log)
+    return config
+
+
+def load(
+    trt: ModuleType, data: bytes, log: Log
+) -> tuple[tensorrt.Runtime, tensorrt.ICudaEngine] | None:
+    """The engine and its runtime, which must outlive it; None if the bytes are no engine."""
+    log.begin()
+    runtime: tensorrt.Runtime = trt.Runtime(log)
+    engine: tensorrt.ICudaEngine = runtime.deserialize_cuda_engine(data)
+    return None if engine is None else (runtime, engine)
+
+
+def context_of(trt: ModuleType, engine: tensorrt.ICudaEngine) -> tensorrt.IExecutionContext:
+    """A context whose kernels are there before the first run.
+
+    TensorRT for RTX compiles those for a shape beside the runs where it is not told otherwise,
+    and runs others until it is done.
+    """
+    if not hasattr(trt, "DynamicShapesKernelSpecializationStrategy"):
+        return engine.create_execution_context()
+    running: tensorrt.IRuntimeConfig = engine.create_runtime_config()
+    eager = trt.DynamicShapesKernelSpecializationStrategy.EAGER
+    running.dynamic_shapes_kernel_specialization_strategy = eager
+    return engine.create_execution_context(running)
+
+
+def network_operators(trt: ModuleType, network: tensorrt.INetworkDefinition) -> dict[str, str]:
+    """The operators that the graph's nodes became, the products among them in ONNX's words."""
+    products = {
+        trt.LayerType.MATRIX_MULTIPLY: "MatMul",
+        trt.LayerType.CONVOLUTION: "Conv",
+        trt.LayerType.DECONVOLUTION: "ConvTranspose",
+        trt.LayerType.EINSUM: "MatMul",
+    }
+    found: dict[str, str] = {}
+    for index in range(network.num_layers):
+        layer: tensorrt.ILayer = network.get_layer(index)
+        kind: tensorrt.LayerType = layer.type
+        for node in nodes_in(layer.metadata):
+            # A node may become several layers, of which one multiplies.
+            if kind in products or node not in found:
+                found[node] = products.get(kind, kind.name)
+    return found
+
+
+def layers_json(trt: ModuleType, engine: tensorrt.ICudaEngine) -> str:
+    """TensorRT's own description of the layers that it executes."""
+    inspector: tensorrt.EngineInspector = engine.create_engine_inspector()
+    described: str = inspector.get_engine_information(trt.LayerInformationFormat.JSON)
+    return described
+
+
+def _allow(trt: ModuleType, precision: Precision, config: tensorrt.IBuilderConfig) -> None:
+    """Let the builder choose kernels of the precision; TensorRT 11 has no such flags."""
+    if precision in ("fp16", "int8", "fp8"):
+        config.set_flag(trt.BuilderFlag.FP16)
+    if precision == "bf16":
+        config.set_flag(trt.BuilderFlag.BF16)
+    if precision == "int8":
+        config.set_flag(trt.BuilderFlag.INT8)
+    if precision == "fp8":
+        config.set_flag(trt.BuilderFlag.FP8)
+
+
+def _aim(
+    trt: ModuleType, compute_capability: int, config: tensorrt.IBuilderConfig, log: Log
+) -> None:
+    """Build for this GPU and no other, here or not; TensorRT says which it does not know."""
+    config.num_compute_capabilities = 1
+    if not config.set_compute_capability(trt.ComputeCapability(compute_capability), 0):
+        raise log.fault(
+            Unsupported,
+            f"TensorRT does not build for GPUs of compute capability {compute_capability / 10}",
+            "use tensorrt or ort-cuda there",
+        )
+
+
+def _fix_shapes(
+    builder: tensorrt.Builder,
+    network: tensorrt.INetworkDefinition,
+    config: tensorrt.IBuilderConfig,
+    shapes: Mapping[str, tuple[int, ...]],
+) -> None:
+    """One profile whose least, typical and largest shapes are the case's."""
+    profile: tensorrt.IOptimizationProfile = builder.create_optimization_profile()
+    dynamic = False
+    for index in range(network.num_inputs):
+        tensor: tensorrt.ITensor = network.get_input(index)
+        if -1 in tuple(tensor.shape):
+            shape = shapes[tensor.name]
+            profile.set_shape(tensor.name, shape, shape, shape)
+            dynamic = True
+    if dynamic:
+        config.add_optimization_profile(profile)

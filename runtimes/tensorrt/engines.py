@@ -1,0 +1,237 @@
+"""Engines of TensorRT: taken from the cache on disk where the whole key agrees, or built and
+stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal
+
+from exporters import install_layout
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.types import axes_key
+from runtimes.cuda.driver import Gpu
+from runtimes.cuda.options import stated
+from runtimes.errors import CompileFault
+from runtimes.execution import Execution
+from runtimes.options import Request
+from runtimes.session.precision import UNKNOWN
+from runtimes.tensorrt import build
+from runtimes.tensorrt import layers as operators
+from runtimes.tensorrt.build import BuildSettings
+from runtimes.tensorrt.errors import Log, layers_json_of
+from runtimes.tensorrt.layers import claimed, described_layers, layers_of
+from runtimes.tensorrt.package import Package
+
+if TYPE_CHECKING:
+    import tensorrt
+
+
+State = Literal["hit", "miss", "stale", "damaged"]
+Key = Mapping[str, str | int | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`payload` is there on a hit alone; `reason` says why a file that is there was not used."""
+
+    state: State
+    payload: bytes | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of the cache: `chosen` names it, `made_by` must agree beside."""
+
+    folder: Path
+    kind: str
+    chosen: Key
+    made_by: Key
+
+    @property
+    def path(self) -> Path:
+        text = json.dumps(dict(self.chosen), sort_keys=True)
+        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.{self.kind}"
+
+    def find(self) -> Found:
+        """What the file holds; an unreadable one counts as damaged."""
+        try:
+            header, _, payload = self.path.read_bytes().partition(b"\n")
+        except (FileNotFoundError, NotADirectoryError):
+            return Found("miss")
+        except OSError as error:
+            return Found("damaged", reason=f"unreadable: {error.strerror}")
+        try:
+            told = json.loads(header)
+            digest, made_by = told["sha256"], told["made_by"]
+        except (ValueError, TypeError, KeyError):
+            return Found("damaged", reason="damaged")
+        for name, value in self.made_by.items():
+            if made_by.get(name) != value:
+                return Found("stale", reason=f"made by {name} {made_by.get(name)}")
+        if hashlib.sha256(payload).hexdigest() != digest:
+            return Found("damaged", reason="damaged")
+        return Found("hit", payload)
+
+    def keep(self, payload: bytes) -> None:
+        """Write the file whole or not at all; OSError if the folder can't be written."""
+        header = {
+            "chosen": dict(self.chosen),
+            "made_by": dict(self.made_by),
+            "sha256": hashlib.sha256(payload).hexdigest(),
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=self.folder)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(json.dumps(header).encode() + b"\n" + payload)
+            Path(name).replace(self.path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def graph_operators(request: Request) -> Mapping[str, str]:
+    """Name -> operator of the file's nodes; none where it can't be read."""
+    axes = json.dumps(dict(request.axes))
+    command = install_layout.starter_command(
+        "exporters.onnx_files.node_graph", request.model.path, axes
+    )
+    environment = install_layout.child_environment()
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    try:
+        return {node["name"]: node["op"] for node in json.loads(done.stdout)["nodes"]}
+    except (ValueError, KeyError, TypeError):
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A loaded engine with how it came to be.
+
+    `cache` is hit, miss, rebuilt, or empty where nothing is kept; `plan_bytes` its size as a file.
+    """
+
+    loaded: tuple[tensorrt.Runtime, tensorrt.ICudaEngine]
+    plan_bytes: int
+    cache: str = ""
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes the engine of one request for one GPU with one package."""
+
+    package: Package
+    trt: ModuleType
+    request: Request
+    wanted: BuildSettings
+    gpu: Gpu
+    log: Log
+
+    def made(self) -> Made:
+        """The kept engine where it still fits, else one that is built and kept."""
+        cache_dir = self.request.settings.cache_dir
+        if not cache_dir:
+            return self._loaded(self._build(b"")[0])
+        entry, timing = self._entries()
+        found = entry.find()
+        reason = found.reason
+        if found.payload is not None:
+            loaded = build.load(self.trt, found.payload, self.log)
+            if loaded is not None:
+                return Made(loaded, len(found.payload), "hit")
+            reason = "refused by TensorRT"
+        data, timings = self._build(timing.find().payload or b"")
+        warnings = [diagnostic("engine_rebuilt", reason=reason)] if reason else []
+        try:
+            entry.keep(data)
+            if timings is not None:
+                timing.keep(timings)
+        except OSError:
+            warnings.append(diagnostic("engine_not_stored", folder=cache_dir))
+        return self._loaded(data, "rebuilt" if reason else "miss", tuple(warnings))
+
+    def execution(self, made: Made) -> Execution:
+        """What the loaded engine tells of itself; a precision that it does not tell is unknown."""
+        warnings, title = made.warnings, self.package.title
+        begun = time.perf_counter()
+        try:
+            layers = described_layers(build.layers_json(self.trt, made.loaded[1]))
+            placement = operators.placement(layers, title)
+            precision, mixed = claimed(layers, partial(graph_operators, self.request))
+            warnings += mixed
+        except (ValueError, KeyError, AttributeError) as error:
+            placement, precision = (), UNKNOWN
+            warnings += (diagnostic("precision_unreadable", error=str(error)),)
+        options, capability = self.request.options, self.gpu.compute_capability
+        return Execution(
+            provider=title,
+            precision=stated(precision, bool(options["tf32"]), capability),
+            device_name=self.gpu.name,
+            call_path="",
+            boundary="device" if options["boundary"] == "device" else "host",
+            placement=placement,
+            facts={"engine_cache": made.cache} if made.cache else {},
+            warnings=warnings,
+            inspection_ms=(time.perf_counter() - begun) * 1e3,
+        )
+
+    def _build(self, timing: bytes) -> tuple[bytes, bytes | None]:
+        known = timing if self.package.times_kernels else None
+        return build.build(self.trt, self.request, self.wanted, known, self.log)
+
+    def _loaded(self, data: bytes, cache: str = "", warnings: tuple[Diagnostic, ...] = ()) -> Made:
+        loaded = build.load(self.trt, data, self.log)
+        if loaded is None:
+            raise self.log.fault(
+                CompileFault, "TensorRT could not load its own engine", "see nvidia-smi"
+            )
+        return Made(loaded, len(data), cache, warnings)
+
+    def _entries(self) -> tuple[Entry, Entry]:
+        """The files of this engine and of the timings that all engines of the GPU share."""
+        request = self.request
+        folder = Path(request.settings.cache_dir) / self.package.runtime
+        installed = self.package.installed()
+        capability = ".".join(map(str, self.gpu.compute_capability))
+        device = {"gpu": self.gpu.name, "compute_capability": capability}
+        made_by = {self.package.title: installed[0] if installed else ""}
+        axes = axes_key(request.axes)
+        graph = {"sha256": request.model.sha256, "axes": axes, **asdict(self.wanted)}
+        return Entry(folder, "engine", {**graph, **device}, made_by), Entry(
+            folder, "timing", device, made_by
+        )
+
+
+def built_execution(
+    title: str, told: str, known: Mapping[str, str], compute_capability: tuple[int, int]
+) -> Execution | None:
+    """What the builder said of an engine that can't be loaded here; None where it said nothing.
+
+    `told` are its words of the layers, `known` the operators of the graph's nodes.
+    """
+    layers = layers_of(layers_json_of(told))
+    if not layers:
+        return None
+    precision, mixed = claimed(layers, lambda: known)
+    return Execution(
+        provider=title,
+        precision=precision,
+        device_name="compute capability {}.{}".format(*compute_capability),
+        call_path="",
+        placement=operators.placement(layers, title),
+        warnings=mixed,
+    )

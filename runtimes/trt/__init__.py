@@ -1,1 +1,0 @@
-"""TensorRT itself, 10 and 11, and TensorRT for RTX."""
