@@ -1,4 +1,4 @@
-"""PyTorch on the CPU and on one GPU, eager or compiled: runs the module behind an exported graph."""
+"""PyTorch on the CPU and on one GPU, eager or compiled: the module behind an exported graph."""
 
 from __future__ import annotations
 
