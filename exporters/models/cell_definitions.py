@@ -91,7 +91,7 @@ def _inceptions() -> list[Definition]:
             f"inception_{kind}_{axes}d",
             ("inception_block", "Inception block"),
             _image(space_axes=axes),
-            f"inception:inception_{kind}",
+            f"inception_{kind}",
             {"space_axes": axes},
         )
         for axes in (1, 2)

@@ -55,7 +55,7 @@ def _convolutions() -> list[Definition]:
                 f"conv{axes}d_f{filters}_s{stride}",
                 row,
                 (3, *_space(axes)),
-                f"conv:conv{axes}d",
+                f"conv{axes}d",
                 {"filters": filters, "stride": stride},
             )
             for filters, stride in _FILTERS_AND_STRIDE
@@ -102,7 +102,7 @@ def _pools() -> list[Definition]:
             f"{short}pool{axes}d_k{window}_s{stride}",
             (f"{short}pool{axes}d", f"{short.capitalize()}Pooling{axes}D"),
             (3, *_space(axes)),
-            f"pooling:{builder}",
+            builder,
             {"space_axes": axes, "window": window, "stride": stride},
         )
         for short, builder in (("avg", "average_pool"), ("max", "max_pool"))
