@@ -8,8 +8,11 @@ import numpy as np
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from exporters.inputs import largest_of
-from exporters.types import Precision, TensorSpec
+from exporters.inputs import WORDS, largest_of
+from exporters.types import TEXT, Precision, TensorSpec
+
+_SHOWN = 3
+"""So many of the texts that an input is drawn from are listed."""
 
 
 def inputs_told(specs: Sequence[TensorSpec], examples: Collection[str]) -> str:
@@ -43,6 +46,12 @@ def limits(
 
 
 def _values(spec: TensorSpec) -> str:
+    if spec.dtype == TEXT:
+        words = spec.words or WORDS
+        return f"texts {'|'.join(words[:_SHOWN])}{'|…' if len(words) > _SHOWN else ''}"
+    if spec.offset:
+        first = " + ".join(map(str, spec.offset))
+        return f"{first}, …" if spec.count_up else first
     if spec.count_up:
         return "0, 1, 2 …"
     is_float = np.dtype(spec.dtype).kind == "f"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from app.cases.errors import PlanError
 from app.machine.available import available_names, clock_of, runtime
 from app.plan.plan import Plan, Sweep
+from exporters.types import FILE_ENDINGS
 
 
 def with_default_runtimes(plan: Plan) -> Plan:
@@ -27,8 +28,8 @@ def _with_runtimes(sweep: Sweep) -> Sequence[Sweep]:
         return [sweep]
     engines = [name for name in available_names() if clock_of(name) != "simulated"]
     openers = [name for name in engines if not runtime(name).builds_module]
-    files = [model for model in sweep.models if model.endswith(".onnx")]
-    modules = [model for model in sweep.models if not model.endswith(".onnx")]
+    files = [model for model in sweep.models if model.endswith(FILE_ENDINGS)]
+    modules = [model for model in sweep.models if not model.endswith(FILE_ENDINGS)]
     if openers == engines:
         files, modules = list(sweep.models), []
     parts = []

@@ -20,7 +20,7 @@ from app.plan.lengths import named_lengths
 from app.plan.plan import Plan, Sweep
 from app.stats.precise import FIRST_LOOK, MOST_ROUNDS
 from exporters.models import catalogue
-from exporters.types import GraphlapError, Precision
+from exporters.types import FILE_ENDINGS, GraphlapError, Precision
 from runtimes.registry import parse_spec
 
 ASK_ABOVE = 1_000
@@ -118,7 +118,7 @@ def _exports_of(grid: Sweep) -> Iterator[tuple[str, Precision]]:
 
 def _exports_s(exported: tuple[str, Precision]) -> float:
     model, _ = exported
-    return FILE_EXPORT_S if model.endswith(".onnx") else MODULE_EXPORT_S
+    return FILE_EXPORT_S if model.endswith(FILE_ENDINGS) else MODULE_EXPORT_S
 
 
 def _grid_cases(grid: Sweep) -> int:

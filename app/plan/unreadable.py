@@ -8,9 +8,7 @@ from pathlib import Path
 
 from app.plan.outlines import Outlines
 from exporters.files.outline_request import OutlineRequest
-from exporters.types import GraphlapError
-
-_SUFFIX = ".onnx"
+from exporters.types import FILE_ENDINGS, GraphlapError
 
 
 def unreadable(models: Iterable[str]) -> dict[str, GraphlapError]:
@@ -22,7 +20,7 @@ def unreadable(models: Iterable[str]) -> dict[str, GraphlapError]:
     faults: dict[str, GraphlapError] = {}
     with Outlines() as outlines:
         for word in models:
-            if not word.endswith(_SUFFIX) or "\0" in word:
+            if not word.endswith(FILE_ENDINGS) or "\0" in word:
                 continue
             named = [word] if Path(word).is_file() else sorted(glob.glob(word, recursive=True))  # noqa: PTH207
             for path in named:

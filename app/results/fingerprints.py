@@ -27,6 +27,7 @@ from exporters.factory_file import (
 from exporters.factory_imports import local_imports
 from exporters.regular import open_file
 from exporters.twins import is_null, original_of
+from exporters.types import FILE_ENDINGS
 from runtimes.registry import parse_spec
 
 
@@ -108,7 +109,7 @@ def _paths(case: Case) -> Iterator[str]:
             if folder.is_dir():
                 yield str(folder)
                 yield from (str(path) for path in sorted(folder.iterdir()) if path.is_file())
-        elif model.endswith(".onnx"):
+        elif model.endswith(FILE_ENDINGS):
             yield model
     if case.condition.file:
         yield case.condition.file

@@ -12,6 +12,7 @@ from app.cases.case import Case
 from app.machine.available import options_of
 from app.results.plain import printable
 from exporters.twins import is_null, null_of, original_of
+from exporters.types import FILE_ENDINGS
 from runtimes import registry
 from runtimes.registry import parse_spec
 
@@ -95,7 +96,7 @@ def model_name(model: str) -> str:
     """A catalogue name as it is, a file by its stem."""
     if is_null(model):
         return null_of(model_name(original_of(model)))
-    return printable(Path(model).stem if model.endswith(".onnx") else model)
+    return printable(Path(model).stem if model.endswith(FILE_ENDINGS) else model)
 
 
 def file_name(model: str) -> str:

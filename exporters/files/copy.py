@@ -8,26 +8,34 @@ reads, is it written anew.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from onnx import ModelProto
 
 from exporters.digest import file_sha256
+from exporters.files.engine import accepted, is_engine_format
 from exporters.files.external import external_tensors
 from exporters.files.face import OnnxFile
 from exporters.made import Made
-from exporters.validate import check_file
+from exporters.types import ONNX_ENDING, ORT_ENDING
 
-MODEL = "model"
+MODEL, OBJECTION = "model", "objection"
 
 
 def copied(
-    folder: Path, face: OnnxFile, proto: ModelProto, is_part: bool, is_put_in_order: bool
+    folder: Path,
+    face: OnnxFile,
+    proto: ModelProto,
+    is_part: bool,
+    is_put_in_order: bool,
+    custom_ops: Sequence[str],
 ) -> Made:
-    """The graph and its weights; ExportError if it is no valid graph.
+    """The graph and its weights; ExportError if neither ONNX's checker nor ONNX Runtime takes it.
 
     `proto` is the graph of `face`, and says where the store keeps its weights afterwards.
-    `is_put_in_order` says that its nodes were not. The copy is checked, not the file: onnx refuses
+    `is_put_in_order` says that its nodes were not. The fact `OBJECTION` is what the checker objects
+    to in a graph that ONNX Runtime opens. The copy is checked, not the file: onnx refuses
     weights that are links or have several names, as those of download caches and backups do.
     """
     files = {}
@@ -37,8 +45,10 @@ def copied(
         shutil.copyfile(data, copy)
         name = stored_names[data] = f"{file_sha256(copy)}{copy.suffix}"
         files[name] = copy.rename(folder / name)
-    model = folder / "model.onnx"
-    if face.external or face.unnamed or is_part or is_put_in_order:
+    model = folder / f"model{ORT_ENDING if is_engine_format(face.path) else ONNX_ENDING}"
+    if is_engine_format(face.path):
+        shutil.copyfile(face.path, model)
+    elif face.external or face.unnamed or is_part or is_put_in_order:
         for tensor in external_tensors(proto):
             for item in tensor.external_data:
                 if item.key == "location":
@@ -46,5 +56,5 @@ def copied(
         model.write_bytes(proto.SerializeToString(deterministic=True))
     else:
         shutil.copyfile(face.path, model)
-    check_file(model, face.path.name)
-    return Made({**files, MODEL: model})
+    objection = accepted(model, face.path.name, custom_ops)
+    return Made({**files, MODEL: model}, {OBJECTION: objection})

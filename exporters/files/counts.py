@@ -79,6 +79,9 @@ class Counts:
     macs: int | None
 
 
+UNKNOWN = Counts(None, None, None)
+
+
 def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
     """Weights of the graph, and the multiply-accumulates of one run at this point.
 
@@ -91,7 +94,7 @@ def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
     try:
         values = inferred(model, point)
     except ShapeConflict:
-        return Counts(None, None, None)
+        return UNKNOWN
     weights, buffers = _weights(model.graph, values)
     return Counts(weights, None if weights is None else weights + buffers, _macs(model, values))
 

@@ -9,21 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import onnx
-from onnx import ModelProto, TensorProto, ValueInfoProto
+from onnx import ModelProto, ValueInfoProto
 
+from exporters.files.ends import input_spec, is_fixed, output_spec
+from exporters.files.engine import declare_outputs, ends, is_engine_format
 from exporters.files.external import external_files
 from exporters.files.meaning import meant
 from exporters.files.part import part
 from exporters.files.wire import check_whole
-from exporters.types import Dimension, ExportError, NotBenchmarkable, TensorSpec
+from exporters.types import Dimension, ExportError, TensorSpec
 
 _BATCH_NAMES = frozenset({"batch", "batch_size", "batchsize", "n", "b", "bs"})
 _SEQUENCE_NAMES = frozenset(
     {"sequence", "sequence_length", "seq", "seq_len", "seq_length", "time", "t"}
 )
-_NUMPY_KINDS = "fiub"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +52,22 @@ def inspect(path: Path, from_nodes: Sequence[str] = (), to_nodes: Sequence[str] 
 
     Raises ExportError for a file that cannot be a model (not ONNX, truncated, 2 GiB or
     more, external data missing, too short or outside the file's folder) and for nodes that
-    no part lies between, and NotBenchmarkable for inputs or outputs that are no plain
-    numeric tensors.
+    no part lies between, and NotBenchmarkable for inputs or outputs that no array can hold.
     """
     model = read(path)
+    declare_outputs(path, model)
     if from_nodes or to_nodes:
         model = part(path.name, model, from_nodes, to_nodes)
     return describe(path, model)
 
 
 def read(path: Path) -> ModelProto:
-    """The parsed file without its external weights; ExportError if it is damaged."""
+    """The parsed file without its external weights; ExportError if it is damaged.
+
+    Of a file in ONNX Runtime's own format the inputs and outputs alone.
+    """
+    if is_engine_format(path):
+        return ends(path)
     check_whole(path)
     try:
         return onnx.load(path, format="protobuf", load_external_data=False)
@@ -77,13 +82,13 @@ def describe(path: Path, model: ModelProto) -> OnnxFile:
     constants = {tensor.name for tensor in model.graph.initializer}
     constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     given = [value for value in model.graph.input if value.name not in constants]
-    inputs = meant(input_specs(path, given), model.graph)
+    inputs = meant(input_specs(path, given, model), model.graph)
     axes = open_axes(inputs)
     return OnnxFile(
         path=path,
         opset=next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0),
         inputs=inputs,
-        outputs=tuple(_spec(path, value) for value in model.graph.output),
+        outputs=tuple(output_spec(path, value) for value in model.graph.output),
         axes=axes,
         batch=batch_of(inputs),
         sequence=sequence_of(axes),
@@ -103,15 +108,12 @@ def name_open_dimensions(model: ModelProto, inputs: Sequence[TensorSpec]) -> Non
                 dimension.dim_param = size
 
 
-def input_specs(path: Path, given: Sequence[ValueInfoProto]) -> tuple[TensorSpec, ...]:
-    """The graph's inputs; NotBenchmarkable for one that is no plain tensor with a shape."""
-    for value in given:
-        if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape"):
-            raise NotBenchmarkable(
-                f"input {value.name!r} of {path.name} does not say how many dimensions it has",
-                "declare its shape, with names for the open dimensions",
-            )
-    return tuple(_spec(path, value) for value in given)
+def input_specs(
+    path: Path, given: Sequence[ValueInfoProto], model: ModelProto
+) -> tuple[TensorSpec, ...]:
+    """The arrays that the graph's inputs are made of; NotBenchmarkable for one of a kind that
+    cannot be fed. Inputs without a shape get one that `model`, the graph, takes."""
+    return tuple(spec for value in given for spec in input_spec(path, value, model))
 
 
 def open_axes(inputs: Sequence[TensorSpec]) -> tuple[str, ...]:
@@ -133,45 +135,5 @@ def sequence_of(axes: Sequence[str]) -> str | None:
     return next((axis for axis in axes if axis.lower() in _SEQUENCE_NAMES), None)
 
 
-def _spec(path: Path, value: ValueInfoProto) -> TensorSpec:
-    if not isinstance(value.name, str):  # what protobuf gives for bytes that are no text
-        raise ExportError(
-            f"{path.name} has an input or output whose name is no text", "export it again"
-        )
-    if value.type.WhichOneof("value") != "tensor_type":
-        kind = str(value.type.WhichOneof("value") or "untyped").removesuffix("_type")
-        raise NotBenchmarkable(
-            f"{value.name!r} of {path.name} is of kind {kind}", "only plain tensors can be timed"
-        )
-    tensor = value.type.tensor_type
-    if tensor.elem_type not in TensorProto.DataType.values():
-        raise NotBenchmarkable(
-            f"{value.name!r} of {path.name} holds elements of the type {tensor.elem_type}, which "
-            "this onnx does not know",
-            "export the file again, or install a newer onnx",
-        )
-    element = TensorProto.DataType.Name(tensor.elem_type)
-    try:
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-    except KeyError:
-        dtype = np.dtype(object)
-    # The 8-bit and 4-bit floats of ml_dtypes say kind "f" too, but no .npz can hold them.
-    if dtype.kind not in _NUMPY_KINDS or dtype.isbuiltin != 1:
-        raise NotBenchmarkable(
-            f"{value.name!r} of {path.name} holds {element.lower()}",
-            "only integer, boolean and float16 to float64 tensors can be timed",
-        )
-    shape = tuple(
-        d.dim_value if _is_fixed(d) else (d.dim_param or f"{value.name}_{position}")
-        for position, d in enumerate(tensor.shape.dim)
-    )
-    return TensorSpec(value.name, dtype.name, shape)
-
-
-def _is_fixed(dimension: onnx.TensorShapeProto.Dimension) -> bool:
-    """Zero is a size when it is written down; some exporters write -1 for an open one."""
-    return dimension.HasField("dim_value") and dimension.dim_value >= 0
-
-
 def _is_sized(dimension: onnx.TensorShapeProto.Dimension) -> bool:
-    return _is_fixed(dimension) or bool(dimension.dim_param)
+    return is_fixed(dimension) or bool(dimension.dim_param)

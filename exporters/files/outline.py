@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import BinaryIO
 
 from google.protobuf.message import DecodeError
-from onnx import ValueInfoProto
+from onnx import ModelProto, ValueInfoProto
 
 from exporters.files.assumed_sizes import assumed_sizes, sums
+from exporters.files.ends import has_shape
+from exporters.files.engine import is_engine_format
 from exporters.files.face import (
     batch_of,
     input_specs,
     inspect,
     name_open_dimensions,
     open_axes,
+    read,
     sequence_of,
 )
 from exporters.files.outline_request import Outline, OutlineRequest
@@ -39,7 +42,7 @@ _LARGEST_INPUT_BYTES = 2**20
 
 def outline(request: OutlineRequest) -> Outline:
     """ExportError for a damaged file, for nodes that no part lies between and, looked at closely,
-    for missing weights; NotBenchmarkable for inputs that are no plain tensors.
+    for missing weights; NotBenchmarkable for inputs that no array can hold.
 
     What may be wrong elsewhere in the file is found by its export.
     """
@@ -47,15 +50,21 @@ def outline(request: OutlineRequest) -> Outline:
     is_part = bool(request.from_nodes or request.to_nodes)
     if request.closely or is_part:
         inputs = inspect(path, request.from_nodes, request.to_nodes).inputs
+    elif is_engine_format(path):
+        model = read(path)
+        inputs = input_specs(path, model.graph.input, model)
     else:
-        inputs = input_specs(path, _inputs(path))
+        given = _inputs(path)
+        # The graph itself is read only where an input has to have a shape that it takes.
+        is_declared = all(map(has_shape, given))
+        inputs = input_specs(path, given, ModelProto() if is_declared else read_skeleton(path))
     axes = open_axes(inputs)
     batch = batch_of(inputs)
     batch = batch if isinstance(batch, str) else ""
     sequence = sequence_of(axes) or ""
     if not axes:
         return Outline(inputs, axes, batch, sequence)
-    model = read_skeleton(path)
+    model = read(path) if is_engine_format(path) else read_skeleton(path)
     if is_part:
         model = part(path.name, model, request.from_nodes, request.to_nodes)
     name_open_dimensions(model, inputs)

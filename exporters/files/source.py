@@ -10,9 +10,11 @@ from onnx import ModelProto
 
 from exporters.asked import in_ranges, paired
 from exporters.cache import Store
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.digest import file_sha256
-from exporters.files.copy import MODEL, copied
-from exporters.files.counts import count
+from exporters.files.copy import MODEL, OBJECTION, copied
+from exporters.files.counts import UNKNOWN, count
+from exporters.files.engine import declare_outputs, is_engine_format
 from exporters.files.evaluator import FileEvaluator, is_repeatable
 from exporters.files.face import OnnxFile, describe, name_open_dimensions, read
 from exporters.files.nodes import put_in_order
@@ -23,7 +25,7 @@ from exporters.regular import user_path
 from exporters.request import ExportRequest
 from exporters.source import Graph, Packaged, Subject
 from exporters.steps import done
-from exporters.types import NotBenchmarkable, StatePair
+from exporters.types import ONNX_ENDING, NotBenchmarkable, StatePair
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ class FileSource:
         )
 
     def graphs(self, store: Store, points: Sequence[Point]) -> tuple[Graph, ...]:
-        """The file, or the part of it, as it is kept; ExportError if it is not valid."""
+        """The file, or the part of it, as it is kept; ExportError if neither ONNX's checker nor
+        ONNX Runtime takes it."""
         face = self.face
         sources = {face.path.name: file_sha256(face.path)}
         for location, path in face.external.items():
@@ -70,6 +73,7 @@ class FileSource:
             self.proto,
             self._is_part,
             self.is_put_in_order,
+            self.custom_ops,
             about={
                 "file": sources[face.path.name],
                 "external": list(sources.values())[1:],
@@ -77,7 +81,8 @@ class FileSource:
             },
             packages=("onnx",),
         )
-        counts = count(self.proto, points[0])
+        objection = str(kept.entry.facts[OBJECTION])
+        counts = UNKNOWN if is_engine_format(face.path) else count(self.proto, points[0])
         graph = Graph(
             path=kept.entry.files[MODEL],
             opset=face.opset,
@@ -88,6 +93,9 @@ class FileSource:
             stored=kept.stored,
             sources=sources,
             beside=tuple(file for label, file in kept.entry.files.items() if label != MODEL),
+            warnings=(diagnostic("checker_rejects_graph", objection=objection),)
+            if objection
+            else (),
         )
         return (graph,)
 
@@ -97,7 +105,8 @@ class FileSource:
             self.face.path.name,
             graph.path,
             self.face.outputs,
-            is_repeatable=is_repeatable(self.proto),
+            self.face.inputs,
+            is_repeatable=not is_engine_format(self.face.path) and is_repeatable(self.proto),
             custom_ops=self.custom_ops,
         )
 
@@ -116,15 +125,23 @@ def file_source(request: ExportRequest) -> FileSource:
     """The file that the request names, or the part of it between the nodes that it names.
 
     ExportError for a damaged file and for nodes that nothing connects; NotBenchmarkable for
-    weights given along, and for inputs or outputs that are no plain tensors.
+    weights given along, and for inputs or outputs that no array can hold.
     """
     path = user_path(request.model)
     if request.weights:
         raise NotBenchmarkable(
             f"{path.name} holds its own weights", "give --weights for models of the catalogue"
         )
+    is_part = bool(request.from_nodes or request.to_nodes)
+    if is_engine_format(path) and (is_part or request.precision != "fp32"):
+        raise NotBenchmarkable(
+            f"{path.name} is in ONNX Runtime's own format, of which no part can be taken and which "
+            "cannot be converted",
+            f"give the {ONNX_ENDING} file that it was made from",
+        )
     proto = read(path)
-    if request.from_nodes or request.to_nodes:
+    declare_outputs(path, proto, request.custom_ops)
+    if is_part:
         proto = part(path.name, proto, request.from_nodes, request.to_nodes)
     face = describe(path, proto)
     name_open_dimensions(proto, face.inputs)

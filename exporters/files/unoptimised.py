@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exporters.complaint import first_line
-from exporters.types import ExportError
+from exporters.structured import arrays_of, values_of
+from exporters.types import ExportError, TensorSpec
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -31,8 +32,15 @@ class Unoptimised:
     says that ONNX Runtime has taken the graph.
     """
 
-    def __init__(self, path: Path, outputs: Sequence[str], custom_ops: Sequence[str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        outputs: Sequence[str],
+        inputs: Sequence[TensorSpec],
+        custom_ops: Sequence[str],
+    ) -> None:
         self._path = path
+        self._inputs = tuple(inputs)
         self._outputs = list(outputs)
         self._custom_ops = tuple(custom_ops)
         self.was_open = False
@@ -41,8 +49,11 @@ class Unoptimised:
         """The outputs by name; raises what ONNX Runtime raises, ExportError for a library."""
         session = opened(self._path, self._custom_ops)
         self.was_open = True
-        values = session.run(self._outputs, dict(inputs))
-        return dict(zip(self._outputs, values, strict=True))
+        values = session.run(self._outputs, values_of(self._inputs, inputs))
+        arrays: dict[str, np.ndarray] = {}
+        for name, value in zip(self._outputs, values, strict=True):
+            arrays |= arrays_of(name, value)
+        return arrays
 
 
 def opened(

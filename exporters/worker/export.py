@@ -27,6 +27,7 @@ from exporters.rotation import rotation_of
 from exporters.source import Graph, Source, Subject
 from exporters.steps import done
 from exporters.types import (
+    FILE_ENDINGS,
     ExportedModel,
     ExportError,
     FixedGraph,
@@ -57,7 +58,11 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     sets = [user_path(path) for path in (request.inputs, *request.more_inputs) if path]
     source = _source(request)
     subject = _sized(source.subject, sets)
-    points = full_points(subject.called, request.points, subject.axes, subject.default)
+    # A batch without rows has no throughput; a cache without entries is how a prompt begins.
+    may_be_empty = {axis for axis in subject.axes if axis != subject.batch}
+    points = full_points(
+        subject.called, request.points, subject.axes, subject.default, may_be_empty
+    )
     parts, unfit = _parts(request, store, source, subject, points, sets)
     rotation = {}
     if request.rotate_inputs:
@@ -146,7 +151,7 @@ def _arithmetic(store: Store, graph: Path) -> Arithmetic:
 
 def _source(request: ExportRequest) -> Source:
     """What the request names, built or read."""
-    if request.model.endswith(".onnx"):
+    if request.model.endswith(FILE_ENDINGS):
         from exporters.files.source import file_source
 
         return file_source(request)

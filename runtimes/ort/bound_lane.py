@@ -34,7 +34,7 @@ class BoundLane(HostLane):
         for name, array in inputs.items():
             self._bind_input(name, array)
         for name, dtype, told in ends:
-            shape = state_shapes.get(name, told)
+            shape = state_shapes.get(name) or _agreed(told, name, request)
             if name in inputs:
                 # The engine returns the input itself, and leaves memory that is bound as it is.
                 outputs[name] = inputs[name]
@@ -116,3 +116,18 @@ class BoundLane(HostLane):
     @abstractmethod
     def _values(self) -> list[np.ndarray]:
         """All outputs of the last run, in the order in which they were bound."""
+
+
+def _agreed(
+    declared: tuple[int, ...] | None, name: str, request: Request
+) -> tuple[int, ...] | None:
+    """The shape that an engine declares of an output, None where a run gave another.
+
+    ONNX Runtime infers some shapes wrongly, and reports an unknown shape as that of a scalar.
+    """
+    spec = next((spec for spec in request.model.outputs if spec.name == name), None)
+    if declared is None or spec is None or len(spec.shape) != len(declared):
+        return declared if spec is None else None
+    known = [request.axes.get(size) if isinstance(size, str) else size for size in spec.shape]
+    pairs = zip(known, declared, strict=True)
+    return declared if all(size in (None, own) for size, own in pairs) else None

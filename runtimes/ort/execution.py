@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from runtimes.base import Arrays
+from exporters.structured import values_of
 from runtimes.execution import NodePlacement
 from runtimes.memory_words import tells_of_no_memory
 from runtimes.ort.operators import Event
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
     Open = Callable[[Path], onnxruntime.InferenceSession]
 
-Record = Callable[[Path, Arrays], Path]
+Values = dict[str, Any]
+"""What an engine takes for each input."""
+Record = Callable[[Path, Values], Path]
 """Runs once on some inputs with a profile whose name begins so; gives the profile's file."""
 
 FLOAT_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float": "fp32", "double": "fp64"}
@@ -115,9 +117,9 @@ def _told(session: onnxruntime.InferenceSession) -> Told:
     return Told(nodes, frozenset(name for name in FLOAT_NAMES if f"tensor({name})" in types))
 
 
-def _record(open_recording: Open, prefix: Path, inputs: Arrays) -> Path:
+def _record(open_recording: Open, prefix: Path, inputs: Values) -> Path:
     recording = open_recording(prefix)
-    recording.run(None, dict(inputs))
+    recording.run(None, inputs)
     return Path(recording.end_profiling())
 
 
@@ -130,7 +132,8 @@ def executed(told: Told, record: Record, request: Request) -> Executed:
         return Executed(precision, _placed(told.nodes, precision))
     begun = time.perf_counter()
     try:
-        kernels = _recorded(record, request.reference().inputs)
+        values = values_of(request.model.inputs, request.reference().inputs)
+        kernels = _recorded(record, values)
     except Exception as error:
         unreadable = diagnostic("precision_unreadable", error=type(error).__name__)
         nodes = _placed(told.nodes, UNKNOWN)
@@ -165,7 +168,7 @@ def _keeps_type(op: str, domain: str) -> bool:
     return domain in _KEEPS_TYPE_DOMAINS and op not in _CHANGES_TYPE
 
 
-def _recorded(record: Record, inputs: Arrays) -> list[Event]:
+def _recorded(record: Record, inputs: Values) -> list[Event]:
     """One record for each kernel that one run executed, in the engine's own format."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
         path = record(Path(folder) / "kernels", inputs)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporters import own
+from exporters.structured import has_only_arrays
 from runtimes.base import Session
 from runtimes.execution import Execution
 from runtimes.faults import RuntimeFault, Unsupported
@@ -81,6 +82,7 @@ def in_python(opening: Opening, requests: Sequence[Request], tell: Tell) -> Sess
     from runtimes.ort import execution
     from runtimes.ort.allocating_lane import lane_on
     from runtimes.ort.lane import OrtLane
+    from runtimes.ort.plain_lane import PlainLane
     from runtimes.ort.session import OrtSession
 
     request = requests[0]
@@ -88,8 +90,9 @@ def in_python(opening: Opening, requests: Sequence[Request], tell: Tell) -> Sess
     recording = Recording() if request.settings.operator_times else None
     engine = _open_recorded(open_it, recording) if recording else open_it()
     found = execution.read(engine, open_it, request)
+    kind = OrtLane if has_only_arrays(request.model) else PlainLane
     lanes = [
-        lane_on(engine, one, None) if opening.copies_inputs else OrtLane(engine, one)
+        lane_on(engine, one, None) if opening.copies_inputs else kind(engine, one)
         for one in requests
     ]
     return OrtSession(engine, lanes, tell(found, lanes[0].call_path), recording)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from exporters import own
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.types import ExportedModel, Precision
+from exporters.structured import has_only_arrays
+from exporters.types import FILE_ENDINGS, ExportedModel, Precision
 from runtimes.base import Availability, Runtime, Session
 from runtimes.execution import Execution
 from runtimes.faults import Unsupported
@@ -66,6 +67,8 @@ class OrtCpu(Runtime):
     engine = "onnxruntime"
     options = OPTIONS
     precisions = ("fp32", "int8")
+    only_numeric = False
+    formats = FILE_ENDINGS
     unexecuted: ClassVar[Mapping[Precision, str]] = {
         **Runtime.unexecuted,
         "bf16": "the CPU provider has no products in",
@@ -120,6 +123,15 @@ class OrtCpu(Runtime):
 
 def _without_python(request: Request) -> bool:
     """Whether the session is opened through the C interface; Unsupported for what can't be."""
+    if not has_only_arrays(request.model):
+        for option, value in (("call", "c"), ("build", "library")):
+            if request.options[option] == value:
+                raise Unsupported(
+                    f"{request.model.name} takes or returns texts, sequences or maps, and "
+                    f"{option}={value} is for arrays of numbers",
+                    f"leave {option}={value} out",
+                )
+        return False
     if request.options["build"] == "module":
         return module_in_c(request)
     call = str(request.options["call"])

@@ -11,6 +11,7 @@ from runtimes.execution import Execution, Memory, OpTime
 from runtimes.faults import RuntimeFault
 from runtimes.ort.faults import run_fault
 from runtimes.ort.operators import Recording
+from runtimes.ort.plain_lane import PlainLane
 from runtimes.session.host import HostLane
 
 
@@ -24,7 +25,7 @@ class OrtSession(Session):
     def __init__(
         self,
         engine: ort.InferenceSession,
-        lanes: Sequence[HostLane],
+        lanes: Sequence[HostLane | PlainLane],
         execution: Execution,
         recording: Recording | None = None,
         memory: Callable[[], Memory] = Memory,

@@ -19,7 +19,7 @@ from app.sweep.work.base import Work
 from app.sweep.work.export import DraftWork
 from app.sweep.work.round import RoundWork
 from exporters.request import ExportReply
-from exporters.types import ExportedModel
+from exporters.types import FILE_ENDINGS, ExportedModel
 from runtimes import registry
 
 
@@ -97,7 +97,7 @@ def _is_fit(schedule: Schedule, case: Case) -> bool:
     references themselves."""
     engine = runtime(registry.parse_spec(case.runtime).name)
     return (
-        case.model.endswith(".onnx")
+        case.model.endswith(FILE_ENDINGS)
         and case.precision == "fp32"
         and case.condition == NO_CONDITION
         and case.batcher is None
