@@ -50,7 +50,7 @@ def _values(spec: TensorSpec) -> str:
         words = spec.words or WORDS
         return f"texts {'|'.join(words[:_SHOWN])}{'|…' if len(words) > _SHOWN else ''}"
     if spec.offset:
-        first = " + ".join(map(str, spec.offset))
+        first = " + ".join(map(str, spec.offset)).replace("+ -", "- ")
         return f"{first}, …" if spec.count_up else first
     if spec.count_up:
         return "0, 1, 2 …"

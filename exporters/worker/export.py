@@ -59,7 +59,8 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     source = _source(request)
     subject = _sized(source.subject, sets)
     # A batch without rows has no throughput; a cache without entries is how a prompt begins.
-    may_be_empty = {axis for axis in subject.axes if axis != subject.batch}
+    is_file = request.model.endswith(FILE_ENDINGS)
+    may_be_empty = [axis for axis in subject.axes if is_file and axis != subject.batch]
     points = full_points(
         subject.called, request.points, subject.axes, subject.default, may_be_empty
     )
