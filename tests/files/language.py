@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper
@@ -160,7 +161,7 @@ def _direct_lengths() -> ModelProto:
             kv_num_heads=2,
         )
     ]
-    cache = ["batch", 2, "past", 16]
+    cache: list[int | str | None] = ["batch", 2, "past", 16]
     inputs = [
         value("q", FLOAT, ["batch", "sequence", 64]),
         value("k", FLOAT, ["batch", "sequence", 32]),
@@ -214,9 +215,7 @@ def _joined_cache() -> ModelProto:
     return model(nodes, inputs, outputs, constants, 17)
 
 
-def _of_microsoft(
-    op: str, inputs: Sequence[str], width: int = 32, **attributes: object
-) -> ModelProto:
+def _of_microsoft(op: str, inputs: Sequence[str], width: int = 32, **attributes: Any) -> ModelProto:
     """One operator of ONNX Runtime's domain on `x`, with constants for its other inputs."""
     sizes = {"w": (width, width), "t": (width,), "b": (width,), "g": (width,)}
     constants = [constant(name, draw(*sizes[name], seed=3)) for name in inputs if name in sizes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper
@@ -51,7 +52,7 @@ def pipeline(labels: str = "strings", zipped: bool = True) -> ModelProto:
     """As skl2onnx writes a pipeline: a column of text and one of numbers, encoded and scaled, a
     linear classifier, and a map of its probabilities for each row."""
     kind, names = ("strings", ["no", "yes"]) if labels == "strings" else ("ints", [0, 1])
-    classes: dict[str, object] = {f"classlabels_{kind}": names}
+    classes: dict[str, Any] = {f"classlabels_{kind}": names}
     nodes = [
         node(
             "OneHotEncoder",
@@ -78,7 +79,9 @@ def pipeline(labels: str = "strings", zipped: bool = True) -> ModelProto:
     ]
     label = value("label", STRING if labels == "strings" else INT64, ["batch"])
     if zipped:
-        keys = {f"classlabels_{'strings' if kind == 'strings' else 'int64s'}": names}
+        keys: dict[str, Any] = {
+            f"classlabels_{'strings' if kind == 'strings' else 'int64s'}": names
+        }
         nodes.append(node("ZipMap", ["scores"], ["probabilities"], domain=LEARNED, **keys))
         key = STRING if labels == "strings" else INT64
         zipped_type = helper.make_map_type_proto(key, helper.make_tensor_type_proto(FLOAT, []))
@@ -135,7 +138,7 @@ def _matched() -> ModelProto:
 
 
 def _compared() -> ModelProto:
-    texts = helper.make_tensor("c", STRING, [1], [b"yes"])
+    texts = constant("c", np.array(["yes"], object))
     nodes = [node("Equal", ["x", "c"], ["y"])]
     ends = [value("x", STRING, ["n"])], [value("y", TensorProto.BOOL, ["n"])]
     return model(nodes, *ends, [texts], 19, 9)

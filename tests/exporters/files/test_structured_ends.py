@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,9 +109,10 @@ def test_structured_values_become_arrays_and_inputs_become_values(tmp_path: Path
     }
     model = exported("map-input", tmp_path / "map")
     given = reference(model).inputs
-    assert values_of(model.inputs, given)["x"].keys() == {"age", "height"}
+    mapped: Any = values_of(model.inputs, given)["x"]
+    assert mapped.keys() == {"age", "height"}
     sequence = exported("sequence-input", tmp_path / "sequence", {"batch": 2})
-    entries = values_of(sequence.inputs, reference(sequence).inputs)["x"]
+    entries: Any = values_of(sequence.inputs, reference(sequence).inputs)["x"]
     assert [entry.shape for entry in entries] == [(2, 4), (2, 4)]
 
 
