@@ -49,7 +49,8 @@ def sums(axes: Sequence[str], sequence: str) -> dict[str, tuple[str, ...]]:
         addends = tuple(term.strip() for term in axis.split("+"))
         if len(addends) > 1 and all(term in axes or term.isdecimal() for term in addends):
             found[axis] = addends
-    past = next((name for name in axes if _PAST_NAME.search(name) and name not in found), "")
+    counted = [name for name in axes if _PAST_NAME.search(name) and name not in found]
+    past = next(iter(sorted(counted, key=lambda name: "past" not in name.lower())), "")
     for axis in axes:
         if axis in found or not _TOTAL_NAME.search(axis) or not past:
             continue
@@ -116,12 +117,14 @@ def _implied(model: ModelProto, batches: Iterable[str]) -> dict[str, int]:
         values = inferred(model)
     except ShapeConflict:
         return {}
+    # Behind operators that ONNX does not define, only what the file declares is known.
+    declared = {value.name: value for value in model.graph.value_info}
     dims: dict[str, Dims] = {
         name: tuple(
             d.dim_value if d.HasField("dim_value") else d.dim_param or None
             for d in value.type.tensor_type.shape.dim
         )
-        for name, value in values.items()
+        for name, value in {**declared, **values}.items()
         if value.type.tensor_type.HasField("shape")
     }
     constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
@@ -163,6 +166,12 @@ def _equations(
             yield shapes[0][1], fixed[1][0]
         case "LayerNormalization" if shapes[0] and fixed[1]:
             yield shapes[0][-1], fixed[1][-1]
+        case "GroupQueryAttention" if len(shapes) > 4 and shapes[0] and len(shapes[3]) == 4:
+            heads = attributes.get("num_heads", 0)
+            if not node.input[1]:  # queries, keys and values are one tensor
+                heads += 2 * attributes.get("kv_num_heads", 0)
+            if isinstance(width := shapes[0][-1], int) and heads:
+                yield shapes[3][3], width // heads
         case "Add" | "Sub" | "Mul" | "Div" if len(shapes) == 2:
             for shape, constant in ((shapes[0], fixed[1]), (shapes[1], fixed[0])):
                 for dimension, size in zip(reversed(shape), reversed(constant), strict=False):

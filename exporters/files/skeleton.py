@@ -17,7 +17,7 @@ from exporters.types import ExportError
 
 # Field numbers of onnx.proto: ModelProto, GraphProto, TensorProto.
 _IR_VERSION, _GRAPH, _OPSET_IMPORT, _FUNCTIONS = 1, 7, 8, 25
-_NODE, _GRAPH_NAME, _INITIALIZER, _INPUT, _OUTPUT = 1, 2, 5, 11, 12
+_NODE, _GRAPH_NAME, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO = 1, 2, 5, 11, 12, 13
 _CONTENTS = {4, 5, 6, 7, 9, 10, 11}
 """The fields of a tensor that hold its values."""
 _WHOLE_TENSOR_BYTES = 16 << 10
@@ -52,7 +52,7 @@ def _model(file: BinaryIO, size: int) -> bytes:
 def _graph(file: BinaryIO, size: int) -> bytes:
     graph = bytearray()
     for field, length in fields(file, file.tell() + size):
-        if field in (_NODE, _GRAPH_NAME, _INPUT, _OUTPUT):
+        if field in (_NODE, _GRAPH_NAME, _INPUT, _OUTPUT, _VALUE_INFO):
             graph += _field(field, _read(file, length))
         elif field == _INITIALIZER:
             graph += _field(field, _tensor(file, length))

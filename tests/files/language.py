@@ -88,6 +88,20 @@ def decoder(bits: int = 0, layers: int = 2, positions: bool = False) -> ModelPro
     return model(nodes, inputs, outputs, constants, 21, 10, [(MICROSOFT, 1)])
 
 
+def open_head() -> ModelProto:
+    """The decoder in 4 bits as the builder writes it: the head size of its caches has a name, and
+    each value is declared."""
+    made = decoder(bits=4)
+    for end in (*made.graph.input, *made.graph.output):
+        if end.name.startswith(("past", "present")):
+            end.type.tensor_type.shape.dim[3].dim_param = "kv_cache_dim"
+    made.graph.value_info.extend(
+        value(f"l{layer}.q", FLOAT, ["batch_size", "sequence_length", _HEADS * _HEAD])
+        for layer in range(2)
+    )
+    return made
+
+
 def _norm(source: str, gamma: str, target: str) -> NodeProto:
     return node("SimplifiedLayerNormalization", [source, gamma], [target], axis=-1, epsilon=1e-5)
 
@@ -298,7 +312,7 @@ KINDS = (
     one("language models", "decoder-prefill", decoder, _PREFILL),
     one("language models", "decoder-int4", partial(decoder, bits=4), _SIZES),
     one("language models", "decoder-positions", partial(decoder, positions=True), _SIZES),
-    one("language models", "decoder-assumed", decoder),
+    one("language models", "decoder-assumed", open_head),
     one(
         "language models",
         "direct-lengths",

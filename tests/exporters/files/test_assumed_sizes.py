@@ -13,6 +13,7 @@ from exporters.files.outline import outline
 from exporters.files.outline_request import Outline, OutlineRequest
 from exporters.files.skeleton import read_skeleton
 from tests.exporters.graphs import graph, tensor
+from tests.files.language import open_head
 
 INT64 = TensorProto.INT64
 
@@ -113,3 +114,10 @@ def test_a_total_follows_from_its_parts(tmp_path: Path, total: str) -> None:
     found = sizes_of(tmp_path, graph(nodes, inputs, outputs))
     assert found.sums == {total: ("past_sequence", "sequence")}
     assert found.assumed == {"batch": 1, "sequence": 128, "past_sequence": 128, total: 256}
+
+
+def test_the_head_size_of_a_cache_follows_from_its_attention(tmp_path: Path) -> None:
+    found = sizes_of(tmp_path, open_head())
+    assert found.assumed["kv_cache_dim"] == 16
+    past, current = found.assumed["past_sequence_length"], found.assumed["sequence_length"]
+    assert found.assumed["total_sequence_length"] == past + current
