@@ -18,6 +18,7 @@ from math import prod
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, helper, numpy_helper
 
+from exporters.files.caches import SLIDING_NAME
 from exporters.files.outline_request import with_sums
 from exporters.files.shapes import ShapeConflict, inferred
 from exporters.types import TensorSpec
@@ -50,7 +51,7 @@ def sums(axes: Sequence[str], sequence: str) -> dict[str, tuple[str, ...]]:
         if len(addends) > 1 and all(term in axes or term.isdecimal() for term in addends):
             found[axis] = addends
     counted = [name for name in axes if _PAST_NAME.search(name) and name not in found]
-    past = next(iter(sorted(counted, key=lambda name: "past" not in name.lower())), "")
+    past = min(counted, key=_is_secondary_cache, default="")
     for axis in axes:
         if axis in found or not _TOTAL_NAME.search(axis) or not past:
             continue
@@ -59,6 +60,11 @@ def sums(axes: Sequence[str], sequence: str) -> dict[str, tuple[str, ...]]:
         if current and current not in (axis, past):
             found[axis] = (past, current)
     return found
+
+
+def _is_secondary_cache(axis: str) -> tuple[bool, bool]:
+    """Whether the axis is that of a sliding window, or does not count what is past."""
+    return bool(SLIDING_NAME.search(axis)), "past" not in axis.lower()
 
 
 def assumed_sizes(
@@ -172,6 +178,8 @@ def _equations(
                 heads += 2 * attributes.get("kv_num_heads", 0)
             if isinstance(width := shapes[0][-1], int) and heads:
                 yield shapes[3][3], width // heads
+            if attributes.get("sliding_window_cache", 0):
+                yield shapes[3][2], attributes.get("local_window_size", 0)
         case "Add" | "Sub" | "Mul" | "Div" if len(shapes) == 2:
             for shape, constant in ((shapes[0], fixed[1]), (shapes[1], fixed[0])):
                 for dimension, size in zip(reversed(shape), reversed(constant), strict=False):

@@ -18,6 +18,8 @@ from exporters.types import Dimension, TensorSpec
 
 _CACHE = re.compile(r"past|cache", re.IGNORECASE)
 _NO_CACHE = re.compile(r"position|mask|length", re.IGNORECASE)
+SLIDING_NAME = re.compile(r"slid|window", re.IGNORECASE)
+"""An axis of a cache that keeps the last tokens alone, and does not count those before."""
 _TOKENS = re.compile(r"input_ids|inputs_embeds|^(q|query|hidden_states)$", re.IGNORECASE)
 _LENGTHS: Mapping[str, Mapping[int, int]] = {
     "GroupQueryAttention": {5: -1, 6: 0},
@@ -49,11 +51,15 @@ def _in_step(
 
 def _past(specs: Sequence[TensorSpec]) -> Dimension | None:
     """The size of the cache: the third of the four dimensions of its keys and values."""
-    for spec in specs:
-        is_cache = _CACHE.search(spec.name) and not _NO_CACHE.search(spec.name)
-        if is_cache and len(spec.shape) == 4 and np.dtype(spec.dtype).kind == "f":
-            return spec.shape[2]
-    return None
+    sizes = [
+        spec.shape[2]
+        for spec in specs
+        if _CACHE.search(spec.name)
+        and not _NO_CACHE.search(spec.name)
+        and len(spec.shape) == 4
+        and np.dtype(spec.dtype).kind == "f"
+    ]
+    return min(sizes, key=lambda size: bool(SLIDING_NAME.search(str(size))), default=None)
 
 
 def _current(specs: Sequence[TensorSpec]) -> Dimension | None:

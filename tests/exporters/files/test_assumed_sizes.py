@@ -121,3 +121,16 @@ def test_the_head_size_of_a_cache_follows_from_its_attention(tmp_path: Path) -> 
     assert found.assumed["kv_cache_dim"] == 16
     past, current = found.assumed["past_sequence_length"], found.assumed["sequence_length"]
     assert found.assumed["total_sequence_length"] == past + current
+
+
+def test_a_sliding_cache_has_the_size_of_its_window(tmp_path: Path) -> None:
+    made = open_head()
+    for end in made.graph.input:
+        if end.name.startswith("past_key_values.0"):
+            end.type.tensor_type.shape.dim[2].dim_param = "past_sliding_length"
+    attention = next(node for node in made.graph.node if node.op_type == "GroupQueryAttention")
+    attention.attribute.append(helper.make_attribute("sliding_window_cache", 1))
+    attention.attribute.append(helper.make_attribute("local_window_size", 48))
+    found = sizes_of(tmp_path, made)
+    assert found.assumed["past_sliding_length"] == 48
+    assert set(found.sums["total_sequence_length"]) == {"past_sequence_length", "sequence_length"}
