@@ -91,12 +91,12 @@ def _tensor(
     path: Path, name: str, kind: TypeProto, owner: str, unknown: Callable[[], int]
 ) -> TensorSpec:
     """A tensor; `unknown` gives the number of its dimensions where none is declared."""
-    dtype = _dtype(path, name, kind)
+    dtype, axis = _dtype(path, name, kind), owner or name
     if not kind.tensor_type.HasField("shape"):
-        shape: tuple[Dimension, ...] = tuple(f"{name}_{place}" for place in range(unknown()))
+        shape: tuple[Dimension, ...] = tuple(f"{axis}_{place}" for place in range(unknown()))
     else:
         shape = tuple(
-            d.dim_value if is_fixed(d) else (d.dim_param or f"{name}_{place}")
+            d.dim_value if is_fixed(d) else (d.dim_param or f"{axis}_{place}")
             for place, d in enumerate(kind.tensor_type.shape.dim)
         )
     return TensorSpec(name, dtype, shape, owner=owner)

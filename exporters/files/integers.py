@@ -50,6 +50,7 @@ _DECIDING: Mapping[str, Mapping[int, int]] = {
     "GRU": {4: 1},
     "RNN": {4: 1},
     **{op: {1: 1} for op in ("Reshape", "Expand", "Tile", "TopK", "Split", "Upsample")},
+    "SplitToSequence": {1: 1},
     "ConstantOfShape": {0: 1},
 }
 """Inputs that decide how much is computed, and the least with which something is."""
