@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, median_grouped
@@ -19,7 +19,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from runtimes.execution import NodeResources, OpTime
+from runtimes.execution import OpTime
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -100,13 +100,7 @@ def op_times(path: Path, runs: int) -> tuple[OpTime, ...]:
         key = (name, facts["node_index"], facts["op_name"], facts["provider"])
         kernels.setdefault(key, _Kernel(call.engine_name)).add(run, call)
     return tuple(
-        OpTime(
-            name or f"node {index}",
-            op,
-            kernel.median_us,
-            kernel.engine_name,
-            resources=_resources(kernel.facts),
-        )
+        OpTime(name or f"node {index}", op, kernel.median_us, kernel.engine_name)
         for (name, index, op, _), kernel in kernels.items()
     )
 
@@ -118,39 +112,15 @@ class _Kernel:
     engine_name: str
     spent_us: dict[int, float] = field(default_factory=dict)
     on_device: bool = False
-    facts: list[Event] = field(default_factory=list)
 
     def add(self, run: int, call: _Call) -> None:
         self.spent_us[run] = self.spent_us.get(run, 0.0) + call.time_us
         self.on_device |= bool(call.on_device)
-        self.facts.append(call.event["args"])
 
     @property
     def median_us(self) -> float:
         told = list(self.spent_us.values())
         return median(told) if self.on_device else median_grouped(told, interval=1.0)
-
-
-def _resources(facts: Sequence[Event]) -> NodeResources:
-    """Of the calls of one kernel; a release before 1.31 records no memory, one thread no pool."""
-
-    def middle(name: str) -> int | None:
-        values = [int(one[name]) for one in facts if name in one]
-        return round(median(values)) if values else None
-
-    def of_thread(name: str) -> float | None:
-        pools = (one.get("thread_scheduling_stats") or {} for one in facts)
-        threads = (pool.get("main_thread") or {} for pool in pools)
-        values = [float(thread[name]) for thread in threads if name in thread]
-        return median(values) if values else None
-
-    return NodeResources(
-        middle("mem_bytes_in_use"),
-        middle("mem_in_use_peak"),
-        middle("mem_arena_held"),
-        of_thread("Run"),
-        of_thread("Wait"),
-    )
 
 
 def _calls(events: Iterable[Event]) -> list[_Call]:
