@@ -20,7 +20,7 @@ from weakref import finalize
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from runtimes.base import Arrays
+from exporters.structured import values_of
 from runtimes.errors import tells_of_no_memory
 from runtimes.execution import NodePlacement, OpTime
 from runtimes.options import Request
@@ -142,7 +142,9 @@ def _calls(events: Iterable[Event]) -> list[_Call]:
     return calls
 
 
-Record = Callable[[Path, Arrays], Path]
+Values = dict[str, Any]
+"""What an engine takes for each input."""
+Record = Callable[[Path, Values], Path]
 """Runs once on some inputs with a profile whose name begins so; gives the profile's file."""
 
 FLOAT_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float": "fp32", "double": "fp64"}
@@ -226,9 +228,9 @@ def _told(session: onnxruntime.InferenceSession) -> Told:
     return Told(nodes, frozenset(name for name in FLOAT_NAMES if f"tensor({name})" in types))
 
 
-def _record(open_recording: Open, prefix: Path, inputs: Arrays) -> Path:
+def _record(open_recording: Open, prefix: Path, inputs: Values) -> Path:
     recording = open_recording(prefix)
-    recording.run(None, dict(inputs))
+    recording.run(None, inputs)
     return Path(recording.end_profiling())
 
 
@@ -241,7 +243,8 @@ def executed(told: Told, record: Record, request: Request) -> Executed:
         return Executed(precision, _placed(told.nodes, precision))
     begun = time.perf_counter()
     try:
-        kernels = _recorded(record, request.reference().inputs)
+        values = values_of(request.model.inputs, request.reference().inputs)
+        kernels = _recorded(record, values)
     except Exception as error:
         unreadable = diagnostic("precision_unreadable", error=type(error).__name__)
         nodes = _placed(told.nodes, UNKNOWN)
@@ -276,7 +279,7 @@ def _keeps_type(op: str, domain: str) -> bool:
     return domain in _KEEPS_TYPE_DOMAINS and op not in _CHANGES_TYPE
 
 
-def _recorded(record: Record, inputs: Arrays) -> list[Event]:
+def _recorded(record: Record, inputs: Values) -> list[Event]:
     """One record for each kernel that one run executed, in the engine's own format."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
         path = record(Path(folder) / "kernels", inputs)

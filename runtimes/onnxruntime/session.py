@@ -17,6 +17,7 @@ from runtimes.onnxruntime.bound_lane import BoundLane, End
 from runtimes.onnxruntime.c_api import no_numbers
 from runtimes.onnxruntime.errors import run_fault
 from runtimes.onnxruntime.execution import Recording
+from runtimes.onnxruntime.plain_lane import PlainLane
 from runtimes.options import Request
 from runtimes.session.host import HostLane
 
@@ -102,7 +103,7 @@ class OrtSession(Session):
     def __init__(
         self,
         engine: ort.InferenceSession,
-        lanes: Sequence[HostLane],
+        lanes: Sequence[HostLane | PlainLane],
         execution: Execution,
         recording: Recording | None = None,
         memory: Callable[[], Memory] = Memory,
