@@ -1,9 +1,10 @@
 """Which node ONNX Runtime put where, and in which type it really computes.
 
-The engine's own node assignment comes with the session. It has no types, and needs none
-when one provider took all, the floats at the graph's ends are float32 and no node can change
-a type: it has float32 kernels for all it takes. Otherwise one run of a throw-away session is
-recorded, and the engine tells the types that every kernel read and wrote.
+From release 1.24 on, the engine's own node assignment comes with the session. It has no types, and
+needs none when one provider took all, the floats at the graph's ends are float32 and no node can
+change a type: it has float32 kernels for all it takes. Otherwise, and in earlier releases always,
+one run of a throw-away session is recorded: its profile has the provider of every kernel, and the
+types that it read and wrote.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     import onnxruntime
 
     Open = Callable[[Path], onnxruntime.InferenceSession]
+
+AssignedNode = tuple[str, str, str, str]
+"""Name, operator, domain and provider."""
 
 Record = Callable[[Path, Arrays], Path]
 """Runs once on some inputs with a profile whose name begins so; gives the profile's file."""
@@ -74,10 +78,10 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a session tells of itself: (name, operator, domain, provider) of its nodes, and which
-    types of floats are at the graph's ends, in the engine's words."""
+    """What a session tells of itself: its nodes, None from a release that does not report them,
+    and which types of floats are at the graph's ends, in the engine's words."""
 
-    nodes: tuple[tuple[str, str, str, str], ...]
+    nodes: tuple[AssignedNode, ...] | None
     floats: frozenset[str]
 
 
@@ -106,11 +110,13 @@ def opened_and_read(
 
 
 def _told(session: onnxruntime.InferenceSession) -> Told:
-    nodes = tuple(
-        (node.name, node.op_type, node.domain, part.ep_name)
-        for part in session.get_provider_graph_assignment_info()
-        for node in part.get_nodes()
-    )
+    nodes = None
+    if hasattr(session, "get_provider_graph_assignment_info"):
+        nodes = tuple(
+            (node.name, node.op_type, node.domain, part.ep_name)
+            for part in session.get_provider_graph_assignment_info()
+            for node in part.get_nodes()
+        )
     types = {value.type for value in (*session.get_inputs(), *session.get_outputs())}
     return Told(nodes, frozenset(name for name in FLOAT_NAMES if f"tensor({name})" in types))
 
@@ -123,9 +129,7 @@ def _record(open_recording: Open, prefix: Path, inputs: Arrays) -> Path:
 
 def executed(told: Told, record: Record, request: Request) -> Executed:
     """The same of any interface; `record` runs a second session once, and gives its file."""
-    whole = len({provider for *_, provider in told.nodes}) <= 1
-    keeps_type = all(_keeps_type(op, domain) for _, op, domain, _ in told.nodes)
-    if whole and keeps_type and told.floats <= {"float"}:
+    if told.nodes is not None and told.floats <= {"float"} and _is_of_one_type(told.nodes):
         precision = "fp32" if told.floats else INTEGER
         return Executed(precision, _placed(told.nodes, precision))
     begun = time.perf_counter()
@@ -133,7 +137,7 @@ def executed(told: Told, record: Record, request: Request) -> Executed:
         kernels = _recorded(record, request.reference().inputs)
     except Exception as error:
         unreadable = diagnostic("precision_unreadable", error=type(error).__name__)
-        nodes = _placed(told.nodes, UNKNOWN)
+        nodes = _placed(told.nodes or (), UNKNOWN)
         return Executed(UNKNOWN, nodes, (unreadable,), no_room=tells_of_no_memory(error))
     placement = tuple(_placement(kernel) for kernel in kernels)
     precision, warnings = of_graph(placement)
@@ -155,10 +159,14 @@ def mark_shape_arithmetic(
     return tuple(replace(node, counts=counts(node)) for node in placement)
 
 
-def _placed(
-    assigned: Iterable[tuple[str, str, str, str]], precision: str
-) -> tuple[NodePlacement, ...]:
+def _placed(assigned: Iterable[AssignedNode], precision: str) -> tuple[NodePlacement, ...]:
     return tuple(NodePlacement(name, op, ep, precision) for name, op, _, ep in assigned)
+
+
+def _is_of_one_type(nodes: Sequence[AssignedNode]) -> bool:
+    """Whether one provider has all nodes, and none of them can change a type."""
+    whole = len({provider for *_, provider in nodes}) <= 1
+    return whole and all(_keeps_type(op, domain) for _, op, domain, _ in nodes)
 
 
 def _keeps_type(op: str, domain: str) -> bool:

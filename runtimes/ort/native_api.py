@@ -10,12 +10,18 @@ import ctypes as c
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 from exporters import own
 from runtimes.faults import Unsupported
-from runtimes.ort.c_api import OrtApi, OrtError, error_of, open_table
+from runtimes.ort.c_api import (
+    OrtApi,
+    OrtError,
+    SessionApi,
+    error_of,
+    open_session_table,
+    open_table,
+)
 from runtimes.ort.opening import LOG_ERRORS, capi_folder
 
 Build = Literal["module", "library"]
@@ -26,10 +32,12 @@ BUILDS: tuple[Build, ...] = ("module", "library")
 class Native:
     """One build of ONNX Runtime in this process: its functions, and the addresses of two of them.
 
-    Its functions raise OrtError. `where` names the build, with its release.
+    Its functions raise OrtError. `where` names the build, with its release. `full_api` is None for
+    a release that does not report where it put its nodes.
     """
 
-    api: OrtApi
+    api: SessionApi
+    full_api: OrtApi | None
     run_address: int
     bind_address: int
     environment: int
@@ -43,23 +51,36 @@ class Native:
 
 @cache
 def native(build: Build) -> Native:
-    """The build, loaded; Unsupported where this package or this installation lacks it."""
+    """The build, loaded; Unsupported where this release or this installation lacks it."""
     base = _base_of_module() if build == "module" else _base_of_library()
     _, get_version = c.cast(base, c.POINTER(c.c_void_p))[0:2]
     version = (c.CFUNCTYPE(c.c_char_p)(get_version or 0)() or b"").decode()
-    api = open_table(base)
+    api = open_session_table(base)
     if api is None:
         raise Unsupported(
-            f"ONNX Runtime {version} is too old for its C interface", "update onnxruntime"
+            f"the C interface of ONNX Runtime {version} is too old", "update onnxruntime"
         )
     name = "onnxruntime's Python module" if build == "module" else "libonnxruntime"
     where = f"{name} {version}"
     run_address, bind_address = (_address(f) for f in (api.RunWithBinding, api.BindInput))
     environment, allocator = c.c_void_p(), c.c_void_p()
-    api.CreateEnv(LOG_ERRORS, b"graphlap", c.byref(environment))
+    try:
+        api.CreateEnv(LOG_ERRORS, b"graphlap", c.byref(environment))
+    except OrtError as error:
+        # Up to 1.22 the Python module has an environment of its own and allows no second one.
+        raise Unsupported(
+            f"the module of ONNX Runtime {version} gives its C functions to nobody ({error})",
+            "use call=python, or build=library",
+        ) from error
     api.GetAllocatorWithDefaultOptions(c.byref(allocator))
     return Native(
-        api, run_address, bind_address, environment.value or 0, allocator.value or 0, where
+        api,
+        open_table(base),
+        run_address,
+        bind_address,
+        environment.value or 0,
+        allocator.value or 0,
+        where,
     )
 
 
@@ -71,7 +92,7 @@ def _base_of_module() -> int:
     """The OrtApiBase of the Python module."""
     import onnxruntime
 
-    path = _extension()
+    path = own.extension("runtimes.ort._native_base")
     if path is None:
         raise Unsupported(
             "the extension that finds ONNX Runtime's C functions is missing", own.COMPILER_REMEDY
@@ -96,12 +117,3 @@ def _base_of_library() -> int:
     raise Unsupported(
         "this package of ONNX Runtime has no libonnxruntime beside its module", "use build=module"
     )
-
-
-def built() -> bool:
-    """Whether the C functions of the Python module can be had."""
-    return _extension() is not None
-
-
-def _extension() -> Path | None:
-    return own.extension("runtimes.ort._native_base")

@@ -19,7 +19,7 @@ from runtimes.base import Arrays
 from runtimes.calls.call import Call
 from runtimes.ort.c_api import handles_of, text
 from runtimes.ort.element_types import ELEMENT_TYPES
-from runtimes.ort.execution import FLOAT_NAMES, Told
+from runtimes.ort.execution import FLOAT_NAMES, AssignedNode, Told
 from runtimes.ort.native_api import Native
 from runtimes.ort.native_options import session_options
 from runtimes.ort.opening import Opening
@@ -57,7 +57,16 @@ class Engine:
 
     def told(self) -> Told:
         """Where the engine put which node, and the floats at the graph's ends."""
-        api, nodes = self._api, []
+        types = {end.dtype for end in (*self.inputs, *self.outputs) if end.dtype}
+        names = {_FLOATS.get(name, name) for name in types}
+        return Told(self._assigned_nodes(), frozenset(names & FLOAT_NAMES.keys()))
+
+    def _assigned_nodes(self) -> tuple[AssignedNode, ...] | None:
+        """None from a release that does not report them."""
+        api = self._native.full_api
+        if api is None:
+            return None
+        nodes: list[AssignedNode] = []
         for part in handles_of(partial(api.Session_GetEpGraphAssignmentInfo, self.handle)):
             provider = text(api.EpAssignedSubgraph_GetEpName, part)
             for node in handles_of(partial(api.EpAssignedSubgraph_GetNodes, part)):
@@ -69,9 +78,7 @@ class Engine:
                         provider,
                     )
                 )
-        types = {end.dtype for end in (*self.inputs, *self.outputs) if end.dtype}
-        names = {_FLOATS.get(name, name) for name in types}
-        return Told(tuple(nodes), frozenset(names & FLOAT_NAMES.keys()))
+        return tuple(nodes)
 
     def record(self, prefix: Path, inputs: Arrays) -> Path:
         """Run a second session like this one once; the file that it wrote of its kernels."""

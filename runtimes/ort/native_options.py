@@ -45,11 +45,13 @@ def session_options(native: Native, held: ExitStack, opening: Opening) -> c.c_vo
 
 def _add_device(native: Native, options: c.c_void_p, device: OnDevice) -> None:
     """Let the device's provider come before the CPU."""
-    known = handles_of(partial(native.api.GetEpDevices, native.environment))
+    api = native.full_api
+    assert api is not None, "a runtime with devices needs a release that has them"
+    known = handles_of(partial(api.GetEpDevices, native.environment))
     told = device.options.items()
     names = (c.c_char_p * len(told))(*(name.encode() for name, _ in told))
     values = (c.c_char_p * len(told))(*(value.encode() for _, value in told))
     chosen = (c.c_void_p * 1)(known[device.number])
-    native.api.SessionOptionsAppendExecutionProvider_V2(
+    api.SessionOptionsAppendExecutionProvider_V2(
         options, native.environment, chosen, 1, names, values, len(told)
     )

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporters import own
 from runtimes.base import Session
 from runtimes.execution import Execution
 from runtimes.faults import RuntimeFault, Unsupported
@@ -35,19 +34,21 @@ _CPU = "CPUExecutionProvider"
 def module_in_c(request: Request) -> bool:
     """Whether runs of the module are called through its C interface, as the option `call` says.
 
-    Unsupported where they must be and what that takes was not built. The Python interface has
-    the same engine's operator times, and they are not timed by us.
+    Unsupported where they must be, and the release or what was built does not allow it. The Python
+    interface has the same engine's operator times, and they are not timed by us.
     """
     call = str(request.options["call"])
     if request.settings.operator_times or not takes_c(call):
         return False
-    from runtimes.ort.native_api import built
+    from runtimes.ort.native_api import native
 
-    if call == "c" and not built():
-        raise Unsupported(
-            "the extension that finds ONNX Runtime's C functions is missing", own.COMPILER_REMEDY
-        )
-    return built()
+    try:
+        native("module")
+    except Unsupported:
+        if call == "c":
+            raise
+        return False
+    return True
 
 
 def in_c(build: Build, opening: Opening, requests: Sequence[Request], tell: Tell) -> Session:

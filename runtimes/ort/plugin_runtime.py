@@ -96,6 +96,11 @@ class OrtEp(Runtime):
         return self._compile_shapes((request,))
 
     def _compile_shapes(self, requests: Sequence[Request]) -> Session:
+        from runtimes.ort.ir_version import open_at_earlier_version
+
+        return open_at_earlier_version(self._open, requests)
+
+    def _open(self, requests: Sequence[Request]) -> Session:
         from runtimes.ort.plugin_devices import chosen, offered
 
         request = requests[0]

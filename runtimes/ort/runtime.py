@@ -16,7 +16,13 @@ from runtimes.execution import Execution
 from runtimes.faults import Unsupported
 from runtimes.options import SESSIONS, Option
 from runtimes.ort.opened import in_c, in_python, module_in_c
-from runtimes.ort.opening import GRAPH_OPTIMIZATION, Opening, availability, flag
+from runtimes.ort.opening import (
+    GRAPH_OPTIMIZATION,
+    OLDEST_ON_CPU,
+    Opening,
+    availability,
+    flag,
+)
 from runtimes.request import Request
 from runtimes.session.call_option import CALL, takes_c
 from runtimes.session.host_cpu import cpu_name
@@ -72,7 +78,7 @@ class OrtCpu(Runtime):
     }
 
     def availability(self) -> Availability:
-        return availability("cpu")
+        return availability("cpu", OLDEST_ON_CPU)
 
     def _refuse(self, request: Request) -> None:
         model = request.model
@@ -109,6 +115,11 @@ class OrtCpu(Runtime):
         return self._compile_shapes((request,))
 
     def _compile_shapes(self, requests: Sequence[Request]) -> Session:
+        from runtimes.ort.ir_version import open_at_earlier_version
+
+        return open_at_earlier_version(self._open, requests)
+
+    def _open(self, requests: Sequence[Request]) -> Session:
         request = requests[0]
         opening, tell = _opening(request), partial(_execution, request)
         if not _without_python(request):

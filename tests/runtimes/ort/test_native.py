@@ -25,7 +25,7 @@ from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs, constant, node, vector
 
 pytestmark = pytest.mark.skipif(
-    not (timed.built() and api.built()),
+    not (timed.built() and own.extension("runtimes.ort._native_base")),
     reason=f"the loop in C was not built; {own.COMPILER_REMEDY}",
 )
 
