@@ -25,6 +25,7 @@ from app.console.exporting import export, formats_of
 from app.console.gap_figure import gap_figures
 from app.console.gate import SLOWER
 from app.console.hosts_together import write_together
+from app.console.installing import make_missing
 from app.console.ladder import ladder_code, write_ladder
 from app.console.lasting import Lasting, report
 from app.console.output_files import write_output
@@ -99,6 +100,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     formats = formats_of(flags.export)
     manifest = _of_a_run(flags)
     plan = _asked(flags, manifest)
+    make_missing(plan, flags.install)
     if plan.check:
         refuse_with_check(flags)
     reject_without_effect(plan, given_settings(flags, "command"))

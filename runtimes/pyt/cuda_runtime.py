@@ -34,6 +34,7 @@ class TorchCuda(GpuRuntime):
     name = "torch-cuda"
     summary = "PyTorch on a GPU, eager or compiled"
     engine = "torch"
+    package = "torch"
     options = (
         _MODE,
         *GPU_OPTIONS,
