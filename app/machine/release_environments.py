@@ -133,7 +133,7 @@ def _remove_abandoned() -> None:
 
 def _package(text: str) -> str:
     try:
-        return registry.load(registry.parse_spec(text).name).package
+        return registry.load(registry.parse_spec(text).name).distribution
     except NotAvailable:
         return ""
 
@@ -144,15 +144,17 @@ def _installers() -> tuple[Sequence[str], Callable[[str], Sequence[str]]]:
     uv = shutil.which("uv")
     if uv is not None:
         venv = (uv, "venv", "--quiet", "--python", sys.executable)
-        install = (uv, "pip", "install", "--quiet", "--only-binary", ":all:", "--python")
-        return venv, lambda python: (*install, python)
+        install = (uv, "pip", "install", "--quiet", "--only-binary", ":all:")
+        return venv, lambda python: (*install, "--python", python)
     if find_spec("pip") is None:
         raise PlanError(
             "--install: neither uv nor pip is here", "Install uv, or name interpreters by --python"
         )
-    venv = (sys.executable, "-m", "venv", "--without-pip")
     pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python")
-    return venv, lambda python: (*pip, python, "install", "--only-binary", ":all:")
+    return (
+        (sys.executable, "-m", "venv", "--without-pip"),
+        lambda python: (*pip, python, "install", "--only-binary", ":all:"),
+    )
 
 
 def _run(command: Sequence[str], environment: ReleaseEnvironment) -> str:

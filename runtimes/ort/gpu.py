@@ -44,7 +44,7 @@ class OrtGpu(GpuRuntime):
     libraries: ClassVar[tuple[Libraries, ...]] = ()
     operator_environment = LAUNCHES_WAIT
     engine = "onnxruntime"
-    package = "onnxruntime-gpu"
+    distribution = "onnxruntime-gpu"
 
     def availability(self) -> Availability:
         found = availability("gpu")

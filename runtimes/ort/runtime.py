@@ -70,7 +70,7 @@ class OrtCpu(Runtime):
     name = "ort-cpu"
     summary = "ONNX Runtime, CPU provider"
     engine = "onnxruntime"
-    package = "onnxruntime"
+    distribution = "onnxruntime"
     options = OPTIONS
     precisions = ("fp32", "int8")
     unexecuted: ClassVar[Mapping[Precision, str]] = {

@@ -34,7 +34,7 @@ class TorchCuda(GpuRuntime):
     name = "torch-cuda"
     summary = "PyTorch on a GPU, eager or compiled"
     engine = "torch"
-    package = "torch"
+    distribution = "torch"
     options = (
         _MODE,
         *GPU_OPTIONS,

@@ -40,7 +40,7 @@ class TorchCpu(Runtime):
     name = "torch-cpu"
     summary = "PyTorch on the CPU, eager or compiled"
     engine = "torch"
-    package = "torch"
+    distribution = "torch"
     options = (MODE, CHANNELS_LAST, SESSIONS)
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "bf16")
 
