@@ -18,7 +18,7 @@ SPEC = f"ort-cpu@{RELEASE}"
 MEASURED = ("run", "add.onnx", "--runtimes", SPEC, "--rounds", "1", "--out", "out")
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def wheels(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An index that has this engine alone, and a cache without environments."""
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
@@ -45,6 +45,7 @@ def answer(monkeypatch: pytest.MonkeyPatch, typed: str) -> Terminal:
     return shown
 
 
+@pytest.mark.usefixtures("wheels")
 def test_without_a_terminal_the_command_that_installs_is_named(work: Path) -> None:
     code, _, errors = run(*MEASURED)
     assert code == 2
@@ -68,6 +69,7 @@ def test_with_the_option_it_is_made_measured_and_used_again(work: Path, wheels: 
     assert list(environments_folder().iterdir()) == [made]
 
 
+@pytest.mark.usefixtures("wheels")
 def test_the_rest_of_a_run_needs_its_environment_again(work: Path) -> None:
     assert run(*MEASURED, "--install")[0] == 0
     (made,) = environments_folder().iterdir()
@@ -77,6 +79,7 @@ def test_the_rest_of_a_run_needs_its_environment_again(work: Path) -> None:
     assert run("resume", "out", "--install")[0] == 0
 
 
+@pytest.mark.usefixtures("wheels")
 def test_a_person_is_asked(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from app.__main__ import main
 
@@ -89,6 +92,7 @@ def test_a_person_is_asked(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row["status"] for row in rows(work / "out")] == ["ok"]
 
 
+@pytest.mark.usefixtures("wheels")
 def test_a_release_that_there_is_not_is_one_sentence(work: Path) -> None:
     code, _, errors = run("run", "add.onnx", "--runtimes", "ort-cpu@0.9", "--install")
     assert code == 2
@@ -97,8 +101,33 @@ def test_a_release_that_there_is_not_is_one_sentence(work: Path) -> None:
     assert list(environments_folder().iterdir()) == []
 
 
+@pytest.mark.usefixtures("wheels")
 def test_a_name_of_the_users_own_is_no_release(work: Path) -> None:
     named = (*MEASURED, "--python", f"{RELEASE}={sys.executable}")
     code, _, errors = run(*named)
     assert code == 0, errors
     assert not environments_folder().exists()
+
+
+@pytest.mark.rare
+@pytest.mark.timeout(600)
+def test_real_releases_of_the_index_measure_one_file_each_with_its_own_library(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    releases = ("1.17", "1.18", "1.22", "1.24")
+    specs = ",".join(f"ort-cpu@{release}" for release in releases)
+    named = ("run", "add.onnx", "--runtimes", specs, "--rounds", "1", "--out", "out", "--install")
+    code, _, errors = run(*named)
+    if code == 2 and "can't be installed" in errors:
+        pytest.skip(errors.splitlines()[-1])
+    assert code == 0, errors
+    measured = {row["environment"]: row for row in rows(work / "out")}
+    assert measured.keys() == set(releases)
+    for release, row in measured.items():
+        assert (row["status"], row["output_ok"], row["precision"]) == ("ok", "true", "fp32")
+        assert row["runtime_version"].startswith(f"{release}.")
+        assert Path(row["engine_path"]).is_relative_to(environments_folder())
+        lowered = "ir_version_lowered" in row["warning_codes"]
+        assert lowered == (release == "1.17"), "1.18 is the first that opens IR version 10"
+    assert len({row["model_sha256"] for row in measured.values()}) == 1
