@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Literal
 
 import numpy as np
@@ -23,7 +24,8 @@ class NodePlacement:
     """Where the engine put one node of the graph that it executes.
 
     `counts` is False for the integer shape arithmetic that may stay on the host
-    without making the row partial.
+    without making the row partial. `position` is its place in the order of execution, which several
+    nodes of one kernel share; None where that is not known.
     """
 
     node: str
@@ -31,6 +33,7 @@ class NodePlacement:
     provider: str
     precision: str
     counts: bool = True
+    position: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,29 @@ class Execution:
     @property
     def elsewhere(self) -> tuple[NodePlacement, ...]:
         return tuple(n for n in self.placement if n.counts and n.provider != self.provider)
+
+    @property
+    def partitions(self) -> tuple[tuple[NodePlacement, ...], ...]:
+        """The counted nodes in the order of execution, grouped where the provider changes; empty
+        where the order is not known."""
+        ordered: list[tuple[int, NodePlacement]] = []
+        for node in self.placement:
+            if node.counts and node.position is None:
+                return ()
+            if node.counts and node.position is not None:
+                ordered.append((node.position, node))
+        ordered.sort(key=lambda one: one[0])
+        groups = groupby((node for _, node in ordered), key=lambda node: node.provider)
+        return tuple(tuple(nodes) for _, nodes in groups)
+
+    @property
+    def splitting(self) -> tuple[NodePlacement, ...]:
+        """The nodes elsewhere that have nodes of the asked-for engine before and after them."""
+        own = [k for k, nodes in enumerate(self.partitions) if nodes[0].provider == self.provider]
+        if not own:
+            return ()
+        between = self.partitions[own[0] : own[-1]]
+        return tuple(n for nodes in between for n in nodes if n.provider != self.provider)
 
 
 @dataclass(frozen=True, slots=True)

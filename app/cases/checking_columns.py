@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cases.column import less, text
+from app.cases.column import count, less, text
 
 CHECKING = (
     text(
@@ -22,5 +22,16 @@ CHECKING = (
         "fallback_ops",
         "Fallback operators",
         "Operators that the named engine left to another, each with its number of nodes.",
+    ),
+    count(
+        "partitions",
+        "Partitions",
+        "Of a partial row: how many groups of consecutive nodes, in the order of execution, the "
+        "providers run in turn. Data may be copied wherever the provider changes.",
+    ),
+    text(
+        "splitting_nodes",
+        "Splitting nodes",
+        "Of a partial row: the nodes on another provider between nodes of the named engine.",
     ),
 )

@@ -139,7 +139,7 @@ def executed(told: Told, record: Record, request: Request) -> Executed:
         unreadable = diagnostic("precision_unreadable", error=type(error).__name__)
         nodes = _placed(told.nodes or (), UNKNOWN)
         return Executed(UNKNOWN, nodes, (unreadable,), no_room=tells_of_no_memory(error))
-    placement = tuple(_placement(kernel) for kernel in kernels)
+    placement = tuple(_placement(kernel, place) for place, kernel in enumerate(kernels))
     precision, warnings = of_graph(placement)
     return Executed(precision, placement, warnings, (time.perf_counter() - begun) * 1e3)
 
@@ -174,14 +174,14 @@ def _keeps_type(op: str, domain: str) -> bool:
 
 
 def _recorded(record: Record, inputs: Arrays) -> list[Event]:
-    """One record for each kernel that one run executed, in the engine's own format."""
+    """One record for each kernel that one run executed, in their order and the engine's format."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
         path = record(Path(folder) / "kernels", inputs)
         events = json.loads(path.read_text("utf-8"))
     return [event for event in events if "input_type_shape" in event.get("args", {})]
 
 
-def _placement(kernel: Event) -> NodePlacement:
+def _placement(kernel: Event, position: int) -> NodePlacement:
     facts = kernel["args"]
     types = [
         name
@@ -195,6 +195,7 @@ def _placement(kernel: Event) -> NodePlacement:
         op=op,
         provider=facts["provider"],
         precision=_of_kernel(op, types),
+        position=position,
     )
 
 
