@@ -109,6 +109,11 @@ class OpTime:
     `node` is its name in the graph, or where it stands if it has none; `op` its kind;
     `engine_name` what the engine itself calls the work: a kernel, a layer, an instruction.
     `holds` are the nodes of the file that it was made of, where the engine tells them.
+
+    `in_use_bytes` is the most that was in use when it ended, `peak_bytes` while it ran,
+    and `arena_bytes` what the allocator of its provider then held. Of a node that threads share,
+    the calling thread computed for `pool_run_us` and waited for the others for `pool_wait_us`, the
+    medians of the runs. None where the engine does not report them.
     """
 
     node: str
@@ -116,6 +121,11 @@ class OpTime:
     time_us: float
     engine_name: str
     holds: tuple[str, ...] = ()
+    in_use_bytes: int | None = field(default=None, kw_only=True)
+    peak_bytes: int | None = field(default=None, kw_only=True)
+    arena_bytes: int | None = field(default=None, kw_only=True)
+    pool_run_us: float | None = field(default=None, kw_only=True)
+    pool_wait_us: float | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Unit = Literal["", "us", "per_s", "percent", "times", "flop_per_s", "count"]
+Unit = Literal["", "us", "per_s", "percent", "times", "flop_per_s", "bytes", "count"]
 Kind = Literal["points", "line", "steps", "bars"]
 Symbol = Literal["circle", "diamond", "none"]
 Tone = Literal["", "ok", "error", "quiet"]

@@ -21,6 +21,7 @@ TICK_TEXTS: dict[Unit, Callable[[float], str]] = {
     "percent": lambda value: f"{value:.4g} %",
     "times": lambda value: f"{value:.4g}x",
     "flop_per_s": lambda value: f"{text.count_tick(value)}FLOP/s",
+    "bytes": lambda value: f"{text.count_tick(value)}B",
     "count": text.count_tick,
 }
 
