@@ -1,4 +1,5 @@
-"""`graphlap cache`: what the cache of exports and engines holds, and how to empty it."""
+"""`graphlap cache`: what the cache of exports, engines and environments holds, and how to empty
+it."""
 
 from __future__ import annotations
 

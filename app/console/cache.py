@@ -1,10 +1,10 @@
-"""`graphlap cache`: the cache of exports and engines, for people."""
+"""`graphlap cache`: the cache of exports, engines and environments, for people."""
 
 from __future__ import annotations
 
 import os
 
-from app.machine import engines
+from app.machine import engines, release_environments
 from app.plan.settings.forms import parsed
 from app.plan.settings.values import size_in_bytes
 from app.present.document import Cell, Column, Table, names, table
@@ -13,7 +13,7 @@ from exporters import cache
 
 def cache_text(freed: int | None) -> str:
     """What the cache holds; with `freed` bytes, after it was emptied."""
-    info = cache.info()
+    info, found = cache.info(), release_environments.installed()
     first = "" if freed is None else f"freed     {_size(freed)}\n"
     return (
         f"{first}cache     {info.path}\n"
@@ -21,6 +21,8 @@ def cache_text(freed: int | None) -> str:
         f"size      {_size(info.size_bytes)} of {_size(cache.default_limit_bytes())}\n"
         f"in use    {_size(info.in_use_bytes)} by plans that run now\n"
         f"engines   {_size(engines.size_bytes())} that runtimes compiled, not in the size above\n"
+        f"releases  {_size(release_environments.size_bytes())} in {len(found):,} environments, not "
+        f"in the size above\n" + "".join(f"          {folder.name}\n" for folder in found)
     )
 
 
@@ -32,9 +34,11 @@ def cache_table(freed: int | None) -> Table:
         "limit": cache.default_limit_bytes(),
         "in use": info.in_use_bytes,
         "engines": engines.size_bytes(),
+        "releases": release_environments.size_bytes(),
         **({} if freed is None else {"freed": freed}),
     }
-    counts = {"exports": info.entries, "files": info.files}
+    environments = len(release_environments.installed())
+    counts = {"exports": info.entries, "files": info.files, "environments": environments}
     return table(
         (*names("what"), Column("value")),
         [
@@ -53,10 +57,12 @@ def limit_cache(size: str, option: str) -> None:
 def clear_cache() -> int:
     """Empty it of all that no running plan needs; the bytes that were freed.
 
-    Engines stay while a plan runs: nobody knows which of them it needs.
+    Engines and environments stay while a plan runs: nobody knows which of them it needs.
     """
     freed = cache.clear()
-    return freed if cache.info().in_use_bytes else freed + engines.clear()
+    if cache.info().in_use_bytes:
+        return freed
+    return freed + engines.clear() + release_environments.clear()
 
 
 def _size(count: int) -> str:

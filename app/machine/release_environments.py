@@ -119,6 +119,23 @@ def create(environment: ReleaseEnvironment) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
+def installed() -> tuple[Path, ...]:
+    """The folders of all that were made, by name."""
+    return tuple(sorted(pinned.parent for pinned in environments_folder().glob(f"*/{PINNED}")))
+
+
+def size_bytes() -> int:
+    """What they take; a link is as large as its name."""
+    return sum(path.lstat().st_size for path in environments_folder().rglob("*"))
+
+
+def clear() -> int:
+    """Remove all of them; gives the bytes freed. Runs that measure in one of them would fail."""
+    freed = size_bytes()
+    shutil.rmtree(environments_folder(), ignore_errors=True)
+    return freed - size_bytes()
+
+
 def environments_folder() -> Path:
     """Where they all lie."""
     return default_root() / "environments"
