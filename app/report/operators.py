@@ -93,7 +93,7 @@ def memory(one: Shown, times: OperatorTimes) -> Figure | None:
         if op.arena_bytes is not None:
             held.append(Mark(place, op.arena_bytes))
         if op is highest:
-            top = Mark(place, most, label, label=label)
+            top = Mark(place, most, label)
     cases = (one.case_id,)
     return Figure(
         f"Memory of the operators of {one.label}",

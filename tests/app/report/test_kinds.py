@@ -139,7 +139,7 @@ def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) 
     used, held, top = run.memory(ORT.case_id).figure.series
     assert [(mark.x, mark.y) for mark in used.marks] == [(2, 5_000)], "the second of two reports it"
     assert [mark.y for mark in held.marks] == [8_000]
-    assert top.marks[0].y == 5_000 and "<b>" in top.marks[0].label
+    assert top.marks[0].y == 5_000 and "<b>" in top.marks[0].text
     assert run.card().figure.marks[0].x == 25.0
     fastest = run.verdicts()
     assert fastest.loc[0, "first"] == "ort-cpu"
