@@ -113,7 +113,7 @@ def _base_of_module() -> int:
     """The OrtApiBase of the Python module."""
     import onnxruntime
 
-    path = install_layout.extension("runtimes.ort._native_base")
+    path = install_layout.extension("runtimes.onnxruntime._native_base")
     if path is None:
         raise Unsupported(
             "the extension that finds ONNX Runtime's C functions is missing",

@@ -213,13 +213,13 @@ class OrtCpu(Runtime):
             raise Unsupported(reason, "use fp32", node=node)
 
     def load(self) -> None:
-        from runtimes.onnxruntime import session as lane  # noqa: F401 - and with them onnxruntime
+        from runtimes.onnxruntime import session  # noqa: F401 - and with them onnxruntime
 
     def _compile(self, request: Request) -> Session:
         return self._compile_shapes((request,))
 
     def _compile_shapes(self, requests: Sequence[Request]) -> Session:
-        from runtimes.ort.ir_version import open_at_earlier_version
+        from runtimes.onnxruntime.ir_version import open_at_earlier_version
 
         return open_at_earlier_version(self._open, requests)
 
@@ -369,13 +369,13 @@ class OrtEp(Runtime):
         refuse_misnamed(device)
 
     def load(self) -> None:
-        from runtimes.onnxruntime import session as lane  # noqa: F401 - and onnxruntime
+        from runtimes.onnxruntime import session  # noqa: F401 - and onnxruntime
 
     def _compile(self, request: Request) -> Session:
         return self._compile_shapes((request,))
 
     def _compile_shapes(self, requests: Sequence[Request]) -> Session:
-        from runtimes.ort.ir_version import open_at_earlier_version
+        from runtimes.onnxruntime.ir_version import open_at_earlier_version
 
         return open_at_earlier_version(self._open, requests)
 

@@ -28,7 +28,7 @@ CALLS = pytest.mark.parametrize("call", ["c", "python"])
 @pytest.fixture
 def reports_no_nodes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The engine of today without what release 1.24 added."""
-    if not install_layout.extension("runtimes.ort._native_base"):
+    if not install_layout.extension("runtimes.onnxruntime._native_base"):
         pytest.skip("the extension that finds ONNX Runtime's C functions was not built")
     older = replace(native_api.native("module"), full_api=None)
     monkeypatch.setattr(native_api, "native", lambda _build: older)

@@ -43,7 +43,7 @@ def open_at_earlier_version(
 def _write_copy(model: str, copy: str, fault: LaterIrVersion) -> None:
     """The copy; the fault, with what stands in the way, if there can't be one."""
     command = install_layout.starter_command(
-        "exporters.files.ir_version", model, copy, str(fault.newest)
+        "exporters.onnx_files.ir_version", model, copy, str(fault.newest)
     )
     done = subprocess.run(
         command, env=install_layout.child_environment(), capture_output=True, check=False, text=True

@@ -1,8 +1,8 @@
 """The process that writes a copy of a graph at an earlier IR version, for an earlier engine.
 
-`python -m exporters.files.ir_version MODEL COPY VERSION`, for processes without onnx. It prints
-what in the graph needs a later version, in which case there is no copy, or nothing. Weights in
-other files are linked beside the copy. The tables follow the comments in onnx.proto.
+`python -m exporters.onnx_files.ir_version MODEL COPY VERSION`, for processes without onnx. It
+prints what in the graph needs a later version, in which case there is no copy, or nothing. Weights
+in other files are linked beside the copy. The tables follow the comments in onnx.proto.
 """
 
 from __future__ import annotations
