@@ -10,10 +10,10 @@ import platformdirs
 from app.cases.errors import PlanError
 from app.machine.installed_runtimes import asked, available_names, clock_of, interpreter, runtime
 from app.machine.release_environments import ReleaseEnvironment, release_environments
-from app.plan.command import graphlap_line
 from app.plan.configuration import configurations
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
+from exporters import install_layout
 from exporters.file_access import read_toml
 from runtimes.registry import environment_of
 
@@ -107,7 +107,7 @@ def _known(plan: Plan, named: Iterable[str]) -> Mapping[str, str]:
             if not release.exists:
                 raise PlanError(
                     f"the environment {name!r} is not installed ({release.requirements[0]})",
-                    f"Install it with {graphlap_line('run', '…', '--install')}, or name an "
+                    f"Install it with {install_layout.PROGRAM} run … --install, or name an "
                     f"interpreter with --python {name}=PATH",
                 )
             known[name] = release.python
