@@ -27,6 +27,7 @@ from app.console.answer.document import run_document
 from app.console.answer.summary import EndedRun
 from app.console.check import check_page
 from app.console.exporting import export, formats_of
+from app.console.installing import make_missing
 from app.console.output_files import write_output
 from app.console.progress import Display, display_for
 from app.console.regression_gate import SLOWER
@@ -168,6 +169,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     formats = formats_of(flags.export)
     manifest = _of_a_run(flags)
     plan = _asked(flags, manifest)
+    make_missing(plan, flags.install)
     if plan.check:
         refuse_with_check(flags)
     reject_without_effect(plan, given_settings(flags, "command"))

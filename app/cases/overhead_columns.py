@@ -124,4 +124,15 @@ CHECKING = (
         "Fallback operators",
         "Operators that the named engine left to another, each with its number of nodes.",
     ),
+    count(
+        "partitions",
+        "Partitions",
+        "Of a partial row: how many groups of consecutive nodes, in the order of execution, the "
+        "providers run in turn. Data may be copied wherever the provider changes.",
+    ),
+    text(
+        "splitting_nodes",
+        "Splitting nodes",
+        "Of a partial row: the nodes on another provider between nodes of the named engine.",
+    ),
 )

@@ -61,6 +61,8 @@ def _table(
         "MACs": lambda op: _amount(op.macs),
         "moved": lambda op: _amount(op.bytes_moved, "B"),
         "of peak": lambda op: "" if op.peak_share is None else f"{op.peak_share:.0%}",
+        "memory": lambda op: _amount(op.peak_bytes, "B"),
+        "waiting": lambda op: "" if not op.pool_wait_us else text.latency(op.pool_wait_us),
     }
     shown = {name: [cell(op) for op in slowest] for name, cell in figures.items()}
     shown = {name: cells for name, cells in shown.items() if any(cells)}
@@ -99,6 +101,11 @@ def _caption(times: OperatorTimes, line: Operators, plain_us: float | None, show
             f"peak {text.rate_text(peak.flops_per_s, 'FLOP')}, and "
             f"{text.rate_text(peak.bytes_per_s, 'B')} with {peak.in_use_bytes / 2**20:.3g} MiB "
             "in use"
+        )
+    if (highest := times.high_water) is not None:
+        said.append(
+            f"most memory in use {_amount(highest.peak_bytes, 'B')}, at "
+            f"{_nodes(highest.holds) or highest.node}"
         )
     return "; ".join([*said, line.file])
 

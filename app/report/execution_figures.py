@@ -26,15 +26,17 @@ _PEAK_COLOR = 6
 
 
 def of_operators(cases: Sequence[Shown]) -> Iterator[Figure]:
-    """The slowest operators, and their roofline, of each case that has operator times."""
+    """The slowest operators, their roofline and their memory, of each case that has operator
+    times."""
     for one in cases:
         times = case_operators(one.run, one.measured.case)
         if times is None or not times.ops:
             continue
         yield slowest(one, times)
-        drawn = roofline(one, times)
-        if drawn is not None:
-            yield drawn
+        for draw in (roofline, memory):
+            drawn = draw(one, times)
+            if drawn is not None:
+                yield drawn
 
 
 def slowest(one: Shown, times: OperatorTimes) -> Figure:
@@ -83,6 +85,37 @@ def roofline(one: Shown, times: OperatorTimes) -> Figure | None:
             _roof(peak, min(mark.x for mark in marks), max(mark.x for mark in marks)),
         ),
         note=f"Peak: {peak.how}.",
+    )
+
+
+def memory(one: Shown, times: OperatorTimes) -> Figure | None:
+    """Bytes in use while each operator runs, in the order of execution, with the high-water mark
+    and its operator; None where the engine reports none."""
+    highest = times.high_water
+    if highest is None:
+        return None
+    most = float(highest.peak_bytes or 0)
+    label = f"{text.amount(most, 'B')} at {highest.op} {_nodes(highest)}"
+    used, held = [], []
+    for place, op in enumerate(times.ops, 1):
+        if op.peak_bytes is not None:
+            used.append(Mark(place, op.peak_bytes, f"{op.op} {_nodes(op)}"))
+        if op.arena_bytes is not None:
+            held.append(Mark(place, op.arena_bytes))
+        if op is highest:
+            top = Mark(place, most, label)
+    cases = (one.case_id,)
+    return Figure(
+        f"Memory of the operators of {one.label}",
+        Axis("operator, in the order of execution"),
+        Axis("memory", "bytes", least=0.0),
+        (
+            Series("in use", tuple(used), "line", one.color, cases=cases),
+            Series("held by the allocator", tuple(held), "line", one.color, 1, "none", cases),
+            Series("high-water mark", (top,), color=_PEAK_COLOR, cases=cases),
+        ),
+        note=f"Most in use: {label}. The most of all runs of the profile; weights that lie in the "
+        "allocator's memory are counted.",
     )
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from app.cases.case import Case
 from app.cases.column import Row
@@ -29,18 +30,6 @@ from exporters.file_access import read_file
 from runtimes.execution import Clock
 
 FOLDER = "operators"
-COLUMNS = (
-    "node",
-    "op",
-    "time_us",
-    "share",
-    "engine_name",
-    "holds",
-    "macs",
-    "bytes_moved",
-    "roof_us",
-    "peak_share",
-)
 _BETWEEN = " + "
 _FAR_OFF = 2.0
 """Operators that take so many times what a run takes, or its inverse, are worth a warning."""
@@ -75,10 +64,8 @@ def operators_csv(times: OperatorTimes) -> bytes:
             "share": op.time_us / total_us if total_us else 0.0,
             "engine_name": op.engine_name,
             "holds": _BETWEEN.join(op.holds),
-            "macs": op.macs,
-            "bytes_moved": op.bytes_moved,
-            "roof_us": op.roof_us,
             "peak_share": op.peak_share,
+            **{name: getattr(op, name) for name in _FIGURES},
         }
         for op in times.ops
     ]
@@ -126,16 +113,14 @@ def operator_warnings(line: Operators | None, row: Row) -> list[Diagnostic]:
 
 def _operator(row: Mapping[str, str]) -> Operator:
     """A file of an earlier version has fewer columns."""
-    macs, moved, roof_us = (row.get(name) for name in ("macs", "bytes_moved", "roof_us"))
+    figures = {name: kind(row[name]) for name, kind in _FIGURES.items() if row.get(name)}
     return Operator(
         restored(row["node"]),
         restored(row["op"]),
         _finite(row["time_us"]),
         restored(row["engine_name"]),
         tuple(restored(row["holds"]).split(_BETWEEN)) if row.get("holds") else (),
-        int(macs) if macs else None,
-        int(moved) if moved else None,
-        _finite(roof_us) if roof_us else None,
+        **figures,
     )
 
 
@@ -144,6 +129,24 @@ def _finite(cell: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"a time is {cell}, not a finite number")
     return value
+
+
+_FIGURES: Mapping[str, Callable[[str], Any]] = {
+    "macs": int,
+    "bytes_moved": int,
+    "roof_us": _finite,
+    "in_use_bytes": int,
+    "peak_bytes": int,
+    "arena_bytes": int,
+    "pool_run_us": _finite,
+    "pool_wait_us": _finite,
+}
+"""The figures of an operator that may be empty, and how each is read."""
+COLUMNS = (
+    *("node", "op", "time_us", "share", "engine_name", "holds"),
+    *("macs", "bytes_moved", "roof_us", "peak_share"),
+    *("in_use_bytes", "peak_bytes", "arena_bytes", "pool_run_us", "pool_wait_us"),
+)
 
 
 @dataclass(frozen=True, slots=True)

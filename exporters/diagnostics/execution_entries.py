@@ -61,6 +61,15 @@ ENGINE: Entries = {
         units={"error": MESSAGE},
         example={"error": "RuntimeException"},
     ),
+    "ir_version_lowered": Entry(
+        title="Opened as a copy at an earlier IR version",
+        message="The file has IR version {of_file}, and this release of ONNX Runtime opens up to "
+        "{opened}: it opened a copy at that version. Nothing in the graph needs the later one.",
+        condition="A release of ONNX Runtime refused the file for its IR version alone.",
+        severity="info",
+        units={"of_file": Count(), "opened": Count()},
+        example={"of_file": 10, "opened": 9},
+    ),
     "mixed_precision": Entry(
         title="Mixed precision",
         message="Not all of the graph ran in {precision}: {wider} in a wider type, such as "

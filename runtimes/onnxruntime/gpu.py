@@ -179,6 +179,7 @@ class OrtGpu(GpuRuntime):
     libraries: ClassVar[tuple[Libraries, ...]] = ()
     operator_environment = LAUNCHES_WAIT
     engine = "onnxruntime"
+    distribution = "onnxruntime-gpu"
 
     def availability(self) -> Availability:
         found = availability("gpu")

@@ -61,6 +61,16 @@ OUTPUTS = (
         commands=(*NEW, "check", "study"),
     ),
     Setting(
+        key="install",
+        flag="--install",
+        help="create missing environments of releases, as of ort-cpu@1.20",
+        form=Switch(),
+        group=PLACE,
+        commands=_RUN,
+        notes="Without it a person at a terminal is asked. They lie in the cache, see "
+        "[releases](releases.md).",
+    ),
+    Setting(
         key="show_config",
         flag="--show-config",
         help="print the value and the origin of each setting, and measure nothing",

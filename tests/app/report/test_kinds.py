@@ -31,7 +31,12 @@ ORT, OV, CARD = (
 PEAK = Peak(1e11, 1e10, 1 << 20, "numpy")
 OPS = (
     Operator("a", "MatMul", 8.0, "mm", ("a",), macs=40_000, bytes_moved=8_000, roof_us=0.8),
-    Operator("<b>", "Relu", 2.0, "relu", ("<b>", "c"), macs=None, bytes_moved=None),
+    Operator(
+        *("<b>", "Relu", 2.0, "relu", ("<b>", "c")),
+        in_use_bytes=3_000,
+        peak_bytes=5_000,
+        arena_bytes=8_000,
+    ),
 )
 TOP_1 = ((ORT, 0.9), (OV, 0.8))
 
@@ -130,6 +135,10 @@ def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) 
     assert (points.marks[0].x, points.marks[0].y) == (10.0, 1e10)
     assert 10.0 in [mark.x for mark in roof.marks]
     assert max(mark.y for mark in roof.marks) == 1e11
+    used, held, top = run.memory(ORT.case_id).figure.series
+    assert [(mark.x, mark.y) for mark in used.marks] == [(2, 5_000)], "the second of two reports it"
+    assert [mark.y for mark in held.marks] == [8_000]
+    assert top.marks[0].y == 5_000 and "<b>" in top.marks[0].text
     assert run.card().figure.marks[0].x == 25.0
     fastest = run.verdicts()
     assert fastest.loc[0, "first"] == "ort-cpu"

@@ -37,12 +37,21 @@ def test_operator_times_survive_their_file(tmp_path: Path) -> None:
 def test_what_an_operator_holds_and_reaches_survives_its_file(tmp_path: Path) -> None:
     peak = Peak(1e9, 1e6, 1000, "by hand")
     known = Operator("fused a", "Gemm", 4.0, "k", ("a", "b"), 512, 896, 1.0)
-    own = Operator("reorder", "Reorder", 1.0, "k")
+    own = Operator(
+        *("reorder", "Reorder", 1.0, "k"),
+        in_use_bytes=100,
+        peak_bytes=200,
+        arena_bytes=4096,
+        pool_run_us=0.5,
+        pool_wait_us=0.0,
+    )
     times = OperatorTimes("case", "wall", 7, (known, own), run_us=9.5, peak=peak)
     with new_run(tmp_path / "run", [CASE]) as folder:
         line = write_operators(folder, times)
     assert read_operators(tmp_path / "run", line) == times
     assert known.peak_share == 0.25
+    assert times.high_water == own
+    assert replace(times, ops=(known,)).high_water is None
 
 
 def test_a_table_of_an_earlier_version_is_read(tmp_path: Path) -> None:
