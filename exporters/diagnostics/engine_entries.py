@@ -85,7 +85,7 @@ ENGINE: Entries = {
         title="Option without effect",
         message="{option} has no effect with one thread.",
         condition="Parallel execution was requested with --threads 1.",
-        action="Leave the option out, or use more --threads.",
+        action="Remove the option, or use more --threads.",
         units={"option": NAME},
         example={"option": "execution_mode=parallel"},
     ),
