@@ -18,8 +18,8 @@ def conditions(found: Found) -> Iterator[Block]:
     if found.host:
         hosts = sorted({found.run.host_of(case) for case in found.run.cases})
         yield Paragraph(
-            f"The run is of {len(hosts)} hosts, {', '.join(hosts)}. Tables are of {found.host}, "
-            "but for what all serve together."
+            f"The run has {len(hosts)} hosts, {', '.join(hosts)}. The tables show {found.host}, "
+            "except for the aggregate of all hosts."
         )
     yield Paragraph(_protocol(found))
     yield from _load(found)
@@ -55,11 +55,11 @@ def _machine(host: Mapping[str, Any]) -> str:
 def _protocol(found: Found) -> str:
     manifest = found.run.manifest
     limits = manifest.limits
-    count = "as many as its search asks for" if manifest.asked.is_search else f"{manifest.rounds}"
+    count = "set by its search" if manifest.asked.is_search else f"{manifest.rounds}"
     return (
-        f"Rounds for each case: {count}, each a process of its own that measures "
-        f"{limits.min_s:g} to {limits.max_s:g} s, those of all cases in an order drawn by the seed "
-        f"{manifest.seed}."
+        f"Rounds for each case: {count}. Each round is a separate process that measures "
+        f"{limits.min_s:g} to {limits.max_s:g} s. The rounds of all cases are in random order "
+        f"(seed {manifest.seed})."
     )
 
 
@@ -70,14 +70,14 @@ def _load(found: Found) -> Iterator[Paragraph]:
         return
     cores = found.environment.get("cores_usable") or 1
     on = f"{cores} core{'s' * (cores != 1)}"
-    said = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
+    load = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
     if others_ran(max(loads), cores):
         yield Paragraph(
-            f"Loaded: other work shared the machine, {said}. What a real clock told is longer than "
-            "on a quiet one; what is simulated is the same."
+            f"Loaded: other work shared the machine, {load}. Measured times are longer than on a "
+            "quiet machine; simulated times are not affected."
         )
     else:
-        yield Paragraph(f"The machine had {said}.")
+        yield Paragraph(f"The machine had {load}.")
 
 
 def _rounds(found: Found) -> Iterator[RoundResult]:

@@ -20,7 +20,7 @@ from app.results.rows import Rows
 from app.results.run import Run
 from app.results.verify import read_whole
 
-NOT_COME_TO = "not come to"
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def cell(
     if one is None:
         return ""
     if one.row["status"] in INCOMPLETE:
-        return NOT_COME_TO
+        return NOT_RUN
     if not one.is_well:
         status = str(one.row["status"]).replace("_", " ")
         return status if status != "ok" else "not valid"

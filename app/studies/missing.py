@@ -25,9 +25,9 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
     if lacking:
         yield Points(lacking)
     elif whole.tune:
-        yield Paragraph("What the search itself has not come to stands below its table.")
+        yield Paragraph("The text below the table of the search lists what it did not measure.")
     else:
-        yield Paragraph("Nothing: every case of the study had all of its rounds, or ended.")
+        yield Paragraph("Nothing: every case of the study has all its rounds or ended.")
     together = Together([one.case for one in found.measured])
     rows = [one.row for one in found.measured if one.row["status"] not in INCOMPLETE]
     if causes := whys(rows, together):
@@ -46,22 +46,22 @@ def _lacking(found: Found, whole: Plan) -> Iterator[str]:
     if absent:
         yield f"not part of this run: {absent}"
     if found.others:
-        yield f"{found.others:,} cases of this run are not the study's, and not told here"
+        yield f"{found.others:,} cases of this run do not belong to the study and are not listed"
     wanted, asked = found.run.manifest.rounds, found.run.manifest.asked
     own = whole.lengths.rounds, whole.profile
     if not whole.is_search and (wanted, asked.profile) != own:
         yield (
-            f"rounds asked for: {wanted} of the lengths {asked.profile}; the study's own are "
-            f"{own[0]} of {own[1]}"
+            f"requested rounds: {wanted} of preset {asked.profile}; the study's plan has {own[0]} "
+            f"of preset {own[1]}"
         )
     had = {case.case_id: _had(found.run, case, wanted) for case in cases}
     left = sum(wanted - count for count in had.values())
     if not left:
         return
     budget_s = asked.budget_s
-    begins = "the run has not come to"
+    begins = "not run:"
     if budget_s is not None:
-        begins = f"the budget of {text.duration(budget_s)} left out"
+        begins = f"not run in the budget of {text.duration(budget_s)}:"
     yield f"{begins} {left:,} of {wanted * len(cases):,} rounds"
     for count in sorted(set(had.values()) - {wanted}):
         named = _named([case for case in cases if had[case.case_id] == count], cases)

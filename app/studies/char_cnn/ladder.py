@@ -16,15 +16,15 @@ from app.studies.study import Study
 
 def tables(found: Found) -> Iterator[Block]:
     """One table of both, then what to think of the search."""
-    yield Heading("The history beside the search")
+    yield Heading("The history and the search")
     yield Paragraph(
-        "Published: other machines, other code, each step one more change, on hardware that grew "
-        "from one node to several GPUs. Measured: this machine alone, each step one more choice of "
-        "the search, all measured again in turn. Lines that stand beside each other are no pairs."
+        "Published: other machines and code, each step one more change, from one node to several "
+        "GPUs. Measured: this machine, each step one more choice of the search, all measured again "
+        "in turn. A published and a measured step in one line do not correspond."
     )
     answer = tunes_found(found.run)
     if answer is None or not any(one.rungs for _, one in answer.searches):
-        yield Paragraph("The search has not come to its final rounds: there is no ladder yet.")
+        yield Paragraph("The search has no final rounds: there is no ladder yet.")
         return
     yield _table(answer)
     yield Points(tuple(sentence for _, one in answer.searches for sentence in one.sentences))
@@ -72,8 +72,8 @@ STUDY = Study(
     name="char-cnn/ladder",
     title="A search instead of steps",
     repeats=(
-        "What a search over runtimes, precisions, batch sizes, threads and options finds by "
-        "itself, within an error of 2 % of the largest output."
+        "The result of a search over runtimes, precisions, batch sizes, threads and options, "
+        "within an error of 2 % of the largest output."
     ),
     tables=tables,
     one_host=True,

@@ -34,10 +34,10 @@ def claims(found: Found) -> Iterator[Block]:
         return
     yield Heading("The document's claims")
     yield Paragraph(
-        "It says that throughput increases with the batch size, and that memory increases linearly "
-        f"with it. Throughput counts as increased from {MORE:g} times on. Memory counts as linear "
-        "where the growth by one more image is the same from the smallest to the middle batch size "
-        f"and from there to the largest, within a factor of {ALIKE:g}."
+        "Throughput increases with the batch size, and memory increases linearly with it. "
+        f"Throughput counts as increased from {MORE:g} times. Memory counts as linear if the "
+        "growth by one image is the same from the smallest to the middle batch size as from there "
+        f"to the largest, within a factor of {ALIKE:g}."
     )
     yield Points(tuple(answers))
 
@@ -54,7 +54,8 @@ def _throughput(label: str, line: Sequence[Measured], names: Sequence[str]) -> s
         return ""
     rising = sum(_rises(own) for own in curves if first in own and last in own)
     return (
-        f"{label}: throughput at batch {last} is over {MORE:g} times that at batch {first} in "
+        f"{label}: throughput at batch {last} is over {MORE:g} times the throughput at batch "
+        f"{first} in "
         f"{sum(ratio > MORE for ratio in ratios)} of {len(ratios)} networks and lower in "
         f"{sum(ratio < 1 for ratio in ratios)}; the median is {median(ratios):.2f} times. It "
         f"increases at every step in {rising}."

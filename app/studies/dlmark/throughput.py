@@ -33,8 +33,8 @@ def tables(found: Found) -> Iterator[Block]:
     yield _by_batch(found, RATE, text.rate_text)
     yield Heading("Memory by batch size (MiB)")
     yield Paragraph(
-        "The most that the measuring process held of the host's memory, engine and weights "
-        "included. Engines keep memory in pools, so that it is no exact need."
+        "The peak of host memory in the measuring process, with engine and weights. Engines keep "
+        "memory in pools, so this is not an exact requirement."
     )
     yield _by_batch(found, MEMORY, mib)
     yield from claims(found)
@@ -45,9 +45,8 @@ def tables(found: Found) -> Iterator[Block]:
         return
     instead = "" if batch == _OF_THE_STUDY else f", which most have; the study has {_OF_THE_STUDY}"
     yield Paragraph(
-        f"Throughput is measured here, with weights that are drawn, at batch {batch}{instead}. "
-        "Top-1 is published: of the trained networks on ImageNet's validation set. It was not "
-        "measured here."
+        f"Throughput is measured here, with random weights, at batch {batch}{instead}. Top-1 is "
+        "published, for trained networks on ImageNet's validation set, and not measured here."
     )
     yield Picture(_PUBLISHED, "published top-1 over the images a second that were measured here")
     lines = lines_of(found.measured)

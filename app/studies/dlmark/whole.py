@@ -11,9 +11,9 @@ WHOLE = Whole(
     repeats=(
         "The study of MXNet's Gluon model zoo has four figures: throughput by batch size, the "
         "largest batch and memory, throughput by device, and accuracy against throughput. Each is "
-        "repeated here with the same architectures. Their weights are drawn, since speed does not "
-        "ask for trained ones, and accuracy is measured of networks that are trained; of the zoo "
-        "it is published, and stands in a column that says so."
+        "reproduced here with the same architectures. Their weights are random, which does not "
+        "change the speed. Accuracy is measured on networks that are trained; the zoo's accuracy "
+        "is published, in a column of that name."
     ),
     parts=(throughput.STUDY, largest.STUDY, devices.STUDY, accuracy.STUDY),
     shares=(0.4, 0.2, 0.2, 0.2),
