@@ -81,7 +81,7 @@ class _Host:
             return replace(from_json(Host, told), name=self._name)
         except CodecError as error:
             raise CarrierError(
-                f"{self._name} tells what can't be understood ({error})",
+                f"{self._name} sends what can't be parsed ({error})",
                 "install the same Graphlap there",
             ) from None
 

@@ -8,7 +8,7 @@ IMPORTED = (
     text(
         "imported_from",
         "Imported from",
-        "The program that measured the row, with its version as far as its file tells.",
+        "The program that measured the row, with its version if the file has it.",
         group="identity",
     ),
     text("imported_file", "Imported file", "The name of the file that it was read from."),

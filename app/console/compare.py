@@ -76,7 +76,7 @@ def _refuse_imported(one: RunSide, other: RunSide) -> None:
         raise PlanError(
             f"of {named} only figures are known and no single timings, which no verdict can be "
             "made of",
-            "set the two tables beside each other",
+            "compare the two tables by eye",
         )
     raise PlanError(
         f"{one.name} and {other.name} have no case in common: {named} was measured on a clock and "

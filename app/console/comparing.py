@@ -104,7 +104,7 @@ class Comparing:
         few rounds. What a search will try is not known yet, nor which host a case will be on."""
         if not set(stored.percentiles) & set(plan.percentiles):
             raise PlanError(
-                f"{stored.name} has none of the percentiles of this plan",
+                f"{stored.name} lacks the percentiles of this plan",
                 "give the same --percentiles, or none",
             )
         placed = are_placed(one.case for one in stored.cases)
@@ -169,7 +169,7 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
         )
     if plan.aa and plan.lengths.rounds < 2 * plan.aa * LEAST_ROUNDS:
         raise PlanError(
-            "so few rounds a side decide nothing, and --aa would tell nothing",
+            "with so few rounds a side, --aa decides nothing",
             f"give --rounds {LEAST_ROUNDS} or more",
         )
     if flags.baseline_run is None:

@@ -25,7 +25,7 @@ def as_lines(found: ComparedWithItself) -> Iterator[str]:
         yield f"all cases: {'; '.join(map(_told, found.together))}"
         yield (
             "wrong: a verdict of faster or slower, all verdicts of a comparison judged together; "
-            f"a change within {100 * found.band:g}% is none"
+            f"a change within {100 * found.band:g}% does not count"
         )
 
 

@@ -40,7 +40,7 @@ def _asked(name: str, answer: Callable[[], Availability]) -> Availability:
         return answer()
     except Exception as error:  # of a package: a sweep that does not name it goes on
         reason = f"asked whether it is here, {name} failed with {type(error).__name__}: {error}"
-        return Unavailable(reason, "mend the package that brings it, or uninstall it")
+        return Unavailable(reason, "repair the package that provides it, or uninstall it")
 
 
 def availability_of(spec: str, environments: Mapping[str, str]) -> Availability:

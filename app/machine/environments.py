@@ -77,8 +77,8 @@ def asked(name: str, python: str) -> Environment:
     except ValueError:
         last = said.strip().splitlines()[-1:] or ["it gave no answer"]
         raise PlanError(
-            f"the environment {name!r} can't tell which runtimes it has ({last[0]})",
-            f"mend what {python} has installed",
+            f"the environment {name!r} can't list its runtimes ({last[0]})",
+            f"repair the packages of {python}",
         ) from None
     return Environment(python, version, {one: _there(python, of) for one, of in told.items()})
 

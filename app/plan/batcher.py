@@ -31,13 +31,13 @@ def batched(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> S
     if without is not None:
         raise PlanError(
             f"{without} has no open batch axis, so {told} can't send its requests together",
-            "name models whose batch is open, or leave --batcher out",
+            "name models whose batch is open, or remove --batcher",
         )
     sizes = {size for axis in batch_axes.values() for size in _asked(sweep, axis)} - {1}
     if sizes:
         raise PlanError(
-            f"{told} collects requests of one input each, and the batch is to be {max(sizes)}",
-            "leave --batch out, or make it 1",
+            f"{told} collects requests of one input each, and the batch is {max(sizes)}",
+            "remove --batch, or make it 1",
         )
     alone = {"batcher": (NO_BATCHER,)} if plan.slo else {}
     return sweep.model_copy(update={"batch_size": (1,), **alone})
@@ -60,4 +60,4 @@ def _refuse_options(sweep: Sweep, told: str) -> None:
     for key, values in sweep.options.items():
         name = key.partition(".")[2]
         if name in _OF_A_RUNTIME and any(str(value) != "1" for value in values):
-            raise PlanError(f"{told} has one server, and {key} makes several", f"leave {key} out")
+            raise PlanError(f"{told} has one server, and {key} makes several", f"remove {key}")

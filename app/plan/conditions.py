@@ -33,13 +33,14 @@ def refuse_impossible(cases: Iterable[Case]) -> None:
             continue
         if condition.kind in _WHY_BETWEEN and kind not in _BETWEEN_RUNS:
             raise PlanError(
-                f"{condition} {_WHY_BETWEEN[condition.kind]}, and {kind} has none to give",
+                f"{condition} {_WHY_BETWEEN[condition.kind]}, and {kind} has no pauses",
                 f"use --scenario {' or '.join(_BETWEEN_RUNS)}",
             )
         if condition.kind == "with" and replace(case.given, custom_ops=(), digests={}) != NOTHING:
             raise PlanError(
-                f"{condition} is measured beside as it is, and files and nodes are given for all",
-                "leave out what is of your own, or --condition",
+                f"{condition} runs a model of the catalogue as it is, and the files or nodes "
+                "apply to all models",
+                "remove your files and nodes, or --condition",
             )
         if condition.bytes > most:
             raise PlanError(

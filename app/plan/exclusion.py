@@ -63,7 +63,7 @@ def needs(key: str, *needed: str, action: str) -> Exclusion:
         f"{key}_without_{needed[0]}",
         lambda plan: is_set(plan, key) and not any(is_set(plan, other) for other in needed),
         f"{flag_of(key)} needs {named}",
-        f"add {action}, or leave {flag_of(key)} out",
+        f"add {action}, or remove {flag_of(key)}",
     )
 
 
@@ -73,5 +73,5 @@ def without_effect(
     """A typed setting without effect."""
     flag = flag_of(typed)
     return Exclusion(
-        code, applies, f"{flag} has no effect: {why}", action or f"leave {flag} out", typed
+        code, applies, f"{flag} has no effect: {why}", action or f"remove {flag}", typed
     )

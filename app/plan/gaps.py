@@ -15,5 +15,5 @@ def refuse_without_gaps(plan: Plan) -> None:
     if max(map(len, paced)) < LEAST_GAPS:
         raise PlanError(
             "--plot draws latency over pauses, and the plan has fewer than three",
-            "add --idle-sweep 20us..1s, or leave --plot out",
+            "add --idle-sweep 20us..1s, or remove --plot",
         )

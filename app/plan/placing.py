@@ -16,7 +16,7 @@ def refuse_misplaced(plan: Plan) -> None:
     """
     cores = set(plan.chosen_cores)
     if cores and not hasattr(os, "sched_setaffinity"):
-        raise PlanError("this system keeps no process to cores", "leave --cores out")
+        raise PlanError("this system keeps no process to cores", "remove --cores")
     usable, online = usable_cores(), cores_online()
     if cores - online:
         raise PlanError(
@@ -30,12 +30,12 @@ def refuse_misplaced(plan: Plan) -> None:
         )
     if plan.page_cache == "dropped" and not hasattr(os, "posix_fadvise"):
         raise PlanError(
-            "this system drops no single file from its page cache", "leave --page-cache out"
+            "this system drops no single file from its page cache", "remove --page-cache"
         )
     if plan.realtime is None:
         return
     if not hasattr(os, "sched_setscheduler"):
-        raise PlanError("this system has no SCHED_FIFO", "leave --realtime out")
+        raise PlanError("this system has no SCHED_FIFO", "remove --realtime")
     if not cores:
         raise PlanError(
             "--realtime could take every core, and hang the machine",

@@ -30,12 +30,12 @@ def replicated(sweep: Sweep, runtimes: Sequence[str]) -> tuple[Sweep, ...]:
     if not able:
         raise PlanError(
             f"{', '.join(names)} can't run several sessions at once, and replicas are sessions",
-            "leave --replicas out, or name another runtime",
+            "remove --replicas, or name another runtime",
         )
     for name in able:
         if f"{name}.{SESSIONS.name}" in sweep.options:
             raise PlanError(
-                f"replicas and {name}.{SESSIONS.name} both say how many sessions",
+                f"replicas and {name}.{SESSIONS.name} both set the number of sessions",
                 "give one of them",
             )
     dealt = [text for text in runtimes if len(each_device_of(text)) > 1]

@@ -139,7 +139,7 @@ def _size(text: str, axis: str, number: int, path: str) -> int:
     if not 1 <= size <= LARGEST_SIZE:
         raise PlanError(
             f"line {number} of {path} has {text.strip()!r} as the size of {axis!r}",
-            f"give a whole number from 1 to {LARGEST_SIZE}",
+            f"give an integer from 1 to {LARGEST_SIZE}",
         )
     return size
 

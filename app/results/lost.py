@@ -57,7 +57,7 @@ def lost_rounds(live: Live, run: Run) -> Iterator[Finding]:
             yield Finding(
                 FOLDER,
                 f"has {there} of the {manifest.rounds} rounds of case {case.case_id}, which "
-                f"{LIVE} says were all measured",
+                f"{LIVE} records as measured",
                 f"{_RESTORE}, or resume the run: that measures them again",
             )
 

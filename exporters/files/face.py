@@ -108,7 +108,7 @@ def input_specs(path: Path, given: Sequence[ValueInfoProto]) -> tuple[TensorSpec
     for value in given:
         if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape"):
             raise NotBenchmarkable(
-                f"input {value.name!r} of {path.name} does not say how many dimensions it has",
+                f"input {value.name!r} of {path.name} does not declare its number of dimensions",
                 "declare its shape, with names for the open dimensions",
             )
     return tuple(_spec(path, value) for value in given)

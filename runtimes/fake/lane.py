@@ -119,11 +119,11 @@ def _fill_with_nan(buffer: np.ndarray) -> None:
 
 
 def _fail_run() -> NoReturn:
-    raise RunFault("fake was told to fail this run", "use fail=none")
+    raise RunFault("fake was set to fail this run", "use fail=none")
 
 
 def _run_out_of_memory() -> NoReturn:
-    raise OutOfMemory("fake was told to run out of memory", "use fail=none")
+    raise OutOfMemory("fake was set to run out of memory", "use fail=none")
 
 
 def crash() -> None:

@@ -178,8 +178,8 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
         (["vollo", "--suite", "cells"], "--suite: not an option of graphlap study"),
         (["vollo", "--check"], "--check: not an option of graphlap study, but a command"),
         (["vollo", "a", "b"], "a study pages one run, and 2 are named"),
-        (["vollo", "a", "--rounds", "2"], "--rounds says what the run a has settled"),
-        (["vollo", "--resume", "a", "--models", "mlp"], "--models says what the run in"),
+        (["vollo", "a", "--rounds", "2"], "--rounds cannot be used with the run a"),
+        (["vollo", "--resume", "a", "--models", "mlp"], "--models cannot be used with the run in"),
         (["vollo", "--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
     ],
 )

@@ -1,12 +1,13 @@
 """Hold the naming and the writing rules: `python -m tests.writing`.
 
 Without an argument: the number of offenders in each folder and page against its allowance; exit
-code 1 if one has more. An allowance may only go down: lower it when the count is lower. `names` or
-`sentences`, with parts of paths or without, print each offender with its place and what to write
-instead:
+code 1 if one has more. An allowance may only go down: lower it when the count is lower. A kind of
+offender, with parts of paths or without, prints each with its place and what to write instead:
 
     python -m tests.writing names app/results
-    python -m tests.writing sentences docs/deadlines.md
+    python -m tests.writing pages docs/deadlines.md
+    python -m tests.writing docstrings runtimes
+    python -m tests.writing messages
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from pathlib import Path
 
 from tests.checkout import ROOT
 from tests.writing.names import Offender, names_in
-from tests.writing.sentences import in_page, in_source
+from tests.writing.sentences import in_docstrings, in_messages, in_page
 
 ALLOWANCES = Path(__file__).with_name("allowances.toml")
 PRODUCT = ("app", "exporters", "runtimes")
-KINDS = ("names", "sentences")
+IN_SOURCE = {"names": names_in, "docstrings": in_docstrings, "messages": in_messages}
+KINDS = (*IN_SOURCE, "pages")
 RECORDS = ("CHANGELOG.md",)
 """What was written at its time, and stays."""
 
@@ -52,12 +54,10 @@ def offenders(kind: str) -> Iterator[Offender]:
         if not path.is_file() or file in RECORDS:
             continue
         if file.endswith(".md"):
-            if kind == "sentences" and (top == "docs" or "/" not in file):
+            if kind == "pages" and (top == "docs" or "/" not in file):
                 yield from in_page(file, path.read_text("utf-8"))
-        elif kind == "names" and top in (*PRODUCT, "tests"):
-            yield from names_in(file, path.read_text("utf-8"))
-        elif kind == "sentences" and top in PRODUCT:
-            yield from in_source(file, path.read_text("utf-8"))
+        elif kind in IN_SOURCE and (top in PRODUCT or (top, kind) == ("tests", "names")):
+            yield from IN_SOURCE[kind](file, path.read_text("utf-8"))
 
 
 def folder(file: str) -> str:

@@ -1,5 +1,5 @@
-"""Phrases of the word list in what people read: Markdown pages, docstrings, and the sentences that
-the program shows (help, errors, warnings, labels).
+"""Phrases of the word list in what people read: Markdown pages, docstrings, and messages, which are
+the sentences that the program shows (help, errors, warnings, labels).
 
 Code is skipped, in a fence or in backquotes, and so are addresses and the targets of links.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tests.writing.names import Offender
 from tests.writing.words import PHRASES
@@ -25,9 +25,16 @@ def in_page(file: str, text: str) -> Iterator[Offender]:
     yield from _offenders(file, 1, text)
 
 
-def in_source(file: str, source: str) -> Iterator[Offender]:
-    """Docstrings and other strings of at least `SENTENCE_WORDS` words; `·` for a value in one."""
+def in_docstrings(file: str, source: str) -> Iterator[Offender]:
+    """The strings that stand for themselves: of modules, classes, functions and attributes."""
+    for node in _statements(ast.walk(ast.parse(source))):
+        yield from _offenders(file, node.lineno, _CODE.sub(_blank, str(node.value)))
+
+
+def in_messages(file: str, source: str) -> Iterator[Offender]:
+    """Other strings of at least `SENTENCE_WORDS` words; `·` for a value in one."""
     nodes = list(ast.walk(ast.parse(source)))
+    docstrings = {id(node) for node in _statements(nodes)}
     formatted = [node for node in nodes if isinstance(node, ast.JoinedStr)]
     parts = {id(part) for node in formatted for part in node.values}
     for node in nodes:
@@ -35,11 +42,19 @@ def in_source(file: str, source: str) -> Iterator[Offender]:
             constants = (getattr(part, "value", None) for part in node.values)
             text = "".join(value if isinstance(value, str) else "·" for value in constants)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            text = "" if id(node) in parts else node.value
+            text = "" if id(node) in parts | docstrings else node.value
         else:
             continue
         if len(text.split()) >= SENTENCE_WORDS:
             yield from _offenders(file, node.lineno, _CODE.sub(_blank, text))
+
+
+def _statements(nodes: Iterable[ast.AST]) -> Iterator[ast.Constant]:
+    """The strings among these nodes that are a statement."""
+    for node in nodes:
+        match node:
+            case ast.Expr(value=ast.Constant(value=str()) as constant):
+                yield constant
 
 
 def _offenders(file: str, first: int, text: str) -> Iterator[Offender]:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.writing.__main__ import excesses, folder
 from tests.writing.names import names_in
-from tests.writing.sentences import in_page, in_source
+from tests.writing.sentences import in_docstrings, in_messages, in_page
 
 SOURCE = """
 from json import loads as told
@@ -80,20 +80,20 @@ def test_a_page_is_read_without_its_code_and_addresses() -> None:
     ]
 
 
-def test_sentences_of_a_program_are_docstrings_and_long_strings() -> None:
+def test_sentences_of_a_program_are_docstrings_and_messages() -> None:
     source = (
         '"""Tell what a page says."""\n'
         "key = 'told by one'\n"
         "raise ValueError(f'--rounds {rounds} is no '\n"
         "    f'whole number: leave {it} out')\n"
         "# a comment tells nothing here\n"
+        "limit = 3\n"
+        '"""What it tells."""\n'
     )
-    assert [(offender.line, offender.text) for offender in in_source("a.py", source)] == [
-        (1, "Tell"),
-        (1, "says"),
-        (3, "whole number"),
-        (3, "leave · out"),
-    ]
+    offenders = [(offender.line, offender.text) for offender in in_docstrings("a.py", source)]
+    assert offenders == [(1, "Tell"), (1, "says"), (7, "tells")]
+    offenders = [(offender.line, offender.text) for offender in in_messages("a.py", source)]
+    assert offenders == [(3, "whole number"), (3, "leave · out")]
 
 
 def test_a_part_of_a_word_is_no_phrase() -> None:

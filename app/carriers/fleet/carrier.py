@@ -97,9 +97,7 @@ class DaskCarrier:
         except (OSError, TimeoutError):
             return None
         except (CodecError, ValueError) as error:
-            raise CarrierError(
-                f"the worker {name} tells what can't be understood ({error})"
-            ) from None
+            raise CarrierError(f"the worker {name} sends what can't be parsed ({error})") from None
 
     async def _run(self, host: str, job: HostJob, hear: Hear) -> None:
         try:

@@ -68,7 +68,7 @@ async def travel(
     except CarrierError as error:
         told(Lost(str(error)))
     except TimeoutError:
-        told(Lost(f"nothing was heard of it for {silence_s:g} s"))
+        told(Lost(f"no answer for {silence_s:g} s"))
     except OSError as error:
         told(Lost(f"the way to it is broken ({error})"))
     except Exception as error:  # whatever it is, the sweep must not wait for ever

@@ -155,7 +155,7 @@ class MeasureWorker(Worker):
             await self._end([job for job in left if not self._jobs[job].over])
             for job in left:
                 self._jobs[job].forget(
-                    f"the sweep was not heard of for {ABANDONED_S:g} s, and the job was ended"
+                    f"no message from the sweep for {ABANDONED_S:g} s, so the job was ended"
                 )
 
     async def _end(self, jobs: Collection[str]) -> None:

@@ -33,7 +33,7 @@ class Outbox:
         self.asked_s = time.monotonic()
         self.began = False
         self.over = False
-        self._why_forgotten = "the job ran before, and what it said was taken then"
+        self._why_forgotten = "the job ran before, and its messages were taken then"
 
     def hear(self, message: Message) -> None:
         """Take the job's next message; never waits. Nothing after its last is taken."""

@@ -72,7 +72,7 @@ class Measurements(RunLength):
             commands=(*PLANNED, "check"),
             label="Compile only",
             fold=LIMITS_FOLD,
-            notes="[Compiles each case and runs none](check.md). Cannot be used with keys that say "
+            notes="[Compiles each case and runs none](check.md). Cannot be used with keys that set "
             "how to measure.",
         ),
     ] = False

@@ -58,5 +58,5 @@ def not_told_apart(
         who = f"{which}{more}: the two fastest"
         briefly = f"of {len(undecided):,} the two fastest"
     ids = tuple(case_id for one in undecided for case_id in one.case_ids)
-    sentence = f"{who} can't be told apart, their pairs of rounds leave it undecided"
-    yield Notice("not_told_apart", sentence, ids, "boxes", f"{briefly} can't be told apart")
+    sentence = f"{who} can't be distinguished: their pairs of rounds are undecided"
+    yield Notice("not_told_apart", sentence, ids, "boxes", f"{briefly} can't be distinguished")

@@ -34,16 +34,16 @@ def batches(case: Case, model: ExportedModel) -> tuple[ExportedModel, ...]:
         return ()
     axis = model.batch
     if not isinstance(axis, str):
-        raise Unsupported(f"{case.model} has no open batch axis", "leave --batcher out")
+        raise Unsupported(f"{case.model} has no open batch axis", "remove --batcher")
     if model.states:
         raise Unsupported(
             f"{case.model} hands its state from run to run, and a batch holds requests of several "
             "streams",
-            "leave --batcher out",
+            "remove --batcher",
         )
     if runtime(parse_spec(case.runtime).name).clock == "simulated":
         raise Unsupported(
             f"{case.runtime} has no server to wait for: its schedule knows runs of one batch",
-            "leave --batcher out",
+            "remove --batcher",
         )
     return tuple(model.at({**case.axes, axis: size}) for size in case.batcher.sizes)

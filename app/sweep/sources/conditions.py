@@ -24,8 +24,8 @@ def why_not(condition: Condition, runtime: Runtime, device: str = "") -> str:
     if condition.kind == "none" or runtime.clock != "simulated":
         return ""
     if condition.kind == "shapes":
-        return f"{runtime.name} is compiled for one shape: leave --condition out"
-    return f"a simulated card is as fast under {condition}: leave --condition out"
+        return f"{runtime.name} is compiled for one shape: remove --condition"
+    return f"a simulated card is as fast under {condition}: remove --condition"
 
 
 def shapes_of(case: Case, model: ExportedModel, sessions: int) -> tuple[Mapping[str, int], ...]:
@@ -40,13 +40,13 @@ def shapes_of(case: Case, model: ExportedModel, sessions: int) -> tuple[Mapping[
         raise Unsupported(
             f"{case.model} could only be exported for each size by itself, and {told} needs one "
             "graph for all",
-            "leave --condition out",
+            "remove --condition",
         )
     if model.states:
         raise Unsupported(
             f"{case.model} hands its state from run to run, and under {told} the next run has "
             "another shape",
-            "leave --condition out",
+            "remove --condition",
         )
     if sessions != 1 or case.options.get("streams", 1) != 1:
         raise Unsupported(

@@ -104,7 +104,7 @@ def _transposed_begin(call: Call, span: tuple[int, ...]) -> tuple[int, ...]:
         return (0,) * len(span)
     extra = call.integers("output_padding") or (0,) * len(span)
     if mode.startswith("SAME") and any(extra):
-        raise Refused(f"its output_padding has two meanings beside auto_pad {mode}")
+        raise Refused(f"its output_padding has two meanings with auto_pad {mode}")
     total = [
         max(full + e - n, 0)
         for full, e, n in zip(span, extra, call.output_shapes[0][2:], strict=True)

@@ -18,9 +18,9 @@ def _window(call: Call) -> Window:
     window = window_of(call, size)
     mode = call.text("auto_pad", "NOTSET")
     if mode.startswith("SAME") and any(step > 1 for step in window.dilation):
-        raise Refused(f"its dilations have two meanings beside auto_pad {mode}")
+        raise Refused(f"its dilations have two meanings with auto_pad {mode}")
     if mode.startswith("SAME") and call.integer("ceil_mode", 0):
-        raise Refused(f"its ceil_mode has two meanings beside auto_pad {mode}")
+        raise Refused(f"its ceil_mode has two meanings with auto_pad {mode}")
     starts = ((n - 1) * s for n, s in zip(window.output, window.stride, strict=True))
     inside = (n + b for n, b in zip(call.shape(0)[2:], window.begin, strict=True))
     if any(start >= end for start, end in zip(starts, inside, strict=True)):
