@@ -34,14 +34,14 @@ def test_a_code_line_is_neither_blank_nor_comment_nor_docstring() -> None:
 def test_empty_files_count_as_files_but_not_for_the_median() -> None:
     sizes = [
         ("app/__main__.py", Size(100, 10, (90, 3))),
-        ("app/results/__init__.py", Size(0, 0, ())),
-        ("app/columns/rows.py", Size(401, 40, (80,))),
-        ("app/results/plots/grid.py", Size(601, 50, ())),
+        ("app/example/__init__.py", Size(0, 0, ())),
+        ("app/example/grid.py", Size(401, 40, (80,))),
+        ("app/example/plots/grid.py", Size(601, 50, ())),
     ]
     head, *rows = (line.split() for line in report(sizes))
     assert head[:3] == ["folder", "files", "lines"]
     assert rows == [
         ["app", "1", "100", "10.0", "%", "100", "100", "0", "0", "90", "1"],
-        ["app/results", "3", "1002", "9.0", "%", "501", "601", "2", "1", "80", "0"],
+        ["app/example", "3", "1002", "9.0", "%", "501", "601", "2", "1", "80", "0"],
         ["all", "4", "1102", "9.1", "%", "401", "601", "2", "1", "90", "1"],
     ]

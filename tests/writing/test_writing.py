@@ -54,9 +54,9 @@ def test_names_that_name_nothing_are_found_wherever_they_are_bound() -> None:
 @pytest.mark.parametrize(
     ("file", "names"),
     [
-        ("app/run_folder/operators.py", ["beside"]),
+        ("app/example/beside.py", ["beside"]),
         ("app/told/__init__.py", ["told"]),
-        ("app/formatting/case_labels.py", []),
+        ("app/example/labels.py", []),
         ("app/__main__.py", []),
     ],
 )
@@ -103,5 +103,16 @@ def test_a_part_of_a_word_is_no_phrase() -> None:
 def test_a_folder_without_an_allowance_may_have_no_offender() -> None:
     counts = {"app": 3, "docs/new.md": 1, "exporters": 2}
     assert list(excesses(counts, {"app": 1, "exporters": 2})) == [("app", 2), ("docs/new.md", 1)]
-    assert folder("app/columns/rows.py") == "app"
-    assert folder("docs/gpu.md") == "docs/gpu.md"
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("app/example/plots/rows.py", "app/example"),
+        ("app/example.py", "app"),
+        ("tests/example/test_rows.py", "tests"),
+        ("docs/example.md", "docs/example.md"),
+    ],
+)
+def test_an_allowance_is_of_a_package_or_a_page(file: str, name: str) -> None:
+    assert folder(file) == name
