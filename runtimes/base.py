@@ -111,7 +111,7 @@ class Lane(ABC):
         """Copy some inputs of the shapes that are bound into the lane's buffers; never timed."""
         raise Unsupported(
             f"{type(self).__name__} takes no other inputs from run to run",
-            "leave --rotate-inputs out",
+            "remove --rotate-inputs",
         )
 
     def advancing(self) -> tuple[Copy, ...] | None:
@@ -157,7 +157,7 @@ class Session(ABC):
         does not tell.
         """
         raise Unsupported(
-            f"{self.execution.provider} does not tell the times of its operators",
+            f"{self.execution.provider} does not report operator times",
             "profile another runtime",
         )
 

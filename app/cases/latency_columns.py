@@ -73,7 +73,7 @@ LATENCY = (
     text(
         "ci_method",
         "Interval by",
-        "How the intervals were had: t_ranks, or t_ranks_looks where rounds were added until they "
+        "Method of the intervals: t_ranks, or t_ranks_looks where rounds were added until they "
         "were narrow; empty for none.",
     ),
     number("ci_level", "Interval level", "", "How often such intervals hold the truth."),
@@ -141,7 +141,7 @@ LATENCY = (
         "rounds_span_s",
         "Span (s)",
         "s",
-        "From the start of the first round to that of the last; empty where one is not recorded.",
+        "From the start of the first round to the start of the last; empty if one is unknown.",
         "other",
     ),
     *(

@@ -33,7 +33,7 @@ def _of_phase(phase: str, what: str) -> tuple[Column, ...]:
             f"cold_{phase}_p90_ms",
             f"Cold {said} p90 (ms)",
             "ms",
-            "The 90th percentile; so few as 35 processes can't bound one.",
+            "The 90th percentile; needs at least 36 processes.",
         ),
         less(f"cold_{phase}_max_ms", f"Cold {said} max (ms)", "ms", "The longest."),
     )

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--history",
         metavar="DIR",
-        help="runs that show how far runs of this machine differ (those beside the two)",
+        help="past runs of this machine, for their variation (default: near the two)",
     )
     add_format(parser)
 

@@ -124,7 +124,7 @@ def _beside_table(beside: Beside) -> Iterator[Block]:
         (*names("nodes of the file"), *map(Column, beside.names)),
         rows,
         caption=f"{min(MOST_OPS, len(slowest))} of {len(slowest)} groups of nodes; "
-        f"{text.NOT_MEASURED} where an engine left nodes out or does not tell",
+        f"{text.NOT_MEASURED} where an engine has no such node or does not report it",
     )
 
 

@@ -53,7 +53,7 @@ def as_lines(found: ComparedWithItself) -> Iterator[str]:
         yield f"all cases: {'; '.join(map(_told, found.together))}"
         yield (
             "wrong: a verdict of faster or slower, all verdicts of a comparison judged together; "
-            f"a change within {100 * found.band:g}% is none"
+            f"a change within {100 * found.band:g}% does not count"
         )
 
 
@@ -171,7 +171,7 @@ class Comparing:
         few rounds. What a search will try is not known yet, nor which host a case will be on."""
         if not set(stored.percentiles) & set(plan.percentiles):
             raise PlanError(
-                f"{stored.name} has none of the percentiles of this plan",
+                f"{stored.name} lacks the percentiles of this plan",
                 "give the same --percentiles, or none",
             )
         placed = are_placed(one.case for one in stored.cases)
@@ -236,7 +236,7 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
         )
     if plan.aa and plan.lengths.rounds < 2 * plan.aa * LEAST_ROUNDS:
         raise PlanError(
-            "so few rounds a side decide nothing, and --aa would tell nothing",
+            "with so few rounds a side, --aa decides nothing",
             f"give --rounds {LEAST_ROUNDS} or more",
         )
     if flags.baseline_run is None:
@@ -300,7 +300,7 @@ def _refuse_imported(one: RunSide, other: RunSide) -> None:
         raise PlanError(
             f"of {named} only figures are known and no single timings, which no verdict can be "
             "made of",
-            "set the two tables beside each other",
+            "compare the two tables by eye",
         )
     raise PlanError(
         f"{one.name} and {other.name} have no case in common: {named} was measured on a clock and "

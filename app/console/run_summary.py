@@ -215,7 +215,7 @@ def _fastest(contests: Sequence[Fastest], band: float) -> list[str]:
         told.append(note)
     if any(not one.parted and one.rounds < LEAST_ROUNDS for one in contests):
         told.append(
-            f"undecided: fewer than {LEAST_ROUNDS} rounds can't tell how much processes differ: "
+            f"undecided: fewer than {LEAST_ROUNDS} rounds do not show how much processes differ: "
             f"--rounds {LEAST_ROUNDS} or more"
         )
     return told

@@ -143,7 +143,7 @@ def _of_statuses(series: Sequence[Series], over: bool) -> Iterator[Doubt]:
             grouped.setdefault(NOT_VALID if one.status == "ok" else one.status, []).append(one)
     for status, cases in grouped.items():
         reasons = {str(one.row.get("reason") or "") for one in cases}
-        remedy = reasons.pop() if len(reasons) == 1 else "the column Reason says why of each"
+        remedy = reasons.pop() if len(reasons) == 1 else "the column Reason has the reason of each"
         query = "status:ok valid:false" if status == NOT_VALID else f"status={status}"
         tone: Tone = "error" if status in FAILED else "warning"
         yield Doubt(status.replace("_", " "), remedy, len(cases), query, tone)

@@ -82,8 +82,8 @@ def not_told_apart(
         who = f"{which}{more}: the two fastest"
         briefly = f"of {len(undecided):,} the two fastest"
     ids = tuple(case_id for one in undecided for case_id in one.case_ids)
-    sentence = f"{who} can't be told apart, their pairs of rounds leave it undecided"
-    yield Notice("not_told_apart", sentence, ids, "boxes", f"{briefly} can't be told apart")
+    sentence = f"{who} can't be distinguished: their pairs of rounds are undecided"
+    yield Notice("not_told_apart", sentence, ids, "boxes", f"{briefly} can't be distinguished")
 
 
 _WIDTHS = {"fp32": 32, "tf32": 19, "bf16": 16, "fp16": 16, "int8": 8}

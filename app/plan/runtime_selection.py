@@ -45,7 +45,7 @@ def _of_earlier_file() -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise PlanError(f"{path} can't be read ({error})", "mend it, or remove it") from None
+        raise PlanError(f"{path} can't be read ({error})", "correct it, or remove it") from None
     table = told.get(_TABLE, {})
     understood = isinstance(table, dict) and all(isinstance(one, str) for one in table.values())
     if not understood or told.keys() - {_TABLE}:

@@ -183,7 +183,7 @@ def of_cards(cases: Sequence[Shown]) -> Iterator[Block]:
     answers = card_runs([line for _, line in chosen])
     for (one, _), answer in zip(chosen, answers, strict=True):
         if isinstance(answer, GraphlapError):
-            yield Paragraph(f"{_title(one)}: there is none ({answer.cause}); {answer.remedy}")
+            yield Paragraph(f"{_title(one)}: not available ({answer.cause}); {answer.remedy}")
         else:
             yield schedule(one, answer)
     if len(chosen) < len(simulated):

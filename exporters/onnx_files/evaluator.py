@@ -311,8 +311,8 @@ class FileEvaluator:
             library = "give --custom-ops the library of its operators, " if foreign else ""
             return NotBenchmarkable(
                 f"neither ONNX's evaluator ({first_line(refused)}) nor ONNX Runtime "
-                f"({plain(runtime)}) can tell what {self._called} should give",
-                f"{library}lay expected outputs beside it "
+                f"({plain(runtime)}) can compute what {self._called} should give",
+                f"{library}put expected outputs next to it "
                 "(test_data_set_0/output_0.pb), or measure it --no-verify-outputs",
             )
         node = "" if unknown else _failing_node(refused)

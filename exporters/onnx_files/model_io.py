@@ -174,12 +174,12 @@ def external_files(path: Path, model: ModelProto) -> dict[str, Path]:
             size = file.stat().st_size if file is not None and file.is_file() else None
         except (OSError, ValueError) as error:
             raise ExportError(
-                f"{path.name} does not say where the weights of {tensor.name!r} lie ({error})",
+                f"{path.name} does not record where the weights of {tensor.name!r} are ({error})",
                 "save it again with its external data",
             ) from None
         if not info.location:
             raise ExportError(
-                f"{path.name} does not say where the weights of {tensor.name!r} lie",
+                f"{path.name} does not record where the weights of {tensor.name!r} are",
                 "save it again with its external data",
             )
         if file is None:

@@ -28,7 +28,7 @@ _NEWER_IR = re.compile(
 _NO_CAPTURE = "cannot use the graph capture feature"
 # "CUDA failure 700: an illegal memory access was encountered ; GPU=0 ; hostname=...".
 _GPU = re.compile(r"(?P<library>CU[A-Z]+) failure (?P<code>\d+): (?P<text>[^;]*[^; ])")
-_GPU_REMEDY = "see what nvidia-smi and the kernel's log say of the GPU"
+_GPU_REMEDY = "look for the GPU in the output of nvidia-smi and in the kernel's log"
 _NODE = re.compile(r"[Nn]ode \((?P<paren>[^)]*)\)|Name:'(?P<name>[^']*)'")
 _NOISE = (
     re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : "),

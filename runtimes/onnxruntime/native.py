@@ -124,7 +124,9 @@ def _base_of_module() -> int:
     onnxruntime.SessionOptions().register_custom_ops_library(str(path))
     base = c.c_void_p.in_dll(library, "graphlap_ort_base").value
     if not base:
-        raise Unsupported("ONNX Runtime's module did not tell its C functions", "use call=python")
+        raise Unsupported(
+            "ONNX Runtime's module did not provide its C functions", "use call=python"
+        )
     return base
 
 
@@ -137,7 +139,7 @@ def _base_of_library() -> int:
             function.restype = c.c_void_p
             return int(function())
     raise Unsupported(
-        "this package of ONNX Runtime has no libonnxruntime beside its module", "use build=module"
+        "this package of ONNX Runtime has no libonnxruntime next to its module", "use build=module"
     )
 
 

@@ -256,7 +256,7 @@ def _without_python(request: Request) -> bool:
         raise Unsupported("libonnxruntime has no Python call", "use call=c, or build=module")
     if request.settings.operator_times:
         raise Unsupported(
-            "operator times are told by ONNX Runtime's module", "use build=module for them"
+            "only ONNX Runtime's module reports operator times", "use build=module for them"
         )
     if not takes_c(call):
         raise Unsupported(

@@ -80,7 +80,7 @@ class CompareView(ScrolledView):
         self.show_heading(
             f"{second.name} over {first.name}",
             f"{len(found.cases)} cases in both, all judged together; "
-            f"a change within {100 * found.band:g}% is none; "
+            f"a change within {100 * found.band:g}% does not count; "
             + "; ".join((interval_note(found.verdicts), *run_variation_notes(found))),
         )
         return ""

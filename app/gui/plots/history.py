@@ -65,7 +65,7 @@ class HistoryView(PlotView):
         self.show_legend([self._entry(word) for word in ("faster", "slower") if word in words])
         runs = max(len(trend.points) for trend in trends)
         few = f"; a change is told from {LEAST_RUNS} runs on" if runs < LEAST_RUNS else ""
-        within = f"a change within {100 * self._found.band:g}% is none"
+        within = f"a change within {100 * self._found.band:g}% does not count"
         self.show_heading(f"History of {self._label}", f"{runs} runs; {within}{few}")
         return ""
 

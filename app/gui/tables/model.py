@@ -216,7 +216,7 @@ class ResultsModel(QAbstractTableModel):
     def _tip(self, series: Series, column: Column) -> str | float | None:
         sides = self._held.sides(series, column)
         if sides is not None:
-            within = f"a change within {100 * self.band:g}% is none"
+            within = f"a change within {100 * self.band:g}% does not count"
             return plain_tip(f"{sides.verdict.word}: {sides.verdict.why or within}")
         if column.key == "status" and series.row.get("warnings"):
             return plain_tip("\n".join(map(text, diagnostics_of(series.row))))

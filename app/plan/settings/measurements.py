@@ -48,10 +48,10 @@ class RunLength(BaseModel):
             form=Word(whole(0)),
             group=LENGTH,
             commands=(*PLANNED, "check", "study"),
-            values="whole number",
+            values="integer",
             absent="none",
             notes="Draws the order of the rounds, all data, and the moments at which requests "
-            "arrive. Without one, the order and the data are those of 0, and requests arrive at "
+            "arrive. Without a seed, order and data are as with seed 0, and requests arrive at "
             "other moments in each run.",
         ),
     ] = None
@@ -81,10 +81,10 @@ class RunLength(BaseModel):
             group=LENGTH,
             commands=(*PLANNED, "study"),
             common=True,
-            values="whole number",
+            values="integer",
             absent="the preset's",
             notes="Processes for each case. With `ci_width` it is the largest number (40 unless "
-            "given); with `slo` the number at each rate, and with `tune` that of the final "
+            "given); with `slo` the number at each rate, and with `tune` the number in the final "
             "comparison (8 unless given).",
         ),
     ] = None
@@ -202,7 +202,7 @@ class Measurements(RunLength):
             commands=(*PLANNED, "check"),
             label="Compile only",
             fold=LIMITS_FOLD,
-            notes="[Compiles each case and runs none](check.md). Cannot be used with keys that say "
+            notes="[Compiles each case and runs none](check.md). Cannot be used with keys that set "
             "how to measure.",
         ),
     ] = False

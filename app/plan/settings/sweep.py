@@ -129,7 +129,7 @@ class Sweep(BaseModel):
             label="&Batch",
             term="batch",
             example="1, 2, 4 … (the model's own)",
-            values="whole numbers",
+            values="integers",
             absent="the model's own",
             notes="Size of the batch axis.",
         ),
@@ -146,7 +146,7 @@ class Sweep(BaseModel):
             label="&Sequence",
             term="sequence",
             example="16, 64 … (the model's own)",
-            values="whole numbers",
+            values="integers",
             absent="the model's own",
             notes="Size of the axis `sequence`.",
         ),
@@ -182,7 +182,7 @@ class Sweep(BaseModel):
             label="&Threads",
             term="threads",
             example="1",
-            values="whole numbers",
+            values="integers",
             notes="How many threads the engine may use; `0` leaves the number to it.",
         ),
     ] = (1,)
@@ -246,7 +246,7 @@ class Sweep(BaseModel):
             label="Condition",
             term="condition",
             values="`none`, `cold:64MB`, `sustained:30min`, `with:mlp`, `shapes:mix.csv`",
-            notes="[Conditions](conditions.md) beside the scenario: polluted caches, a long run, "
+            notes="[Conditions](conditions.md) added to the scenario: cold caches, a long run, "
             "another model at work, several shapes in one session.",
         ),
     ] = ("none",)
@@ -276,7 +276,7 @@ class Sweep(BaseModel):
             group=WORK,
             label="Replicas",
             example="2, 4 … (one)",
-            values="whole numbers",
+            values="integers",
             absent="none",
             notes="[Sessions that share the work](replicas.md) of `offline`, or of other "
             "`scenarios` that are given; a single one is measured too.",

@@ -246,7 +246,7 @@ def with_keys(part: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
     keys = {row.toml: row.key for row in SETTINGS if row.toml and row.scope == scope}
     for name, key in keys.items():
         if name in part and key in part:
-            raise PlanError(f"{name} and {key} are the same setting", f"leave {key} out")
+            raise PlanError(f"{name} and {key} are the same setting", f"remove {key}")
     return {keys.get(name, name): value for name, value in part.items()}
 
 

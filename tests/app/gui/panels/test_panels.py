@@ -141,7 +141,7 @@ def test_the_bar_says_how_a_run_ended(qtbot: QtBot, state: RunState) -> None:
     stopped = replace(live, state="stopped", exit_code=130)
     assert told(stopped, "ok") == ("stopped, can be resumed", "warning")
     full = told(replace(stopped, exit_code=1), "ok")
-    assert full == ("broken off by an error, the log says which; can be resumed", "error")
+    assert full == ("ended by an error, which is in the log; can be resumed", "error")
 
 
 def test_paused_is_said_and_no_time_is_promised(qtbot: QtBot, state: RunState) -> None:

@@ -229,7 +229,7 @@ def test_two_runs_are_judged_within_the_band_of_the_open_ones_plan(qtbot: QtBot)
         view.refresh()
         header, (row,) = view.table()
         words.append(dict(zip(header, row, strict=True))["p50_verdict"])
-        assert f"within {100 * band:g}% is none" in view.heading._note
+        assert f"within {100 * band:g}% does not count" in view.heading._note
     assert words == ["slower", "same"], "30 % lies within half"
 
 

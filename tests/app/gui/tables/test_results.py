@@ -158,7 +158,7 @@ def test_a_change_within_the_plans_band_is_none(table: ResultsTable) -> None:
         table.show_plan(Plan(sweeps=grid, band=band))
         told.append(_text(table, 1, P50).split()[-1])
         tip = table.filter.index(1, P50).data(Qt.ItemDataRole.ToolTipRole)
-        assert f"within {100 * band:g}% is none" in tip
+        assert f"within {100 * band:g}% does not count" in tip
     assert told == ["slower", "same"]
 
 
