@@ -43,6 +43,7 @@ class Measurements(RunLength):
         On,
         Setting(
             flag="--op-times",
+            label="Operator times",
             aliases=("--profile-ops",),
             toml="op_times",
             help="also record per-operator times, in separate processes",
@@ -56,6 +57,7 @@ class Measurements(RunLength):
         On,
         Setting(
             flag="--largest-batch",
+            label="Largest batch",
             help="search for the largest batch that fits, from --batch or 1 on",
             form=Switch(),
             group=ALSO,

@@ -29,6 +29,8 @@ class RunLength(BaseModel):
         Seed | None,
         Setting(
             flag="--seed",
+            label="See&d",
+            term="seed",
             metavar="N",
             help="draws the order of rounds, the data and the arrivals",
             form=Word(whole(0)),
@@ -45,6 +47,8 @@ class RunLength(BaseModel):
         str,
         Setting(
             flag="--preset",
+            label="&Length",
+            term="profile",
             aliases=("--profile",),
             toml="preset",
             metavar="NAME",
@@ -61,6 +65,8 @@ class RunLength(BaseModel):
         Count | None,
         Setting(
             flag="--rounds",
+            label="R&ounds",
+            term="round",
             metavar="N",
             help="measuring processes per case (default: the preset's)",
             form=Word(whole(1)),

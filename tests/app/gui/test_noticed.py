@@ -49,11 +49,11 @@ def test_a_click_on_what_was_noticed_shows_its_cases_in_the_view_that_shows_it(
     sentences = [one.sentence for one in noticed(Rows().measured(read_run(run)))]
     assert [button.accessibleName() for button in window.noticed.buttons] == sentences
     (bimodal,) = (b for b in window.noticed.buttons if "bimodal" in b.accessibleName())
-    window.docks.go_to("results")
+    window.frame.show_key("boxes")
     window.table.filter_by("threads=2")
     QTest.mouseClick(bimodal, Qt.MouseButton.LeftButton)
     assert window.table.selected_keys() == [CASES[6].case_id]
-    assert window.docks.page == "measure"
+    assert window.frame.current == "histogram"
     assert window.views.by_key["histogram"].isVisible()
     qtbot.waitUntil(lambda: seen(window).shown == (CASES[6].case_id,), timeout=10_000)
     assert {one.view for one in seen(window).noticed} <= {view.key for view in VIEWS}

@@ -50,7 +50,7 @@ def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
     lines = window.series_list.rows
     qtbot.waitUntil(lambda: len(lines.lines) == 2, timeout=20_000)
     assert [line.name for line in lines.lines] == ["cnn_tiny", "lstm_tiny"]
-    assert window.docks.docks["series"].isVisible()
+    assert window.series_list.isVisible()
     view = window.views.by_key["histogram"]
     assert isinstance(view, HistogramView)
     qtbot.waitUntil(lambda: len(view.series) == 2, timeout=20_000)
@@ -66,9 +66,9 @@ def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
     assert not any(entry.of_series for entry in view.legend._entries)
     export_svg(view, tmp_path / "picture.svg")
     assert "lstm_tiny (wall clock)" in (tmp_path / "picture.svg").read_text("utf-8")
-    window.actions_by_key["series"].trigger()
-    assert window.docks.docks["series"].isHidden()
+    window.actions_by_key["cases"].trigger()
+    assert window.series_list.isHidden()
     view.refresh()
     assert sum(entry.of_series for entry in view.legend._entries) == 2
-    window.actions_by_key["series"].trigger()
-    assert window.docks.docks["series"].isVisible()
+    window.actions_by_key["cases"].trigger()
+    assert window.series_list.isVisible()

@@ -56,7 +56,7 @@ def test_the_strip_says_what_is_wrong_and_each_word_finds_its_rows(
     assert window.table.filter.rowCount() == 3
     assert rendering.action(BUSY) in window.trust.remedy.text()
     assert button.isChecked()
-    window.docks.go_to("results")
+    window.frame.show_key("boxes")
     assert window.trust.isVisible(), "another page has its own layout, not its own truth"
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert window.table.filter.rowCount() == 14
