@@ -220,7 +220,8 @@ class MainWindow(WindowParts):
         self.series_list.set_listed(not self.series_list.isHidden())
 
     def _composer_shown(self, shown: bool) -> None:
-        if shown and not self.editor.isAncestorOf(QApplication.focusWidget()):
+        focus = QApplication.focusWidget()
+        if shown and not (focus is not None and self.editor.isAncestorOf(focus)):
             self.editor.grid_form.models.search.setFocus()
 
     def _show_control_state(self, state: str) -> None:
