@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.results.labels import differences
 from app.results.series import Series
@@ -19,6 +20,32 @@ def number(series: Series, column: str) -> float | None:
     except (TypeError, ValueError):
         return None
     return found if math.isfinite(found) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A latency of a row in microseconds, with the ends of its interval where it has one."""
+
+    value_us: float
+    low_us: float | None
+    high_us: float | None
+
+
+def quoted(series: Series, name: str) -> Quoted | None:
+    """What a percentile or the mean of this name is, wherever it is shown: the row's figure.
+
+    While the row is still to come, that of the summary from which it will be computed.
+    """
+    value = number(series, f"latency_{name}_us")
+    ends = [number(series, f"latency_{name}_ci_{end}_us") for end in ("low", "high")]
+    requests_in_each = series.case.scenario.kind == "ahead"  # its samples are of many runs each
+    if series.summary is not None and not requests_in_each:
+        interval = series.summary.interval_us(name)
+        if value is None:
+            value = series.summary.value_us(name)
+        if None in ends and interval is not None:
+            ends = [interval.low, interval.high]
+    return None if value is None else Quoted(value, ends[0], ends[1])
 
 
 def batch(series: Series) -> int | None:

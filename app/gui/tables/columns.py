@@ -11,7 +11,7 @@ from app.cases.chosen_columns import column as column_of
 from app.cases.column import Column as ResultColumn
 from app.cases.columns import BY_NAME, NAMES
 from app.cases.latency_columns import PERCENTILES
-from app.results.figures import number, ranked
+from app.results.figures import number, quoted, ranked
 from app.results.series import Series
 from app.results.settings import TELLING
 from app.results.text import CLOCK_TEXT, significant, time_text
@@ -83,9 +83,9 @@ def _figure(series: Series, key: str) -> float | None:
     found = number(series, key)
     if found is None and key == "rounds" and series.timed:
         return float(len(series.timed))
-    queued = series.case.scenario.kind == "ahead"  # its samples are of many runs each
-    if found is None and series.summary is not None and key in _FROM_SUMMARY and not queued:
-        return series.summary.value_us(_FROM_SUMMARY[key])
+    if key in _FROM_SUMMARY:
+        latency = quoted(series, _FROM_SUMMARY[key])
+        return None if latency is None else latency.value_us
     return found
 
 

@@ -111,7 +111,7 @@ class PercentileReader:
         if place.x > curve.x[-1]:
             return f"{called}: not bounded by its samples", math.inf
         height = curve.height(place.x)
-        return f"{called}: ~{time_text(10.0**height)}", height
+        return f"{called}: pooled ~{time_text(10.0**height)}", height
 
 
 def _nearest(
