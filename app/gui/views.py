@@ -1,4 +1,4 @@
-"""Every view of a run: where its dock stands by default, and what it is fed.
+"""Every view of a run: where it stands, and what it is fed.
 
 A literal table, so that adding a view is one line here and one file in `plots`.
 """
@@ -75,43 +75,69 @@ class ViewSpec:
 
     key: str
     title: str
-    page: Page
+    place: str
     fed: Fed
     target: str
 
+    @property
+    def page(self) -> Page:
+        return next(place.page for place in PLACES if place.key == self.place)
+
     def make(self) -> PlotView:
-        make: Callable[[], PlotView] = own.load(self.target)
+        make: Callable[[], PlotView] = own.load(f"app.gui.plots.{self.target}")
         return make()
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What stands in the bar of views; one with several plots has a switch between them."""
+
+    key: str
+    title: str
+    page: Page
+    is_usual: bool = True
+    """Whether it is offered first, and not among those that only some runs have data for."""
+
+    @property
+    def views(self) -> tuple[ViewSpec, ...]:
+        return tuple(spec for spec in VIEWS if spec.place == self.key)
+
+
+PLACES: tuple[Place, ...] = (
+    Place("summary", "Summary", "results"),
+    Place("ranking", "Ranking", "results"),
+    Place("distribution", "Distribution", "measure"),
+    Place("timeline", "Timeline", "measure"),
+    Place("trends", "Trends", "results"),
+    Place("matrix", "Matrix", "results"),
+    Place("compare", "Compare", "results"),
+    Place("history", "History", "results"),
+    Place("inspect", "Inspect", "inspect"),
+    Place("checks", "Check", "results", is_usual=False),
+    Place("largest", "Largest batch", "results", is_usual=False),
+    Place("ladder", "Tuning steps", "results", is_usual=False),
+    Place("accuracy", "Accuracy", "results", is_usual=False),
+)
+
 VIEWS: tuple[ViewSpec, ...] = (
-    ViewSpec("histogram", "Histogram", "measure", "shown", "app.gui.plots.histogram:HistogramView"),
-    ViewSpec(
-        "cumulative", "Cumulative", "measure", "shown", "app.gui.plots.cumulative:CumulativeView"
-    ),
-    ViewSpec(
-        "percentiles", "Percentiles", "measure", "shown", "app.gui.plots.percentiles:PercentileView"
-    ),
-    ViewSpec("timeline", "Timeline", "measure", "shown", "app.gui.plots.timeline:TimelineView"),
-    ViewSpec("boxes", "Box plots", "results", "shown", "app.gui.plots.boxes:BoxesView"),
-    ViewSpec("batch", "Batch size", "results", "all", "app.gui.plots.batch:BatchView"),
-    ViewSpec("against", "Against", "results", "all", "app.gui.plots.against:AgainstView"),
-    ViewSpec("load", "Load", "results", "all", "app.gui.plots.load:LoadView"),
-    ViewSpec("devices", "Devices", "results", "all", "app.gui.plots.devices:DevicesView"),
-    ViewSpec("heatmap", "Heat map", "results", "all", "app.gui.plots.heatmap:HeatmapView"),
-    ViewSpec("checks", "Check", "results", "all", "app.gui.plots.checks:ChecksView"),
-    ViewSpec(
-        "largest", "Largest batch", "results", "all", "app.gui.plots.largest:LargestBatchView"
-    ),
-    ViewSpec("ladder", "Ladder", "results", "all", "app.gui.plots.ladder:LadderView"),
-    ViewSpec("accuracy", "Accuracy", "results", "all", "app.gui.plots.accuracy:AccuracyView"),
-    ViewSpec("compare", "Compare", "results", "pair", "app.gui.plots.compare:CompareView"),
-    ViewSpec("history", "History", "results", "history", "app.gui.plots.history:HistoryView"),
-    ViewSpec("graph", "Model graph", "inspect", "details", "app.gui.plots.graph:GraphView"),
-    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "app.gui.plots.schedule:ScheduleView"),
-    ViewSpec(
-        "operators", "Operators", "inspect", "details", "app.gui.plots.operators:OperatorsView"
-    ),
+    ViewSpec("summary", "Summary", "summary", "all", "summary:SummaryView"),
+    ViewSpec("ranking", "Ranking", "ranking", "all", "ranking:RankingView"),
+    ViewSpec("histogram", "Histogram", "distribution", "shown", "histogram:HistogramView"),
+    ViewSpec("cumulative", "Cumulative", "distribution", "shown", "cumulative:CumulativeView"),
+    ViewSpec("percentiles", "Percentiles", "distribution", "shown", "percentiles:PercentileView"),
+    ViewSpec("boxes", "Box plots", "distribution", "shown", "boxes:BoxesView"),
+    ViewSpec("timeline", "Timeline", "timeline", "shown", "timeline:TimelineView"),
+    ViewSpec("trends", "Trends", "trends", "all", "trends:TrendsView"),
+    ViewSpec("matrix", "Matrix", "matrix", "all", "matrix:MatrixView"),
+    ViewSpec("compare", "Compare", "compare", "pair", "compare:CompareView"),
+    ViewSpec("history", "History", "history", "history", "history:HistoryView"),
+    ViewSpec("operators", "Operators", "inspect", "details", "operators:OperatorsView"),
+    ViewSpec("graph", "Model graph", "inspect", "details", "graph:GraphView"),
+    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "schedule:ScheduleView"),
+    ViewSpec("checks", "Check", "checks", "all", "checks:ChecksView"),
+    ViewSpec("largest", "Largest batch", "largest", "all", "largest:LargestBatchView"),
+    ViewSpec("ladder", "Ladder", "ladder", "all", "ladder:LadderView"),
+    ViewSpec("accuracy", "Accuracy", "accuracy", "all", "accuracy:AccuracyView"),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.results.labels import differences
 from app.results.series import Series
@@ -46,6 +46,30 @@ def quoted(series: Series, name: str) -> Quoted | None:
         if None in ends and interval is not None:
             ends = [interval.low, interval.high]
     return None if value is None else Quoted(value, ends[0], ends[1])
+
+
+def comparison_key(series: Series, *, over_precision: bool = False) -> tuple[object, ...]:
+    """What two cases must share for one to be called faster: all but the runtime and its options.
+
+    `over_precision`: cases of several precisions are compared on purpose.
+    """
+    row, case = series.row, series.case
+    precision = None if over_precision else str(row.get("precision") or case.precision)
+    measured = (row.get("concurrency"), row.get("boundary"), row.get("host") or case.host)
+    rest = replace(case, runtime="", precision="fp32", options={}, suite="")
+    return precision, series.clock, *measured, rest.identity_id
+
+
+def is_same_work(one: Series, other: Series) -> bool:
+    """Whether a verdict between two cases is one between ways to do the same: of one model, its
+    sizes, scenario, precision and clock."""
+    return _work(one) == _work(other)
+
+
+def _work(series: Series) -> tuple[object, ...]:
+    case = series.case
+    precision = str(series.row.get("precision") or case.precision)
+    return case.model, dict(case.axes), str(case.scenario), precision, series.clock
 
 
 def batch(series: Series) -> int | None:

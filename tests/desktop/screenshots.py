@@ -54,7 +54,7 @@ RUNS = {
 EVERY_VIEW = ("one", "six", "forty")
 SOME_VIEWS: dict[str, tuple[str, ...]] = {
     "load": ("load",),
-    "cards": ("devices", "heatmap", "schedule", "operators"),
+    "cards": ("devices", "matrix", "schedule", "operators"),
     "digits": ("accuracy",),
     "largest": ("largest",),
 }
