@@ -48,7 +48,10 @@ class PairView(Protocol):
 
 @runtime_checkable
 class PastView(Protocol):
-    """Fed with `history`; `identity` is what makes the case that is looked at."""
+    """Fed with `history`; `identity` is what makes the case that is looked at, `there` says that
+    other runs lie beside the open one."""
+
+    def set_others(self, there: bool) -> None: ...
 
     def set_history(self, found: History | GraphlapError) -> None: ...
 
@@ -156,6 +159,8 @@ class Views:
     def arrange(self, how: Arrangement) -> None:
         """Show the series of the cases in flight or selected so, in every view that has them."""
         for view in self.shown:
+            view.arrange(how)
+        for view in self._fed("all"):
             view.arrange(how)
 
     def _fed(self, how: Fed) -> list[PlotView]:

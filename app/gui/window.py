@@ -52,9 +52,7 @@ class MainWindow(WindowParts):
         self.actions_by_key = build_actions(self)
         self._complete_menus()
         self.tool_bar = ToolBar(self, self.actions_by_key)
-        for strip in (self.trust, self.noticed):
-            self.addToolBarBreak()
-            self.addToolBar(strip)
+        self.progress.insertPermanentWidget(0, self.badge)
         self._connect()
         self.set_theme(self.preferences.theme)
         place_window(self, self.preferences.layout("geometry"), LEAST)
@@ -106,6 +104,11 @@ class MainWindow(WindowParts):
         self.feed.beat.connect(self.log.read_on)
         self.feed.beat.connect(self.progress.tick)
         self.feed.shown.connect(self.series_list.set_series)
+        self.feed.listed.connect(self.series_list.set_cases)
+        self.series_list.selected.connect(self._select_cases)
+        self.table.selected.connect(self.series_list.select)
+        self.table.filtered.connect(self.feed.set_filter)
+        self.table.filtered.connect(self.series_list.set_filter)
         self.series_list.arranged.connect(self.views.arrange)
         self.series_list.colored.connect(self.table.model.set_swatches)
         self.table.selected.connect(self.feed.select)
@@ -126,9 +129,8 @@ class MainWindow(WindowParts):
         self.docks.placed.connect(self._placed)
         editor_dock = self.docks.docks["editor"]
         editor_dock.visibilityChanged.connect(self.actions_by_key["editor"].setChecked)
-        self.trust.asked.connect(self.rows.find)
-        self.noticed.asked.connect(self.rows.show_in)
-        self.table.filter_box.textChanged.connect(self.trust.show_query)
+        self.badge.query_asked.connect(self.rows.find)
+        self.badge.cases_asked.connect(self.rows.show_in)
         self.welcome.try_asked.connect(self.edits.try_first)
         self.welcome.suite_asked.connect(self.edits.compose_starter)
         self.welcome.open_asked.connect(lambda f: self.open_run(f) if f else self.files.open_run())
@@ -165,6 +167,11 @@ class MainWindow(WindowParts):
             self.table.filter_by("")
         quiet = self.feed.look_at(keys[0], chosen)
         self.table.select(chosen, quiet=quiet)
+
+    def _select_cases(self, keys: list[str]) -> None:
+        """Show the cases that were selected in the tree, here and in the table."""
+        self.table.select(keys, quiet=True)
+        self.feed.select(keys)
 
     def _open_samples(self, key: str) -> None:
         """Show the iterations of a case over time, and with it what else is shown."""
@@ -211,8 +218,7 @@ class MainWindow(WindowParts):
             )
 
     def _show_run(self, state: RunState) -> None:
-        self.trust.show_run(state)
-        self.noticed.show_run(state)
+        self.badge.show_run(state)
         mine = self.control.folder == state.folder
         self.progress.show_run(state, self.control.state if mine else "")
         lacks = state.live is None or state.live.state != "finished"
@@ -222,8 +228,6 @@ class MainWindow(WindowParts):
 
     def _placed(self) -> None:
         """An arrangement that was kept brings back what was there then."""
-        self.trust.stay()
-        self.noticed.stay()
         self.tool_bar.setVisible(not self.docks.filled)
         self.actions_by_key["fill"].setChecked(bool(self.docks.filled))
         if self.feed.state is not None and self.docks.filled != "welcome":

@@ -18,13 +18,12 @@ from app.gui.layout_commands import LayoutCommands
 from app.gui.look.cursor import RestingCursor
 from app.gui.look.preferences import Preferences
 from app.gui.palette_entries import Finder
+from app.gui.panels.case_tree import CaseTree
 from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
-from app.gui.panels.noticed import NoticedStrip
 from app.gui.panels.progress import ProgressLine
 from app.gui.panels.queue import QueuePanel
-from app.gui.panels.series_list import SeriesList
-from app.gui.panels.trust import TrustStrip
+from app.gui.panels.warnings import WarningsBadge
 from app.gui.row_commands import RowCommands
 from app.gui.run_commands import RunCommands
 from app.gui.run_feed import RunFeed
@@ -52,7 +51,8 @@ class WindowParts(QMainWindow):
         self.setStatusBar(self.progress)
         self.queue_panel = QueuePanel(self.control)
         self.welcome = FirstRunPanel()
-        self.series_list = SeriesList()
+        self.series_list = CaseTree()
+        self.series_list.add_filter(self.table.filter_box, self.table.chips)
         self.feed = RunFeed(self.views, self.table, self)
         self.docks = Docks(self, self.preferences)
         self._cursor = RestingCursor(self)
@@ -68,15 +68,14 @@ class WindowParts(QMainWindow):
         self.edits = EditorCommands(self.docks, self.editor, self.preferences)
         listed, undone = self.series_list.baselines, self.editor.undo_stack
         self.named = BaselineCommands(listed, self.docks, undone, self.preferences)
-        self.trust = TrustStrip()
-        self.noticed = NoticedStrip()
+        self.badge = WarningsBadge()
 
     def _make_docks(self) -> None:
         self.docks.add("editor", "Sweep", self.editor)
         self.docks.add("welcome", "Welcome", self.welcome)
         for spec in VIEWS:
             self.docks.add(spec.key, spec.title, self.views.by_key[spec.key])
-        series = self.docks.add("series", "Series", self.series_list)
+        series = self.docks.add("series", "Cases", self.series_list)
         series.visibilityChanged.connect(self.series_list.set_listed)
         self.docks.add("results", "Results table", self.table)
         self.docks.add("queue", "Queue", self.queue_panel)

@@ -24,12 +24,6 @@ def window_style(theme: Theme) -> str:
     QToolBar QToolButton:checked {{ background: {theme.raised}; border-color: {theme.border};
         font-weight: 600; }}
     QToolBar QToolButton:focus {{ border-color: {theme.accent}; }}
-    QToolBar#trust, QToolBar#noticed {{ padding: 0 4px 3px 4px; }}
-    QToolBar#trust QToolButton, QToolBar#noticed QToolButton {{ padding: 1px 7px; }}
-    QToolBar#trust QToolButton[popupMode="2"],
-    QToolBar#noticed QToolButton[popupMode="2"] {{ padding-right: 20px; }}
-    QToolBar#trust QToolButton[tone="error"] {{ color: {theme.bad}; }}
-    QToolBar#trust QToolButton[tone="warning"] {{ color: {theme.warning}; }}
     QPushButton#primary {{ background: {theme.accent}; color: {theme.on_accent};
         border: 1px solid {theme.accent}; border-radius: 4px; padding: 6px 14px;
         font-weight: 600; }}

@@ -37,6 +37,7 @@ class HistoryView(PlotView):
     def __init__(self, parent: QWidget | None = None) -> None:
         self._found: History | GraphlapError | None = None
         self._case, self._label = "", ""
+        self._has_others = False
         super().__init__(parent)
 
     def set_history(self, found: History | GraphlapError) -> None:
@@ -51,7 +52,14 @@ class HistoryView(PlotView):
             self.mark_dirty()
 
     def offers(self) -> bool:
-        return isinstance(self._found, History) and len(self._found.runs) > 1
+        """Whether other runs lie beside the open one; they are read once somebody looks."""
+        return self._has_others
+
+    def set_others(self, there: bool) -> None:
+        """Whether there are other runs beside the open one."""
+        if there != self._has_others:
+            self._has_others = there
+            self.stale.emit()
 
     def draw(self) -> str:
         if self._found is None:

@@ -111,7 +111,7 @@ class SummaryView(ScrolledView):
 
     def _contests(self) -> list[Fastest]:
         """Found once for the same cases: all verdicts of a run are judged together."""
-        if self._found[0] != self.series:
+        if self._found[0] is not self.series:
             own = [one for one in self.series if not is_null(one.case.model)]
             self._found = self.series, fastest([one.measured for one in own], self.band)
         return self._found[1]

@@ -98,19 +98,22 @@ def _column(told: ResultColumn) -> Column:
 DEFAULT: tuple[str, ...] = (
     "model",
     "runtime",
+    "latency_p50_us",
+    "latency_p99_us",
     "precision",
     "batch_size",
     "status",
     "clock",
-    "latency_p50_us",
-    "latency_p99_us",
     "latency_p999_us",
     "throughput_per_s",
     "reason",
 )
-"""What is shown until somebody chooses otherwise."""
+"""What is shown until somebody chooses otherwise: the figures first, where they are always seen."""
+ALWAYS = DEFAULT[:4]
+"""What is shown although no row has it yet."""
 
-_PLACED = (*DEFAULT[:4], *TELLING, *DEFAULT[4:])
+_SETTINGS = DEFAULT.index("status")
+_PLACED = (*DEFAULT[:_SETTINGS], *TELLING, *DEFAULT[_SETTINGS:])
 
 COLUMNS: tuple[Column, ...] = tuple(
     _column(BY_NAME[key]) for key in (*_PLACED, *(k for k in NAMES if k not in _PLACED))

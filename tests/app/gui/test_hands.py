@@ -97,7 +97,7 @@ def test_the_palette_leads_to_views_cases_models_terms_and_runs(
     def go(letters: str) -> None:
         QTest.keyClick(find(window, letters).line, Qt.Key.Key_Return)
 
-    go("heat map")
+    go("matrix")
     assert window.views.by_key["matrix"].isVisible()
     window.preferences.add_recent(run)
     go("monday recent")

@@ -67,7 +67,7 @@ def assert_room(window: MainWindow, qtbot: QtBot, run: Path) -> None:
     QApplication.processEvents()
     assert not cut_off(window)
     open_run(window, qtbot, run)
-    qtbot.waitUntil(window.trust.isVisible, timeout=10_000)
+    qtbot.waitUntil(window.badge.isVisible, timeout=10_000)
     for page in PAGES:
         window.docks.go_to(page)
         for key in views_of(page):
@@ -151,7 +151,6 @@ def test_one_view_has_the_whole_window_and_gives_it_back(
     qtbot.waitUntil(lambda: view.width() > window.width() - 20)
     assert [key for key, dock in docks.items() if not dock.isHidden()] == ["percentiles"]
     assert not window.tool_bar.isVisible()
-    assert window.trust.isVisible() == bool(window.trust.buttons)
     assert window.progress.isVisible(), "what is wrong with a run is told there too"
     window.docks.save()
     QTest.keyClick(view.canvas, back)

@@ -288,6 +288,7 @@ def test_the_csv_holds_the_rows_and_columns_in_view(table: ResultsTable, tmp_pat
 
 
 def test_columns_can_be_chosen_and_kept(table: ResultsTable) -> None:
+    table.set_series([_case("a", 1.0, macs=1000)])
     table.set_visible_columns(["model", "macs", "of_a_later_version"])
     assert table.visible_columns() == ["model", "macs"]
     shown = [k for k in range(len(COLUMNS)) if not table.view.isColumnHidden(k)]
@@ -323,3 +324,19 @@ def test_percentiles_that_a_plan_chose_are_columns_of_that_run(table: ResultsTab
     table.set_series([_case("a", 9.5, ci_method="t_ranks")])
     assert table.model.columns == COLUMNS
     assert "latency_p9999_us" not in table.visible_columns()
+
+
+def test_columns_without_any_value_are_hidden_until_they_have_one(table: ResultsTable) -> None:
+    def shown() -> set[str]:
+        return {column.key for column in table.columns.shown()}
+
+    table.set_series([_case("a", 1.0)])
+    assert "throughput_per_s" not in shown() and "reason" not in shown()
+    assert {"model", "runtime", "latency_p50_us", "latency_p99_us"} <= shown()
+    table.set_series([_case("a", 1.0), failed("ort-cpu", "cnn_tiny", "crashed", "signal 11")])
+    assert "reason" in shown()
+
+
+def test_p50_and_p99_stand_right_after_the_runtime(table: ResultsTable) -> None:
+    keys = [column.key for column in table.columns.shown()]
+    assert keys[:4] == ["model", "runtime", "latency_p50_us", "latency_p99_us"]
