@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -12,8 +14,10 @@ from pytestqt.qtbot import QtBot
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import LIGHT
 from app.gui.plots.accuracy import AccuracyView
+from app.gui.plots.bars import BarLayer
 from app.gui.plots.compare import CompareView
 from app.gui.plots.heat_tiles import tile_color
+from app.gui.plots.history import HistoryView
 from app.gui.plots.largest import LargestBatchView
 from app.gui.plots.matrix import MatrixView
 from app.gui.plots.operators import OperatorsView, OperatorTime
@@ -22,8 +26,11 @@ from app.results.card_run import CardRun
 from app.results.compare import compare_runs
 from app.results.differences import differences
 from app.results.figures import number, ranked, variants
+from app.results.history import read_history
 from tests.app.gui.plots.views import CARD_RUN, finished, on_screen, side
 from tests.app.gui.synthetic import failed, series, summary_of
+from tests.app.results.pasts import nights_at
+from tests.app.results.runs import CASE
 
 
 def test_only_whole_and_right_rows_are_ranked() -> None:
@@ -211,3 +218,46 @@ def test_environments_that_differ_are_named() -> None:
         ("cpu.governor", "performance", "powersave"),
         ("only_here", "1", "not known"),
     ]
+
+
+def test_nothing_computes_beyond_the_machines_peak(qtbot: QtBot) -> None:
+    """202 % of peak says that the peak is wrong, and was drawn as if sure."""
+    view = on_screen(qtbot, OperatorsView())
+    rows = [
+        OperatorTime("/a", "Conv", 3.0, 0.6, "CPU", peak_share=2.02),
+        OperatorTime("/b", "Conv", 2.0, 0.4, "CPU", peak_share=0.41),
+    ]
+    view.set_operators(rows, "net on ort-cpu", "wall")
+    view.refresh()
+    (layer,) = view._layers
+    assert isinstance(layer, BarLayer)
+    texts = [bar.text for bar in layer._bars]
+    assert "202" not in texts[0] and "too low" in texts[0]
+    assert "41% of peak" in texts[1]
+
+
+def test_a_second_run_that_is_still_read_is_not_said_to_have_nothing_in_common(
+    qtbot: QtBot,
+) -> None:
+    a = [series("ort-cpu", count=500)]
+    unread = [replace(series("ort-cpu", count=500, seed=7), summary=None)]
+    view = on_screen(qtbot, CompareView())
+    view.set_runs(side("a", a, {}), side("b", unread, {}))
+    view.refresh()
+    assert view._missing.text() == "Reading b…"
+
+
+def test_a_run_without_an_interval_is_an_open_dot_of_the_history(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
+    nights_at(tmp_path / "nights", [1.0, 1.0])
+    found = read_history(tmp_path / "nights")
+    view = on_screen(qtbot, HistoryView())
+    view.set_history(found)
+    view.set_case(CASE.identity_id, "mlp")
+    view.refresh()
+    (item,) = (i for i in view.plots[0].listDataItems() if i.opts.get("symbol") == "o")
+    styles = [brush.style() for brush in item.opts["symbolBrush"]]
+    points = next(t for t in found.trends if t.percentile == "p50").points
+    solid, none = Qt.BrushStyle.SolidPattern, Qt.BrushStyle.NoBrush
+    assert styles == [solid if point.low_us else none for point in points]
