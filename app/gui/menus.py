@@ -13,7 +13,7 @@ from app.gui.actions import menu
 from app.gui.look.preferences import Preferences
 from app.gui.look.words import caption, plain_tip
 from app.gui.shell.frame import Frame
-from app.gui.views import VIEWS
+from app.gui.views import PLACES
 from app.results.brief import brief
 
 _NUMBERED = 9
@@ -33,11 +33,12 @@ def add_views(bar: QMenuBar, frame: Frame, actions: dict[str, QAction]) -> None:
     """Every view, the first nine with a key, above what folds panes."""
     view = menu(bar, "&View")
     views = QMenu("&Go to", view)
-    for place, spec in enumerate(VIEWS, 1):
-        action = views.addAction(spec.title)
-        if place <= _NUMBERED:
-            action.setShortcut(f"Ctrl+{place}")
-        action.triggered.connect(partial(_show, frame, spec.key))
+    for number, place in enumerate(PLACES, 1):
+        action = views.addAction(place.title)
+        if number <= _NUMBERED:
+            action.setShortcut(f"Ctrl+{number}")
+        action.triggered.connect(partial(_show, frame, place.key))
+        bar.window().addAction(action)
     view.insertMenu(actions["cases"], views)
 
 

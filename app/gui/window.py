@@ -50,9 +50,7 @@ class MainWindow(WindowParts):
         super().__init__(preferences or Preferences())
         self.actions_by_key = build_actions(self, self.header.menu_bar)
         self._complete_menus()
-        for strip in (self.trust, self.noticed):
-            self.addToolBarBreak()
-            self.addToolBar(strip)
+        self.header.add_badge(self.badge)
         self._connect()
         self.set_theme(self.preferences.theme)
         place_window(self, self.preferences.layout("geometry"), LEAST)
@@ -104,6 +102,11 @@ class MainWindow(WindowParts):
         self.feed.beat.connect(self.log.read_on)
         self.feed.beat.connect(self.progress.tick)
         self.feed.shown.connect(self.series_list.set_series)
+        self.feed.listed.connect(self.series_list.set_cases)
+        self.series_list.selected.connect(self._select_cases)
+        self.table.selected.connect(self.series_list.select)
+        self.table.filtered.connect(self.feed.set_filter)
+        self.table.filtered.connect(self.series_list.set_filter)
         self.series_list.arranged.connect(self.views.arrange)
         self.series_list.colored.connect(self.table.model.set_swatches)
         self.table.selected.connect(self.feed.select)
@@ -122,9 +125,8 @@ class MainWindow(WindowParts):
         self.feed.held_against.connect(self.table.set_baselines)
         self.frame.placed.connect(self._placed)
         self.frame.editing.connect(self._composer_shown)
-        self.trust.asked.connect(self.rows.find)
-        self.noticed.asked.connect(self.rows.show_in)
-        self.table.filter_box.textChanged.connect(self.trust.show_query)
+        self.badge.query_asked.connect(self.rows.find)
+        self.badge.cases_asked.connect(self.rows.show_in)
         self.editor.close_asked.connect(self.frame.leave)
         self.editor.models_asked.connect(self.edits.ask_for_models)
         self.start_page.try_asked.connect(self.edits.try_first)
@@ -165,6 +167,11 @@ class MainWindow(WindowParts):
         quiet = self.feed.look_at(keys[0], chosen)
         self.table.select(chosen, quiet=quiet)
 
+    def _select_cases(self, keys: list[str]) -> None:
+        """Show the cases that were selected in the tree, here and in the table."""
+        self.table.select(keys, quiet=True)
+        self.feed.select(keys)
+
     def _open_samples(self, key: str) -> None:
         """Show the iterations of a case over time, and with it what else is shown."""
         if not self.feed.look_at(key, [key]):
@@ -203,8 +210,7 @@ class MainWindow(WindowParts):
             )
 
     def _show_run(self, state: RunState) -> None:
-        self.trust.show_run(state)
-        self.noticed.show_run(state)
+        self.badge.show_run(state)
         mine = self.control.folder == state.folder
         if mine and self.control.state == "running" and not state.alive:
             self.progress.show_start()  # what the folder says is of the process before

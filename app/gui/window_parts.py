@@ -17,22 +17,21 @@ from app.gui.look.cursor import RestingCursor
 from app.gui.look.preferences import Preferences
 from app.gui.look.style_sheet import apply_theme
 from app.gui.palette_entries import Finder
+from app.gui.panels.case_tree import CaseTree
 from app.gui.panels.log import LogPanel
-from app.gui.panels.noticed import NoticedStrip
 from app.gui.panels.progress import ProgressLine
 from app.gui.panels.queue import QueuePanel
-from app.gui.panels.series_list import SeriesList
-from app.gui.panels.trust import TrustStrip
+from app.gui.panels.warnings import WarningsBadge
 from app.gui.row_commands import RowCommands
 from app.gui.run_commands import RunCommands
 from app.gui.run_feed import RunFeed
 from app.gui.shell.frame import Frame
 from app.gui.shell.header import Header
-from app.gui.shell.view_area import ViewArea
 from app.gui.start.start_page import StartPage
 from app.gui.tables.results import ResultsTable
+from app.gui.view_area import ViewArea
 from app.gui.view_commands import ViewCommands
-from app.gui.views import VIEWS, Views
+from app.gui.views import Views
 
 LEAST = QSize(900, 560)
 
@@ -55,13 +54,12 @@ class WindowParts(QMainWindow):
         self.setStatusBar(self.progress)
         self.queue_panel = QueuePanel(self.control)
         self.start_page = StartPage(lambda: self.control.runs_folder)
-        self.series_list = SeriesList()
+        self.series_list = CaseTree()
+        self.series_list.add_filter(self.table.filter_box, self.table.chips)
         self.feed = RunFeed(self.views, self.table, self)
-        self.trust, self.noticed = TrustStrip(), NoticedStrip()
+        self.badge = WarningsBadge()
         self.header = Header()
-        self.view_area = ViewArea(
-            {spec.key: (spec.title, self.views.by_key[spec.key]) for spec in VIEWS}
-        )
+        self.view_area = ViewArea(self.views)
         self.frame = Frame(self.header, self.preferences)
         self._cursor = RestingCursor(self)
         self._fill_frame()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.results.figures import ranked
+from app.results.figures import is_same_work, ranked
 from app.results.hosts import the_same
 from app.results.series import Series
 from app.results.verdicts import Pair, Sides, judged
@@ -44,11 +44,17 @@ class Baseline:
 def deltas(
     baseline: Baseline, series: Sequence[Series], band: float
 ) -> dict[str, Mapping[str, Sides]]:
-    """By key the percentiles of each case beside the baseline's, all of them judged together."""
+    """By key the percentiles of each case beside the baseline's, all of them judged together.
+
+    Nothing of a case that does other work: its ratio is no speed-up.
+    """
     alike = set(map(id, ranked([*series, *baseline.others, *filter(None, [baseline.own])])))
     pairs = [
         Pair(one.key, found.measured, one.measured)
         for one in series
-        if (found := baseline.beside(one)) is not None and id(one) in alike and id(found) in alike
+        if (found := baseline.beside(one)) is not None
+        and id(one) in alike
+        and id(found) in alike
+        and is_same_work(one, found)
     ]
     return {one.label: one.percentiles for one in judged(pairs, band, baseline.in_turn)}

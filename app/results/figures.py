@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from app.results.labels import differences
 from app.results.series import Series
@@ -19,6 +20,56 @@ def number(series: Series, column: str) -> float | None:
     except (TypeError, ValueError):
         return None
     return found if math.isfinite(found) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A latency of a row in microseconds, with the ends of its interval where it has one."""
+
+    value_us: float
+    low_us: float | None
+    high_us: float | None
+
+
+def quoted(series: Series, name: str) -> Quoted | None:
+    """What a percentile or the mean of this name is, wherever it is shown: the row's figure.
+
+    While the row is still to come, that of the summary from which it will be computed.
+    """
+    value = number(series, f"latency_{name}_us")
+    ends = [number(series, f"latency_{name}_ci_{end}_us") for end in ("low", "high")]
+    requests_in_each = series.case.scenario.kind == "ahead"  # its samples are of many runs each
+    if series.summary is not None and not requests_in_each:
+        interval = series.summary.interval_us(name)
+        if value is None:
+            value = series.summary.value_us(name)
+        if None in ends and interval is not None:
+            ends = [interval.low, interval.high]
+    return None if value is None else Quoted(value, ends[0], ends[1])
+
+
+def comparison_key(series: Series, *, over_precision: bool = False) -> tuple[object, ...]:
+    """What two cases must share for one to be called faster: all but the runtime and its options.
+
+    `over_precision`: cases of several precisions are compared on purpose.
+    """
+    row, case = series.row, series.case
+    precision = None if over_precision else str(row.get("precision") or case.precision)
+    measured = (row.get("concurrency"), row.get("boundary"), row.get("host") or case.host)
+    rest = replace(case, runtime="", precision="fp32", options={}, suite="")
+    return precision, series.clock, *measured, rest.identity_id
+
+
+def is_same_work(one: Series, other: Series) -> bool:
+    """Whether a verdict between two cases is one between ways to do the same: of one model, its
+    sizes, scenario, precision and clock."""
+    return _work(one) == _work(other)
+
+
+def _work(series: Series) -> tuple[object, ...]:
+    case = series.case
+    precision = str(series.row.get("precision") or case.precision)
+    return case.model, dict(case.axes), str(case.scenario), precision, series.clock
 
 
 def batch(series: Series) -> int | None:

@@ -49,6 +49,7 @@ class Series:
     the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them. `sought`
     is of a rate that a search has come to, `ladder` of the default that a search over options
     began with. `watched` is what was recorded beside each of `rounds`; `turn` is `Run.turn_of`.
+    `damage` says what is broken of its files, "" for nothing that is known.
     """
 
     key: str
@@ -70,6 +71,7 @@ class Series:
     watched: tuple[Watched, ...] = ()
     ladder: TuneAnswer | None = None
     turn: str = ""
+    damage: str = ""
 
     @property
     def measured(self) -> Measured:

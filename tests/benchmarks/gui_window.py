@@ -105,7 +105,7 @@ def _cold(window: MainWindow, folder: Path) -> dict[str, float]:
 
 
 def _scroll(app: QApplication, window: MainWindow) -> dict[str, float]:
-    window.frame.show_key("heatmap")
+    window.frame.show_key("matrix")
     _until(lambda: window.table.view.verticalScrollBar().maximum() > 0)
     bar = window.table.view.verticalScrollBar()
     begun, frames = time.monotonic(), 150

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QThreadPool, Signal
 
 from app.results.follow.state import RunState
 from app.results.history import History, read_history
+from app.results.manifest import MANIFEST
 from exporters.types import GraphlapError
 
 
@@ -42,3 +43,12 @@ class PastRuns(QObject):
         except GraphlapError as error:
             answer = error
         self.found.emit(answer)
+
+
+def has_others(folder: Path) -> bool:
+    """Whether another run lies beside this one."""
+    try:
+        beside = (one for one in folder.parent.iterdir() if one != folder)
+        return any((one / MANIFEST).is_file() for one in beside)
+    except OSError:
+        return False

@@ -53,6 +53,10 @@ class ArrangedView(ReadableView):
         """What sets it apart from the others that are shown; what they share is in the heading."""
         return self._called.get(series.key, series.label)
 
+    def offers(self) -> bool:
+        """Whether there is something to draw in this run."""
+        return bool(self._fed)
+
     @property
     def all_hidden(self) -> bool:
         return bool(self._fed) and not self.series

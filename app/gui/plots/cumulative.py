@@ -93,7 +93,9 @@ class CumulativeView(PlotView):
             ]
         )
         told = ", ".join(filter(None, (clocks_text(shown), since_when(shown, part))))
-        self.show_heading(f"Cumulative {NAMES[part].lower()}", f"{told}; from bins, ±1.2 %")
+        self.show_heading(
+            f"Cumulative {NAMES[part].lower()}", f"{told}; all samples pooled, ±1.2 %"
+        )
         return ""
 
     def draw_lit(self) -> None:

@@ -8,10 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pyqtgraph as pg
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QWidget
 
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
+from app.gui.look.plot_font import plot_font
+from app.gui.look.shorter import shorter
 from app.gui.plots.axes import NamesAxis, SolidAxis, count_axis, share_axis, time_axis
 from app.gui.plots.behind import Behind, behind, behind_entries
 from app.gui.plots.histogram_panel import MOST_FILLED, HistogramPanel
@@ -31,6 +34,8 @@ from app.stats.histogram import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)
 _ALL_NAMES = ("p50", "p90", "p99", "p99.9")
+_NAME_PX = 150.0
+"""What a name may take before a percentile."""
 _MOST_TOLD = 8
 """Of more series over each other marks have no texts: they would hide what they stand beside, and
 the list tells the figures."""
@@ -49,6 +54,7 @@ class HistogramView(RowsView):
     def __init__(self, parent: QWidget | None = None) -> None:
         self._panel: HistogramPanel | RowPanel | None = None
         self._parts = PartBins()
+        self._brief_names: dict[str, str] = {}
         self._read = RoundQuantiles()
         super().__init__(parent)
         self._fine = FineBins(self)
@@ -94,6 +100,9 @@ class HistogramView(RowsView):
                 self.series, "No samples yet. The histogram appears with the first measured block."
             )
         styles = self.styles()
+        wide = QFontMetricsF(plot_font(-1.0)).horizontalAdvance
+        brief = shorter([self.name_of(one) for one in shown], _NAME_PX, wide)
+        self._brief_names = dict(zip((one.key for one in shown), brief, strict=True))
         published = published_marks(shown, self.theme) if self.published_box.isChecked() else []
         stacked = self.layout_choice.value == "stacked"
         grey = self._grey(shown, each=stacked)
@@ -188,7 +197,7 @@ class HistogramView(RowsView):
     ) -> list[Mark]:
         if not self.marks_box.isChecked():
             return []
-        called = self.name_of(one) if named else ""
+        called = self._brief_names[one.key] if named else ""
         marks = percentile_marks(one, styles[one.key].color, names, called)
         told = not named or len(self.series) <= _MOST_TOLD
         return marks if told else [replace(mark, text="") for mark in marks]

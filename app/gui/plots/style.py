@@ -123,6 +123,8 @@ def remark(series: Series) -> str:
     found = standing(series)
     if found == "sound":
         return ""
+    if series.damage:
+        return ", damaged"
     if series.status == "ok":
         return f", {NOT_VALID}" if is_invalid(series) else f", {found}"
     return f", {series.status.replace('_', ' ')}"

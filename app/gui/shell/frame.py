@@ -41,6 +41,9 @@ class Area(Protocol):
     @property
     def current(self) -> str: ...
 
+    @property
+    def plot(self) -> str: ...
+
     def has(self, key: str) -> bool: ...
 
     def show_view(self, key: str) -> None: ...
@@ -177,7 +180,8 @@ class Frame(QWidget):
         self._preferences.save_layout("across", self._across.saveState())
         self._preferences.save_layout("down", self._down.saveState())
         wanted = {key: "" if on is None else str(int(on)) for key, on in self._wanted.items()}
-        self._preferences.panes = {**wanted, "view": self.current}
+        plot = self._area.plot if self._area else ""
+        self._preferences.panes = {**wanted, "view": plot}
 
     def leave(self) -> bool:
         """What Escape does where nothing inside had a use for it; whether there was anything."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from app.cases.verdict import BAND
 from app.gui.tables.columns import Column
 from app.gui.tables.deltas import DeltaColumn
-from app.results.figures import ranked
+from app.results.figures import is_same_work, ranked
 from app.results.measured import COMPARED
 from app.results.series import Series
 from app.results.text import significant
@@ -43,7 +43,7 @@ class BaselineRow:
             pairs = [
                 Pair(one.key, base.measured, one.measured)
                 for one in alike.values()
-                if one.clock == base.clock
+                if is_same_work(one, base)
             ]
             told = judged(pairs, self.band, in_turn=True)
             self._verdicts = {one.label: one.percentiles for one in told}

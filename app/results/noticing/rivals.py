@@ -33,7 +33,7 @@ def much_the_best(
         if one.parted and one.margin >= _MUCH and known.issuperset(one.case_ids)
     ]
     each = f"at least {_MUCH:g} times as fast as any other"
-    yield from told("best", "heatmap", cases, together, each)
+    yield from told("best", "matrix", cases, together, each)
 
 
 def not_told_apart(

@@ -86,7 +86,7 @@ def batches_without_gain(found: Sequence[Fact], together: Together) -> Iterator[
                 others = tuple(other.case_id for _, other in line if other is not one)
                 cases.append(Found(one.case_id, last / size, what, others))
                 break
-    yield from told("batch", "batch", cases, together, "larger batches gain nothing")
+    yield from told("batch", "trends", cases, together, "larger batches gain nothing")
 
 
 def _gain_at_most(size: int, one: Fact, larger_size: int, larger: Fact) -> float:

@@ -97,8 +97,8 @@ def test_the_palette_leads_to_views_cases_models_terms_and_runs(
     def go(letters: str) -> None:
         QTest.keyClick(find(window, letters).line, Qt.Key.Key_Return)
 
-    go("heat map")
-    assert window.views.by_key["heatmap"].isVisible()
+    go("matrix")
+    assert window.views.by_key["matrix"].isVisible()
     window.preferences.add_recent(run)
     go("monday recent")
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)

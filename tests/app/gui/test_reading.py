@@ -58,8 +58,8 @@ def test_what_is_clicked_in_a_plot_is_selected_in_the_table_and_the_rest_stays(
 def test_what_is_selected_in_the_table_is_framed_in_the_plots_that_show_all(
     opened: MainWindow, qtbot: QtBot
 ) -> None:
-    opened.frame.show_key("heatmap")
-    heat = opened.views.by_key["heatmap"]
+    opened.frame.show_key("matrix")
+    heat = opened.views.by_key["matrix"]
     qtbot.waitUntil(lambda: bool(heat.plots), timeout=10_000)
     before = heat.canvas.grab().toImage()
     opened.table.select([CASES[1].case_id])
@@ -73,7 +73,7 @@ def test_what_is_selected_in_the_table_is_framed_in_the_plots_that_show_all(
 def test_where_all_is_selected_nothing_is_framed(opened: MainWindow, qtbot: QtBot) -> None:
     """Frames around every mark of box plots hid the marks and the colours of the cases."""
     opened.table.view.selectAll()
-    for key in ("boxes", "heatmap"):
+    for key in ("boxes", "matrix"):
         opened.frame.show_key(key)
         view = opened.views.by_key[key]
         qtbot.waitUntil(lambda view=view: bool(view.plots), timeout=10_000)  # type: ignore[misc]
@@ -85,7 +85,7 @@ def test_a_row_that_the_filter_hides_is_shown_again_when_it_is_clicked_in_a_plot
     opened: MainWindow,
 ) -> None:
     opened.table.filter_box.setText("threads=2")
-    opened.views.by_key["heatmap"].picked.emit((CASES[2].case_id,), False)
+    opened.views.by_key["matrix"].picked.emit((CASES[2].case_id,), False)
     assert opened.table.filter_box.text() == ""
     assert opened.table.selected_keys() == [CASES[2].case_id]
 

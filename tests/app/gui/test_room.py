@@ -66,7 +66,7 @@ def assert_room(window: MainWindow, qtbot: QtBot, run: Path) -> None:
     QApplication.processEvents()
     assert not cut_off(window)
     open_run(window, qtbot, run)
-    qtbot.waitUntil(window.trust.isVisible, timeout=10_000)
+    qtbot.waitUntil(window.badge.isVisible, timeout=10_000)
     for spec in VIEWS:
         window.frame.show_key(spec.key)
         qtbot.wait(60)

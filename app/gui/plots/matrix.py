@@ -1,4 +1,4 @@
-"""A heat map over any two settings: each figure, and how far it is from the row's best."""
+"""A matrix over any two settings: each figure, and its ratio to the best that compares with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.gui.plots.case_spots import case_spot, figure_text
 from app.gui.plots.heat_tiles import Tile, TileLayer, tile_color
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import CELL, Spot, SpotReader
-from app.gui.plots.style import clocks_text, hollow_entry
+from app.gui.plots.style import clocks_text, remark
 from app.gui.plots.tile_grid import TileGrid
 from app.results.doubts import standing
 from app.results.figures import batches, of_batch, ranked
@@ -27,11 +27,14 @@ _FIGURES = {
 }
 
 
-class HeatmapView(TileGrid):
+class MatrixView(TileGrid):
     """Models down and runtimes across, until somebody chooses otherwise."""
 
-    title = "Heat map"
-    hint = "Cases over any two of their settings; the colour tells the distance to the row's best."
+    title = "Matrix"
+    hint = (
+        "Cases over any two of their settings; colour: ratio to the best of the row that does the "
+        "same work, at the same precision, threads, scenario and clock."
+    )
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,6 +52,9 @@ class HeatmapView(TileGrid):
             self.simulated_box,
         )  # fmt: skip
 
+    def offers(self) -> bool:
+        return len(ranked(self._fed)) > 1
+
     def draw(self) -> str:
         found = self._pivot()
         if not found.cells:
@@ -65,13 +71,14 @@ class HeatmapView(TileGrid):
             [
                 Entry(text, clear, pg.mkBrush(tile_color(ratio, self.theme)))
                 for text, ratio in (
-                    ("best of its row", 1.0),
+                    ("best of those it compares with", 1.0),
                     ("2x", 2.0),
                     ("5x", 5.0),
                     ("10x and more", 10.0),
                 )
             ]
-            + hollow_entry(shown, self.theme, dots=False)
+            + [Entry("nothing to compare with", clear, pg.mkBrush(QColor(self.theme.stripe)))]
+            + self._doubt_entry(shown)
         )
         self._tell(found, shown)
         return ""
@@ -79,13 +86,17 @@ class HeatmapView(TileGrid):
     def _tell(self, found: Pivot, shown: list[Series]) -> None:
         down, across = self.rows_choice.currentText(), self.columns_choice.currentText()
         across = "runtime" if self.columns_choice.value == VARIANT else across.lower()
-        over = (self.rows_choice.value, self.columns_choice.value)
-        rivals = "clock" if "precision" in over else "clock and one precision"
         several = any(cell.many > 1 for cell in found.cells)
-        notes = [clocks_text(shown), f"best of a row: of one {rivals}"]
+        notes = [clocks_text(shown), "colour: only within a row, among cases that do the same"]
         notes += ["of several cases in one place the best"] if several else []
         name = _FIGURES[self.figure_choice.value][1]
         self.show_heading(f"{name} of each {down.lower()} by {across}", "; ".join(notes))
+
+    def _doubt_entry(self, shown: list[Series]) -> list[Entry]:
+        if all(standing(one) == "sound" for one in shown):
+            return []
+        brush = pg.mkBrush(QColor(self.theme.warning))
+        return [Entry("corner: doubted, its row has warnings", None, brush)]
 
     def _pivot(self) -> Pivot:
         """Of the cases of the chosen batch, unless the batch is a side of the matrix."""
@@ -105,8 +116,8 @@ class HeatmapView(TileGrid):
 
     def _tile(self, cell: Cell) -> Tile:
         if cell.value is None:
-            word = cell.case.status.replace("_", " ")
-            return Tile(cell.row, cell.column, word, None, cell.simulated)
+            word = remark(cell.case).removeprefix(", ") or cell.case.status.replace("_", " ")
+            return Tile(cell.row, cell.column, word, None, cell.simulated, has_figure=False)
         is_rate = self.figure_choice.value == "throughput"
         text = rate_text(cell.value) if is_rate else time_text(cell.value * 1e-6)
         doubted = standing(cell.case) != "sound"

@@ -1,41 +1,45 @@
-"""The series of a page as a list beside its plots: which is which, how fast, shown or hidden.
+"""All cases of a run as a tree beside the views: which is which, how fast, how sure, shown or not.
 
-It is the one place where somebody says how the page's series are arranged.
+Its filter and its selection hold for every view. It is the one place where somebody says how series
+are arranged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
 from app.gui.look.choice import Choice
-from app.gui.look.theme import LIGHT, Theme
+from app.gui.look.theme import LIGHT, Theme, runtime_color
 from app.gui.look.words import Words
 from app.gui.panels.baseline_list import BaselineList
-from app.gui.panels.series_rows import Line, SeriesRows
+from app.gui.panels.case_rows import CaseRows, Line
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.marks import percentiles
-from app.gui.plots.style import legend_text, remark
+from app.gui.plots.style import SeriesStyle, legend_text, remark
 from app.results.baselined import Baseline
 from app.results.doubts import standing
 from app.results.facets import facets
+from app.results.figures import quoted
 from app.results.labels import apart
 from app.results.series import Series
-from app.results.text import CLOCK_TEXT, time_text
+from app.results.text import CLOCK_TEXT, is_too_noisy, share, time_text
 
 _BY_ITSELF = "What differs"
 
 
-class SeriesList(QWidget):
+class CaseTree(QWidget):
     """`arranged` carries the Arrangement whenever it is another, `colored` by key the colour and
-    the brush of each series."""
+    the brush of each series, `selected` the keys of the selected cases."""
 
-    title = "Series"
+    title = "Cases"
     arranged = Signal(object)
     colored = Signal(object)
+    selected = Signal(list)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,6 +47,8 @@ class SeriesList(QWidget):
         self.arrangement = Arrangement()
         self.theme = LIGHT
         self._series: tuple[Series, ...] = ()
+        self._cases: tuple[Series, ...] = ()
+        self._known: dict[str, tuple[Series, SeriesStyle, str, Line]] = {}
         self._before_solo: frozenset[str] | None = None
         self._told: object = None
         self.color_choice = Choice(
@@ -56,11 +62,12 @@ class SeriesList(QWidget):
         self.all_button.setAccessibleName("Show all series, in their own order")
         self.all_button.setToolTip("Shows all series again, in their own order.")
         self.all_button.clicked.connect(self.show_all)
-        self.rows = SeriesRows()
+        self.rows = CaseRows()
         self.rows.checked.connect(self._check)
         self.rows.soloed.connect(self.solo)
         self.rows.pointed.connect(self._light)
         self.rows.ordered.connect(self._order)
+        self.rows.selected.connect(self.selected)
         self.shared_label = Words(wrap=True)
         self.shared_label.setProperty("muted", True)
         self.baselines = BaselineList()
@@ -78,6 +85,7 @@ class SeriesList(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(6, 6, 6, 6)
         column.setSpacing(6)
+        self._column = column
         column.addLayout(controls)
         column.addWidget(self.shared_label)
         column.addWidget(self.rows, 1)
@@ -91,6 +99,24 @@ class SeriesList(QWidget):
         if self.color_choice.value != self.arrangement.color_by:
             self._recolor()
         self._show()
+
+    def set_cases(self, cases: Sequence[Series]) -> None:
+        """List all of these; those that plots do not show have an empty swatch."""
+        self._cases = tuple(cases)
+        self._show()
+
+    def add_filter(self, *widgets: QWidget) -> None:
+        """Put the filter, which holds for all views, above the rows."""
+        for place, widget in enumerate(widgets):
+            self._column.insertWidget(place, widget)
+
+    def set_filter(self, keys: frozenset[str] | None) -> None:
+        """List the cases that the filter finds; None for all."""
+        self.rows.set_filter(keys)
+
+    def select(self, keys: Sequence[str]) -> None:
+        """Show these rows as selected, without telling of it."""
+        self.rows.select(keys)
 
     def apply_theme(self, theme: Theme) -> None:
         self.theme = theme
@@ -145,27 +171,59 @@ class SeriesList(QWidget):
     def _show(self) -> None:
         lit = replace(self.arrangement, lit=None)
         styles = lit.styles(self._series, self.theme)
-        shared, names = apart({one.key: one.label for one in self._series})
+        fresh = {one.key: one for one in self._series}
+        listed = tuple(fresh.pop(one.key, one) for one in self._cases) + tuple(fresh.values())
+        shared, names = apart({one.key: one.label for one in listed})
         self.shared_label.setText(shared)
         self.shared_label.setVisible(bool(shared))
-        clocks = len({one.clock for one in self._series}) > 1
+        clocks = len({one.clock for one in listed}) > 1
+        grouped = len({one.model for one in listed}) > 1
         lines = [
-            Line(
-                one.key,
-                names[one.key],
-                _remark(one, clocks),
-                *_figures(one),
-                legend_text(one),
-                styles[one.key],
-                one.key not in self.arrangement.hidden,
-            )
-            for one in self.arrangement.ordered(self._series)
+            self._line(one, names[one.key], styles, clocks, grouped)
+            for one in self.arrangement.ordered(listed)
         ]
         self.rows.show_lines(lines, self.theme)
         self.all_button.setEnabled(bool(self.arrangement.hidden or self.arrangement.order))
         if styles != self._told:
             self._told = styles
             self.colored.emit({key: (style.color, style.fill()) for key, style in styles.items()})
+
+    def _line(
+        self, one: Series, name: str, styles: Mapping[str, SeriesStyle], clocks: bool, grouped: bool
+    ) -> Line:
+        """As it was, where nothing of the case has changed: of thousands few do at a time."""
+        empty = SeriesStyle(runtime_color(one.runtime, self.theme), False, "doubted")
+        style, shown = styles.get(one.key, empty), one.key not in self.arrangement.hidden
+        stamp = f"{name} {clocks} {grouped} {shown}"
+        known = self._known.get(one.key)
+        if known is not None and known[0] is one and known[1:3] == (style, stamp):
+            return known[3]
+        called = name.removeprefix(f"{one.model} · ") if grouped else name
+        line = Line(
+            one.key,
+            called,
+            _remark(one, clocks),
+            *_figures(one),
+            legend_text(one),
+            style,
+            shown,
+            _certainty(one),
+            one.model if grouped else "",
+        )
+        self._known[one.key] = one, style, stamp, line
+        return line
+
+
+def _certainty(series: Series) -> str:
+    """`3 %`: by so much the p50 may be more or less; why that is not known."""
+    median = quoted(series, "p50")
+    if median is None:
+        return ""
+    if not median.low_us or not median.high_us:
+        return "" if series.clock == "simulated" else "?"
+    if is_too_noisy(median.low_us, median.high_us):
+        return "noisy"
+    return share(math.sqrt(median.high_us / median.low_us) - 1.0)
 
 
 def _remark(series: Series, clocks: bool) -> str:

@@ -1,4 +1,4 @@
-"""The series list by mouse and keys: what it says, hides, shows alone, moves and lights."""
+"""The case tree by mouse and keys: what it says, hides, shows alone, moves and lights."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.theme import DARK, LIGHT
-from app.gui.panels.series_list import SeriesList
-from app.gui.panels.series_rows import NAME
+from app.gui.panels.case_rows import NAME
+from app.gui.panels.case_tree import CaseTree
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.base import PlotView
 from app.gui.plots.boxes import BoxesView
@@ -30,8 +30,8 @@ from tests.app.gui.plots.views import live, on_screen
 Views = tuple[HistogramView, CumulativeView]
 
 
-def _listed(qtbot: QtBot, cases: Sequence[Series]) -> SeriesList:
-    panel = SeriesList()
+def _listed(qtbot: QtBot, cases: Sequence[Series]) -> CaseTree:
+    panel = CaseTree()
     qtbot.addWidget(panel)
     panel.resize(300, 400)
     panel.show()
@@ -40,7 +40,7 @@ def _listed(qtbot: QtBot, cases: Sequence[Series]) -> SeriesList:
     return panel
 
 
-def _with_views(qtbot: QtBot, cases: Sequence[Series]) -> tuple[SeriesList, Views]:
+def _with_views(qtbot: QtBot, cases: Sequence[Series]) -> tuple[CaseTree, Views]:
     views = (HistogramView(), CumulativeView())
     panel = _listed(qtbot, cases)
     for view in views:
@@ -49,14 +49,14 @@ def _with_views(qtbot: QtBot, cases: Sequence[Series]) -> tuple[SeriesList, View
     return panel, views
 
 
-def _row(panel: SeriesList, key: str) -> QTreeWidgetItem:
+def _row(panel: CaseTree, key: str) -> QTreeWidgetItem:
     return next(
         item for item, line in zip(panel.rows._items(), panel.rows.lines, strict=True)
         if line.key == key
     )  # fmt: skip
 
 
-def _place(panel: SeriesList, key: str) -> QPoint:
+def _place(panel: CaseTree, key: str) -> QPoint:
     return panel.rows.visualItemRect(_row(panel, key)).center()
 
 
@@ -141,7 +141,7 @@ def test_series_are_moved_by_keys_and_by_dragging(qtbot: QtBot) -> None:
     assert _drawn(views) == [[first, second, third]] * 2
 
 
-def _drag(panel: SeriesList, key: str, to: QPoint) -> None:
+def _drag(panel: CaseTree, key: str, to: QPoint) -> None:
     """As a drag within the list ends: offscreen there is no pointer to drag with."""
     rows = panel.rows
     rows.setCurrentItem(_row(panel, key))

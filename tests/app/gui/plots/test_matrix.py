@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.look.plot_font import plot_font
 from app.gui.plots.heat_tiles import Tile, TileLayer
-from app.gui.plots.heatmap import HeatmapView
+from app.gui.plots.matrix import MatrixView
 from app.results.series import Series
 from tests.app.gui.plots.views import on_screen
 from tests.app.gui.synthetic import case_of, series
@@ -33,22 +33,22 @@ def _case(model: str, option: int, p50_us: float, batch: int = 1) -> Series:
 
 
 @pytest.fixture
-def view(qtbot: QtBot) -> HeatmapView:
+def view(qtbot: QtBot) -> MatrixView:
     """Forty models by 42 options: more than there is room for."""
     cases = [
         _case(f"model {row}", column, 1000.0 + row * column)
         for row in range(ROWS)
         for column in range(COLUMNS)
     ]
-    return on_screen(qtbot, HeatmapView(), cases)
+    return on_screen(qtbot, MatrixView(), cases)
 
 
-def _layer(view: HeatmapView) -> TileLayer:
+def _layer(view: MatrixView) -> TileLayer:
     (layer,) = (item for item in view.canvas.scene().items() if isinstance(item, TileLayer))
     return layer
 
 
-def test_every_figure_in_sight_is_whole_however_many_columns_there_are(view: HeatmapView) -> None:
+def test_every_figure_in_sight_is_whole_however_many_columns_there_are(view: MatrixView) -> None:
     layer, metrics = _layer(view), QFontMetricsF(plot_font())
     seen = [
         t for t in layer._tiles if layer.boundingRect().contains(layer.rect_of(t.row, t.column))
@@ -60,7 +60,7 @@ def test_every_figure_in_sight_is_whole_however_many_columns_there_are(view: Hea
         assert metrics.height() <= room.height()
 
 
-def test_headings_stand_upright_and_none_touches_the_next(view: HeatmapView) -> None:
+def test_headings_stand_upright_and_none_touches_the_next(view: MatrixView) -> None:
     headings = view._headings
     assert headings is not None and headings._upright
     layer = _layer(view)
@@ -68,9 +68,7 @@ def test_headings_stand_upright_and_none_touches_the_next(view: HeatmapView) -> 
     assert QFontMetricsF(plot_font()).height() <= apart
 
 
-def test_bars_wheel_and_keys_scroll_to_what_is_out_of_sight(
-    qtbot: QtBot, view: HeatmapView
-) -> None:
+def test_bars_wheel_and_keys_scroll_to_what_is_out_of_sight(qtbot: QtBot, view: MatrixView) -> None:
     across, down = view._bars
     assert across.isVisible() and down.isVisible()
     across.setFocus()
@@ -98,14 +96,14 @@ def test_bars_wheel_and_keys_scroll_to_what_is_out_of_sight(
 
 
 def test_what_fits_has_no_bars(qtbot: QtBot) -> None:
-    small = on_screen(qtbot, HeatmapView(), [_case("m", option, 10.0) for option in range(3)])
+    small = on_screen(qtbot, MatrixView(), [_case("m", option, 10.0) for option in range(3)])
     assert not any(bar.isVisible() for bar in small._bars)
     assert small.plots[0].viewRange()[0] == [-0.5, 2.5]
 
 
 def test_rows_and_columns_are_whatever_was_chosen(qtbot: QtBot) -> None:
     cases = [_case("m", option, 10.0 * option * b, b) for option in (1, 2) for b in (8, 1)]
-    chosen = on_screen(qtbot, HeatmapView(), cases)
+    chosen = on_screen(qtbot, MatrixView(), cases)
     chosen.rows_choice.choose("batch_size")
     chosen.columns_choice.choose("option:distribution")
     assert chosen.batch_choice.isHidden(), "every batch is a row"
@@ -122,7 +120,7 @@ def test_a_tile_says_its_distance_where_that_fits() -> None:
     assert Tile(0, 0, "24.1 µs", 1.0).texts() == ("24.1 µs",)
 
 
-def test_headings_leave_room_for_tiles_in_a_low_window(qtbot: QtBot, view: HeatmapView) -> None:
+def test_headings_leave_room_for_tiles_in_a_low_window(qtbot: QtBot, view: MatrixView) -> None:
     """Long names above the columns once took all of it, and no tile was seen."""
     view.resize(900, 290)
     qtbot.waitUntil(lambda: view.canvas.height() < 290, timeout=5_000)

@@ -1,0 +1,72 @@
+"""Summary: who leads, by how much, and how sure that is, as the verdicts of the run have it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytestqt.qtbot import QtBot
+
+from app.cases.verdict import BAND
+from app.gui.plots.summary import Card, CardLayer, SummaryView
+from app.results.fastest import fastest
+from app.results.series import Series
+from app.results.text import latency
+from runtimes.execution import Clock
+from tests.app.gui.plots.views import on_screen
+from tests.app.gui.synthetic import failed, series, summary_of
+
+
+def _case(
+    runtime: str, median_us: float, rounds: int = 4, clock: Clock = "wall", **row: object
+) -> Series:
+    one = series(
+        runtime, "m", key=f"key of {runtime}", count=2_000, rounds=rounds, median_us=median_us,
+        clock=clock, seed=int(median_us), **row,
+    )  # fmt: skip
+    summary = summary_of(one)
+    figures = {f"latency_{name}_us": summary.value_us(name) for name in ("p50", "p99")}
+    return replace(one, label=f"m · {runtime}", row={**one.row, "valid": True, **figures})
+
+
+def _cards(view: SummaryView) -> tuple[Card, ...]:
+    (layer,) = (layer for layer in view._layers if isinstance(layer, CardLayer))
+    return layer.cards
+
+
+def test_the_leader_is_the_one_that_the_run_calls_fastest(qtbot: QtBot) -> None:
+    cases = [_case("torch-cpu", 40.0), _case("ort-cpu", 20.0), _case("openvino-cpu", 30.0)]
+    (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
+    (contest,) = fastest([one.measured for one in cases], BAND)
+    assert contest.parted and card.is_sure
+    assert card.leader == contest.first == "ort-cpu"
+    median = cases[1].row["latency_p50_us"]
+    assert card.figure == latency(median)
+    assert card.keys == ("key of ort-cpu", "key of openvino-cpu")
+    assert card.verdict.startswith(f"{contest.times:.2f}x as fast as openvino-cpu")
+
+
+def test_two_rounds_decide_nothing(qtbot: QtBot) -> None:
+    cases = [_case("ort-cpu", 20.0, 2), _case("torch-cpu", 40.0, 2)]
+    (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
+    assert not card.is_sure
+    assert "(2 were run)" in card.sure
+
+
+def test_what_cannot_be_compared_has_a_card_of_its_own(qtbot: QtBot) -> None:
+    """A simulated card leads nobody, and failures lead nothing."""
+    cases = [
+        _case("ort-cpu", 20.0),
+        _case("fpga:v80", 2.0, clock="simulated"),
+        failed("ort-cuda", "m", "unavailable", "no GPU"),
+    ]
+    view = on_screen(qtbot, SummaryView(), cases)
+    cards = {card.leader: card for card in _cards(view)}
+    assert cards.keys() == {"ort-cpu", "fpga:v80"}
+    assert cards["fpga:v80"].is_simulated and not cards["fpga:v80"].is_sure
+    assert "2 of 3 cases" in view.heading._note
+
+
+def test_a_doubted_leader_is_called_doubted(qtbot: QtBot) -> None:
+    cases = [_case("ort-cpu", 20.0, warnings="busy"), _case("torch-cpu", 40.0)]
+    (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
+    assert card.is_doubted
