@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
     QMenu,
+    QSizePolicy,
     QStackedWidget,
     QTabBar,
     QToolButton,
@@ -23,6 +24,8 @@ from PySide6.QtWidgets import (
 
 from app.gui.views import PLACES, VIEWS, Place, Views
 
+_LEAST_CONTROLS_LINES = 9
+"""The least width of the controls in heights of a line of text: Fit, and the way to the rest."""
 _PLACE_OF = {spec.key: spec.place for spec in VIEWS}
 
 
@@ -119,6 +122,8 @@ class ViewArea(QWidget):
         row.addWidget(self.bar)
         row.addWidget(self.plus)
         row.addWidget(self._switches)
+        self._bars.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._bars.setMinimumWidth(_LEAST_CONTROLS_LINES * self.fontMetrics().height())
         row.addWidget(self._bars, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -135,7 +135,7 @@ class WarningsBadge(QToolButton):
     def _text(self, doubt: Doubt) -> str:
         if not doubt.query.startswith("host:"):
             return f"{doubt.what}: {doubt.rows:,} of {self._cases:,} cases"
-        return doubt.what
+        return f"Damaged: {doubt.what}" if doubt.tone == "error" else doubt.what
 
     def _tell(self) -> None:
         told = self.headline
