@@ -230,6 +230,8 @@ class RunFeed(QObject):
         state = self._newest()
         if state is not None:
             self._take(state)
+        if any(view.takes_rounds and _is_seen(view) for view in self._views.by_key.values()):
+            self.summarise_all()
         self._show_details()
         self._show_pair()
         self._look_back()

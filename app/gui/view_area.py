@@ -22,6 +22,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.gui.plots.graph import GraphView
+from app.gui.plots.operators import OperatorsView
 from app.gui.views import PLACES, VIEWS, Place, Views
 
 _LEAST_CONTROLS_LINES = 9
@@ -112,6 +114,10 @@ class ViewArea(QWidget):
         self._later.timeout.connect(self.update_places)
         for view in views.by_key.values():
             view.stale.connect(self._update_later)
+        operators, graph = views.by_key["operators"], views.by_key["graph"]
+        if isinstance(operators, OperatorsView) and isinstance(graph, GraphView):
+            operators.node_asked.connect(graph.find_box.setText)
+            operators.node_asked.connect(lambda _: self.show_view("graph"))
         self.update_places()
 
     def _lay_out(self) -> None:

@@ -63,6 +63,7 @@ class SummaryView(ScrolledView):
 
     title = "Summary"
     hint = "Of each model the fastest runtime, by how much it leads, and how sure that is."
+    takes_rounds = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
