@@ -49,7 +49,12 @@ class SeriesStyle:
             pen.setDashPattern([1.0, 2.0])
         elif self.simulated:
             pen.setDashPattern([5.0, 3.0])
-        elif self.pattern:
+        return pen
+
+    def line_pen(self, width: float) -> QPen:
+        """For a line across a plot, which has room for the pattern."""
+        pen = self.pen(width)
+        if self.pattern and pen.style() == Qt.PenStyle.SolidLine:
             pen.setDashPattern(_PATTERNS[self.pattern % len(_PATTERNS)])
         return pen
 
@@ -140,7 +145,7 @@ def series_entries(
     return [
         Entry(
             legend_text(one, name_of(one)),
-            styles[one.key].pen(1.0 if filled else 1.8),
+            styles[one.key].pen(1.0) if filled else styles[one.key].line_pen(1.8),
             styles[one.key].fill() if filled else None,
             of_series=True,
         )

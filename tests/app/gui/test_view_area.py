@@ -143,3 +143,13 @@ def test_an_operator_leads_to_its_node_in_the_graph(
     QTest.keyClick(operators.canvas, Qt.Key.Key_Return)
     assert area.places["inspect"].plot == "graph"
     assert graph.find_box.text() in read.title and graph.find_box.text().startswith("/block")
+
+
+def test_a_view_without_a_bar_of_its_own_is_known_to_be_seen(area: ViewArea) -> None:
+    """Its canvas covers all of it, and so Qt calls nothing of the view itself visible."""
+    _feed(area, finished())
+    area.show_view("graph")
+    QApplication.processEvents()
+    inspect = area.places["inspect"].plots
+    assert inspect["graph"].is_in_sight
+    assert not inspect["operators"].is_in_sight

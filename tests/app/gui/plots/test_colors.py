@@ -105,6 +105,8 @@ def test_beyond_eight_series_lines_are_told_apart_by_their_pattern_too() -> None
     styles = [series_styles(cases, LIGHT)[one.key] for one in cases]
     for one, other in pairwise(styles):
         assert (one.color.name(), one.pattern) != (other.color.name(), other.pattern)
-    assert len({tuple(style.pen().dashPattern()) for style in styles}) >= 3
+    assert len({tuple(style.line_pen(1.8).dashPattern()) for style in styles}) >= 3
     simulated = replace(styles[1], simulated=True)
-    assert simulated.pen().dashPattern() not in [style.pen().dashPattern() for style in styles]
+    assert simulated.line_pen(1.8).dashPattern() not in [
+        style.line_pen(1.8).dashPattern() for style in styles
+    ]
