@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QWidget
 
 from app.gui.card.process import CardProcess
 from app.gui.follow.baselines import Baselines
@@ -19,6 +18,7 @@ from app.gui.follow.compared_run import ComparedRun
 from app.gui.follow.follower import Follower
 from app.gui.follow.past import PastRuns, has_others
 from app.gui.launch.damage import DamageCheck, damaged_cases
+from app.gui.plots.base import PlotView
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
 from app.gui.views import VIEWS, SeriesView, Views
@@ -230,6 +230,8 @@ class RunFeed(QObject):
         state = self._newest()
         if state is not None:
             self._take(state)
+        if any(view.takes_rounds and view.is_in_sight for view in self._views.by_key.values()):
+            self.summarise_all()
         self._show_details()
         self._show_pair()
         self._look_back()
@@ -338,7 +340,9 @@ class RunFeed(QObject):
 
     def _look_back(self) -> None:
         """Read the runs beside this one, once somebody looks at their history."""
-        seen = [view for view in self._views.past if isinstance(view, QWidget) and _is_seen(view)]
+        seen = [
+            view for view in self._views.past if isinstance(view, PlotView) and view.is_in_sight
+        ]
         case = self.state.of(self._case_in_focus(self.state)) if self.state and seen else None
         if self.state is not None and case is not None:
             self.past.look(self.state)
@@ -353,7 +357,7 @@ class RunFeed(QObject):
         elif answer is not None:
             self.failed.emit(answer)
         state = self.state
-        if state is None or not any(map(_is_seen, self._inspected)):
+        if state is None or not any(view.is_in_sight for view in self._inspected):
             return
         key = self._case_in_focus(state)
         case, found = state.of(key), state.details.get(key)
@@ -380,7 +384,3 @@ class RunFeed(QObject):
         simulated = {one.key for one in state.series if one.clock == "simulated"}
         on_card = (key for key in state.shown if key in simulated)
         return next(on_card, state.shown[0] if state.shown else "")
-
-
-def _is_seen(view: QWidget) -> bool:
-    return view.isVisible() and not view.visibleRegion().isEmpty()

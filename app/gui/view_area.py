@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
     QMenu,
+    QSizePolicy,
     QStackedWidget,
     QTabBar,
     QToolButton,
@@ -21,8 +22,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.gui.plots.graph import GraphView
+from app.gui.plots.operators import OperatorsView
 from app.gui.views import PLACES, VIEWS, Place, Views
 
+_LEAST_CONTROLS_LINES = 9
+"""The least width of the controls in heights of a line of text: Fit, and the way to the rest."""
 _PLACE_OF = {spec.key: spec.place for spec in VIEWS}
 
 
@@ -109,6 +114,10 @@ class ViewArea(QWidget):
         self._later.timeout.connect(self.update_places)
         for view in views.by_key.values():
             view.stale.connect(self._update_later)
+        operators, graph = views.by_key["operators"], views.by_key["graph"]
+        if isinstance(operators, OperatorsView) and isinstance(graph, GraphView):
+            operators.node_asked.connect(graph.find_box.setText)
+            operators.node_asked.connect(lambda _: self.show_view("graph"))
         self.update_places()
 
     def _lay_out(self) -> None:
@@ -119,6 +128,8 @@ class ViewArea(QWidget):
         row.addWidget(self.bar)
         row.addWidget(self.plus)
         row.addWidget(self._switches)
+        self._bars.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._bars.setMinimumWidth(_LEAST_CONTROLS_LINES * self.fontMetrics().height())
         row.addWidget(self._bars, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

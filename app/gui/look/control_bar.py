@@ -14,7 +14,7 @@ class ControlBar(QWidget):
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._controls: list[QWidget] = []
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
@@ -43,7 +43,7 @@ class ControlBar(QWidget):
         """All of them in one line."""
         hints = [control.sizeHint() for control in self._offered()]
         wide = sum(hint.width() + _SPACING_PX for hint in hints)
-        high = max((hint.height() for hint in hints), default=0)
+        high = max(hint.height() for hint in (*hints, self.more.sizeHint()))
         return QSize(wide, high)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name

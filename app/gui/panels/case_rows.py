@@ -38,18 +38,21 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.gui.look.shorter import shorter
 from app.gui.look.swatch import swatch
 from app.gui.look.theme import Theme
 from app.gui.look.words import plain_tip
 from app.gui.plots.style import SeriesStyle
 
 NAME, P50, P99, SURE = range(4)
-_LEAST_LINES = 19
+_LEAST_LINES = 20
 """Its width in heights of a line of text, below which four columns are too many."""
 _KEY = Qt.ItemDataRole.UserRole
 _BESIDE_NAME_PX, _BETWEEN_ROWS_PX = 56, 6
 """What check mark, swatch and margins take of the column, and what is left free between rows."""
 _HIGHEST_PX = 10_000
+_LINES, _CUT = 1.8, "…"
+"""A name that is cut in one line has so many lines' room in two, as words don't fill them."""
 Index = QModelIndex | QPersistentModelIndex
 _CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -143,7 +146,8 @@ class CaseRows(QTreeWidget):
             self._fill(self._by_key[line.key], line, theme)
         self._lines, self._theme = tuple(lines), theme
         self.blockSignals(False)
-        self._wrap([self._by_key[line.key] for line in changed])
+        if changed:
+            self._wrap()
 
     def _rebuild(self, lines: Sequence[Line]) -> None:
         """Other rows, or the same in another order; what was selected stays so."""
@@ -252,9 +256,9 @@ class CaseRows(QTreeWidget):
         style = line.style
         picture = swatch(style.color, QColor(theme.base), style.fill().style())
         item.setIcon(NAME, picture)
-        texts = (line.text, line.p50, line.p99, line.sure)
-        for column, text in enumerate(texts):
+        for column, text in ((P50, line.p50), (P99, line.p99), (SURE, line.sure)):
             item.setText(column, text)
+        for column in (NAME, P50, P99, SURE):
             item.setToolTip(column, plain_tip(line.whole))
         item.setCheckState(NAME, _CHECKED if line.shown else _UNCHECKED)
         item.setData(NAME, Qt.ItemDataRole.AccessibleTextRole, line.spoken)
@@ -263,12 +267,18 @@ class CaseRows(QTreeWidget):
         if column == NAME:
             self._wrap_later.start()
 
-    def _wrap(self, items: Sequence[QTreeWidgetItem] | None = None) -> None:
-        """As many lines for each name as it takes: names of many settings would be cut alike."""
+    def _wrap(self) -> None:
+        """Names made shorter together: in a line where that leaves whole words, else in two."""
         room = QRect(0, 0, max(1, self.columnWidth(NAME) - _BESIDE_NAME_PX), _HIGHEST_PX)
         metrics, wrap = self.fontMetrics(), Qt.TextFlag.TextWordWrap
+        names = [line.text for line in self._lines]
+        brief = shorter(names, room.width(), metrics.horizontalAdvance)
+        if any(_CUT in text for text in brief):
+            brief = shorter(names, _LINES * room.width(), metrics.horizontalAdvance)
         self.blockSignals(True)
-        for item in self._items() if items is None else items:
+        for item, text in zip((self._by_key[line.key] for line in self._lines), brief, strict=True):
+            if item.text(NAME) != text:
+                item.setText(NAME, text)
             high = metrics.boundingRect(room, wrap, item.text(NAME)).height() + _BETWEEN_ROWS_PX
             if item.sizeHint(NAME).height() != high:
                 item.setSizeHint(NAME, QSize(0, high))

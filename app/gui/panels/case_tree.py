@@ -30,6 +30,8 @@ from app.results.series import Series
 from app.results.text import CLOCK_TEXT, is_too_noisy, share, time_text
 
 _BY_ITSELF = "What differs"
+_LEAST_LINES = 17
+"""Its least width in heights of a line of text."""
 
 
 class CaseTree(QWidget):
@@ -44,6 +46,7 @@ class CaseTree(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(self.title)
+        self.setMinimumWidth(_LEAST_LINES * self.fontMetrics().height())
         self.arrangement = Arrangement()
         self.theme = LIGHT
         self._series: tuple[Series, ...] = ()

@@ -134,8 +134,8 @@ class WarningsBadge(QToolButton):
 
     def _text(self, doubt: Doubt) -> str:
         if not doubt.query.startswith("host:"):
-            return f"{doubt.what}: {doubt.rows:,} of {self._cases:,} cases"
-        return doubt.what
+            return f"{doubt.what}: {_share(doubt.rows, self._cases)}"
+        return f"Damaged: {doubt.what}" if doubt.tone == "error" else doubt.what
 
     def _tell(self) -> None:
         told = self.headline
@@ -206,6 +206,13 @@ class WarningsBadge(QToolButton):
     def _follow(self, act: Callable[[], None]) -> None:
         self.panel.hide()
         act()
+
+
+def _share(rows: int, cases: int) -> str:
+    """`3 of 14 cases`, `all 14 cases`, `the only case`."""
+    if rows < cases:
+        return f"{rows:,} of {cases:,} cases"
+    return "the only case" if cases == 1 else f"all {cases:,} cases"
 
 
 _RIGHT = Qt.TextElideMode.ElideRight

@@ -20,6 +20,8 @@ class ArrangedView(ReadableView):
 
     tells_apart: ClassVar[bool] = False
     """Its series go by what sets them apart, and its heading says what they share."""
+    takes_rounds: ClassVar[bool] = False
+    """It judges by the rounds of every case, which are read once somebody looks at it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

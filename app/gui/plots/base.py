@@ -186,6 +186,11 @@ class PlotView(ArrangedView):
             self._part = part
             self.mark_dirty()
 
+    @property
+    def is_in_sight(self) -> bool:
+        """Whether somebody sees it: of the view itself its canvas leaves nothing to be seen."""
+        return self.isVisible() and not self.canvas.viewport().visibleRegion().isEmpty()
+
     def mark_dirty(self) -> None:
         self._dirty = True
         self.stale.emit()

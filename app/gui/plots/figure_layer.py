@@ -106,7 +106,7 @@ class FigureLayer(Overlay):
             style = self._styles[series.name]
             points = [self.point(series, mark) for mark in series.marks]
             if series.kind == "line":
-                painter.setPen(style.pen(1.8))
+                painter.setPen(style.line_pen(1.8))
                 painter.drawPolyline(QPolygonF(points))
             painter.setPen(QPen(style.color, 1.4))
             for mark, point in zip(series.marks, points, strict=True):

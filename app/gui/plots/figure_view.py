@@ -75,7 +75,8 @@ class FigureView(ScrolledView):
         plot.setXRange(*x, padding=0)
         if figure.is_by_name:
             plot.getViewBox().invertY(True)
-            plot.setYRange(-0.7, len(figure.y.names) - 0.3, padding=0)
+            head = 1.3 if any(mark.label for mark in figure.marks) else 0.7
+            plot.setYRange(-head, len(figure.y.names) - 0.3, padding=0)
         else:
             plot.setYRange(*y, padding=0)
 

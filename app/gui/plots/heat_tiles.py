@@ -93,6 +93,7 @@ class TileLayer(TileOverlay):
             hatch.setAlpha(45)
             painter.fillRect(rect, QBrush(hatch, Qt.BrushStyle.BDiagPattern))
             painter.setPen(QPen(QColor(theme.text), 1, Qt.PenStyle.DashLine))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(rect)
         painter.setPen(ink)
         _write(painter, rect, tile.texts(), plot_font())

@@ -61,8 +61,9 @@ class HistogramView(RowsView):
         self._fine.ready.connect(self.mark_dirty)
         self.layout_choice = Choice(
             "Layout",
-            {"overlaid": "Overlaid", "stacked": "One below another"},
-            "Draw all series over each other, or each in a row of its own over the same axis.",
+            {"": "As many fit", "overlaid": "Overlaid", "stacked": "One below another"},
+            "Draw all series over each other, or each in a row of its own over the same axis. "
+            f"“As many fit”: rows from {_MOST_TOLD + 1} series on.",
         )
         self.height_choice = Choice(
             "Height",
@@ -104,7 +105,7 @@ class HistogramView(RowsView):
         brief = shorter([self.name_of(one) for one in shown], _NAME_PX, wide)
         self._brief_names = dict(zip((one.key for one in shown), brief, strict=True))
         published = published_marks(shown, self.theme) if self.published_box.isChecked() else []
-        stacked = self.layout_choice.value == "stacked"
+        stacked = self._is_stacked(len(shown))
         grey = self._grey(shown, each=stacked)
         draw = self._draw_rows if stacked else self._draw_overlaid
         marks = draw(shown, grey, styles, published)
@@ -223,6 +224,10 @@ class HistogramView(RowsView):
         """How high one sample is."""
         return 1.0 / bins.total if self._is_density else 1.0
 
+    def _is_stacked(self, series: int) -> bool:
+        chosen = self.layout_choice.value
+        return chosen == "stacked" or (not chosen and series > _MOST_TOLD)
+
     @property
     def _is_density(self) -> bool:
         return self.height_choice.value == "density"
@@ -239,7 +244,7 @@ class HistogramView(RowsView):
 
     def _renewed(self, shown: Sequence[Series], grey: Sequence[Behind]) -> bool:
         """Whether the plot is to be made anew: other series or another layout are to be drawn."""
-        how = (self.layout_choice.value, self.log_box.isChecked(), self._is_density)
+        how = (self._is_stacked(len(shown)), self.log_box.isChecked(), self._is_density)
         told = [(one.key, self.name_of(one)) for one in shown]
         return self.renew(*how, self.part_choice.part, told, [one.series.key for one in grey])
 

@@ -221,7 +221,9 @@ class MarkLayer(Overlay):
         ground.setAlpha(225)
         for place, mark in texts:  # over all lines, so that none crosses a figure
             painter.fillRect(place, ground)
-            painter.setPen(mark.color)
+            swatch = QRectF(place.left() - 4, place.top() + 2, 3, place.height() - 4)
+            painter.fillRect(swatch, mark.color)
+            painter.setPen(QColor(self._theme.text))
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, mark.text)
 
     def _is_seen(self, mark: Mark, box: QRectF) -> bool:
@@ -247,7 +249,7 @@ class MarkLayer(Overlay):
         width = metrics.horizontalAdvance(mark.text)
         band = self._band(mark, x, 0.0, 1.0)
         for row, spans in enumerate(taken):
-            for left in (x + 4, x - 4 - width):
+            for left in (x + 8, x - 8 - width):
                 whole = QRectF(left, 0.0, width, 1.0) | band
                 inside = box.left() <= left and left + width <= box.right()
                 if inside and not any(_meet(whole, span) for span in spans):

@@ -98,7 +98,7 @@ class PercentileView(PlotView):
         self._band = self.lay(BandLayer(plot, self.theme, upright=False))
         for one in shown:
             style = styles[one.key]
-            self._curves[one.key] = plot.plot(pen=style.pen(1.8), antialias=True)
+            self._curves[one.key] = plot.plot(pen=style.line_pen(1.8), antialias=True)
             self._points(plot, one, style)
 
     def draw_lit(self) -> None:

@@ -34,7 +34,8 @@ from app.results.text import (
 from app.stats.between import LEAST_ROUNDS
 from exporters.twins import is_null
 
-_LEAST_WIDTH, _HEIGHT, _AROUND_PX = 380, 148, 80
+_LEAST_WIDTH, _HEIGHT, _AROUND_PX = 380, 132, 80
+_READING = "reading its rounds…"
 _PADDING = 14
 
 
@@ -62,6 +63,7 @@ class SummaryView(ScrolledView):
 
     title = "Summary"
     hint = "Of each model the fastest runtime, by how much it leads, and how sure that is."
+    takes_rounds = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -102,8 +104,9 @@ class SummaryView(ScrolledView):
         compared = {case_id for contest in contests for case_id in contest.ranking}
         alone = [one for one in ranked(self.series) if one.case.case_id not in compared]
         alone = [one for one in alone if not is_null(one.case.model) and quoted(one, "p50")]
+        unread = any(one.timed and one.summary is None for one in self.series)
         told = [_contest_card(one, by_id, self.band) for one in contests]
-        told += [_single_card(one) for one in alone]
+        told += [_single_card(one, unread) for one in alone]
         return [
             Card(*divmod(place, columns), *parts, **marks)
             for place, (parts, marks) in enumerate(told)
@@ -142,11 +145,13 @@ def _contest_card(found: Fastest, by_id: Mapping[str, Series], band: float) -> _
     return parts, _marks(leader, found.parted)
 
 
-def _single_card(one: Series) -> _Told:
+def _single_card(one: Series, unread: bool) -> _Told:
+    """Of a case that nothing is compared with, or not yet: its rivals' rounds are still read."""
     figure, details = _figures(one)
     clock = f" ({CLOCK_TEXT[one.clock]})" if one.clock != "wall" else ""
-    parts = (f"{one.label}{clock}", figure, one.runtime, details, "nothing to compare with", "")
-    return (*parts, (one.key,)), _marks(one, False)
+    verdict, sure = ("", _READING) if unread else ("nothing to compare with", "")
+    parts = (f"{one.label}{clock}", figure, one.runtime, details, verdict, sure, (one.key,))
+    return parts, _marks(one, False)
 
 
 def _marks(leader: Series, is_sure: bool) -> dict[str, bool]:
@@ -182,7 +187,10 @@ def _verdict(found: Fastest, band: float) -> tuple[str, str]:
         return f"same as {found.second} within {100 * band:g} %{between}", "sure: no difference"
     lead = f"leads {found.second} by {times}x{between}"
     if found.rounds < LEAST_ROUNDS:
-        return lead, f"unsure: {LEAST_ROUNDS} rounds or more can decide ({found.rounds} were run)"
+        return (
+            lead,
+            f"unsure: {found.rounds} rounds that compare, {LEAST_ROUNDS} or more can decide",
+        )
     if found.needed:
         return lead, f"undecided: about {found.needed} rounds may decide"
     return lead, "undecided: too noisy for any sensible number of rounds"

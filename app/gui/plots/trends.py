@@ -139,7 +139,7 @@ class TrendsView(FigureView):
         entries = [
             Entry(
                 f"{name} ({CLOCK_TEXT[trend.line.points[0][1].clock]})",
-                styles[trend.name].pen(1.8),
+                styles[trend.name].line_pen(1.8),
                 symbol="o",
             )
             for name, trend in firsts.items()

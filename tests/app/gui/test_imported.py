@@ -35,7 +35,7 @@ def test_it_is_shown_hollow_under_its_own_clock_and_ranked_by_nothing(
     assert cells[names.index("clock")] == "CUDA events of trtexec"
 
     def is_told() -> bool:
-        return window.badge.headline.startswith("imported: 2 of 2 cases")
+        return window.badge.headline.startswith("imported: all 2 cases")
 
     qtbot.waitUntil(is_told)
     shown = seen(window).series

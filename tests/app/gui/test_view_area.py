@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.gui.plots.graph import GraphView
+from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.view_area import ViewArea
 from app.gui.views import PLACES, VIEWS, Views
 from app.results.series import Series
-from tests.app.gui.plots.views import checks, finished, live
+from tests.app.gui.plots.views import checks, finished, live, residual_model
 
 
 @pytest.fixture
@@ -115,3 +119,37 @@ def test_controls_without_room_are_behind_a_button(qtbot: QtBot, area: ViewArea)
     QApplication.processEvents()
     assert not controls.more.isVisible()
     assert all(one.parentWidget() is controls for one in controls._offered())
+
+
+def test_an_operator_leads_to_its_node_in_the_graph(
+    qtbot: QtBot, area: ViewArea, tmp_path: Path
+) -> None:
+    inspect = area.places["inspect"].plots
+    operators, graph = inspect["operators"], inspect["graph"]
+    assert isinstance(operators, OperatorsView) and isinstance(graph, GraphView)
+    graph.open_model(residual_model(3, tmp_path / "net.onnx"))
+    rows = [
+        OperatorTime("/block1/Relu", "Relu", 3.0, 0.6, "CPU"),
+        OperatorTime("/block0/Add", "Add", 2.0, 0.4, "CPU"),
+    ]
+    operators.set_operators(rows, "net on ort-cpu", "wall")
+    area.show_view("operators")
+    QApplication.processEvents()
+    operators.refresh()
+    operators.canvas.setFocus()
+    QTest.keyClick(operators.canvas, Qt.Key.Key_Down)
+    read = operators.crosshair.reading
+    assert read is not None
+    QTest.keyClick(operators.canvas, Qt.Key.Key_Return)
+    assert area.places["inspect"].plot == "graph"
+    assert graph.find_box.text() in read.title and graph.find_box.text().startswith("/block")
+
+
+def test_a_view_without_a_bar_of_its_own_is_known_to_be_seen(area: ViewArea) -> None:
+    """Its canvas covers all of it, and so Qt calls nothing of the view itself visible."""
+    _feed(area, finished())
+    area.show_view("graph")
+    QApplication.processEvents()
+    inspect = area.places["inspect"].plots
+    assert inspect["graph"].is_in_sight
+    assert not inspect["operators"].is_in_sight

@@ -233,18 +233,20 @@ def test_what_is_hidden_or_moved_stays_so_while_samples_arrive(qtbot: QtBot) -> 
     assert _drawn(views)[0] == [second, third, many(4)[3].key]
 
 
-def test_long_names_go_on_in_further_lines_and_are_told_apart(qtbot: QtBot) -> None:
+def test_long_names_are_made_shorter_together_and_are_told_apart(qtbot: QtBot) -> None:
     """Cut at their beginning they were all `…ad · batch 1`."""
     cases = [
         replace(one, label=f"{one.label} · {threads} threads of a long name")
         for threads, one in enumerate(grid(("cnn", "lstm"), ("ort-cpu", "openvino-cpu")), 1)
     ]
     panel = _listed(qtbot, cases)
-    panel.resize(220, 400)
-    QApplication.processEvents()
-    metrics = panel.rows.fontMetrics()
-    for line in panel.rows.lines:
-        room = panel.rows.visualItemRect(_row(panel, line.key))
-        lines = -(-metrics.horizontalAdvance(line.text) // panel.rows.columnWidth(NAME))
-        assert lines > 1, "the name is longer than the column"
-        assert room.height() >= lines * metrics.height()
+    for width in (220, 260, 400):
+        panel.resize(width, 400)
+        QApplication.processEvents()
+        metrics = panel.rows.fontMetrics()
+        texts = [_row(panel, line.key).text(NAME) for line in panel.rows.lines]
+        assert len(set(texts)) == len(cases)
+        for line, text in zip(panel.rows.lines, texts, strict=True):
+            room = panel.rows.visualItemRect(_row(panel, line.key))
+            lines = -(-metrics.horizontalAdvance(text) // panel.rows.columnWidth(NAME))
+            assert room.height() >= lines * metrics.height()
