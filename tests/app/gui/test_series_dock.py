@@ -53,6 +53,7 @@ def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
     window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
 ) -> None:
     open_run(window, qtbot, run)
+    window.frame.show_key("histogram")
     window.table.select([case.case_id for case in CASES[:2]])
     rows = window.series_list.rows
     assert [line.key for line in rows.lines] == [one.key for one in seen(window).series]
