@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -24,10 +24,12 @@ from PySide6.QtWidgets import (
 
 from app.gui.plots.graph import GraphView
 from app.gui.plots.operators import OperatorsView
-from app.gui.views import PLACES, VIEWS, Place, Views
+from app.gui.views import PLACES, VIEWS, Place, Views, ViewSpec
 
 _LEAST_CONTROLS_LINES = 9
 """The least width of the controls in heights of a line of text: Fit, and the way to the rest."""
+_AROUND_PX = 36
+"""Margins and spacing of the bar."""
 _PLACE_OF = {spec.key: spec.place for spec in VIEWS}
 
 
@@ -53,17 +55,40 @@ class PlaceWidget(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         self._buttons = QButtonGroup(self)
+        self.choice = QToolButton()
+        self.choice.setAccessibleName(f"{place.title}: plot")
+        self.choice.setToolTip("Chooses which plot is shown.")
+        self.choice.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.choice.setMenu(QMenu(self.choice))
         for spec in place.views if len(self.plots) > 1 else ():
-            button = QToolButton()
-            button.setText(spec.title)
-            button.setCheckable(True)
-            button.setToolTip(self.plots[spec.key].hint)
-            button.setProperty("switch", True)
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.clicked.connect(partial(self.show_plot, spec.key))
-            self._buttons.addButton(button)
-            row.addWidget(button)
+            row.addWidget(self._button(spec))
+            show = partial(self.show_plot, spec.key)
+            self.choice.menu().addAction(spec.title).triggered.connect(show)
+        row.addWidget(self.choice)
+        self.choice.hide()
         self.show_plot(self.plot)
+
+    def _button(self, spec: ViewSpec) -> QToolButton:
+        button = QToolButton()
+        button.setText(spec.brief or spec.title)
+        button.setAccessibleName(spec.title)
+        button.setCheckable(True)
+        button.setToolTip(self.plots[spec.key].hint)
+        button.setProperty("switch", True)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.clicked.connect(partial(self.show_plot, spec.key))
+        self._buttons.addButton(button)
+        return button
+
+    def switch_width(self) -> int:
+        """What its switch takes with a button for each plot."""
+        return sum(button.sizeHint().width() for button in self._buttons.buttons())
+
+    def set_compact(self, compact: bool) -> None:
+        """Have one button with a menu for the switch, where there is no room for all."""
+        for button in self._buttons.buttons():
+            button.setVisible(not compact)
+        self.choice.setVisible(compact and bool(self._buttons.buttons()))
 
     @property
     def has_data(self) -> bool:
@@ -77,7 +102,9 @@ class PlaceWidget(QWidget):
         self._stack.setCurrentIndex(place)
         self.bars.setCurrentIndex(place)
         if self._buttons.buttons():
-            self._buttons.buttons()[place].setChecked(True)
+            button = self._buttons.buttons()[place]
+            button.setChecked(True)
+            self.choice.setText(button.text())
 
 
 class ViewArea(QWidget):
@@ -91,16 +118,17 @@ class ViewArea(QWidget):
         self.places = {place.key: PlaceWidget(place, views) for place in PLACES}
         self._keys: list[str] = []
         self._asked = ""
+        self._stamp: object = None
         self.bar = QTabBar()
         self.bar.setAccessibleName("views of the run")
         self.bar.setDrawBase(False)
         self.bar.setExpanding(False)
-        self.bar.setUsesScrollButtons(True)
+        self.bar.setUsesScrollButtons(False)
         self.bar.setElideMode(Qt.TextElideMode.ElideNone)
         self.plus = QToolButton()
         self.plus.setText("+")
         self.plus.setAccessibleName("more views")
-        self.plus.setToolTip("Views that this run has no data for yet, or that few runs need.")
+        self.plus.setToolTip("Views that this run has no data for yet, or that have no room here.")
         self.plus.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.plus.setMenu(QMenu(self.plus))
         self._stack, self._switches, self._bars = (QStackedWidget() for _ in range(3))
@@ -162,11 +190,36 @@ class ViewArea(QWidget):
         self._bring(place)
 
     def update_places(self) -> None:
-        """Have in the bar what this run has data for, and what was asked for."""
+        """Have in the bar what this run has data for, and what was asked for, as far as it fits."""
         kept = self._asked or (self.current if self._keys else "")
         wanted = [key for key, place in self.places.items() if self._is_named(place, kept)]
-        if wanted != self._keys:
+        stamp = (wanted, kept, self.width())
+        if stamp != self._stamp:
+            self._stamp = stamp
             self._name(wanted, kept)
+            self._fit(wanted, kept)
+
+    def _fit(self, wanted: list[str], kept: str) -> None:
+        """Make the switches compact, then leave the last tabs to "+", until the rest has room."""
+        widths = [self.bar.tabRect(place).width() for place in range(self.bar.count())]
+        taken = self.plus.sizeHint().width() + self._bars.minimumWidth() + _AROUND_PX
+        widest = max(place.switch_width() for place in self.places.values())
+        compact = sum(widths) + taken + widest > self.width()
+        for place in self.places.values():
+            place.set_compact(compact)
+        choice = max(place.choice.sizeHint().width() for place in self.places.values())
+        room = self.width() - taken - (choice if compact else widest)
+        fitting = list(wanted)
+        while sum(widths) > room and len(fitting) > 1:
+            last = next(key for key in reversed(fitting) if key != kept)
+            del widths[fitting.index(last)]
+            fitting.remove(last)
+        if fitting != wanted:
+            self._name(fitting, kept)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        super().resizeEvent(event)
+        self.update_places()
 
     def _is_named(self, place: PlaceWidget, kept: str) -> bool:
         return (

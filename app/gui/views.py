@@ -74,6 +74,8 @@ class ViewSpec:
     place: str
     fed: Fed
     target: str
+    brief: str = ""
+    """What the switch of its place calls it; the title where that is ""."""
 
     def make(self) -> PlotView:
         make: Callable[[], PlotView] = own.load(f"app.gui.plots.{self.target}")
@@ -114,17 +116,19 @@ VIEWS: tuple[ViewSpec, ...] = (
     ViewSpec("summary", "Summary", "summary", "all", "summary:SummaryView"),
     ViewSpec("ranking", "Ranking", "ranking", "all", "ranking:RankingView"),
     ViewSpec("histogram", "Histogram", "distribution", "shown", "histogram:HistogramView"),
-    ViewSpec("cumulative", "Cumulative", "distribution", "shown", "cumulative:CumulativeView"),
+    ViewSpec(
+        "cumulative", "Cumulative", "distribution", "shown", "cumulative:CumulativeView", "CDF"
+    ),
     ViewSpec("percentiles", "Percentiles", "distribution", "shown", "percentiles:PercentileView"),
-    ViewSpec("boxes", "Box plots", "distribution", "shown", "boxes:BoxesView"),
+    ViewSpec("boxes", "Box plots", "distribution", "shown", "boxes:BoxesView", "Boxes"),
     ViewSpec("timeline", "Timeline", "timeline", "shown", "timeline:TimelineView"),
     ViewSpec("trends", "Trends", "trends", "all", "trends:TrendsView"),
     ViewSpec("matrix", "Matrix", "matrix", "all", "matrix:MatrixView"),
     ViewSpec("compare", "Compare", "compare", "pair", "compare:CompareView"),
     ViewSpec("history", "History", "history", "history", "history:HistoryView"),
     ViewSpec("operators", "Operators", "inspect", "details", "operators:OperatorsView"),
-    ViewSpec("graph", "Model graph", "inspect", "details", "graph:GraphView"),
-    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "schedule:ScheduleView"),
+    ViewSpec("graph", "Model graph", "inspect", "details", "graph:GraphView", "Graph"),
+    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "schedule:ScheduleView", "Schedule"),
     ViewSpec("checks", "Check", "checks", "all", "checks:ChecksView"),
     ViewSpec("largest", "Largest batch", "largest", "all", "largest:LargestBatchView"),
     ViewSpec("ladder", "Ladder", "ladder", "all", "ladder:LadderView"),
