@@ -142,6 +142,7 @@ class MainWindow(WindowParts):
             part.apply_theme(theme)
         for spec in (spec for specs in ACTIONS.values() for spec in specs if spec.icon):
             self.actions_by_key[spec.key].setIcon(glyph(spec.icon, theme.text, theme.muted))
+        self.badge.setIcon(glyph("warning", theme.warning, theme.muted))
         self.actions_by_key["dark"].setChecked(theme.dark)
         self.preferences.theme = theme.name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QMenuBar, QSizePolicy, QToolButton, QWidget
 
@@ -13,6 +13,8 @@ from app.gui.look.words import caption, plain_tip
 BUTTONS = ("find", "new", "run", "pause", "stop")
 _ICON = QSize(16, 16)
 _NO_RUN = "No run"
+_ICONS_ONLY = ("find",)
+_LEAST_NAME_PX = 60
 
 
 class Header(QWidget):
@@ -31,6 +33,8 @@ class Header(QWidget):
         self.run_name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.buttons: dict[str, QToolButton] = {}
         self._name = ""
+        self._badge: QToolButton | None = None
+        self._fitted: object = None
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(4, 2, 6, 2)
         self._row.setSpacing(4)
@@ -38,8 +42,10 @@ class Header(QWidget):
         self._row.addWidget(self.run_name)
         self._row.addStretch(1)
 
-    def add_badge(self, badge: QWidget) -> None:
-        """What is wrong with the run, right of its name."""
+    def add_badge(self, badge: QToolButton) -> None:
+        """What is wrong with the run, right of its name; only its icon where words have no room."""
+        self._badge = badge
+        badge.setIconSize(_ICON)
         self._row.insertWidget(self._row.indexOf(self.run_name) + 1, badge)
 
     def add_buttons(self, actions: Mapping[str, QAction], recent: QMenu) -> None:
@@ -65,19 +71,36 @@ class Header(QWidget):
         super().resizeEvent(event)
         self._fit()
 
+    def event(self, event: QEvent) -> bool:
+        """Another text, as of the badge, needs other room."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit()
+        return super().event(event)
+
     def _fit(self) -> None:
-        """Leave out the words of buttons that have no room for them, and shorten a long name."""
+        """Leave out words that have no room: those of the buttons, then the badge's; and shorten a
+        long name."""
+        shown = [*self.buttons.values(), *filter(None, (self._badge,))]
+        texts = tuple((one.text(), one.isHidden()) for one in shown)
+        need = (self.width(), self._name, texts, self.font().key())
+        if need == self._fitted:
+            return
+        self._fitted = need
         style = Qt.ToolButtonStyle
         for key, button in self.buttons.items():
-            only_icon = key == "find"
+            worded = key not in _ICONS_ONLY
             button.setToolButtonStyle(
-                style.ToolButtonIconOnly if only_icon else style.ToolButtonTextBesideIcon
+                style.ToolButtonTextBesideIcon if worded else style.ToolButtonIconOnly
             )
-        if self._row.sizeHint().width() > self.width():
-            for button in self.buttons.values():
-                button.setToolButtonStyle(style.ToolButtonIconOnly)
-        letters = self.run_name.fontMetrics()
-        others = self._row.sizeHint().width() - self.run_name.sizeHint().width()
-        room = max(60, self.width() - others - 40)
-        text = letters.elidedText(self._name or _NO_RUN, Qt.TextElideMode.ElideMiddle, room)
-        self.run_name.setText(caption(text))
+        if self._badge is not None:
+            self._badge.setToolButtonStyle(style.ToolButtonTextOnly)
+        self.run_name.setText(self._shortened(_LEAST_NAME_PX))
+        for one in shown:
+            if self._row.sizeHint().width() > self.width():
+                one.setToolButtonStyle(style.ToolButtonIconOnly)
+        spare = self.width() - self._row.sizeHint().width()
+        self.run_name.setText(self._shortened(_LEAST_NAME_PX + max(0, spare)))
+
+    def _shortened(self, width: int) -> str:
+        middle = Qt.TextElideMode.ElideMiddle
+        return caption(self.run_name.fontMetrics().elidedText(self._name or _NO_RUN, middle, width))

@@ -70,6 +70,7 @@ def assert_room(window: MainWindow, qtbot: QtBot, run: Path) -> None:
     for spec in VIEWS:
         window.frame.show_key(spec.key)
         qtbot.wait(60)
+        QApplication.sendPostedEvents()  # a text of a moment ago has its room by now
         view = window.views.by_key[spec.key]
         assert not cut_off(window), spec.key
         assert 2 * view.canvas.height() >= window.height(), spec.key
