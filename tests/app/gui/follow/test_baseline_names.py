@@ -99,7 +99,7 @@ def test_a_row_is_named_from_its_menu_and_the_name_outlives_the_window(
     QTest.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
     asked_for_menu(rows.viewport(), QContextMenuEvent.Reason.Mouse, at)
     menu = menu_of(qtbot)
-    assert words(menu) == ["Rename baseline…", "Drop all baselines"]
+    assert words(menu) == ["Rename baseline…", "Clear baselines"]
     do(menu, "Rename")
     _typed(monday, "one thread")
     qtbot.waitUntil(lambda: _names(monday)[0] == "one thread", timeout=10_000)
