@@ -53,8 +53,8 @@ RUNS = {
 }
 EVERY_VIEW = ("one", "six", "forty")
 SOME_VIEWS: dict[str, tuple[str, ...]] = {
-    "load": ("load",),
-    "cards": ("devices", "matrix", "schedule", "operators"),
+    "load": ("trends",),
+    "cards": ("ranking", "matrix", "schedule", "operators"),
     "digits": ("accuracy",),
     "largest": ("largest",),
 }

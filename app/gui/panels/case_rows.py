@@ -183,8 +183,7 @@ class CaseRows(QTreeWidget):
         for place in range(self.topLevelItemCount()):
             group = self.topLevelItem(place)
             if group is not None and group.childCount():
-                children = [group.child(k) for k in range(group.childCount())]
-                group.setHidden(all(child.isHidden() for child in children))
+                group.setHidden(all(child.isHidden() for child in _children(group)))
 
     def selected_keys(self) -> list[str]:
         """Those of the selected rows, from top to bottom."""
@@ -209,8 +208,7 @@ class CaseRows(QTreeWidget):
 
     def _clicked(self, item: QTreeWidgetItem, _column: int) -> None:
         """A model's row selects its cases."""
-        children = [item.child(k) for k in range(item.childCount())]
-        keys = [_key_of(child) for child in children if not child.isHidden()]
+        keys = [_key_of(child) for child in _children(item) if not child.isHidden()]
         if keys:
             self.select(keys)
             self.selected.emit(keys)
@@ -360,6 +358,11 @@ class CaseRows(QTreeWidget):
 def _key_of(item: QTreeWidgetItem) -> str:
     """The key of a case's row; "" of a model's."""
     return str(item.data(NAME, _KEY) or "")
+
+
+def _children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
+    found = (item.child(place) for place in range(item.childCount()))
+    return [child for child in found if child is not None]
 
 
 def _structure(lines: Sequence[Line]) -> list[tuple[str, str]]:

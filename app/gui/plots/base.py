@@ -96,7 +96,7 @@ class PlotView(ArrangedView):
         over.setContentsMargins(40, 0, 40, 0)
         over.addWidget(self._missing)
 
-        column = QVBoxLayout(self)
+        column = self._column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._bar)
@@ -143,7 +143,7 @@ class PlotView(ArrangedView):
 
     def take_bar(self) -> QWidget:
         """The line of its controls, for whoever has a better place for it than above the plot."""
-        self.layout().removeWidget(self._bar)
+        self._column.removeWidget(self._bar)
         return self._bar
 
     def _option_changed(self, *_: object) -> None:

@@ -38,11 +38,10 @@ class FigureView(ScrolledView):
         made = []
         for number, figure in enumerate(figures):
             plot = self._panel(number, figure, len(figures), columns, beside)
-            layer = self.lay(FigureLayer(plot, figure, styles, self.theme))
+            self.lay(FigureLayer(plot, figure, styles, self.theme))
             self.let_read(plot, FigureReader(figure, styles))
             self._show_range(plot, figure, x_span, y_span)
             made.append(plot)
-            plot.layer = layer
         return made
 
     def _panel(

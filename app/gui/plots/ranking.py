@@ -50,7 +50,8 @@ class RankedCase:
         if found is None and name.startswith("latency_"):
             stem, _, end = name.removeprefix("latency_").removesuffix("_us").partition("_ci_")
             known = quoted(self.series, stem)
-            return known and {"": known.value_us, "low": known.low_us, "high": known.high_us}[end]
+            if known is not None:
+                return {"": known.value_us, "low": known.low_us, "high": known.high_us}[end]
         return found
 
 

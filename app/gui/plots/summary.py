@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
@@ -44,8 +44,6 @@ class Card:
     """One comparison: the leader's `figure` in large, its name, what else is known of it, the
     verdict, and `sure`, how far it can be relied on. `keys` are the leader and who is nearest."""
 
-    row: int
-    column: int
     heading: str
     figure: str
     leader: str
@@ -53,6 +51,8 @@ class Card:
     verdict: str
     sure: str
     keys: tuple[str, ...]
+    row: int = 0
+    column: int = 0
     is_sure: bool = False
     is_doubted: bool = False
     is_simulated: bool = False
@@ -108,8 +108,8 @@ class SummaryView(ScrolledView):
         told = [_contest_card(one, by_id, self.band) for one in contests]
         told += [_single_card(one, unread) for one in alone]
         return [
-            Card(*divmod(place, columns), *parts, **marks)
-            for place, (parts, marks) in enumerate(told)
+            replace(card, row=place // columns, column=place % columns)
+            for place, card in enumerate(told)
         ]
 
     def _contests(self) -> list[Fastest]:
@@ -132,34 +132,34 @@ class SummaryView(ScrolledView):
             self.mark_dirty()  # more or fewer cards fit beside each other
 
 
-_Told = tuple[tuple[str, str, str, str, str, str, tuple[str, ...]], dict[str, bool]]
-
-
-def _contest_card(found: Fastest, by_id: Mapping[str, Series], band: float) -> _Told:
+def _contest_card(found: Fastest, by_id: Mapping[str, Series], band: float) -> Card:
     leader = by_id[found.ranking[0]]
     verdict, sure = _verdict(found, band)
-    figure, details = _figures(leader)
-    clock = f" ({CLOCK_TEXT[leader.clock]})" if leader.clock != "wall" else ""
     keys = tuple(by_id[case_id].key for case_id in found.case_ids)
-    parts = (f"{found.what}{clock}", figure, found.first, details, verdict, sure, keys)
-    return parts, _marks(leader, found.parted)
+    card = _card(found.what, leader, verdict, sure, keys)
+    return replace(card, leader=found.first, is_sure=found.parted)
 
 
-def _single_card(one: Series, unread: bool) -> _Told:
+def _single_card(one: Series, unread: bool) -> Card:
     """Of a case that nothing is compared with, or not yet: its rivals' rounds are still read."""
-    figure, details = _figures(one)
-    clock = f" ({CLOCK_TEXT[one.clock]})" if one.clock != "wall" else ""
     verdict, sure = ("", _READING) if unread else ("nothing to compare with", "")
-    parts = (f"{one.label}{clock}", figure, one.runtime, details, verdict, sure, (one.key,))
-    return parts, _marks(one, False)
+    return _card(one.label, one, verdict, sure, (one.key,))
 
 
-def _marks(leader: Series, is_sure: bool) -> dict[str, bool]:
-    return {
-        "is_sure": is_sure,
-        "is_doubted": standing(leader) != "sound",
-        "is_simulated": leader.clock == "simulated",
-    }
+def _card(what: str, leader: Series, verdict: str, sure: str, keys: tuple[str, ...]) -> Card:
+    clock = f" ({CLOCK_TEXT[leader.clock]})" if leader.clock != "wall" else ""
+    figure, details = _figures(leader)
+    return Card(
+        f"{what}{clock}",
+        figure,
+        leader.runtime,
+        details,
+        verdict,
+        sure,
+        keys,
+        is_doubted=standing(leader) != "sound",
+        is_simulated=leader.clock == "simulated",
+    )
 
 
 def _figures(one: Series) -> tuple[str, str]:

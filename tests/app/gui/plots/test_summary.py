@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from pytestqt.qtbot import QtBot
 
@@ -17,7 +18,7 @@ from tests.app.gui.synthetic import failed, series, summary_of
 
 
 def _case(
-    runtime: str, median_us: float, rounds: int = 4, clock: Clock = "wall", **row: object
+    runtime: str, median_us: float, rounds: int = 4, clock: Clock = "wall", **row: Any
 ) -> Series:
     one = series(
         runtime, "m", key=f"key of {runtime}", count=2_000, rounds=rounds, median_us=median_us,
