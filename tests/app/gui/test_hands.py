@@ -168,6 +168,7 @@ def test_a_plot_has_a_menu_by_mouse_and_by_key(
     window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_run(window, qtbot, run)
+    window.frame.show_key("histogram")
     view = window.views.by_key["histogram"]
     qtbot.waitUntil(lambda: bool(view.plots), timeout=10_000)
     middle = view.canvas.viewport().rect().center()
