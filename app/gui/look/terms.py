@@ -128,7 +128,7 @@ TERMS: dict[str, str] = {
     "partial": "A node of the graph ran somewhere else than on the engine that the row names, so "
     "the row is kept but not ranked.",
     "doubted": "The row has warnings, or is partial: it is hollow in plots and `ok !` in the "
-    "table. The line below the tool bar has all that is wrong with a run, and the remedies.",
+    "table. The badge beside the run's name has all that is wrong with it, and the remedies.",
     "published": "A figure that a source document prints: a reference to lay beside, never a "
     "result of this machine.",
 }

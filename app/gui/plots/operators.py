@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
@@ -45,7 +46,12 @@ class OperatorsView(BarView):
     """The slowest operators on top, coloured by the engine that ran them."""
 
     title = "Operators"
-    hint = "The time that each operator of the graph takes, as the runtime's profiler tells it."
+    hint = (
+        "The time that each operator of the graph takes, as the runtime's profiler tells it. A "
+        "double click shows its node in the model graph."
+    )
+    node_asked = Signal(str)
+    """The name of a node, or of an operator, that is to be shown in the graph."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,6 +65,17 @@ class OperatorsView(BarView):
             "One bar for each node of the graph, or one for all nodes of a kind.",
         )
         self.add_controls(self.group_choice)
+        self.crosshair.hands.double_clicked.connect(self._ask_node)
+        self.crosshair.hands.entered.connect(self._ask_node)
+
+    def offers(self) -> bool:
+        return bool(self._rows)
+
+    def _ask_node(self, *_: object) -> None:
+        reading = self.crosshair.reading
+        named = {_bar_name(row): row.node for row in self._grouped()}
+        if reading is not None and reading.title in named:
+            self.node_asked.emit(named[reading.title])
 
     def set_details(self, details: CaseDetails, label: str) -> None:
         """Show the case's operators; nothing yet if none were recorded."""
@@ -101,10 +118,10 @@ class OperatorsView(BarView):
         }
         bars = [
             Bar(
-                row.op if row.op == row.node else f"{row.op}  {row.node}",
+                _bar_name(row),
                 row.time_us,
                 f"{time_text(row.time_us * 1e-6)}  {significant(100.0 * row.share)} %"
-                + ("" if row.peak_share is None else f"  {row.peak_share:.0%} of peak")
+                + _peak_text(row.peak_share)
                 + (f"  {row.called}" if row.called not in ("", row.node, row.op) else ""),
                 styles[row.engine],
             )
@@ -133,6 +150,17 @@ class OperatorsView(BarView):
     def table(self) -> Table:
         names = [field.name for field in fields(OperatorTime)]
         return names, [[getattr(row, name) for name in names] for row in self._grouped()]
+
+
+def _bar_name(row: OperatorTime) -> str:
+    return row.op if row.op == row.node else f"{row.op}  {row.node}"
+
+
+def _peak_text(share: float | None) -> str:
+    """Nothing computes beyond the machine's peak: where a figure says so the peak is too low."""
+    if share is None:
+        return ""
+    return f"  {share:.0%} of peak" if share <= 1.0 else "  peak measured too low on a busy machine"
 
 
 def operator_times(
