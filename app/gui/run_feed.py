@@ -228,7 +228,8 @@ class RunFeed(QObject):
         state = self._newest()
         if state is not None:
             self._take(state)
-        if any(view.takes_rounds and view.is_in_sight for view in self._views.by_key.values()):
+        over = self.state is not None and not self.state.alive
+        if over and any(v.takes_rounds and v.is_in_sight for v in self._views.by_key.values()):
             self.summarise_all()
         self._show_details()
         self._show_pair()
@@ -256,7 +257,8 @@ class RunFeed(QObject):
         """The run with what a check of its files has found, who sees more than a follower."""
         if state.alive or state.folder != self._checked:
             self._findings = ()
-        if not state.alive and state.folder != self._checked and state.problem is None:
+        waits = self._held or state.alive  # a check reads every sample, beside no measurement
+        if not waits and state.folder != self._checked and state.problem is None:
             self._checked = state.folder
             self.damage.look(state.folder)
         if not self._findings:

@@ -66,6 +66,7 @@ class PlaceWidget(QWidget):
             self.choice.menu().addAction(spec.title).triggered.connect(show)
         row.addWidget(self.choice)
         self.choice.hide()
+        self._widest = max((spec.brief or spec.title for spec in place.views), key=len)
         self.show_plot(self.plot)
 
     def _button(self, spec: ViewSpec) -> QToolButton:
@@ -89,6 +90,14 @@ class PlaceWidget(QWidget):
         for button in self._buttons.buttons():
             button.setVisible(not compact)
         self.choice.setVisible(compact and bool(self._buttons.buttons()))
+
+    def choice_width(self) -> int:
+        """What its switch takes as one button, whichever plot is in front."""
+        shown = self.choice.text()
+        self.choice.setText(self._widest)
+        self.choice.setMinimumWidth(self.choice.sizeHint().width())
+        self.choice.setText(shown)
+        return self.choice.minimumWidth() if self._buttons.buttons() else 0
 
     @property
     def has_data(self) -> bool:
@@ -207,7 +216,7 @@ class ViewArea(QWidget):
         compact = sum(widths) + taken + widest > self.width()
         for place in self.places.values():
             place.set_compact(compact)
-        choice = max(place.choice.sizeHint().width() for place in self.places.values())
+        choice = max(place.choice_width() for place in self.places.values())
         room = self.width() - taken - (choice if compact else widest)
         fitting = list(wanted)
         while sum(widths) > room and len(fitting) > 1:

@@ -309,8 +309,8 @@ def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
     `parameters` are the elements of every constant of at least one dimension, in floating
     point or 8 bits, that a node reads together with data, each constant once; running statistics
     of norms count only in `parameters_with_buffers`. `macs` covers convolutions, matrix products
-    and recurrent layers with the formulas of `exporters.pytorch.counts`; products of two activations
-    count too.
+    and recurrent layers with the formulas of `exporters.pytorch.counts`; products of two
+    activations count too.
     """
     try:
         values = inferred(model, point)

@@ -210,7 +210,7 @@ class OrtCpu(Runtime):
             raise Unsupported(reason, "use fp32", node=node)
 
     def load(self) -> None:
-        from runtimes.onnxruntime import session as lane  # noqa: F401 - and with them onnxruntime
+        from runtimes.onnxruntime import session  # noqa: F401 - and with them onnxruntime
 
     def _compile(self, request: Request) -> Session:
         return self._compile_shapes((request,))
@@ -361,7 +361,7 @@ class OrtEp(Runtime):
         refuse_misnamed(device)
 
     def load(self) -> None:
-        from runtimes.onnxruntime import session as lane  # noqa: F401 - and onnxruntime
+        from runtimes.onnxruntime import session  # noqa: F401 - and onnxruntime
 
     def _compile(self, request: Request) -> Session:
         return self._compile_shapes((request,))

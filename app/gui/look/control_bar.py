@@ -42,7 +42,7 @@ class ControlBar(QWidget):
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """All of them in one line."""
         hints = [control.sizeHint() for control in self._offered()]
-        wide = sum(hint.width() + _SPACING_PX for hint in hints)
+        wide = sum(_width(control) + _SPACING_PX for control in self._offered())
         high = max(hint.height() for hint in (*hints, self.more.sizeHint()))
         return QSize(wide, high)
 
@@ -62,7 +62,7 @@ class ControlBar(QWidget):
     def fit(self) -> None:
         """Put as many into the line as have room, the first ones first."""
         room, offered = self.width(), self._offered()
-        widths = [control.sizeHint().width() + _SPACING_PX for control in offered]
+        widths = [_width(control) + _SPACING_PX for control in offered]
         fitting = len(offered)
         if sum(widths) > room:
             room -= self.more.sizeHint().width()
@@ -98,3 +98,7 @@ class ControlBar(QWidget):
         first = next((one for one in self._controls if one.parentWidget() is self.panel), None)
         if first is not None:
             first.setFocus()
+
+
+def _width(control: QWidget) -> int:
+    return max(control.sizeHint().width(), control.minimumWidth())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,7 +30,7 @@ from app.gui.plots.read.spots import CELL, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.tile_grid import TileOverlay
 from app.insights.quality import standing
-from app.plot_data.series import Series, quoted, ranked
+from app.plot_data.series import Series, comparison_key, quoted, ranked
 from app.stats.intervals import LEAST_ROUNDS
 from exporters.model_names import is_null
 
@@ -98,6 +99,9 @@ class SummaryView(ScrolledView):
         return ""
 
     def _cards(self, columns: int) -> list[Card]:
+        if any(one.status in ("waiting", "measuring") for one in self.series):
+            told = [_leading_card(group) for group in _comparable(self.series)]
+            return _placed(told, columns)
         by_id = {one.case.case_id: one for one in self.series}
         contests = self._contests()
         compared = {case_id for contest in contests for case_id in contest.ranking}
@@ -106,10 +110,7 @@ class SummaryView(ScrolledView):
         unread = any(one.timed and one.summary is None for one in self.series)
         told = [_contest_card(one, by_id, self.band) for one in contests]
         told += [_single_card(one, unread) for one in alone]
-        return [
-            replace(card, row=place // columns, column=place % columns)
-            for place, card in enumerate(told)
-        ]
+        return _placed(told, columns)
 
     def _contests(self) -> list[Fastest]:
         """Found once for the same cases: all verdicts of a run are judged together."""
@@ -129,6 +130,38 @@ class SummaryView(ScrolledView):
         super().resizeEvent(event)
         if event.size().width() // _LEAST_WIDTH != event.oldSize().width() // _LEAST_WIDTH:
             self.mark_dirty()  # more or fewer cards fit beside each other
+
+
+def _placed(cards: Sequence[Card], columns: int) -> list[Card]:
+    return [
+        replace(card, row=place // columns, column=place % columns)
+        for place, card in enumerate(cards)
+    ]
+
+
+def _comparable(series: Sequence[Series]) -> list[list[Series]]:
+    """Cases with figures that do the same, the least median first."""
+    groups: dict[tuple[object, ...], list[Series]] = {}
+    for one in ranked(series):
+        if quoted(one, "p50") is not None and not is_null(one.case.model):
+            groups.setdefault(comparison_key(one), []).append(one)
+    return [sorted(group, key=_median_us) for group in groups.values()]
+
+
+def _median_us(series: Series) -> float:
+    median = quoted(series, "p50")
+    return math.inf if median is None else median.value_us
+
+
+def _leading_card(group: Sequence[Series]) -> Card:
+    """Of a run that goes on: nothing is judged before all of its rounds are there."""
+    first, *others = group
+    lead = ""
+    if others:
+        times = significant(_median_us(others[0]) / _median_us(first))
+        lead = f"leads {others[0].runtime} by {times}x so far"
+    keys = tuple(one.key for one in group[:2])
+    return _card(first.label, first, lead, "judged once the run has ended", keys)
 
 
 def _contest_card(found: Fastest, by_id: Mapping[str, Series], band: float) -> Card:

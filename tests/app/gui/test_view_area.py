@@ -46,6 +46,7 @@ def _under_plus(area: ViewArea) -> list[str]:
 def test_the_bar_names_what_the_run_has_data_for_and_the_rest_is_under_plus(
     area: ViewArea,
 ) -> None:
+    area.resize(2000, 600)
     _feed(area, finished())
     assert _named(area) == [
         "Summary", "Ranking", "Distribution", "Timeline", "Trends", "Matrix", "Inspect",
@@ -153,3 +154,20 @@ def test_a_view_without_a_bar_of_its_own_is_known_to_be_seen(area: ViewArea) -> 
     inspect = area.places["inspect"].plots
     assert inspect["graph"].is_in_sight
     assert not inspect["operators"].is_in_sight
+
+
+def test_what_has_no_room_in_the_bar_is_under_plus(area: ViewArea) -> None:
+    """Tabs without room were once cut off, and nothing led to them."""
+    _feed(area, finished())
+    for width in (2000, 1000, 700, 560):
+        area.resize(width, 500)
+        for key in ("percentiles", "trends", "accuracy", "graph"):
+            area.show_view(key)
+            QApplication.processEvents()
+            titles = [*_named(area), *_under_plus(area)]
+            assert sorted(titles) == sorted(place.title for place in PLACES)
+            last = area.bar.tabRect(area.bar.count() - 1)
+            assert last.right() <= area.bar.width() + 1, (width, key)
+            place = area.places[area.current]
+            if place.choice.isVisible():
+                assert place.choice.width() >= place.choice.sizeHint().width()

@@ -79,3 +79,12 @@ def test_a_doubted_leader_is_called_doubted(qtbot: QtBot) -> None:
     cases = [_case("ort-cpu", 20.0, warnings="busy"), _case("torch-cpu", 40.0)]
     (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
     assert card.is_doubted
+
+
+def test_nothing_is_judged_while_the_run_goes_on(qtbot: QtBot) -> None:
+    waiting = failed("openvino-cpu", "m", "waiting", "")
+    cases = [_case("torch-cpu", 40.0), _case("ort-cpu", 20.0), waiting]
+    (card,) = _cards(on_screen(qtbot, SummaryView(), cases))
+    assert card.leader == "ort-cpu" and not card.is_sure
+    assert card.verdict.startswith("leads torch-cpu by 2.0")
+    assert card.keys == ("key of ort-cpu", "key of torch-cpu")
