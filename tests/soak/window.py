@@ -28,11 +28,12 @@ _LIVE = ("run", "mlp", "--runtimes", "fake", "--rounds", "40")
 def main(seed: int, minutes: float) -> None:
     """Run the process; AssertionError with what it wrote where it failed."""
     events = int(os.environ.get("SOAK_EVENTS") or EVENTS)
-    command = [sys.executable, "-m", "tests.soak.window", str(seed), str(events), str(60 * minutes)]
+    program = [sys.executable, "-X", "faulthandler", "-m", "tests.soak.window"]
+    command = [*program, str(seed), str(events), str(60 * minutes)]
     env = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     sys.stdout.write(done.stdout)
-    assert done.returncode == 0, done.stderr or done.stdout
+    assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr or done.stdout}"
     assert not done.stderr, done.stderr
 
 
@@ -98,6 +99,7 @@ class _User:
     """Does one thing after another with a window of its own; nothing that leaves it."""
 
     def __init__(self, draw: random.Random, scratch: Path, runs: dict[str, Path]) -> None:
+        from PySide6.QtCore import QTimer
         from PySide6.QtWidgets import QFileDialog, QInputDialog, QMessageBox
 
         from app.gui.look.preferences import Preferences
@@ -116,6 +118,10 @@ class _User:
         self._window = MainWindow(preferences)
         self._window.control.run = lambda _plan: None  # type: ignore[method-assign]
         self._window.control.resume_folder = lambda _folder: None  # type: ignore[method-assign]
+        # A menu or a dialog that waits for an answer is closed from within its own loop.
+        self._impatience = QTimer(self._window, interval=200)
+        self._impatience.timeout.connect(self._clear_away)
+        self._impatience.start()
         self._window.show()
         self._window.open_run(runs["finished"])
         self._acts: dict[Callable[[], None], int] = {
@@ -212,7 +218,7 @@ class _User:
         """Close menus and dialogs, as somebody does who wants to go on."""
         from PySide6.QtWidgets import QApplication, QDialog
 
-        while (popup := QApplication.activePopupWidget()) is not None:
+        if (popup := QApplication.activePopupWidget()) is not None:
             popup.close()
         for dialog in self._window.findChildren(QDialog):
             dialog.close()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QIcon
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QVBoxLayout, QWidget
-
-from app.gui.look.glyphs import glyph
 
 
 class Fold(QWidget):
@@ -37,14 +34,4 @@ class Fold(QWidget):
 
     def _show(self, shown: bool) -> None:
         self.content.setVisible(shown)
-        self.button.setIcon(self._icon())
-
-    def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """The arrow has the colour of the text in either theme."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
-            self.button.setIcon(self._icon())
-
-    def _icon(self) -> QIcon:
-        color = self.palette().windowText().color().name()
-        return glyph("opened" if self.button.isChecked() else "closed", color, color)
+        self.button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)

@@ -24,8 +24,6 @@ GLYPHS: dict[str, str] = {
     "warning": '<path d="M12 4l9 16H3z"/><path d="M12 10v4.5M12 17.4h.01"/>',
     "copy": '<rect x="9" y="9" width="11" height="11" rx="1.5"/><path d="M15 5H5v10"/>',
     "follow": '<path d="M3 13h4l3-7 4 12 3-7h4"/>',
-    "closed": '<path d="M9 6l6 6-6 6"/>',
-    "opened": '<path d="M6 9l6 6 6-6"/>',
     "more": '<path d="M5 12h.01M12 12h.01M19 12h.01"/>',
 }
 """SVG inside a stroked group; COLOR is where a shape is filled."""

@@ -105,6 +105,8 @@ def _buttons(theme: Theme) -> str:
     QToolButton[popupMode="2"] {{ padding-right: 20px; }}
     QToolButton[popupMode="2"]::menu-indicator {{ {chevron} subcontrol-origin: padding;
         subcontrol-position: right center; right: 5px; }}
+    QToolButton::right-arrow {{ image: url({_picture("chevron-right", theme)}); }}
+    QToolButton::down-arrow {{ image: url({_picture("chevron-down", theme)}); }}
     QToolButton#columns {{ border-color: {theme.control}; }}
     QToolButton#columns:focus {{ border-color: {theme.accent}; }}
     QToolButton[tone="error"] {{ color: {theme.bad}; }}

@@ -173,6 +173,7 @@ def test_the_focus_never_goes_where_nobody_sees_it(
     open_run(window, qtbot, run)
     with qtbot.waitActive(window):
         window.activateWindow()
+    window.frame.show_key("histogram")
     window.views.by_key["histogram"].fit_button.setFocus()
     for _ in range(30):
         QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_Tab)

@@ -64,6 +64,7 @@ def _typed(window: MainWindow, text: str) -> None:
 
 
 def _legend(window: MainWindow) -> set[str]:
+    window.frame.show_key("histogram")
     view = window.views.by_key["histogram"]
     view.refresh()
     return {e.text for e in view.legend._entries if e.text.startswith("baseline ")}

@@ -36,6 +36,7 @@ def _run(path: Path, latency_us: float, cases: tuple[Case, ...]) -> Path:
 def monday(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> HistogramView:
     """The histogram of an open run, all of whose cases are summarised as soon as asked for."""
     open_run(window, qtbot, _run(tmp_path / "monday", 100.0, CASES))
+    window.frame.show_key("histogram")
     view = window.views.by_key["histogram"]
     assert isinstance(view, HistogramView)
     qtbot.waitUntil(lambda: len(view.series) == 3, timeout=20_000)
