@@ -19,7 +19,7 @@ LARGEST_BYTES = 200_000
 PICTURES = {
     "measure-dark": "1280x800-dark/six-histogram",
     "results-light": "1280x800-light/forty-ranking",
-    "trends-light": "1280x800-light/forty-trends",
+    "against-light": "1280x800-light/forty-trends",
     "compare-light": "1280x800-light/six-compare",
     "history-light": "1280x800-light/one-history",
     "operators-dark": "1280x800-dark/six-operators",
