@@ -95,10 +95,13 @@ class Doubt:
 
 
 def standing(series: Series) -> Standing:
-    """Whether a case's figures can be taken as they are, are doubted, or are of a failure."""
+    """Whether a case's figures can be taken as they are, are doubted, or are of a failure; what is
+    damaged is doubted."""
     if series.status in FAILED:
         return "failed"
     if series.status in ("partial", "imported") or is_invalid(series) or series.row.get("warnings"):
+        return "doubted"
+    if series.damage:
         return "doubted"
     return "sound"
 

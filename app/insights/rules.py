@@ -57,7 +57,7 @@ def much_the_best(
         if one.parted and one.margin >= _MUCH and known.issuperset(one.case_ids)
     ]
     each = f"at least {_MUCH:g} times as fast as any other"
-    yield from told("best", "heatmap", cases, together, each)
+    yield from told("best", "matrix", cases, together, each)
 
 
 def not_told_apart(
@@ -158,7 +158,7 @@ def batches_without_gain(found: Sequence[Fact], together: Together) -> Iterator[
                 others = tuple(other.case_id for _, other in line if other is not one)
                 cases.append(Found(one.case_id, last / size, what, others))
                 break
-    yield from told("batch", "batch", cases, together, "larger batches gain nothing")
+    yield from told("batch", "trends", cases, together, "larger batches gain nothing")
 
 
 def _gain_at_most(size: int, one: Fact, larger_size: int, larger: Fact) -> float:

@@ -11,7 +11,7 @@ from app.formatting import text
 
 Unit = Literal["", "us", "per_s", "percent", "times", "flop_per_s", "bytes", "count"]
 Kind = Literal["points", "line", "steps", "bars"]
-Symbol = Literal["circle", "diamond", "none"]
+Symbol = Literal["circle", "diamond", "cross", "none"]
 Tone = Literal["", "ok", "error", "quiet"]
 
 

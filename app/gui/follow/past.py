@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QThreadPool, Signal
 
 from app.history.trends import History, read_history
+from app.run_folder.manifest import MANIFEST
 from app.runs.following.state import RunState
 from exporters.types import GraphlapError
 
@@ -42,3 +43,12 @@ class PastRuns(QObject):
         except GraphlapError as error:
             answer = error
         self.found.emit(answer)
+
+
+def has_others(folder: Path) -> bool:
+    """Whether another run lies beside this one."""
+    try:
+        beside = (one for one in folder.parent.iterdir() if one != folder)
+        return any((one / MANIFEST).is_file() for one in beside)
+    except OSError:
+        return False

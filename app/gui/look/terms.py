@@ -130,7 +130,7 @@ TERMS: dict[str, str] = {
     "partial": "A node of the graph ran outside the engine of the row, so the row is kept but not "
     "ranked.",
     "doubted": "The row has warnings, or is partial: it is hollow in plots and `ok !` in the "
-    "table. The line below the tool bar has all warnings of a run, with actions.",
+    "table. The badge next to the run's name lists all warnings of a run, with actions.",
     "published": "A figure printed in a source document: a reference, never a result of this "
     "machine.",
 }

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphicsItem, QWidget
 
 from app.cases.objectives import Word
@@ -55,13 +55,23 @@ class CompareView(ScrolledView):
         self._sides = (first, second)
         self.mark_dirty()
 
+    def offers(self) -> bool:
+        return self._sides is not None
+
     def draw(self) -> str:
         self.ask_button.setVisible(self._sides is None)
         if self._sides is None:
-            return "A second run is laid beside the open one, case by case."
+            return "Open a second run to compare case by case."
         first, second = self._sides
         found = compare_runs(first, second, first.band)
         if not found.cases:
+            unread = [
+                side.name
+                for side in self._sides
+                if any(one.summary is None and one.rounds for one in side.cases)
+            ]
+            if unread:
+                return f"Reading {' and '.join(unread)}…"
             return f"{first.name} and {second.name} have no finished case in common."
         self.reset()
         noted = NotesItem(_notes_text(found.environment), self.theme)
@@ -87,8 +97,16 @@ class CompareView(ScrolledView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
-        below = self.canvas.rect().center() + QPoint(0, 2 * self.fontMetrics().height())
         self._share_width()
+        self._place_button()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        super().showEvent(event)
+        self._place_button()
+
+    def _place_button(self) -> None:
+        """Below the sentence in the middle, which the canvas has only once it is laid out."""
+        below = self.canvas.rect().center() + QPoint(0, 2 * self.fontMetrics().height())
         self.ask_button.adjustSize()
         self.ask_button.move(below - QPoint(self.ask_button.width() // 2, 0))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
@@ -64,7 +65,7 @@ _FIGURES = {
         lambda row: row.time_us,
         lambda row: (
             f"{time_text(row.time_us * 1e-6)}  {significant(100.0 * row.share)} %"
-            + ("" if row.peak_share is None else f"  {row.peak_share:.0%} of peak")
+            + _peak_text(row.peak_share)
         ),
         "Time in one inference (µs)",
     ),
@@ -85,7 +86,12 @@ class OperatorsView(BarView):
     """The slowest operators on top, coloured by the engine that ran them."""
 
     title = "Operators"
-    hint = "The time that each operator of the graph takes, as the runtime's profiler tells it."
+    hint = (
+        "The time that each operator of the graph takes, as the runtime's profiler tells it. A "
+        "double click shows its node in the model graph."
+    )
+    node_asked = Signal(str)
+    """The name of a node, or of an operator, that is to be shown in the graph."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -105,6 +111,17 @@ class OperatorsView(BarView):
             "waits for the others. ONNX Runtime reports the last two.",
         )
         self.add_controls(self.group_choice, self.figure_choice)
+        self.crosshair.hands.double_clicked.connect(self._ask_node)
+        self.crosshair.hands.entered.connect(self._ask_node)
+
+    def offers(self) -> bool:
+        return bool(self._rows)
+
+    def _ask_node(self, *_: object) -> None:
+        reading = self.crosshair.reading
+        named = {_bar_name(row): row.node for row in self._grouped()}
+        if reading is not None and reading.title in named:
+            self.node_asked.emit(named[reading.title])
 
     def set_details(self, details: CaseDetails, label: str) -> None:
         """Show the case's operators; nothing yet if none were recorded."""
@@ -150,7 +167,7 @@ class OperatorsView(BarView):
         }
         bars = [
             Bar(
-                row.op if row.op == row.node else f"{row.op}  {row.node}",
+                _bar_name(row),
                 figure.value(row),
                 figure.text(row)
                 + (f"  {row.called}" if row.called not in ("", row.node, row.op) else ""),
@@ -201,6 +218,17 @@ class OperatorsView(BarView):
 def _known(rows: Sequence[OperatorTime], name: str) -> list[Any]:
     """The values of a figure that rows have."""
     return [value for row in rows if (value := getattr(row, name)) is not None]
+
+
+def _bar_name(row: OperatorTime) -> str:
+    return row.op if row.op == row.node else f"{row.op}  {row.node}"
+
+
+def _peak_text(share: float | None) -> str:
+    """Nothing computes beyond the machine's peak: where a figure says so the peak is too low."""
+    if share is None:
+        return ""
+    return f"  {share:.0%} of peak" if share <= 1.0 else "  peak measured too low on a busy machine"
 
 
 def operator_times(

@@ -31,6 +31,8 @@ class Limits(Measurements):
         str,
         Setting(
             flag="--memory-limit",
+            label="&Memory",
+            term="memory limit",
             metavar="SIZE",
             help="host memory that a measuring process may use, such as 8GiB",
             form=Word(size),

@@ -43,6 +43,8 @@ class RunLength(BaseModel):
         Seed | None,
         Setting(
             flag="--seed",
+            label="See&d",
+            term="seed",
             metavar="N",
             help="draws the order of rounds, the data and the arrivals",
             form=Word(whole(0)),
@@ -59,6 +61,8 @@ class RunLength(BaseModel):
         str,
         Setting(
             flag="--preset",
+            label="&Length",
+            term="profile",
             aliases=("--profile",),
             toml="preset",
             metavar="NAME",
@@ -75,6 +79,8 @@ class RunLength(BaseModel):
         Count | None,
         Setting(
             flag="--rounds",
+            label="R&ounds",
+            term="round",
             metavar="N",
             help="measuring processes per case (default: the preset's)",
             form=Word(whole(1)),
@@ -173,6 +179,7 @@ class Measurements(RunLength):
         On,
         Setting(
             flag="--op-times",
+            label="Operator times",
             aliases=("--profile-ops",),
             toml="op_times",
             help="also record per-operator times, in separate processes",
@@ -186,6 +193,7 @@ class Measurements(RunLength):
         On,
         Setting(
             flag="--largest-batch",
+            label="Largest batch",
             help="search for the largest batch that fits, from --batch or 1 on",
             form=Switch(),
             group=ALSO,

@@ -69,6 +69,7 @@ class Sweep(BaseModel):
         Field(min_length=1),
         Setting(
             flag="--models",
+            label="What",
             metavar="A,B,…",
             help="catalogue names, .onnx paths, globs, file.py:factory, hf:FOLDER",
             form=Words(),
@@ -85,6 +86,7 @@ class Sweep(BaseModel):
         tuple[str, ...],
         Setting(
             flag="--runtimes",
+            label="Where",
             metavar="A,B,…",
             help="default: all available runtimes; all: every known runtime",
             form=Words(),
@@ -190,6 +192,7 @@ class Sweep(BaseModel):
         dict[str, Annotated[tuple[OptionValue, ...], Field(min_length=1)]],
         Setting(
             flag="--option",
+            label="Runtime options",
             metavar="RUNTIME.NAME=V,…",
             help="values of a runtime's option, each a case of its own",
             form=Pairs("runtime.name=value", format=option_text, listed=True),
@@ -207,6 +210,7 @@ class Sweep(BaseModel):
         Field(min_length=1),
         Setting(
             flag="--scenario",
+            label="Scenario",
             metavar="S,…",
             help="closed_loop (default), poisson:200/s, …: see help scenarios",
             form=Words(lambda word: str(Scenario.parse(word))),

@@ -158,6 +158,8 @@ def test_tab_leads_through_the_fields_of_the_whole_sweep_as_they_are_seen(
     editor: SweepEditor, qtbot: QtBot
 ) -> None:
     editor.activateWindow()
+    editor.advanced.open()
+    editor.plan_form.folds["Figures and verdicts of the sweep"].open()
     fields = editor.plan_form.fields
     fields["cold_start"].setFocus()
     seen: list[QWidget | None] = []

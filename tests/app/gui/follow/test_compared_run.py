@@ -39,7 +39,7 @@ def test_the_second_run_is_asked_for_and_its_ratios_are_shown(
     window.actions_by_key["compare"].trigger()
     view = window.views.by_key["compare"]
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
-    assert window.docks.page == "results"
+    assert window.frame.current == "compare"
     header, rows = view.table()
     assert len(rows) == 1, "only what both runs measured"
     told = dict(zip(header, rows[0], strict=True))
