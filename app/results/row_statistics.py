@@ -27,7 +27,12 @@ from app.results.checksum import new_digest, text_digest
 from app.results.families import SampleColumns
 from app.results.folder import TELEMETRY, telemetry_name
 from app.results.imported import as_told
-from app.results.interference import interference_columns, outlier_counts, outlier_warnings
+from app.results.interference import (
+    interference_columns,
+    is_contended,
+    outlier_counts,
+    outlier_warnings,
+)
 from app.results.late import late_columns
 from app.results.round_times import round_starts_s
 from app.results.run import Content, Run
@@ -178,9 +183,10 @@ def _computed(
         shape_columns(run, case, timed),
     )
     starts_s = round_starts_s(timed)
-    blocks = block_rate(case, samples, starts_s)
+    contended = is_contended(timed)
+    blocks = block_rate(case, samples, starts_s, contended)
     disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
-    summary = summarise(samples, asked.quantiles, confidence, case.batcher, starts_s)
+    summary = summarise(samples, asked.quantiles, confidence, case.batcher, starts_s, contended)
     summary = as_told(summary, timed)
     rates = rates_by_round(case, blocks, summary, timed[-1].concurrency if timed else 0)
     return RowStatistics(summary, blocks, columns, tuple(disturbed), rates)

@@ -13,8 +13,13 @@ import numpy as np
 
 from app.stats.between import interval_between
 from app.stats.quantiles import needed_samples
-from app.stats.round_correlation import round_correlation
-from app.stats.typical import BEYOND, Rounds, interval_of_ranks, round_quantiles
+from app.stats.typical import (
+    BEYOND,
+    Rounds,
+    correlation_of,
+    interval_of_ranks,
+    round_quantiles,
+)
 
 LEVEL = 0.99
 LEAST_ROUNDS = 5
@@ -50,7 +55,7 @@ def upper_bound(rounds: Rounds, quantile: float) -> Bound:
         least = needed_samples(quantile, _TWO_SIDED)
         return Bound(None, f"{independent} of {least} independent runs")
     own = np.array(round_quantiles(rounds, quantile))
-    inflation = round_correlation(own, rounds.starts_s).inflation
+    inflation = correlation_of(own, rounds, is_load_sensitive=True).inflation
     between = interval_between(own, _TWO_SIDED, inflation)
     if between is None:
         return Bound(None, "a latency of 0")

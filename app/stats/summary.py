@@ -113,12 +113,14 @@ def summarise(
     confidence: float = CONFIDENCE,
     batcher: Batcher | None = None,
     starts_s: Sequence[float] = (),
+    is_contended: bool = False,
 ) -> Summary | None:
     """The summary of the measured samples of all rounds; None if there are none.
 
     `quantiles` by their names are told, the default ones among them; `confidence` is that of
     every interval. A `batcher` has sent several requests together. `starts_s` are the times at
-    which the rounds began, on one scale for all, empty where one is not known.
+    which the rounds began, on one scale for all, empty where one is not known. `is_contended`:
+    other work took the core from the rounds.
     """
     timed = [_in_time(samples) for samples in rounds if len(samples.started_ns)]
     if not timed:
@@ -128,6 +130,7 @@ def summarise(
         [samples.latency_ns / 1e3 for samples in timed],
         simulated,
         () if simulated else _starts_of_timed(rounds, starts_s),
+        is_contended and not simulated,
     )
     pooled = latencies.pooled
     figures = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.stats.between import interval_between, typical
 from app.stats.quantiles import CONFIDENCE, Interval
-from app.stats.round_correlation import round_correlation
+from app.stats.round_correlation import MOSTLY_DEPENDENT, RARELY_DEPENDENT, round_correlation
 from runtimes.execution import Samples
 
 
@@ -24,16 +24,21 @@ class Rate:
 
 
 def rate_of(
-    rounds: Sequence[Samples], confidence: float = CONFIDENCE, starts_s: Sequence[float] = ()
+    rounds: Sequence[Samples],
+    confidence: float = CONFIDENCE,
+    starts_s: Sequence[float] = (),
+    is_contended: bool = False,
 ) -> Rate | None:
     """The rate of a typical process, and its interval; None without samples.
 
-    `starts_s` are the times at which the rounds began, empty where one is not known.
+    `starts_s` are the times at which the rounds began, empty where one is not known;
+    `is_contended`: other work took the core from them.
     """
     own = np.array([runs_per_s(samples) for samples in rounds if len(samples.started_ns)])
     if not len(own):
         return None
-    inflation = round_correlation(own, starts_s).inflation
+    prior = MOSTLY_DEPENDENT if is_contended else RARELY_DEPENDENT
+    inflation = round_correlation(own, starts_s, prior).inflation
     return Rate(typical(own), interval_between(own, confidence, inflation), tuple(own.tolist()))
 
 

@@ -19,8 +19,7 @@ from app.stats.between import (
     typical,
 )
 from app.stats.quantiles import CONFIDENCE, Interval, mean
-from app.stats.round_correlation import round_correlation
-from app.stats.typical import Estimate, Rounds
+from app.stats.typical import Estimate, Rounds, correlation_of
 
 _BLOCKS = 10
 """Of a round: each long enough to hold most spells of slow runs."""
@@ -29,7 +28,7 @@ _BLOCKS = 10
 def typical_mean(rounds: Rounds, confidence: float = CONFIDENCE) -> Estimate:
     """The mean of a typical process; its interval holds that over the rounds and that over runs."""
     own = np.array([mean(ascending) for ascending in rounds.ascending])
-    correlation = round_correlation(own, rounds.starts_s)
+    correlation = correlation_of(own, rounds, is_load_sensitive=True)
     value, by_round = typical(own), tuple(own.tolist())
     if len(own) < LEAST_ROUNDS:
         why = f"{len(own)} of {LEAST_ROUNDS} rounds"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from app.stats.between import interval_between
+from app.stats.round_correlation import round_correlation
 from app.stats.typical import Rounds
 from app.stats.typical_mean import typical_mean
 
@@ -32,7 +33,8 @@ def test_processes_that_differ_decide_the_interval() -> None:
     levels = np.array([100.0, 130.0, 90.0, 110.0])
     rounds = [level + 0.1 * rng.standard_normal(2000) for level in levels]
     found = typical_mean(Rounds.of(rounds)).interval
-    between = interval_between(np.array([one.mean() for one in rounds]))
+    means = np.array([one.mean() for one in rounds])
+    between = interval_between(means, inflation=round_correlation(means).inflation)
     assert found == between
 
 
