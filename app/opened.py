@@ -25,7 +25,7 @@ from app.results.compare import RunSide, compare_runs, side_of
 from app.results.exports.frames import pandas, run_frame, samples_frame
 from app.results.fastest import fastest
 from app.results.follow.details import case_operators
-from app.results.past_variation import history_beside
+from app.results.past_variation import history_for
 from app.results.rows import Rows
 from app.results.run import Run
 from app.results.verdicts import Comparison
@@ -133,7 +133,7 @@ class OpenedRun:
         if not 0.0 <= band < 1.0:
             raise PlanError(f"band is not a share from 0 to 1 (got {band!r})", "give 0.02 for 2%")
         other = before if isinstance(before, OpenedRun) else open(before)
-        history = history_beside([other.run.path, self.run.path])
+        history = history_for([other.run.path, self.run.path])
         return comparison_frame(compare_runs(other._side, self._side, band, history))
 
     def latency(self, cases: Sequence[str] = ()) -> DrawnFigure:

@@ -17,8 +17,9 @@ from app.cases.imported import is_imported
 from app.cases.judged import figures_judged
 from app.console.damage import damage
 from app.results.compare import RunSide, compare_runs, side_of
-from app.results.history import History
-from app.results.past_variation import history_below, history_beside
+from app.results.measured import Measured
+from app.results.past_variation import history_for
+from app.results.run import Run
 from app.results.verdicts import Comparison
 from app.results.verify import Whole, read_whole
 from exporters.invalid_value import InvalidValue
@@ -36,7 +37,7 @@ def compare(
     paths = [Path(first), Path(second)]
     whole = [read_whole(path) for path in paths]
     one, other = (side_of(each.run) for each in whole)
-    history = _beside(paths, whole, (one, other)) if past is None else history_below(Path(past))
+    history = history_for(paths, _undamaged(whole, (one, other)), Path(past) if past else None)
     compared = compare_runs(one, other, band, history, _figures(judge, other))
     found = replace(compared, damaged=damage(whole))
     if not found.cases and not any(each.lost for each in found.not_compared):
@@ -49,14 +50,12 @@ def compare(
     return found
 
 
-def _beside(
-    paths: Sequence[Path], whole: Sequence[Whole], sides: Sequence[RunSide]
-) -> History | None:
-    """A run of which something is damaged is read as a past run is, if it can be."""
+def _undamaged(
+    whole: Sequence[Whole], sides: Sequence[RunSide]
+) -> list[tuple[Run, Sequence[Measured]]]:
+    """The runs with their cases; one of which something is damaged is read as a past run is."""
     read = zip(whole, sides, strict=True)
-    return history_beside(
-        paths, [(each.run, side.cases) for each, side in read if not each.left_out]
-    )
+    return [(each.run, side.cases) for each, side in read if not each.left_out]
 
 
 def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:

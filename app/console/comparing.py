@@ -24,7 +24,7 @@ from app.results.compare import RunSide, compare_runs, side_of
 from app.results.hosts import are_placed, the_same
 from app.results.itself import ComparedWithItself, with_itself
 from app.results.measured import Measured
-from app.results.past_variation import history_beside
+from app.results.past_variation import history_for
 from app.results.run import Run
 from app.results.text import duration
 from app.results.verdicts import Comparison
@@ -45,11 +45,13 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class Comparing:
     """`stored` is the run to compare with; without one it is the plan's own baseline, if any.
-    `damaged` has a sentence for each thing in the stored run that could not be read."""
+    `damaged` has a sentence for each thing in the stored run that could not be read; `history` is a
+    folder of earlier runs of the machine, where one was named."""
 
     wanted: Wanted = field(default_factory=Wanted)
     stored: RunSide | None = None
     damaged: tuple[str, ...] = ()
+    history: Path | None = None
 
     def of(self, run: Run, measured: Sequence[Measured]) -> Outcome | None:
         """What is to be told of a run that has ended; None where nothing was to be compared."""
@@ -58,7 +60,8 @@ class Comparing:
             return self._with_itself(with_itself(run, measured), run.path)
         if self.stored is not None:
             side = side_of(run, measured)
-            history = history_beside([Path(self.stored.name)])
+            paths = [Path(self.stored.name), run.path]
+            history = history_for(paths, [(run, measured)], self.history)
             found = compare_runs(self.stored, side, plan.band, history)
             return self._outcome(replace(found, damaged=self.damaged))
         against = against_baseline(plan, measured, where)
@@ -161,6 +164,12 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
                     f"--{name.replace('_', '-')} belongs to a comparison, and none is asked for",
                     "add --baseline or --against",
                 )
+    if flags.history is not None and flags.baseline_run is None:
+        raise PlanError(
+            "--history: it shows how far two runs of the machine differ, and this run is compared "
+            "with no other",
+            "Add --against or leave out --history",
+        )
     compares = flags.baseline_run is not None or plan.baseline
     if compares and flags.format == "markdown" and flags.sort is not None:
         raise PlanError(
@@ -178,4 +187,7 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
     stored = side_of(whole.run)
     if not any(one.summary for one in stored.cases):
         raise PlanError(f"nothing was measured in {stored.name}", "name a run that has rows")
-    return Comparing(wanted_of(flags), stored, damage([whole]))
+    history = None if flags.history is None else Path(flags.history)
+    if history is not None:
+        history_for((), named=history)  # refused before anything is measured
+    return Comparing(wanted_of(flags), stored, damage([whole]), history)

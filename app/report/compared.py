@@ -11,6 +11,7 @@ from app.present.document import Block, Heading
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series, Symbol
 from app.results import text
 from app.results.compare import RunSide, compare_runs
+from app.results.history import History
 from app.results.labels import model_labels
 from app.results.verdicts import Comparison
 
@@ -19,11 +20,11 @@ _UNDECIDED_COLOR = 6
 _SYMBOLS: tuple[Symbol, ...] = ("circle", "diamond")
 
 
-def comparison(before: RunSide, after: RunSide) -> Iterator[Block]:
-    """The section; where the runs share no case, it says so."""
+def comparison(before: RunSide, after: RunSide, history: History | None = None) -> Iterator[Block]:
+    """The section; where the runs share no case, it says so. `history` is that of the machine."""
     names = model_labels((before.name, after.name))  # of paths, as those of models
     first, second = names[before.name], names[after.name]
-    found = replace(compare_runs(before, after), first=first, second=second)
+    found = replace(compare_runs(before, after, history=history), first=first, second=second)
     yield Heading(f"{second} against {first}", 1)
     yield from comparison_blocks(found)
     if figure := ratio_figure(found):

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from app.cases.disk import unwritable
+from app.cases.errors import PlanError
 from app.console.damage import damage
 from app.console.output_files import PAGE, refuse_output, write_output
 from app.machine.environment import graphlap_version
@@ -16,6 +17,7 @@ from app.report.compared import comparison
 from app.report.run_page import run_page
 from app.results.compare import side_of
 from app.results.labels import model_labels
+from app.results.past_variation import history_for
 from app.results.rows import Rows
 from app.results.verify import Whole, read_whole
 from exporters import own
@@ -27,15 +29,24 @@ _POLICY = (
 """By which a browser itself keeps the page from asking anybody for anything."""
 
 
-def write_report(folders: Sequence[str], output: str) -> tuple[str, ...]:
+def write_report(
+    folders: Sequence[str], output: str, history: str | None = None
+) -> tuple[str, ...]:
     """Write the page of what is whole of these runs; a sentence for each thing that is damaged.
 
-    ResultsError for a folder that is no run, DiskError if the page can't be written.
+    `history` is a folder of earlier runs, for the comparison of two; without one, the runs in the
+    same folders are read. ResultsError for a folder that is no run, DiskError if the page can't be
+    written, PlanError for a history of other than two runs.
     """
     path = Path(output)
     refuse_output("-o", path, PAGE)
+    if history is not None and len(folders) != 2:
+        raise PlanError(
+            f"--history: it is for the comparison of two runs (got {len(folders)})",
+            "Name two runs or leave out --history",
+        )
     runs = [read_whole(Path(folder)) for folder in folders]
-    content = "".join(page(runs))
+    content = "".join(page(runs, None if history is None else Path(history)))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -44,8 +55,9 @@ def write_report(folders: Sequence[str], output: str) -> tuple[str, ...]:
     return damage(runs)
 
 
-def page(runs: Sequence[Whole]) -> Iterator[str]:
-    """The page, part by part: of a run that was told only its rows are kept."""
+def page(runs: Sequence[Whole], history: Path | None = None) -> Iterator[str]:
+    """The page, part by part: of a run that was told only its rows are kept. `history` is a folder
+    of earlier runs that was named for the comparison of two."""
     names = model_labels(str(found.run.path) for found in runs)  # of paths, as those of models
     called = [names[str(found.run.path)] for found in runs]
     yield '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
@@ -57,7 +69,13 @@ def page(runs: Sequence[Whole]) -> Iterator[str]:
     if len(runs) == 2:
         before, after = (side_of(one.run, of) for one, of in zip(runs, measured, strict=True))
         yield "<section>\n"
-        yield from as_html(comparison(before, after))
+        undamaged = [
+            (found.run, own)
+            for found, own in zip(runs, measured, strict=True)
+            if not found.left_out
+        ]
+        past = history_for([found.run.path for found in runs], undamaged, history)
+        yield from as_html(comparison(before, after, past))
         yield "</section>\n"
     for number, (found, own_measured) in enumerate(zip(runs, measured, strict=True)):
         yield f'<section class="run" id="run-{number}">\n'

@@ -13,6 +13,7 @@ from app.results.differences import differences
 from app.results.history import History
 from app.results.hosts import environments, paired_by
 from app.results.labels import labels
+from app.results.manifest import Manifest
 from app.results.measured import COMPARED, Measured
 from app.results.past_variation import past_variations
 from app.results.rows import Rows
@@ -54,11 +55,21 @@ class RunSide:
 
 def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
     """A run folder as a side, under its path; `measured` are its cases, where they are known."""
-    manifest, plan = run.manifest, run.manifest.asked
-    cases = tuple(Rows().measured(run) if measured is None else measured)
-    where = environments(manifest, run.environments, (one.row for one in cases))
+    cases = Rows().measured(run) if measured is None else measured
+    return side_of_manifest(str(run.path), run.manifest, run.environments, cases)
+
+
+def side_of_manifest(
+    name: str,
+    manifest: Manifest,
+    hosts: Mapping[str, Mapping[str, Any]],
+    measured: Sequence[Measured],
+) -> RunSide:
+    """A run as a side under this name; `hosts` are the environments that its journals recorded."""
+    cases, plan = tuple(measured), manifest.asked
+    where = environments(manifest, hosts, (one.row for one in cases))
     return RunSide(
-        str(run.path),
+        name,
         cases,
         where,
         plan.percentiles,

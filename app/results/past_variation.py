@@ -27,11 +27,18 @@ def past_variations(
     return _past(history, compared) | _past_of_rows(history, compared, of_rows)
 
 
-def history_beside(
-    folders: Collection[Path], sides: Collection[tuple[Run, Sequence[Measured]]] = ()
+def history_for(
+    folders: Collection[Path],
+    sides: Collection[tuple[Run, Sequence[Measured]]] = (),
+    named: Path | None = None,
 ) -> History | None:
-    """Of the run folders that lie in the same folders as these; None where no run can be read.
-    `sides` are runs that were read whole, with their cases."""
+    """What a comparison of these run folders takes the machine's variation from: the runs below a
+    folder that was `named`, else those in the same folders as these; None where none can be read.
+    `sides` are runs that were read whole, with their cases. ResultsError for a `named` folder
+    without a run.
+    """
+    if named is not None:
+        return _history_below(named)
     known = {
         run.path.absolute(): past_run(run, [one.row for one in measured]) for run, measured in sides
     }
@@ -39,10 +46,11 @@ def history_beside(
     return history_of(runs) if runs else None
 
 
-def history_below(folder: Path) -> History:
-    """Of a folder of runs that was named; ResultsError where none can be read."""
+def _history_below(folder: Path) -> History:
     if not folder.is_dir():
-        raise ResultsError(f"--history: {folder} is no folder", "name a folder of run folders")
+        raise ResultsError(
+            f"--history: {folder} is no folder", "Name a folder with run folders in it"
+        )
     runs, _ = past_runs(folder)
     return history_of(runs)
 

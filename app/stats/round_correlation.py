@@ -14,9 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from app.stats.between import LEAST_ROUNDS as LEAST_FOR_INTERVAL
+from app.stats.between import LEAST_ROUNDS
 
-LEAST_ROUNDS = 5
+_LEAST_TO_ESTIMATE = 5
 """Fewer rounds estimate no correlation."""
 CLOSE_S = 60.0
 """Rounds that all began within so many seconds may share one state of the machine."""
@@ -70,7 +70,7 @@ def round_correlation(
     values = np.asarray(figures, float)
     rounds, times = len(values), np.asarray(starts_s, float)
     span = float(times.max() - times.min()) if rounds and len(times) == rounds else None
-    if rounds < LEAST_FOR_INTERVAL or values.min() <= 0.0:
+    if rounds < LEAST_ROUNDS or values.min() <= 0.0:
         return RoundCorrelation(rounds, span_s=span)
     order = np.argsort(times, kind="stable") if span is not None else np.arange(rounds)
     own = np.log(values[order])
@@ -81,7 +81,7 @@ def round_correlation(
     observed, factors = _long_memory(tuple(times[order].tolist()) if span else (), rounds)
     weights = np.full(len(factors), prior / (len(factors) - 1))
     weights[0] = 1.0 - prior
-    if rounds < LEAST_ROUNDS:
+    if rounds < _LEAST_TO_ESTIMATE:
         return RoundCorrelation(rounds, inflation=_inflation(weights, factors), span_s=span)
     lag1 = float(own[1:] @ own[:-1]) / squares + 1.0 / rounds
     variance = _variance(own, squares)

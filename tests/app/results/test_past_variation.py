@@ -182,3 +182,50 @@ def test_an_anchor_of_one_run_alone_is_none(
     second = anchored(tmp_path / "b" / "run", 1.5, 1.0)
     _, found = compared(tmp_path, capsys, first, second)
     assert found["p50"]["run_variation_from"] == "stated"
+
+
+def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A whole run that is resumed measures nothing and is compared."""
+    for number in range(6):
+        night_at(tmp_path / "past" / "deep" / f"{number}", number)
+    first = night_at(tmp_path / "a" / "run", 6)
+    second = night_at(tmp_path / "b" / "run", 7, 1.1)
+    answer = tmp_path / "answer.json"
+
+    def sources(*more: object) -> tuple[int, set[str]]:
+        line = ("resume", second, "--against", first, "--fail-on", "slower", "--json", answer)
+        code, _ = told(capsys, *line, *more)
+        found = json.loads(answer.read_text())["cases"]
+        return code, {one["percentiles"]["p50"]["run_variation_from"] for one in found}
+
+    assert sources() == (0, {"stated"})
+    assert sources("--history", tmp_path / "past") == (3, {"history"})
+    for number in range(6):
+        night_at(second.parent / f"{number}", number)
+    assert sources() == (3, {"history"}), "the runs beside the one that ended"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("run", "mlp", "--history", "past"),
+        ("run", "mlp", "--baseline", "fake", "--history", "past"),
+        ("run", "mlp", "--against", "RUN", "--history", "absent"),
+        ("report", "RUN", "--history", "past"),
+        ("report", "RUN", "RUN", "--history", "absent"),
+    ],
+    ids=["nothing compared", "a baseline", "no folder", "one run", "no folder of a report"],
+)
+def test_a_history_without_use_or_without_runs_is_refused(
+    line: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stored = night_at(tmp_path / "past" / "run", 1)
+    assert main([str(stored) if word == "RUN" else word for word in line]) == 2
+    assert "--history" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["past"], "nothing was written"
