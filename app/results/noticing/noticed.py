@@ -13,6 +13,7 @@ from app.cases.verdict import BAND
 from app.results.fastest import Fastest, fastest
 from app.results.measured import Measured
 from app.results.noticing.facts import Fact, facts
+from app.results.noticing.machine import moving_machine
 from app.results.noticing.notice import Notice
 from app.results.noticing.rivals import much_the_best, not_told_apart
 from app.results.noticing.settings import (
@@ -48,7 +49,8 @@ def noticed(
     """
     measured = list(measured)
     found, together = facts(measured), together or Together([one.case for one in measured])
-    of_shape = [notice for rule in _OF_SHAPE for notice in rule(found, together)]
+    of_shape = [*moving_machine(measured)]
+    of_shape += [notice for rule in _OF_SHAPE for notice in rule(found, together)]
     if contests is None:
         known = {one.case_id for one in found}
         of_rounds = [one for one in measured if one.summary is not None]

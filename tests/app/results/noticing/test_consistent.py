@@ -108,3 +108,15 @@ def test_nothing_in_a_run_contradicts_anything_else(rounds: int, shared: float, 
         kinds |= {one.kind for one in notices}
     if rounds == 8 and own == 0.03:
         assert {"best", "not_told_apart"} <= kinds, "the sentences are made at all"
+
+
+def moves(shared: float, own: float, tries: int) -> float:
+    """In which share of simulated runs the machine is said to have moved."""
+    rng = np.random.default_rng(12)
+    kinds = [{one.kind for one in noticed(run_of(rng, 8, shared, own))} for _ in range(tries)]
+    return sum("machine_moves" in one for one in kinds) / tries
+
+
+def test_a_machine_that_moves_all_cases_is_noticed_and_independent_processes_are_not() -> None:
+    assert moves(0.0, 0.03, 200) <= 0.03
+    assert moves(0.03, 0.01, 60) >= 0.85
