@@ -10,11 +10,10 @@ from app.results.run import Run
 from app.stats.between import LEAST_ROUNDS
 from app.stats.needed import NARROW
 from app.stats.precise import MOST_ROUNDS
+from app.stats.round_correlation import CLOSE_CONTENDED_S
 
 SHORT_S = 120.0
 """Rounds within so short a time see one state of the machine; the spread of `standard`."""
-SHORT_CONTENDED_S = 600.0
-"""The same where other work took the core, whose amount changes over minutes."""
 ADVISED, ADVISED_CONTENDED = "10m", "30m"
 
 
@@ -53,7 +52,7 @@ def _span_s(one: Measured) -> float:
 
 
 def _short_s(one: Measured) -> float:
-    return SHORT_CONTENDED_S if _has(one, "contended") else SHORT_S
+    return CLOSE_CONTENDED_S if _has(one, "contended") else SHORT_S
 
 
 def _lacks_rounds(one: Measured) -> bool:

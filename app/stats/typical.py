@@ -190,14 +190,14 @@ def marks_of(rounds: Rounds, estimates: Iterable[Estimate] = ()) -> tuple[str, .
 
     `few_rounds`, `few_runs`; `rounds_correlated` where neighbouring rounds resemble each other
     significantly in one of the `estimates`, `rounds_close_in_time` where all rounds began within
-    a minute, `contended` where other work took the core.
+    a minute, nine where other work took the core, which is `contended`.
     """
     known = [one.correlation for one in estimates if one.correlation is not None]
     marks = {
         "few_rounds": len(rounds.ascending) < FEW_ROUNDS,
         "few_runs": min(map(len, rounds.ascending)) < FEW_RUNS,
         "rounds_correlated": any(one.is_significant for one in known),
-        "rounds_close_in_time": any(one.is_close for one in known),
+        "rounds_close_in_time": any(one.is_close(rounds.is_contended) for one in known),
         "contended": rounds.is_contended,
     }
     return tuple(mark for mark, applies in marks.items() if applies)

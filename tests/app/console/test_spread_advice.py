@@ -12,7 +12,6 @@ from app.cases.interference import Interference
 from app.console.spread_advice import (
     ADVISED,
     ADVISED_CONTENDED,
-    SHORT_CONTENDED_S,
     SHORT_S,
     spread_advice,
 )
@@ -20,6 +19,7 @@ from app.results.folder import RunFolder
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.stats.precise import MOST_ROUNDS
+from app.stats.round_correlation import CLOSE_CONTENDED_S
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 
@@ -56,7 +56,7 @@ def test_it_is_advised_where_rounds_differ_within_a_short_time(
 
 
 @pytest.mark.parametrize(
-    ("span_s", "is_advised"), [(SHORT_S + 1.0, True), (SHORT_CONTENDED_S + 1.0, False)]
+    ("span_s", "is_advised"), [(SHORT_S + 1.0, True), (CLOSE_CONTENDED_S + 1.0, False)]
 )
 def test_rounds_beside_other_work_are_spread_farther(
     tmp_path: Path, span_s: float, is_advised: bool

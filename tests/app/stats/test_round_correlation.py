@@ -81,7 +81,7 @@ def test_rounds_are_put_in_the_order_of_their_starts() -> None:
     expected = round_correlation(figures, starts)
     shuffled = round_correlation([figures[k] for k in order], [starts[k] for k in order])
     assert shuffled == expected and expected.inflation > 1.0
-    assert expected.span_s == 50.0 and expected.is_close
+    assert expected.span_s == 50.0 and expected.is_close(False)
 
 
 def test_rounds_far_apart_correlate_less_than_neighbours() -> None:
@@ -90,7 +90,7 @@ def test_rounds_far_apart_correlate_less_than_neighbours() -> None:
     near = round_correlation(figures, [10.0 * k for k in range(8)])
     apart = round_correlation(figures, [10.0 * k + 3600.0 * (k >= 4) for k in range(8)])
     assert 1.0 < apart.inflation < near.inflation
-    assert near.span_s == 70.0 and not near.is_close
+    assert near.span_s == 70.0 and not near.is_close(False) and near.is_close(True)
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,21 @@ def test_contention_widens_the_mean_and_upper_percentiles_and_not_the_median() -
     assert marks_of(contended) == ("contended",) and marks_of(quiet) == ()
 
 
+def test_contended_rounds_within_ten_minutes_are_marked_as_close() -> None:
+    rounds = [
+        level * (100.0 + np.arange(2000) % 7) for level in (1.0, 1.1, 0.9, 1.0, 1.1, 0.9, 1, 1)
+    ]
+    marks = {}
+    for is_contended in (False, True):
+        for gap_s in (8.0, 70.0, 80.0):
+            starts_s = [gap_s * number for number in range(8)]
+            one = Rounds.of(rounds, starts_s=starts_s, is_contended=is_contended)
+            found = marks_of(one, [typical_quantile(one, 0.5)])
+            marks[is_contended, gap_s] = "rounds_close_in_time" in found
+    assert [gap for (contended, gap), close in marks.items() if close and not contended] == [8.0]
+    assert [gap for (contended, gap), close in marks.items() if close and contended] == [8.0, 70.0]
+
+
 def test_a_surer_interval_takes_more_runs_and_says_so() -> None:
     rounds = Rounds.of([np.array([100.0 + k, 101.0 + k]) for k in range(4)])
     assert typical_quantile(rounds, 0.5).interval is not None
