@@ -21,7 +21,12 @@ from app.results.interference import STEAL_SHARE, SWITCHES_PER_S
 from app.results.reader import read_run
 from app.results.rows import Rows
 from app.stats.between import interval_between, typical
-from app.stats.round_correlation import MOSTLY_DEPENDENT, RARELY_DEPENDENT, round_correlation
+from app.stats.round_correlation import (
+    MOSTLY_DEPENDENT,
+    RARELY_DEPENDENT,
+    RoundCorrelation,
+    round_correlation,
+)
 from app.stats.run_variation import STATED, RunVariation, from_anchor, from_history
 from app.stats.verdict import difference, judge
 
@@ -194,6 +199,18 @@ def contains(recorded: Recorded, case: str, name: str, rounds: np.ndarray) -> bo
     return interval is not None and interval.low <= truth <= interval.high
 
 
+def marked_share(recorded: Recorded, samples: Sequence[np.ndarray]) -> float:
+    """In which share of these samples of all cases `rounds_close_in_time` marks the intervals."""
+    marks = []
+    for one in samples:
+        span_s = float(recorded.begun_s[one[-1]] - recorded.begun_s[one[0]])
+        marks += [
+            RoundCorrelation(len(one), span_s=span_s).is_close(recorded.is_contended(case, one))
+            for case in recorded.cases
+        ]
+    return float(np.mean(marks))
+
+
 def scheduled(recorded: Recorded, rounds: int, spread_s: float) -> Iterator[np.ndarray]:
     """From every pass on: the passes that a sweep with this spread would have measured, each the
     first that begins when it is due."""
@@ -248,7 +265,10 @@ def report(recorded: Recorded) -> Iterator[str]:
     for name, spread_s in spreads.items():
         samples[f"{name}, {spread_s / 60:g} min"] = list(scheduled(recorded, _STRETCH, spread_s))
     samples["spread over the run"] = list(evenly(recorded, _STRETCH))
-    yield f"| figure | {' | '.join(samples)} |"
+    heads = [
+        f"{name} (marked {100 * marked_share(recorded, of):.0f} %)" for name, of in samples.items()
+    ]
+    yield f"| figure | {' | '.join(heads)} |"
     yield "| --- |" + " --- |" * len(samples)
     for name in FIGURES:
         cells = [
