@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def advice(path: Path, logs: list[float], span_s: float, switches: int = 0) -> s
             began = f"2026-03-01T02:{int(second) // 60:02}:{second % 60:06.3f}+00:00"
             latencies = 100.0 * np.exp(log + 0.001 * rng.standard_normal(100))
             interference = Interference(seconds=1.0, involuntary_switches=switches)
-            facts = {"started_at_utc": began, "interference": interference}
+            facts: dict[str, Any] = {"started_at_utc": began, "interference": interference}
             record(folder, CASE, number, latencies.tolist(), **facts)
     run = read_run(path)
     return spread_advice(run, Rows().measured(run))

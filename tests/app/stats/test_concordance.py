@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -32,14 +34,14 @@ def test_one_case_or_few_passes_show_nothing(figures: list[list[float]]) -> None
 @pytest.mark.parametrize("kind", ["normal", "skewed", "heavy tails", "modes", "coarse clock"])
 def test_independent_cases_are_rarely_concordant(kind: str, cases: int, passes: int) -> None:
     rng = np.random.default_rng(7)
-    draw = {
+    draw: Callable[[], np.ndarray] = {
         "normal": lambda: rng.standard_normal((cases, passes)),
         "skewed": lambda: rng.exponential(size=(cases, passes)),
         "heavy tails": lambda: rng.standard_t(2, (cases, passes)),
         "modes": lambda: rng.choice([1.0, 1.1, 1.2], (cases, passes)),
         "coarse clock": lambda: rng.choice([1.0, 1.0, 1.0, 1.1], (cases, passes)),
     }[kind]
-    found = [concordance(draw()) for _ in range(TRIES)]
+    found = [concordance(draw().tolist()) for _ in range(TRIES)]
     wrong = sum(one is not None and one.is_significant for one in found)
     assert wrong / TRIES <= 0.01 + 3 * (0.01 * 0.99 / TRIES) ** 0.5
     equal = concordance(np.ones((cases, passes)).tolist())

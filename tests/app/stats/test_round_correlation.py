@@ -135,7 +135,7 @@ def test_many_rounds_take_little_memory() -> None:
     """All pairs of 20,000 rounds would be 200 million."""
     figures = np.exp(0.03 * np.random.default_rng(4).standard_normal(20_000))
     tracemalloc.start()
-    found = round_correlation(figures, np.arange(20_000.0))
+    found = round_correlation(figures, np.arange(20_000.0).tolist())
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found.inflation == pytest.approx(1.0, abs=0.1)
