@@ -13,6 +13,7 @@ import pytest
 from app.__main__ import main
 from app.cases.case import Case
 from app.cases.errors import PlanError
+from app.interface.run import compare
 from app.plan.anchor import ANCHOR_MODEL, is_anchor
 from app.plan.expand import expand
 from app.plan.plan import Plan, Sweep, parse_plan
@@ -229,3 +230,14 @@ def test_a_history_without_use_or_without_runs_is_refused(
     assert main([str(stored) if word == "RUN" else word for word in line]) == 2
     assert "--history" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["past"], "nothing was written"
+
+
+def test_python_compares_by_the_runs_beside_or_by_a_named_history(tmp_path: Path) -> None:
+    for number in range(6):
+        night_at(tmp_path / "past" / f"{number}", number)
+    first = night_at(tmp_path / "a" / "run", 6)
+    second = night_at(tmp_path / "b" / "run", 7, 1.1)
+    for history, source in ((None, "stated"), (tmp_path / "past", "history")):
+        found = compare(first, second, history=history).found
+        p50 = next(one for one in found.cases if one.case_id == CASE.identity_id).percentiles["p50"]
+        assert p50.verdict.variation is not None and p50.verdict.variation.source == source
