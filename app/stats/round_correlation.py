@@ -28,8 +28,8 @@ RARELY_DEPENDENT = 0.1
 """The prior probability that the rounds of a case depend on each other."""
 MOSTLY_DEPENDENT = 0.8
 """The same of figures that follow how much of the core other work takes (the mean, the throughput,
-upper percentiles), where it took some: that amount changes over minutes. In the recorded run
-`tests/simulated/recorded_rounds.csv` the means of neighbouring passes correlate by 0.55 to 0.69."""
+upper percentiles), where it took some: that amount changes over minutes. In two of three recorded
+runs (docs/trust.md) the means of neighbouring passes correlate by 0.55 to 0.85."""
 _SIGNIFICANT = 2.05
 """Standard errors that independent rounds exceed in 1 to 3 of 100 cases."""
 _CORRELATIONS = tuple(step / 10.0 for step in range(1, 9))

@@ -1,6 +1,6 @@
 """Stretches of one recorded run compared with each other: the same code, minutes apart.
 
-`python -m tests.benchmarks.stretches [RUN ...]` counts, over the two runs that are kept here or
+`python -m tests.benchmarks.stretches [RUN ...]` counts, over the three runs that are kept here or
 over run folders that are named: how often a comparison of two stretches calls the same case faster
 or slower, and how often eight rounds contain the figure of the whole run: in a row, as a sweep
 schedules them, and evenly spread over the run.
@@ -34,8 +34,11 @@ _SIMULATED = Path(__file__).parent.parent / "simulated"
 RECORDED = _SIMULATED / "recorded_rounds.csv"
 """Looked at while the intervals were made. It lacks the counts of interference; its load was 2 to
 12, so that its rounds count as contended."""
-JUDGING = _SIMULATED / "recorded_rounds_2.csv"
-"""Counted once the intervals were fixed."""
+SECOND = _SIMULATED / "recorded_rounds_2.csv"
+"""Its load went from 1 to 11; it was looked at for the mark of rounds that are close in time."""
+THIRD = _SIMULATED / "recorded_rounds_3.csv"
+"""Counted once intervals and marks were fixed; load 5 to 17."""
+KEPT = (RECORDED, SECOND, THIRD)
 FIGURES = ("p50", "p99", "mean", "throughput")
 _INTERFERENCE = ("switches_per_s", "steal_fraction")
 _COLUMNS = ("case", "round", "begun_s", "p50_us", "p99_us", "mean_us", "runs_per_s")
@@ -288,7 +291,7 @@ def main(arguments: Sequence[str]) -> None:
             writer.writeheader()
             writer.writerows(rows_of(folder))
         return
-    kept = (read_recorded(path) for path in (RECORDED, JUDGING))
+    kept = (read_recorded(path) for path in KEPT)
     found = [recorded_of(Path(name)) for name in arguments] or list(kept)
     for recorded in found:
         sys.stdout.write("\n".join(report(recorded)) + "\n\n")
