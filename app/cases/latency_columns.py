@@ -82,7 +82,9 @@ LATENCY = (
         "Interval flags",
         "few_rounds: fewer than eight, so modes of processes go unseen. few_runs: fewer than 1,000 "
         "in a round, so rare spells do. rounds_correlated: neighbouring rounds resemble each "
-        "other. rounds_close_in_time: all rounds began within a minute.",
+        "other. rounds_close_in_time: all rounds began within a minute, or within nine where "
+        "contended. contended: other work took the core (steal of 1 % or 10 involuntary switches "
+        "a second), so the intervals of mean, throughput and tails allow for slow changes of it.",
     ),
     text("ci_missing_reason", "Interval missing", "Which figures or intervals are empty, and why."),
     count(

@@ -36,7 +36,7 @@ class SeriesView(Protocol):
 class PairView(Protocol):
     """Fed with a `pair`."""
 
-    def set_runs(self, first: RunSide, second: RunSide) -> None: ...
+    def set_runs(self, first: RunSide, second: RunSide, history: History | None = None) -> None: ...
 
 
 @runtime_checkable

@@ -36,6 +36,7 @@ from app.insights.insight import (
     surely_times,
     told,
 )
+from app.insights.machine import moving_machine
 from app.stats.intervals import LEAST_ROUNDS
 
 _MUCH = 1.5
@@ -332,7 +333,8 @@ def noticed(
     """
     measured = list(measured)
     found, together = facts(measured), together or Together([one.case for one in measured])
-    of_shape = [notice for rule in _OF_SHAPE for notice in rule(found, together)]
+    of_shape = [*moving_machine(measured)]
+    of_shape += [notice for rule in _OF_SHAPE for notice in rule(found, together)]
     if contests is None:
         known = {one.case_id for one in found}
         of_rounds = [one for one in measured if one.summary is not None]

@@ -89,6 +89,15 @@ OUTPUTS = (
         commands=_COMPARED,
     ),
     Setting(
+        key="history",
+        flag="--history",
+        metavar="DIR",
+        help="earlier runs that show how far two differ (default: those beside)",
+        form=_WORD,
+        group=COMPARISON,
+        commands=(*_COMPARED, "compare", "report"),
+    ),
+    Setting(
         key="fail_on",
         flag="--fail-on",
         metavar="slower",
