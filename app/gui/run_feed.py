@@ -24,6 +24,7 @@ from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
 from app.gui.views import VIEWS, SeriesView, Views
 from app.history.run_comparison import RunSide
+from app.history.trends import History
 from app.plot_data.series import Series
 from app.run_folder.files import Finding, Problem
 from app.runs.following.state import CaseDetails, RunState
@@ -63,7 +64,7 @@ class RunFeed(QObject):
         self._findings: tuple[Finding, ...] = ()
         self._checked: Path | None = None
         self._broken: dict[str, tuple[Series, Series]] = {}
-        self._pair: tuple[RunSide, RunSide] | None = None
+        self._pair: tuple[RunSide, RunSide, History | None] | None = None
         self.damage = DamageCheck(self)
         self.damage.found.connect(self._take_damage)
         self.lit: Lit | None = None
@@ -332,11 +333,11 @@ class RunFeed(QObject):
         """Both runs, of the first one the cases that the filter lets through."""
         if self._pair is None or self.state is None:
             return
-        first, second = self._pair
+        first, second, history = self._pair
         ids = {one.case.case_id for one in self._passing(self.state.series)}
         cases = tuple(one for one in first.cases if one.case.case_id in ids)
         for view in self._views.pair:
-            view.set_runs(replace(first, cases=cases), second)
+            view.set_runs(replace(first, cases=cases), second, history)
 
     def _look_back(self) -> None:
         """Read the runs beside this one, once somebody looks at their history."""

@@ -95,7 +95,7 @@ def _protocol(found: Found) -> str:
 
 def _load(found: Found) -> Iterator[Paragraph]:
     """How busy the machine was; nothing where that is not known."""
-    loads = [load for one in _rounds(found) if (load := one.environment.get("load_1min"))]
+    loads = [number for one in _rounds(found) if (number := one.environment.get("load_1min"))]
     if not loads:
         return
     cores = found.environment.get("cores_usable") or 1
