@@ -23,7 +23,7 @@ from app.present.html import WIDE
 from app.present.svg import svg_document
 from app.present.terminal import as_text
 from app.report import comparison_figures, execution_figures, figures
-from app.report.execution_figures import roofline, slowest
+from app.report.execution_figures import memory, roofline, slowest
 from app.report.figures import Shown, shown
 from app.run_folder.run import Run
 from app.runs.exporting.tables import pandas, run_frame, samples_frame
@@ -210,6 +210,10 @@ class OpenedRun:
     def roofline(self, case_id: str) -> DrawnFigure:
         """FLOP/s of one case's operators below the machine's peaks."""
         return self._of_operators(case_id, roofline, "its operators' work or the peak is not known")
+
+    def memory(self, case_id: str) -> DrawnFigure:
+        """Bytes in use at the end of each operator of one case, with the high-water mark."""
+        return self._of_operators(case_id, memory, "its engine does not account for memory")
 
     def _of_operators(
         self, case_id: str, draw: Callable[[Shown, OperatorTimes], Figure | None], why_not: str

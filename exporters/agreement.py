@@ -80,8 +80,8 @@ class Difference:
 class Bound:
     """How far one set of outputs may be from another.
 
-    Integers and booleans must be equal: they are indices, masks and classes. With `steps`, those
-    of 8 bits are numbers that a quantised graph has rounded.
+    Integers, booleans and texts must be equal: they are indices, masks and classes. With `steps`,
+    integers of 8 bits are numbers that a quantised graph has rounded.
     """
 
     tolerance: float
@@ -89,7 +89,7 @@ class Bound:
 
     def is_exact(self, wanted: np.ndarray) -> bool:
         """Whether each element of this output must be equal."""
-        return wanted.dtype.kind in "iub" and not (self.steps and wanted.dtype.itemsize == 1)
+        return wanted.dtype.kind in "iubU" and not (self.steps and wanted.dtype.itemsize == 1)
 
     def holds(self, found: Difference, wanted: np.ndarray) -> bool:
         """Whether an output with this difference from `wanted` is within the bound."""
@@ -112,6 +112,13 @@ def scale_of(inputs: Mapping[str, np.ndarray]) -> float:
     return largest or 1.0
 
 
+def _difference_of_texts(got: np.ndarray, wanted: np.ndarray) -> Difference:
+    if got.dtype.kind != wanted.dtype.kind:
+        return Difference(np.inf, np.inf, 0.0, wanted.size)
+    unequal = int((got != wanted).sum())
+    return Difference(float(unequal > 0), float(unequal > 0), float(unequal == 0), unequal)
+
+
 def difference(got: np.ndarray | None, wanted: np.ndarray, inputs_scale: float = 1.0) -> Difference:
     """Of two arrays of one shape, in double precision; integers are compared exactly.
 
@@ -122,6 +129,8 @@ def difference(got: np.ndarray | None, wanted: np.ndarray, inputs_scale: float =
     """
     if got is None or got.shape != wanted.shape:
         return Difference(np.inf, np.inf, 0.0, wanted.size)
+    if "U" in (got.dtype.kind, wanted.dtype.kind):
+        return _difference_of_texts(got, wanted)
     kind = np.complex128 if "c" in (got.dtype.kind, wanted.dtype.kind) else np.float64
     absolute = scale = product = square_a = square_b = 0.0
     unequal, nans, apart = 0, 0, False

@@ -12,10 +12,12 @@ import numpy as np
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from exporters.types import ExportError, Precision, Reference, StatePair, TensorSpec
+from exporters.types import TEXT, ExportError, Precision, Reference, StatePair, TensorSpec
 
 Arrays = Mapping[str, np.ndarray]
 NO_EXAMPLES: Arrays = {}
+WORDS = ("alpha", "beta", "gamma", "delta")
+"""What texts are drawn from where the graph compares them with none of its own."""
 _LARGEST_BF16 = (2.0 - 2.0**-7) * 2.0**127
 """A graph in bf16 takes float32 and casts it, which makes infinity of more than this."""
 
@@ -27,13 +29,13 @@ def seeded_inputs(
 
     What has an example is the example, repeated or cut along the axes. Other floats are
     standard normal, or uniform in [low, high) where the spec bounds them; integers are uniform
-    in [low, high), booleans and unbounded integers in {0, 1}.
+    in [low, high), booleans and unbounded integers in {0, 1}; texts are from the spec's words.
     """
     rng = np.random.default_rng(seed)
     return {
         spec.name: _fitted(examples[spec.name], spec.shape_at(axes))
         if spec.name in examples
-        else _draw(spec, spec.shape_at(axes), rng)
+        else _draw(spec, axes, rng)
         for spec in specs
     }
 
@@ -50,17 +52,24 @@ def _fitted(example: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return example
 
 
-def _draw(spec: TensorSpec, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    dtype = np.dtype(spec.dtype)
+def _draw(spec: TensorSpec, axes: Mapping[str, int], rng: np.random.Generator) -> np.ndarray:
+    dtype, shape = np.dtype(spec.dtype), spec.shape_at(axes)
+    if spec.dtype == TEXT:
+        words = np.array(spec.words or WORDS)
+        if spec.count_up:
+            return np.resize(words, shape)
+        return words[rng.integers(0, len(words), shape)]
+    offset = sum(axes[size] if isinstance(size, str) else size for size in spec.offset)
     if spec.count_up:
-        counted = np.arange(shape[-1] if shape else 1) % int(spec.high or shape[-1] or 1)
+        length = shape[-1] if shape else 1
+        counted = (np.arange(length) + offset) % int(spec.high or max(length + offset, 1))
         return np.broadcast_to(counted.astype(dtype).reshape(shape[-1:]), shape).copy()
     if spec.low is None or spec.high is None:
         values = rng.standard_normal(shape) if dtype.kind == "f" else rng.integers(0, 2, shape)
     elif dtype.kind == "f":
         values = rng.uniform(spec.low, spec.high, shape)
     else:
-        values = rng.integers(int(spec.low), int(spec.high), shape)
+        values = rng.integers(int(spec.low), int(spec.high), shape) + offset
     return np.asarray(values, dtype)
 
 
@@ -215,6 +224,10 @@ def _refuse_unknown(
             raise ExportError(f"{model} has no {kind} {name!r}, which {flag} names", remedy)
 
 
+_SHOWN = 3
+"""So many of the texts that an input is drawn from are listed."""
+
+
 def inputs_told(specs: Sequence[TensorSpec], examples: Collection[str]) -> str:
     """`input_ids 0..29999, attention_mask 1, x normal`: what each drawn input holds."""
     return ", ".join(
@@ -246,6 +259,12 @@ def limits(
 
 
 def _values(spec: TensorSpec) -> str:
+    if spec.dtype == TEXT:
+        words = spec.words or WORDS
+        return f"texts {'|'.join(words[:_SHOWN])}{'|…' if len(words) > _SHOWN else ''}"
+    if spec.offset:
+        first = " + ".join(map(str, spec.offset)).replace("+ -", "- ")
+        return f"{first}, …" if spec.count_up else first
     if spec.count_up:
         return "0, 1, 2 …"
     is_float = np.dtype(spec.dtype).kind == "f"

@@ -64,7 +64,7 @@ class References:
 
         An open dimension is the axis whose size it has at every point, else a number if it is
         the same at every point, else what the file says. So it does where references differ
-        in it.
+        in it. An output that declares no shape has as many dimensions as its references.
         """
         axes = self.points[0]
 
@@ -84,13 +84,16 @@ class References:
             follows = [axis for axis in axes if sizes == [point[axis] for point in self.points]]
             return follows[0] if follows else declared
 
-        return tuple(
-            replace(
-                spec,
-                shape=tuple(dimension(spec.name, place, s) for place, s in enumerate(spec.shape)),
-            )
-            for spec in outputs
-        )
+        def shape(spec: TensorSpec) -> tuple[Dimension, ...]:
+            if spec.owner:
+                return spec.shape
+            declared = spec.shape
+            ranks = {one.outputs[spec.name].ndim for one in found}
+            if len(ranks) == 1 and ranks != {len(declared)}:
+                declared = tuple(f"{spec.name}_{place}" for place in range(*ranks))
+            return tuple(dimension(spec.name, place, s) for place, s in enumerate(declared))
+
+        return tuple(replace(spec, shape=shape(spec)) for spec in outputs)
 
 
 def references_of(

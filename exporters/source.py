@@ -9,7 +9,7 @@ fed in turn, so that no cache favours one of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -55,12 +55,16 @@ Point = Mapping[str, int]
 
 
 def full_points(
-    model: str, asked: Sequence[Point], axes: Sequence[str], default: Point
+    model: str,
+    asked: Sequence[Point],
+    axes: Sequence[str],
+    default: Point,
+    may_be_empty: Collection[str] = (),
 ) -> tuple[Point, ...]:
     """The points asked for, or the default one; ExportError unless each sets every axis.
 
     What a point leaves out has its default size, where the model has one. A size must be a
-    whole number of at least 1.
+    whole number of at least 1, or of 0 for an axis of `may_be_empty`.
     """
     points = tuple({**default, **point} for point in asked) or (default,)
     known = ", ".join(axes) or "none"
@@ -74,9 +78,11 @@ def full_points(
                 f"set the sizes, such as {' '.join(f'--axis {name}=1' for name in missing)}",
             )
         for name in axes:
-            if point[name] < 1:
+            least = 0 if name in may_be_empty else 1
+            if point[name] < least:
                 raise ExportError(
-                    f"the axis {name!r} of {model} cannot be {point[name]}", "the least is 1"
+                    f"the axis {name!r} of {model} cannot be {point[name]}",
+                    f"the least is {least}",
                 )
     return points
 

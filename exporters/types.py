@@ -93,6 +93,13 @@ PRECISIONS: tuple[Precision, ...] = ("fp32", "fp16", "bf16", "int8", "fp8")
 Dimension = int | str
 """A fixed size, or the name of the axis that sets it."""
 
+ONNX_ENDING, ORT_ENDING = ".onnx", ".ort"
+FILE_ENDINGS = (ONNX_ENDING, ORT_ENDING)
+"""How the names of a user's graph files end: ONNX's format and ONNX Runtime's own."""
+
+TEXT = "str"
+"""The dtype of an input or output that holds texts."""
+
 
 class GraphlapError(Exception):
     """What every error of ours carries: a cause and a remedy, and the option that is at fault.
@@ -148,7 +155,10 @@ class TensorSpec:
     means a standard normal for floats and {0, 1} for integers and booleans. With `count_up`
     it is 0, 1, 2 and so on along the last axis, beginning anew at `high`. `guessed` says that
     the value decides how much is computed and that nobody gave it. `allowed` are the least and
-    the largest value that the tables which the tensor indexes have.
+    the largest value that the tables which the tensor indexes have. Generated integers are
+    increased by the sizes of `offset`, axes or numbers. `words` are the texts that generated texts
+    are drawn from. `owner` is the sequence, map or optional value that the array is a part of,
+    empty for a tensor.
     """
 
     name: str
@@ -159,6 +169,9 @@ class TensorSpec:
     count_up: bool = False
     guessed: bool = False
     allowed: tuple[int, int] | None = None
+    offset: tuple[Dimension, ...] = ()
+    words: tuple[str, ...] = ()
+    owner: str = ""
 
     def shape_at(self, axes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape with every named axis replaced; KeyError names one left open."""

@@ -18,7 +18,8 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from exporters.types import ExportedModel, Precision
+from exporters.structured import is_plain
+from exporters.types import ONNX_ENDING, TEXT, ExportedModel, Precision
 from runtimes.calls.timed import Call, Copy
 from runtimes.errors import NotAvailable, OneShapeOnly, RunFault, RuntimeFault, Unsupported
 from runtimes.execution import Arrivals, Clock, Execution, Memory, OpTime, Samples, Spans
@@ -196,7 +197,9 @@ class Runtime(ABC):
     `engine` is the Python module of the engine, empty for one that is part of us. What follows `@`
     is a release where a runtime `has_releases` of its own, and an environment everywhere else. One
     that `builds_module` needs the torch module behind a graph, and so the file that makes it. Where
-    `device_is_package`, what follows the colon is a library or the package that brings one.
+    `device_is_package`, what follows the colon is a library or the package that brings one. With
+    `only_numeric` all inputs and outputs must be arrays of numbers; `formats` are the endings of
+    the files that it reads.
     """
 
     name: ClassVar[str]
@@ -214,6 +217,8 @@ class Runtime(ABC):
     has_releases: ClassVar[bool] = False
     builds_module: ClassVar[bool] = False
     device_is_package: ClassVar[bool] = False
+    only_numeric: ClassVar[bool] = True
+    formats: ClassVar[tuple[str, ...]] = (ONNX_ENDING,)
 
     @abstractmethod
     def availability(self) -> Availability:
@@ -292,6 +297,7 @@ class Runtime(ABC):
         options = checked_options(self.name, known, settings.options)
         request = Request(model, axes, settings, options, input_shapes(model, axes))
         self.refuse_precision(settings.precision)
+        self._refuse_form(model)
         return request
 
     def refuse(self, model: ExportedModel, axes: Mapping[str, int], settings: Settings) -> None:
@@ -339,6 +345,25 @@ class Runtime(ABC):
             known = " or ".join(self.precisions)
             why = f", which {self.unexecuted[precision]}" if precision in self.unexecuted else ""
             raise Unsupported(f"{self.name} does not execute {precision}{why}", f"use {known}")
+
+    def _refuse_form(self, model: ExportedModel) -> None:
+        """Raise Unsupported for a file format, or for inputs and outputs, that the runtime lacks.
+
+        A model without a file is a module alone.
+        """
+        if Path(model.path).suffix not in ("", *self.formats):
+            raise Unsupported(
+                f"{self.name} does not read {Path(model.path).suffix} files",
+                f"give the {ONNX_ENDING} file, or use ort-cpu",
+            )
+        other = next((s for s in (*model.inputs, *model.outputs) if not is_plain(s)), None)
+        if self.only_numeric and other is not None:
+            held = "texts" if other.dtype == TEXT else "a sequence or map"
+            raise Unsupported(
+                f"{(other.owner or other.name)!r} holds {held}, and {self.name} is measured with "
+                "arrays of numbers",
+                "use ort-cpu",
+            )
 
     def refuse_device(self, device: str, release: str) -> None:
         """Raise NotAvailable for a device or a release that is not there; empty ones always are."""

@@ -77,6 +77,23 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeResources:
+    """What an engine accounts for at one node, medians of several runs; None where it does not say.
+
+    `in_use_bytes` is what its allocator has handed out when the node ends, `peak_bytes` the most
+    that it ever had until then, `arena_bytes` what it holds from the system. Of the thread that
+    runs the node, `run_us` is how long it computed its part of the work that was dealt to the
+    thread pool, and `wait_us` how long it waited for the other threads.
+    """
+
+    in_use_bytes: int | None = None
+    peak_bytes: int | None = None
+    arena_bytes: int | None = None
+    run_us: float | None = None
+    wait_us: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class OpTime:
     """What one node of the executed graph takes in one run, the median of several.
 
@@ -90,6 +107,7 @@ class OpTime:
     time_us: float
     engine_name: str
     holds: tuple[str, ...] = ()
+    resources: NodeResources = NodeResources()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from typing import Literal
 from app.cases.case import Case
 from app.cases.scenario import CLOSED_LOOP, NO_CONDITION, Scenario
 from exporters.types import ExportedModel
-from runtimes.execution import Clock
+from runtimes.execution import Clock, NodeResources
 from runtimes.options import SESSIONS, Settings
 from runtimes.registry import parse_spec, release_of
 
@@ -213,6 +213,7 @@ class Operator:
     `holds` are the nodes of the file that it was made of, as far as the engine tells. `macs`
     and `bytes_moved` are what these have to compute, and to read and write; `roof_us` is the
     least time that the host's peaks allow for it. None where that is not known.
+    `resources` is what the engine accounts for at the node.
     """
 
     node: str
@@ -223,6 +224,7 @@ class Operator:
     macs: int | None = None
     bytes_moved: int | None = None
     roof_us: float | None = None
+    resources: NodeResources = NodeResources()  # noqa: RUF009 - frozen
 
     @property
     def peak_share(self) -> float | None:
@@ -248,6 +250,13 @@ class OperatorTimes:
     run_us: float | None = None
     peak: Peak | None = None
     transient: bool = False
+
+    @property
+    def high_water(self) -> int | None:
+        """The place of the operator at whose end most memory is in use; None where nobody says."""
+        in_use = [op.resources.in_use_bytes for op in self.ops]
+        known = [(size, -place) for place, size in enumerate(in_use) if size is not None]
+        return -max(known)[1] if known else None
 
     @property
     def total_us(self) -> float:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from app.cases.errors import PlanError, suggestion
 from app.commands.table import BY_NAME
+from exporters.types import FILE_ENDINGS
 
 _REST = -1
 
@@ -58,7 +59,7 @@ _DROPPED = {
 """Modes that went together with another one, and say no more than it."""
 _RENAMED = {"--markdown": ("-f", "markdown")}
 _OF_THE_CACHE = {"--cache-limit": ("--limit",)}
-_MODEL_ENDINGS = (".onnx", ".toml")
+_MODEL_ENDINGS = (*FILE_ENDINGS, ".toml")
 
 
 class NoCommand(Exception):

@@ -37,7 +37,7 @@ _TYPES = {
     "int64": TensorProto.INT64,
     "int16": TensorProto.INT16,
     "bool": TensorProto.BOOL,
-    "string": TensorProto.STRING,
+    "str": TensorProto.STRING,
 }
 
 

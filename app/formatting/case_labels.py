@@ -15,6 +15,7 @@ from app.cases.scenario import Scenario
 from app.formatting.text import printable
 from app.machine.installed_runtimes import options_of
 from exporters.model_names import is_null, null_of, original_of
+from exporters.types import FILE_ENDINGS
 from runtimes import registry
 from runtimes.registry import parse_spec
 
@@ -98,7 +99,7 @@ def model_name(model: str) -> str:
     """A catalogue name as it is, a file by its stem."""
     if is_null(model):
         return null_of(model_name(original_of(model)))
-    return printable(Path(model).stem if model.endswith(".onnx") else model)
+    return printable(Path(model).stem if model.endswith(FILE_ENDINGS) else model)
 
 
 def file_name(model: str) -> str:

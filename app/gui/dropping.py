@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QMimeData
 
 from app.run_folder.manifest import MANIFEST
-from exporters.types import GraphlapError
+from exporters.types import FILE_ENDINGS, GraphlapError
 
 TAKEN = "drop run folders, .toml plans or .onnx models"
 
@@ -46,7 +46,7 @@ def sorted_out(paths: Iterable[Path]) -> Dropped:
             runs.append(path)
         elif path.suffix.lower() == ".toml":
             plans.append(path)
-        elif path.suffix.lower() == ".onnx":
+        elif path.suffix.lower() in FILE_ENDINGS:
             models.append(path)
         elif (path.parent / MANIFEST).is_file():
             runs.append(path.parent)  # one of its files stands for the run

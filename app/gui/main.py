@@ -20,6 +20,7 @@ from app.gui.look.errors import ErrorHooks
 from app.gui.look.icon import app_icon
 from app.gui.look.preferences import Preferences
 from app.plan.plan import Plan
+from exporters.types import FILE_ENDINGS
 
 if TYPE_CHECKING:
     from app.gui.window import MainWindow
@@ -80,7 +81,7 @@ def _checked(paths: Sequence[Path], named: bool) -> Sequence[Path]:
     for path in paths:
         if not path.exists():
             raise PlanError(f"there is no {path}", "name a run folder, a plan or an .onnx file")
-        if path.suffix.lower() != ".onnx" and (len(paths) > 1 or not _alone(path)):
+        if path.suffix.lower() not in FILE_ENDINGS and (len(paths) > 1 or not _alone(path)):
             raise PlanError(
                 f"{path} can't be opened beside others" if _alone(path) else f"{path} is no model",
                 "name one run folder, one .toml plan, or .onnx files",

@@ -19,10 +19,8 @@ from app.plan.settings.sweep import Sweep
 from app.stats.required_rounds import FIRST_LOOK, MOST_ROUNDS
 from exporters.messages import OutlineRequest
 from exporters.models import catalogue
-from exporters.types import GraphlapError, Precision
+from exporters.types import FILE_ENDINGS, GraphlapError, Precision
 from runtimes.registry import parse_spec
-
-_SUFFIX = ".onnx"
 
 
 def unreadable(models: Iterable[str]) -> dict[str, GraphlapError]:
@@ -34,7 +32,7 @@ def unreadable(models: Iterable[str]) -> dict[str, GraphlapError]:
     faults: dict[str, GraphlapError] = {}
     with Outlines() as outlines:
         for word in models:
-            if not word.endswith(_SUFFIX) or "\0" in word:
+            if not word.endswith(FILE_ENDINGS) or "\0" in word:
                 continue
             named = [word] if Path(word).is_file() else sorted(glob.glob(word, recursive=True))  # noqa: PTH207
             for path in named:
@@ -140,7 +138,7 @@ def _exports_of(grid: Sweep) -> Iterator[tuple[str, Precision]]:
 
 def _exports_s(exported: tuple[str, Precision]) -> float:
     model, _ = exported
-    return FILE_EXPORT_S if model.endswith(".onnx") else MODULE_EXPORT_S
+    return FILE_EXPORT_S if model.endswith(FILE_ENDINGS) else MODULE_EXPORT_S
 
 
 def _grid_cases(grid: Sweep) -> int:

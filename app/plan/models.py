@@ -25,7 +25,7 @@ from exporters.codec import from_json, to_json
 from exporters.messages import Outline, OutlineReply, OutlineRequest
 from exporters.model_names import is_factory_file, is_hugging_face, locate
 from exporters.models import catalogue
-from exporters.types import ExportError, GraphlapError, TensorSpec
+from exporters.types import FILE_ENDINGS, ExportError, GraphlapError, TensorSpec
 
 COMMAND = install_layout.command("exporters.onnx_files.outline")
 MEMORY_LIMIT_BYTES = 6 * 2**30
@@ -171,7 +171,7 @@ def batch_axis(model: str, given: Given = NOTHING) -> str | None:
 
 def subjects(text: str, given: Given, outlines: Outlines) -> Iterator[Subject]:
     """One model for a name or a path, several for a glob."""
-    if (given.from_nodes or given.to_nodes) and not text.endswith(".onnx"):
+    if (given.from_nodes or given.to_nodes) and not text.endswith(FILE_ENDINGS):
         raise PlanError(
             f"{text} is no .onnx file, and --from-node and --to-node take a part out of one",
             "give the path of a file",
@@ -179,7 +179,7 @@ def subjects(text: str, given: Given, outlines: Outlines) -> Iterator[Subject]:
     if is_factory_file(text) or is_hugging_face(text):
         yield _from_torch(text)
         return
-    if not text.endswith(".onnx"):
+    if not text.endswith(FILE_ENDINGS):
         yield _from_catalogue(text, given)
         return
     if Path(text).is_file():

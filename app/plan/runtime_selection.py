@@ -13,6 +13,7 @@ from app.plan.configuration import configurations
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from exporters.file_access import read_toml
+from exporters.types import FILE_ENDINGS
 from runtimes.registry import environment_of
 
 FILE = "environments.toml"
@@ -109,8 +110,8 @@ def _with_runtimes(sweep: Sweep) -> Sequence[Sweep]:
         return [sweep]
     engines = [name for name in available_names() if clock_of(name) != "simulated"]
     openers = [name for name in engines if not runtime(name).builds_module]
-    files = [model for model in sweep.models if model.endswith(".onnx")]
-    modules = [model for model in sweep.models if not model.endswith(".onnx")]
+    files = [model for model in sweep.models if model.endswith(FILE_ENDINGS)]
+    modules = [model for model in sweep.models if not model.endswith(FILE_ENDINGS)]
     if openers == engines:
         files, modules = list(sweep.models), []
     parts = []

@@ -26,13 +26,17 @@ _PEAK_COLOR = 6
 
 
 def of_operators(cases: Sequence[Shown]) -> Iterator[Figure]:
-    """The slowest operators, and their roofline, of each case that has operator times."""
+    """The slowest operators, their roofline and the memory in use, of each case that has operator
+    times."""
     for one in cases:
         times = case_operators(one.run, one.measured.case)
         if times is None or not times.ops:
             continue
         yield slowest(one, times)
         drawn = roofline(one, times)
+        if drawn is not None:
+            yield drawn
+        drawn = memory(one, times)
         if drawn is not None:
             yield drawn
 
@@ -83,6 +87,38 @@ def roofline(one: Shown, times: OperatorTimes) -> Figure | None:
             _roof(peak, min(mark.x for mark in marks), max(mark.x for mark in marks)),
         ),
         note=f"Peak: {peak.how}.",
+    )
+
+
+def memory(one: Shown, times: OperatorTimes) -> Figure | None:
+    """Bytes in use at the end of each operator in the order of execution, with the high-water mark;
+    None where the engine accounts for none."""
+    place = times.high_water
+    if place is None:
+        return None
+    marks = tuple(
+        Mark(number, op.resources.in_use_bytes, f"{op.op} {_nodes(op)}")
+        for number, op in enumerate(times.ops, 1)
+        if op.resources.in_use_bytes is not None
+    )
+    highest = times.ops[place]
+    most = highest.resources.in_use_bytes or 0
+    text_of_most = f"{text.amount(most, 'B')} at {highest.op} {_nodes(highest)}"
+    cases = (one.case_id,)
+    return Figure(
+        f"Memory in use of {one.label}",
+        Axis("operator, in the order of execution"),
+        Axis("bytes in use at its end", "count"),
+        (
+            Series(one.name, marks, "steps", one.color, cases=cases, has_legend=False),
+            Series(
+                "high-water mark",
+                (Mark(place + 1, most, text_of_most, label=text_of_most),),
+                color=_PEAK_COLOR,
+                cases=cases,
+            ),
+        ),
+        note="What the engine's allocator has handed out, medians of the profiled runs.",
     )
 
 

@@ -43,6 +43,7 @@ from exporters.model_names import (
     local_imports,
     original_of,
 )
+from exporters.types import FILE_ENDINGS
 from runtimes.registry import parse_spec
 
 
@@ -124,7 +125,7 @@ def _paths(case: Case) -> Iterator[str]:
             if folder.is_dir():
                 yield str(folder)
                 yield from (str(path) for path in sorted(folder.iterdir()) if path.is_file())
-        elif model.endswith(".onnx"):
+        elif model.endswith(FILE_ENDINGS):
             yield model
     if case.condition.file:
         yield case.condition.file

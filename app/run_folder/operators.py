@@ -26,7 +26,7 @@ from app.run_folder.table import restored, to_csv
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import read_file
-from runtimes.execution import Clock
+from runtimes.execution import Clock, NodeResources
 
 FOLDER = "operators"
 COLUMNS = (
@@ -40,6 +40,11 @@ COLUMNS = (
     "bytes_moved",
     "roof_us",
     "peak_share",
+    "in_use_bytes",
+    "peak_bytes",
+    "arena_bytes",
+    "pool_run_us",
+    "pool_wait_us",
 )
 _BETWEEN = " + "
 _FAR_OFF = 2.0
@@ -79,6 +84,11 @@ def operators_csv(times: OperatorTimes) -> bytes:
             "bytes_moved": op.bytes_moved,
             "roof_us": op.roof_us,
             "peak_share": op.peak_share,
+            "in_use_bytes": op.resources.in_use_bytes,
+            "peak_bytes": op.resources.peak_bytes,
+            "arena_bytes": op.resources.arena_bytes,
+            "pool_run_us": op.resources.run_us,
+            "pool_wait_us": op.resources.wait_us,
         }
         for op in times.ops
     ]
@@ -126,16 +136,29 @@ def operator_warnings(line: Operators | None, row: Row) -> list[Diagnostic]:
 
 def _operator(row: Mapping[str, str]) -> Operator:
     """A file of an earlier version has fewer columns."""
-    macs, moved, roof_us = (row.get(name) for name in ("macs", "bytes_moved", "roof_us"))
+
+    def whole(name: str) -> int | None:
+        return int(row[name]) if row.get(name) else None
+
+    def number(name: str) -> float | None:
+        return _finite(row[name]) if row.get(name) else None
+
     return Operator(
         restored(row["node"]),
         restored(row["op"]),
         _finite(row["time_us"]),
         restored(row["engine_name"]),
         tuple(restored(row["holds"]).split(_BETWEEN)) if row.get("holds") else (),
-        int(macs) if macs else None,
-        int(moved) if moved else None,
-        _finite(roof_us) if roof_us else None,
+        whole("macs"),
+        whole("bytes_moved"),
+        number("roof_us"),
+        NodeResources(
+            whole("in_use_bytes"),
+            whole("peak_bytes"),
+            whole("arena_bytes"),
+            number("pool_run_us"),
+            number("pool_wait_us"),
+        ),
     )
 
 

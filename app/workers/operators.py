@@ -152,7 +152,17 @@ def operators(
             moved = _bytes_moved(own, graph)
         roof_us = None if peak is None else _roof_us(macs, moved, peak)
         found.append(
-            Operator(op.node, op.op, op.time_us, op.engine_name, names, macs, moved, roof_us)
+            Operator(
+                op.node,
+                op.op,
+                op.time_us,
+                op.engine_name,
+                names,
+                macs,
+                moved,
+                roof_us,
+                op.resources,
+            )
         )
     return tuple(found)
 

@@ -296,6 +296,15 @@ OUTPUTS: Entries = {
 }
 
 EXPORT: Entries = {
+    "checker_rejects_graph": Entry(
+        title="ONNX's checker rejects the graph",
+        message="ONNX's checker rejects the graph ({objection}). ONNX Runtime opens it, and its "
+        "unoptimised outputs are the reference.",
+        condition="A file is no valid graph of ONNX's operators, and ONNX Runtime runs it.",
+        severity="info",
+        units={"objection": MESSAGE},
+        example={"objection": "No Op registered for SimplifiedLayerNormalization"},
+    ),
     "sizes_fixed": Entry(
         title="Sizes fixed in the graph",
         message="Each case has a graph with fixed sizes, as torch could not export open ones: "

@@ -14,6 +14,7 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.inliner import inline_local_functions
 
+from exporters.files.engine import is_engine_format
 from exporters.onnx_files.graph import Shape, ShapeConflict, inferred, known_shapes, nodes_of, reads
 from exporters.types import Made
 
@@ -54,7 +55,9 @@ class Arithmetic:
 
 
 def told(folder: Path, graph: Path) -> Made:
-    """The step: of a graph that the store holds."""
+    """The step: of a graph that the store holds. One in ONNX Runtime's own format is not read."""
+    if is_engine_format(graph):
+        return Made({}, Arithmetic("fp32", 0))
     return Made({}, arithmetic(onnx.load(graph, load_external_data=False)))
 
 
@@ -303,6 +306,9 @@ class Counts:
     macs: int | None
 
 
+UNKNOWN = Counts(None, None, None)
+
+
 def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
     """Weights of the graph, and the multiply-accumulates of one run at this point.
 
@@ -315,7 +321,7 @@ def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
     try:
         values = inferred(model, point)
     except ShapeConflict:
-        return Counts(None, None, None)
+        return UNKNOWN
     weights, buffers = _weights(model.graph, values)
     return Counts(weights, None if weights is None else weights + buffers, _macs(model, values))
 

@@ -30,9 +30,11 @@ from exporters.agreement import (
     two_agree,
 )
 from exporters.file_access import file_sha256
+from exporters.files.engine import is_engine_format
 from exporters.onnx_files.graph import all_nodes, node_name, reads
 from exporters.semantics.random_operators import RANDOM
 from exporters.source import Point
+from exporters.structured import arrays_of, values_of
 from exporters.types import (
     EVALUATED,
     UNOPTIMISED,
@@ -62,8 +64,15 @@ class Unoptimised:
     says that ONNX Runtime has taken the graph.
     """
 
-    def __init__(self, path: Path, outputs: Sequence[str], custom_ops: Sequence[str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        outputs: Sequence[str],
+        inputs: Sequence[TensorSpec],
+        custom_ops: Sequence[str],
+    ) -> None:
         self._path = path
+        self._inputs = tuple(inputs)
         self._outputs = list(outputs)
         self._custom_ops = tuple(custom_ops)
         self.was_open = False
@@ -72,8 +81,11 @@ class Unoptimised:
         """The outputs by name; raises what ONNX Runtime raises, ExportError for a library."""
         session = opened(self._path, self._custom_ops)
         self.was_open = True
-        values = session.run(self._outputs, dict(inputs))
-        return dict(zip(self._outputs, values, strict=True))
+        values = session.run(self._outputs, values_of(self._inputs, inputs))
+        arrays: dict[str, np.ndarray] = {}
+        for name, value in zip(self._outputs, values, strict=True):
+            arrays |= arrays_of(name, value)
+        return arrays
 
 
 def opened(
@@ -183,6 +195,7 @@ class FileEvaluator:
         called: str,
         path: Path,
         outputs: Sequence[TensorSpec],
+        inputs: Sequence[TensorSpec] = (),
         *,
         is_repeatable: bool = True,
         custom_ops: Sequence[str] = (),
@@ -191,7 +204,8 @@ class FileEvaluator:
         self._path = path
         self._outputs = [spec.name for spec in outputs]
         self._custom_ops = tuple(custom_ops)
-        self._unoptimised = Unoptimised(path, self._outputs, custom_ops)
+        self._inputs = tuple(inputs)
+        self._unoptimised = Unoptimised(path, self._outputs, self._inputs, custom_ops)
         self._too_slow = ""
         self.is_repeatable = is_repeatable
 
@@ -232,8 +246,11 @@ class FileEvaluator:
     def by_onnx(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """The outputs by ONNX's evaluator; raises what it raises."""
         with np.errstate(all="ignore"):
-            values = self._evaluator.run(self._outputs, dict(inputs))
-        return {name: np.asarray(v) for name, v in zip(self._outputs, values, strict=True)}
+            values = self._evaluator.run(self._outputs, values_of(self._inputs, inputs))
+        arrays: dict[str, np.ndarray] = {}
+        for name, value in zip(self._outputs, values, strict=True):
+            arrays |= arrays_of(name, value)
+        return arrays
 
     def within_limit(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """The same in `EVALUATOR_LIMIT_S`; once it was too slow, TooSlow at once."""
@@ -252,7 +269,8 @@ class FileEvaluator:
 
     def _all_values(self, inputs: Arrays) -> Mapping[str, Any]:
         with np.errstate(all="ignore"):
-            values: Any = self._evaluator.run(None, dict(inputs), intermediate=True)
+            given = values_of(self._inputs, inputs)
+            values: Any = self._evaluator.run(None, given, intermediate=True)
         found: Mapping[str, Any] = values
         return found
 
@@ -267,6 +285,8 @@ class FileEvaluator:
 
     @cached_property
     def _evaluator(self) -> Evaluator:
+        if is_engine_format(self._path):
+            raise NotImplementedError("it does not read ONNX Runtime's own format")
         # Its import takes as long as numpy's, and most exports are taken from the cache.
         from exporters.semantics.evaluator import Evaluator
 

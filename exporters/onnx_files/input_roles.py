@@ -12,7 +12,9 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, numpy_helper
 from onnx.external_data_helper import uses_external_data
 
-from exporters.types import TensorSpec
+from exporters.files.caches import in_step
+from exporters.files.texts import words_of
+from exporters.types import TEXT, TensorSpec
 
 _KEPT_ELEMENTS = 4096
 """A constant up to this size may be an offset or a bound; a larger one is a table."""
@@ -49,6 +51,7 @@ _DECIDING: Mapping[str, Mapping[int, int]] = {
     "GRU": {4: 1},
     "RNN": {4: 1},
     **{op: {1: 1} for op in ("Reshape", "Expand", "Tile", "TopK", "Split", "Upsample")},
+    "SplitToSequence": {1: 1},
     "ConstantOfShape": {0: 1},
 }
 """Inputs that decide how much is computed, and the least with which something is."""
@@ -247,13 +250,20 @@ def meant(specs: Sequence[TensorSpec], graph: GraphProto) -> tuple[TensorSpec, .
 
     Masks are 1, where a mask of what is padded is 0; positions count up; segments are 0; what
     indexes tables is drawn from the rows that all of them have; what decides how much is
-    computed is the least that computes anything, and is `guessed`.
+    computed is the least that computes anything, and is `guessed`; texts are those that the graph
+    knows. Lengths and positions follow the sizes of the caches that they count.
     """
-    uses = uses_of(graph, [spec.name for spec in specs])
-    return tuple(_meant(spec, uses.get(spec.name, ())) for spec in specs)
+    uses = uses_of(graph, [spec.name for spec in specs if spec.dtype != TEXT])
+    meant = (_meant(spec, uses.get(spec.name, ()), graph) for spec in specs)
+    return in_step(tuple(meant), graph)
 
 
-def _meant(spec: TensorSpec, uses: Sequence[Use]) -> TensorSpec:
+def _meant(spec: TensorSpec, uses: Sequence[Use], graph: GraphProto) -> TensorSpec:
+    if spec.dtype == TEXT:
+        words = words_of(graph, spec.owner or spec.name)
+        return replace(spec, words=words)
+    if spec.owner and spec.count_up:
+        return spec
     kind = np.dtype(spec.dtype).kind
     guesses = [use for use in uses if use.decides]
     if kind == "f":

@@ -13,17 +13,17 @@ from math import prod
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, TensorProto, ValueInfoProto
 from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 from onnx.helper import tensor_dtype_to_np_dtype
 
 from exporters.file_access import file_sha256
+from exporters.files.ends import input_spec, is_fixed, output_spec
+from exporters.files.engine import accepted, declare_outputs, ends, is_engine_format
 from exporters.onnx_files.graph import part
 from exporters.onnx_files.input_roles import meant
-from exporters.types import Dimension, ExportError, Made, NotBenchmarkable, TensorSpec
-from exporters.validation import check_file
+from exporters.types import ONNX_ENDING, ORT_ENDING, Dimension, ExportError, Made, TensorSpec
 
 LARGEST_PROTOBUF_BYTES = 2**31 - 1
 
@@ -238,7 +238,6 @@ _BATCH_NAMES = frozenset({"batch", "batch_size", "batchsize", "n", "b", "bs"})
 _SEQUENCE_NAMES = frozenset(
     {"sequence", "sequence_length", "seq", "seq_len", "seq_length", "time", "t"}
 )
-_NUMPY_KINDS = "fiub"
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,17 +266,22 @@ def inspect(path: Path, from_nodes: Sequence[str] = (), to_nodes: Sequence[str] 
 
     Raises ExportError for a file that cannot be a model (not ONNX, truncated, 2 GiB or
     more, external data missing, too short or outside the file's folder) and for nodes that
-    no part lies between, and NotBenchmarkable for inputs or outputs that are no plain
-    numeric tensors.
+    no part lies between, and NotBenchmarkable for inputs or outputs that no array can hold.
     """
     model = read(path)
+    declare_outputs(path, model)
     if from_nodes or to_nodes:
         model = part(path.name, model, from_nodes, to_nodes)
     return describe(path, model)
 
 
 def read(path: Path) -> ModelProto:
-    """The parsed file without its external weights; ExportError if it is damaged."""
+    """The parsed file without its external weights; ExportError if it is damaged.
+
+    Of a file in ONNX Runtime's own format the inputs and outputs alone.
+    """
+    if is_engine_format(path):
+        return ends(path)
     check_whole(path)
     try:
         return onnx.load(path, format="protobuf", load_external_data=False)
@@ -292,13 +296,13 @@ def describe(path: Path, model: ModelProto) -> OnnxFile:
     constants = {tensor.name for tensor in model.graph.initializer}
     constants |= {tensor.values.name for tensor in model.graph.sparse_initializer}
     given = [value for value in model.graph.input if value.name not in constants]
-    inputs = meant(input_specs(path, given), model.graph)
+    inputs = meant(input_specs(path, given, model), model.graph)
     axes = open_axes(inputs)
     return OnnxFile(
         path=path,
         opset=next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0),
         inputs=inputs,
-        outputs=tuple(_spec(path, value) for value in model.graph.output),
+        outputs=tuple(output_spec(path, value) for value in model.graph.output),
         axes=axes,
         batch=batch_of(inputs),
         sequence=sequence_of(axes),
@@ -318,15 +322,12 @@ def name_open_dimensions(model: ModelProto, inputs: Sequence[TensorSpec]) -> Non
                 dimension.dim_param = size
 
 
-def input_specs(path: Path, given: Sequence[ValueInfoProto]) -> tuple[TensorSpec, ...]:
-    """The graph's inputs; NotBenchmarkable for one that is no plain tensor with a shape."""
-    for value in given:
-        if value.type.HasField("tensor_type") and not value.type.tensor_type.HasField("shape"):
-            raise NotBenchmarkable(
-                f"input {value.name!r} of {path.name} does not say how many dimensions it has",
-                "declare its shape, with names for the open dimensions",
-            )
-    return tuple(_spec(path, value) for value in given)
+def input_specs(
+    path: Path, given: Sequence[ValueInfoProto], model: ModelProto
+) -> tuple[TensorSpec, ...]:
+    """The arrays that the graph's inputs are made of; NotBenchmarkable for one of a kind that
+    cannot be fed. Inputs without a shape get one that `model`, the graph, takes."""
+    return tuple(spec for value in given for spec in input_spec(path, value, model))
 
 
 def open_axes(inputs: Sequence[TensorSpec]) -> tuple[str, ...]:
@@ -348,60 +349,26 @@ def sequence_of(axes: Sequence[str]) -> str | None:
     return next((axis for axis in axes if axis.lower() in _SEQUENCE_NAMES), None)
 
 
-def _spec(path: Path, value: ValueInfoProto) -> TensorSpec:
-    if not isinstance(value.name, str):  # what protobuf gives for bytes that are no text
-        raise ExportError(
-            f"{path.name} has an input or output whose name is no text", "export it again"
-        )
-    if value.type.WhichOneof("value") != "tensor_type":
-        kind = str(value.type.WhichOneof("value") or "untyped").removesuffix("_type")
-        raise NotBenchmarkable(
-            f"{value.name!r} of {path.name} is of kind {kind}", "only plain tensors can be timed"
-        )
-    tensor = value.type.tensor_type
-    if tensor.elem_type not in TensorProto.DataType.values():
-        raise NotBenchmarkable(
-            f"{value.name!r} of {path.name} holds elements of the type {tensor.elem_type}, which "
-            "this onnx does not know",
-            "export the file again, or install a newer onnx",
-        )
-    element = TensorProto.DataType.Name(tensor.elem_type)
-    try:
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-    except KeyError:
-        dtype = np.dtype(object)
-    # The 8-bit and 4-bit floats of ml_dtypes say kind "f" too, but no .npz can hold them.
-    if dtype.kind not in _NUMPY_KINDS or dtype.isbuiltin != 1:
-        raise NotBenchmarkable(
-            f"{value.name!r} of {path.name} holds {element.lower()}",
-            "only integer, boolean and float16 to float64 tensors can be timed",
-        )
-    shape = tuple(
-        d.dim_value if _is_fixed(d) else (d.dim_param or f"{value.name}_{position}")
-        for position, d in enumerate(tensor.shape.dim)
-    )
-    return TensorSpec(value.name, dtype.name, shape)
-
-
-def _is_fixed(dimension: onnx.TensorShapeProto.Dimension) -> bool:
-    """Zero is a size when it is written down; some exporters write -1 for an open one."""
-    return dimension.HasField("dim_value") and dimension.dim_value >= 0
-
-
 def _is_sized(dimension: onnx.TensorShapeProto.Dimension) -> bool:
-    return _is_fixed(dimension) or bool(dimension.dim_param)
+    return is_fixed(dimension) or bool(dimension.dim_param)
 
 
-MODEL = "model"
+MODEL, OBJECTION = "model", "objection"
 
 
 def copied(
-    folder: Path, face: OnnxFile, proto: ModelProto, is_part: bool, is_put_in_order: bool
+    folder: Path,
+    face: OnnxFile,
+    proto: ModelProto,
+    is_part: bool,
+    is_put_in_order: bool,
+    custom_ops: Sequence[str],
 ) -> Made:
-    """The graph and its weights; ExportError if it is no valid graph.
+    """The graph and its weights; ExportError if neither ONNX's checker nor ONNX Runtime takes it.
 
     `proto` is the graph of `face`, and says where the store keeps its weights afterwards.
-    `is_put_in_order` says that its nodes were not. The copy is checked, not the file: onnx refuses
+    `is_put_in_order` says that its nodes were not. The fact `OBJECTION` is what the checker objects
+    to in a graph that ONNX Runtime opens. The copy is checked, not the file: onnx refuses
     weights that are links or have several names, as those of download caches and backups do.
     """
     files = {}
@@ -411,8 +378,10 @@ def copied(
         shutil.copyfile(data, copy)
         name = stored_names[data] = f"{file_sha256(copy)}{copy.suffix}"
         files[name] = copy.rename(folder / name)
-    model = folder / "model.onnx"
-    if face.external or face.unnamed or is_part or is_put_in_order:
+    model = folder / f"model{ORT_ENDING if is_engine_format(face.path) else ONNX_ENDING}"
+    if is_engine_format(face.path):
+        shutil.copyfile(face.path, model)
+    elif face.external or face.unnamed or is_part or is_put_in_order:
         for tensor in external_tensors(proto):
             for item in tensor.external_data:
                 if item.key == "location":
@@ -420,5 +389,5 @@ def copied(
         model.write_bytes(proto.SerializeToString(deterministic=True))
     else:
         shutil.copyfile(face.path, model)
-    check_file(model, face.path.name)
-    return Made({**files, MODEL: model})
+    objection = accepted(model, face.path.name, custom_ops)
+    return Made({**files, MODEL: model}, {OBJECTION: objection})

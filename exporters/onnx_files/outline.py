@@ -28,6 +28,9 @@ from onnx import (
 
 from exporters.child_setup import requests_and_replies
 from exporters.codec import from_json, to_json
+from exporters.files.caches import SLIDING_NAME
+from exporters.files.ends import has_shape
+from exporters.files.engine import is_engine_format
 from exporters.messages import Outline, OutlineReply, OutlineRequest, with_sums
 from exporters.onnx_files.graph import ShapeConflict, inferred, part
 from exporters.onnx_files.model_io import (
@@ -38,13 +41,14 @@ from exporters.onnx_files.model_io import (
     inspect,
     name_open_dimensions,
     open_axes,
+    read,
     sequence_of,
 )
 from exporters.types import ExportError, GraphlapError, TensorSpec
 
 # Field numbers of onnx.proto: ModelProto, GraphProto, TensorProto.
 _IR_VERSION, _GRAPH, _OPSET_IMPORT, _FUNCTIONS = 1, 7, 8, 25
-_NODE, _GRAPH_NAME, _INITIALIZER, _INPUT, _OUTPUT = 1, 2, 5, 11, 12
+_NODE, _GRAPH_NAME, _INITIALIZER, _INPUT, _OUTPUT, _VALUE_INFO = 1, 2, 5, 11, 12, 13
 _CONTENTS = {4, 5, 6, 7, 9, 10, 11}
 """The fields of a tensor that hold its values."""
 _WHOLE_TENSOR_BYTES = 16 << 10
@@ -79,7 +83,7 @@ def _model(file: BinaryIO, size: int) -> bytes:
 def _graph(file: BinaryIO, size: int) -> bytes:
     graph = bytearray()
     for field, length in fields(file, file.tell() + size):
-        if field in (_NODE, _GRAPH_NAME, _INPUT, _OUTPUT):
+        if field in (_NODE, _GRAPH_NAME, _INPUT, _OUTPUT, _VALUE_INFO):
             graph += _field(field, _read(file, length))
         elif field == _INITIALIZER:
             graph += _field(field, _tensor(file, length))
@@ -169,7 +173,8 @@ def sums(axes: Sequence[str], sequence: str) -> dict[str, tuple[str, ...]]:
         addends = tuple(term.strip() for term in axis.split("+"))
         if len(addends) > 1 and all(term in axes or term.isdecimal() for term in addends):
             found[axis] = addends
-    past = next((name for name in axes if _PAST_NAME.search(name) and name not in found), "")
+    counted = [name for name in axes if _PAST_NAME.search(name) and name not in found]
+    past = min(counted, key=_is_secondary_cache, default="")
     for axis in axes:
         if axis in found or not _TOTAL_NAME.search(axis) or not past:
             continue
@@ -178,6 +183,11 @@ def sums(axes: Sequence[str], sequence: str) -> dict[str, tuple[str, ...]]:
         if current and current not in (axis, past):
             found[axis] = (past, current)
     return found
+
+
+def _is_secondary_cache(axis: str) -> tuple[bool, bool]:
+    """Whether the axis is that of a sliding window, or does not count what is past."""
+    return bool(SLIDING_NAME.search(axis)), "past" not in axis.lower()
 
 
 def assumed_sizes(
@@ -236,12 +246,14 @@ def _implied(model: ModelProto, batches: Iterable[str]) -> dict[str, int]:
         values = inferred(model)
     except ShapeConflict:
         return {}
+    # Behind operators that ONNX does not define, only what the file declares is known.
+    declared = {value.name: value for value in model.graph.value_info}
     dims: dict[str, Dims] = {
         name: tuple(
             d.dim_value if d.HasField("dim_value") else d.dim_param or None
             for d in value.type.tensor_type.shape.dim
         )
-        for name, value in values.items()
+        for name, value in {**declared, **values}.items()
         if value.type.tensor_type.HasField("shape")
     }
     constants = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
@@ -283,6 +295,14 @@ def _equations(
             yield shapes[0][1], fixed[1][0]
         case "LayerNormalization" if shapes[0] and fixed[1]:
             yield shapes[0][-1], fixed[1][-1]
+        case "GroupQueryAttention" if len(shapes) > 4 and shapes[0] and len(shapes[3]) == 4:
+            heads = attributes.get("num_heads", 0)
+            if not node.input[1]:  # queries, keys and values are one tensor
+                heads += 2 * attributes.get("kv_num_heads", 0)
+            if isinstance(width := shapes[0][-1], int) and heads:
+                yield shapes[3][3], width // heads
+            if attributes.get("sliding_window_cache", 0):
+                yield shapes[3][2], attributes.get("local_window_size", 0)
         case "Add" | "Sub" | "Mul" | "Div" if len(shapes) == 2:
             for shape, constant in ((shapes[0], fixed[1]), (shapes[1], fixed[0])):
                 for dimension, size in zip(reversed(shape), reversed(constant), strict=False):
@@ -373,7 +393,7 @@ _LARGEST_INPUT_BYTES = 2**20
 
 def outline(request: OutlineRequest) -> Outline:
     """ExportError for a damaged file, for nodes that no part lies between and, looked at closely,
-    for missing weights; NotBenchmarkable for inputs that are no plain tensors.
+    for missing weights; NotBenchmarkable for inputs that no array can hold.
 
     What may be wrong elsewhere in the file is found by its export.
     """
@@ -381,15 +401,21 @@ def outline(request: OutlineRequest) -> Outline:
     is_part = bool(request.from_nodes or request.to_nodes)
     if request.closely or is_part:
         inputs = inspect(path, request.from_nodes, request.to_nodes).inputs
+    elif is_engine_format(path):
+        model = read(path)
+        inputs = input_specs(path, model.graph.input, model)
     else:
-        inputs = input_specs(path, _inputs(path))
+        given = _inputs(path)
+        # The graph itself is read only where an input has to have a shape that it takes.
+        is_declared = all(map(has_shape, given))
+        inputs = input_specs(path, given, ModelProto() if is_declared else read_skeleton(path))
     axes = open_axes(inputs)
     batch = batch_of(inputs)
     batch = batch if isinstance(batch, str) else ""
     sequence = sequence_of(axes) or ""
     if not axes:
         return Outline(inputs, axes, batch, sequence)
-    model = read_skeleton(path)
+    model = read(path) if is_engine_format(path) else read_skeleton(path)
     if is_part:
         model = part(path.name, model, request.from_nodes, request.to_nodes)
     name_open_dimensions(model, inputs)

@@ -14,14 +14,17 @@ import onnx
 from onnx import ModelProto, numpy_helper
 
 from exporters.cache import Store
+from exporters.diagnostics.catalogue import diagnostic
 from exporters.file_access import file_sha256, user_path
+from exporters.files.engine import declare_outputs, is_engine_format
 from exporters.inputs import in_ranges, paired
 from exporters.messages import ExportRequest
-from exporters.onnx_files.counts import count
+from exporters.onnx_files.counts import UNKNOWN, count
 from exporters.onnx_files.evaluator import FileEvaluator, is_repeatable
 from exporters.onnx_files.graph import part, put_in_order
 from exporters.onnx_files.model_io import (
     MODEL,
+    OBJECTION,
     OnnxFile,
     copied,
     describe,
@@ -30,7 +33,14 @@ from exporters.onnx_files.model_io import (
 )
 from exporters.source import Graph, Packaged, Point, Subject
 from exporters.steps import done
-from exporters.types import ExportError, NotBenchmarkable, Reference, StatePair, TensorSpec
+from exporters.types import (
+    ONNX_ENDING,
+    ExportError,
+    NotBenchmarkable,
+    Reference,
+    StatePair,
+    TensorSpec,
+)
 
 
 def packaged_reference(face: OnnxFile, points: Sequence[Point]) -> Packaged:
@@ -125,7 +135,8 @@ class FileSource:
         )
 
     def graphs(self, store: Store, points: Sequence[Point]) -> tuple[Graph, ...]:
-        """The file, or the part of it, as it is kept; ExportError if it is not valid."""
+        """The file, or the part of it, as it is kept; ExportError if neither ONNX's checker nor
+        ONNX Runtime takes it."""
         face = self.face
         sources = {face.path.name: file_sha256(face.path)}
         for location, path in face.external.items():
@@ -137,6 +148,7 @@ class FileSource:
             self.proto,
             self._is_part,
             self.is_put_in_order,
+            self.custom_ops,
             about={
                 "file": sources[face.path.name],
                 "external": list(sources.values())[1:],
@@ -144,7 +156,8 @@ class FileSource:
             },
             packages=("onnx",),
         )
-        counts = count(self.proto, points[0])
+        objection = str(kept.entry.facts[OBJECTION])
+        counts = UNKNOWN if is_engine_format(face.path) else count(self.proto, points[0])
         graph = Graph(
             path=kept.entry.files[MODEL],
             opset=face.opset,
@@ -155,6 +168,9 @@ class FileSource:
             stored=kept.stored,
             sources=sources,
             beside=tuple(file for label, file in kept.entry.files.items() if label != MODEL),
+            warnings=(diagnostic("checker_rejects_graph", objection=objection),)
+            if objection
+            else (),
         )
         return (graph,)
 
@@ -164,7 +180,8 @@ class FileSource:
             self.face.path.name,
             graph.path,
             self.face.outputs,
-            is_repeatable=is_repeatable(self.proto),
+            self.face.inputs,
+            is_repeatable=not is_engine_format(self.face.path) and is_repeatable(self.proto),
             custom_ops=self.custom_ops,
         )
 
@@ -183,15 +200,23 @@ def file_source(request: ExportRequest) -> FileSource:
     """The file that the request names, or the part of it between the nodes that it names.
 
     ExportError for a damaged file and for nodes that nothing connects; NotBenchmarkable for
-    weights given along, and for inputs or outputs that are no plain tensors.
+    weights given along, and for inputs or outputs that no array can hold.
     """
     path = user_path(request.model)
     if request.weights:
         raise NotBenchmarkable(
             f"{path.name} holds its own weights", "give --weights for models of the catalogue"
         )
+    is_part = bool(request.from_nodes or request.to_nodes)
+    if is_engine_format(path) and (is_part or request.precision != "fp32"):
+        raise NotBenchmarkable(
+            f"{path.name} is in ONNX Runtime's own format, of which no part can be taken and which "
+            "cannot be converted",
+            f"give the {ONNX_ENDING} file that it was made from",
+        )
     proto = read(path)
-    if request.from_nodes or request.to_nodes:
+    declare_outputs(path, proto, request.custom_ops)
+    if is_part:
         proto = part(path.name, proto, request.from_nodes, request.to_nodes)
     face = describe(path, proto)
     name_open_dimensions(proto, face.inputs)

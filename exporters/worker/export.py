@@ -23,6 +23,7 @@ from exporters.references import References, references_of
 from exporters.source import Graph, Point, Source, Subject, full_points, rotation_of
 from exporters.steps import done
 from exporters.types import (
+    FILE_ENDINGS,
     ExportedModel,
     ExportError,
     FixedGraph,
@@ -53,7 +54,12 @@ def export(request: ExportRequest, holder: int = 0) -> tuple[ExportedModel, bool
     sets = [user_path(path) for path in (request.inputs, *request.more_inputs) if path]
     source = _source(request)
     subject = _sized(source.subject, sets)
-    points = full_points(subject.called, request.points, subject.axes, subject.default)
+    # A batch without rows has no throughput; a cache without entries is how a prompt begins.
+    is_file = request.model.endswith(FILE_ENDINGS)
+    may_be_empty = [axis for axis in subject.axes if is_file and axis != subject.batch]
+    points = full_points(
+        subject.called, request.points, subject.axes, subject.default, may_be_empty
+    )
     parts, unfit = _parts(request, store, source, subject, points, sets)
     rotation = {}
     if request.rotate_inputs:
@@ -142,7 +148,7 @@ def _arithmetic(store: Store, graph: Path) -> Arithmetic:
 
 def _source(request: ExportRequest) -> Source:
     """What the request names, built or read."""
-    if request.model.endswith(".onnx"):
+    if request.model.endswith(FILE_ENDINGS):
         from exporters.onnx_files.source import file_source
 
         return file_source(request)

@@ -31,10 +31,13 @@ class BoundLane(HostLane):
         state_shapes = {pair.output: inputs[pair.input].shape for pair in states}
         outputs: dict[str, np.ndarray] = {}
         self._names: list[str] = []
+        misdeclared = False
         for name, array in inputs.items():
             self._bind_input(name, array)
         for name, dtype, told in ends:
             shape = state_shapes.get(name, told)
+            if shape is not None and name not in state_shapes and _is_other(shape, name, request):
+                shape, misdeclared = None, True
             if name in inputs:
                 # The engine returns the input itself, and leaves memory that is bound as it is.
                 outputs[name] = inputs[name]
@@ -47,8 +50,10 @@ class BoundLane(HostLane):
             self._names.append(name)
         super().__init__(inputs, outputs, states)
         self._allocated = [name for name in self._names if name not in outputs]
-        # What draws at random may give another size in each run.
-        self._renews = bool(self._allocated and request.model.uncompared)
+        # What draws at random may give another size in each run, and what the engine has allocated
+        # once it compares with the shape that it declares.
+        is_renewed = request.model.uncompared or misdeclared
+        self._renews = bool(self._allocated and is_renewed)
 
     def bind(self, inputs: Arrays) -> None:
         super().bind(inputs)
@@ -116,3 +121,17 @@ class BoundLane(HostLane):
     @abstractmethod
     def _values(self) -> list[np.ndarray]:
         """All outputs of the last run, in the order in which they were bound."""
+
+
+def _is_other(declared: tuple[int, ...], name: str, request: Request) -> bool:
+    """Whether an output is known to have another shape than the engine declares.
+
+    ONNX Runtime infers some shapes wrongly, and reports an unknown shape as that of a scalar.
+    """
+    spec = next((spec for spec in request.model.outputs if spec.name == name), None)
+    if spec is None:
+        return False
+    known = [request.axes.get(size) if isinstance(size, str) else size for size in spec.shape]
+    return len(known) != len(declared) or any(
+        size not in (None, own) for size, own in zip(known, declared, strict=True)
+    )

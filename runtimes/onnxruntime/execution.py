@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,9 +20,9 @@ from weakref import finalize
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
-from runtimes.base import Arrays
+from exporters.structured import values_of
 from runtimes.errors import tells_of_no_memory
-from runtimes.execution import NodePlacement, OpTime
+from runtimes.execution import NodePlacement, NodeResources, OpTime
 from runtimes.options import Request
 from runtimes.session.precision import INTEGER, NARROWEST_FIRST, UNKNOWN, is_matrix_op, of_graph
 
@@ -106,7 +106,13 @@ def op_times(path: Path, runs: int) -> tuple[OpTime, ...]:
         key = (name, facts["node_index"], facts["op_name"], facts["provider"])
         kernels.setdefault(key, _Kernel(call.engine_name)).add(run, call)
     return tuple(
-        OpTime(name or f"node {index}", op, kernel.median_us, kernel.engine_name)
+        OpTime(
+            name or f"node {index}",
+            op,
+            kernel.median_us,
+            kernel.engine_name,
+            resources=_resources(kernel.facts),
+        )
         for (name, index, op, _), kernel in kernels.items()
     )
 
@@ -118,15 +124,39 @@ class _Kernel:
     engine_name: str
     spent_us: dict[int, float] = field(default_factory=dict)
     on_device: bool = False
+    facts: list[Event] = field(default_factory=list)
 
     def add(self, run: int, call: _Call) -> None:
         self.spent_us[run] = self.spent_us.get(run, 0.0) + call.time_us
         self.on_device |= bool(call.on_device)
+        self.facts.append(call.event["args"])
 
     @property
     def median_us(self) -> float:
         told = list(self.spent_us.values())
         return median(told) if self.on_device else median_grouped(told, interval=1.0)
+
+
+def _resources(facts: Sequence[Event]) -> NodeResources:
+    """Of the calls of one kernel; a release before 1.31 records no memory, one thread no pool."""
+
+    def middle(name: str) -> int | None:
+        values = [int(one[name]) for one in facts if name in one]
+        return round(median(values)) if values else None
+
+    def of_thread(name: str) -> float | None:
+        pools = (one.get("thread_scheduling_stats") or {} for one in facts)
+        threads = (pool.get("main_thread") or {} for pool in pools)
+        values = [float(thread[name]) for thread in threads if name in thread]
+        return median(values) if values else None
+
+    return NodeResources(
+        middle("mem_bytes_in_use"),
+        middle("mem_in_use_peak"),
+        middle("mem_arena_held"),
+        of_thread("Run"),
+        of_thread("Wait"),
+    )
 
 
 def _calls(events: Iterable[Event]) -> list[_Call]:
@@ -146,7 +176,9 @@ if TYPE_CHECKING:
 
     Open = Callable[[Path], onnxruntime.InferenceSession]
 
-Record = Callable[[Path, Arrays], Path]
+Values = dict[str, Any]
+"""What an engine takes for each input."""
+Record = Callable[[Path, Values], Path]
 """Runs once on some inputs with a profile whose name begins so; gives the profile's file."""
 
 FLOAT_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float": "fp32", "double": "fp64"}
@@ -230,9 +262,9 @@ def _told(session: onnxruntime.InferenceSession) -> Told:
     return Told(nodes, frozenset(name for name in FLOAT_NAMES if f"tensor({name})" in types))
 
 
-def _record(open_recording: Open, prefix: Path, inputs: Arrays) -> Path:
+def _record(open_recording: Open, prefix: Path, inputs: Values) -> Path:
     recording = open_recording(prefix)
-    recording.run(None, dict(inputs))
+    recording.run(None, inputs)
     return Path(recording.end_profiling())
 
 
@@ -245,7 +277,8 @@ def executed(told: Told, record: Record, request: Request) -> Executed:
         return Executed(precision, _placed(told.nodes, precision))
     begun = time.perf_counter()
     try:
-        kernels = _recorded(record, request.reference().inputs)
+        values = values_of(request.model.inputs, request.reference().inputs)
+        kernels = _recorded(record, values)
     except Exception as error:
         unreadable = diagnostic("precision_unreadable", error=type(error).__name__)
         nodes = _placed(told.nodes, UNKNOWN)
@@ -280,7 +313,7 @@ def _keeps_type(op: str, domain: str) -> bool:
     return domain in _KEEPS_TYPE_DOMAINS and op not in _CHANGES_TYPE
 
 
-def _recorded(record: Record, inputs: Arrays) -> list[Event]:
+def _recorded(record: Record, inputs: Values) -> list[Event]:
     """One record for each kernel that one run executed, in the engine's own format."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
         path = record(Path(folder) / "kernels", inputs)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from exporters import install_layout
 from exporters.diagnostics.catalogue import diagnostic
-from exporters.types import ExportedModel, Precision
+from exporters.structured import has_only_arrays
+from exporters.types import FILE_ENDINGS, ExportedModel, Precision
 from runtimes.base import Availability, Device, Runtime, Session
 from runtimes.errors import NotAvailable, RuntimeFault, Unsupported
 from runtimes.execution import Execution, NodePlacement
@@ -93,14 +94,16 @@ def in_python(opening: Opening, requests: Sequence[Request], tell: Tell) -> Sess
     from runtimes.onnxruntime import execution
     from runtimes.onnxruntime.gpu_lane import lane_on
     from runtimes.onnxruntime.session import OrtLane, OrtSession
+    from runtimes.ort.plain_lane import PlainLane
 
     request = requests[0]
     open_it = partial(_open, request.model.path, opening)
     recording = Recording() if request.settings.operator_times else None
     engine = _open_recorded(open_it, recording) if recording else open_it()
     found = execution.read(engine, open_it, request)
+    kind = OrtLane if has_only_arrays(request.model) else PlainLane
     lanes = [
-        lane_on(engine, one, None) if opening.copies_inputs else OrtLane(engine, one)
+        lane_on(engine, one, None) if opening.copies_inputs else kind(engine, one)
         for one in requests
     ]
     return OrtSession(engine, lanes, tell(found, lanes[0].call_path), recording)
@@ -173,6 +176,8 @@ class OrtCpu(Runtime):
     engine = "onnxruntime"
     options = OPTIONS
     precisions = ("fp32", "int8")
+    only_numeric = False
+    formats = FILE_ENDINGS
     unexecuted: ClassVar[Mapping[Precision, str]] = {
         **Runtime.unexecuted,
         "bf16": "the CPU provider has no products in",
@@ -227,6 +232,15 @@ class OrtCpu(Runtime):
 
 def _without_python(request: Request) -> bool:
     """Whether the session is opened through the C interface; Unsupported for what can't be."""
+    if not has_only_arrays(request.model):
+        for option, value in (("call", "c"), ("build", "library")):
+            if request.options[option] == value:
+                raise Unsupported(
+                    f"{request.model.name} takes or returns texts, sequences or maps, and "
+                    f"{option}={value} is for arrays of numbers",
+                    f"leave {option}={value} out",
+                )
+        return False
     if request.options["build"] == "module":
         return module_in_c(request)
     call = str(request.options["call"])

@@ -18,6 +18,7 @@ from runtimes.onnxruntime.c_api import no_numbers
 from runtimes.onnxruntime.errors import run_fault
 from runtimes.onnxruntime.execution import Recording
 from runtimes.options import Request
+from runtimes.ort.plain_lane import PlainLane
 from runtimes.session.host import HostLane
 
 DIRECT_CALL = "run_with_iobinding of the C binding"
@@ -102,7 +103,7 @@ class OrtSession(Session):
     def __init__(
         self,
         engine: ort.InferenceSession,
-        lanes: Sequence[HostLane],
+        lanes: Sequence[HostLane | PlainLane],
         execution: Execution,
         recording: Recording | None = None,
         memory: Callable[[], Memory] = Memory,

@@ -96,6 +96,21 @@ def closed() -> NoReturn:
     raise RunFault("the session is closed", "compile the model again")
 
 
+def refuse_unfit(inputs: Arrays, wanted: Mapping[str, tuple[tuple[int, ...], np.dtype]]) -> None:
+    """Unsupported for inputs of other names, shapes or types; texts may have any length."""
+    if inputs.keys() != wanted.keys():
+        names, given = ", ".join(wanted), ", ".join(inputs)
+        raise Unsupported(f"the graph's inputs are {names}", f"give these, not {given}")
+    for name, (shape, dtype) in wanted.items():
+        array = inputs[name]
+        fits = array.dtype == dtype or array.dtype.kind == dtype.kind == "U"
+        if array.shape != shape or not fits:
+            raise Unsupported(
+                f"input {name!r} is {array.dtype} {list(array.shape)}",
+                f"the session was compiled for {dtype} {list(shape)}",
+            )
+
+
 class HostLane(Lane):
     """Input and output buffers by name; `output_buffers` may lack what the engine allocates.
 
@@ -116,16 +131,7 @@ class HostLane(Lane):
         self._states = states
 
     def bind(self, inputs: Arrays) -> None:
-        if inputs.keys() != self.input_buffers.keys():
-            wanted, given = ", ".join(self.input_buffers), ", ".join(inputs)
-            raise Unsupported(f"the graph's inputs are {wanted}", f"give these, not {given}")
-        for name, buffer in self.input_buffers.items():
-            array = inputs[name]
-            if array.shape != buffer.shape or array.dtype != buffer.dtype:
-                raise Unsupported(
-                    f"input {name!r} is {array.dtype} {list(array.shape)}",
-                    f"the session was compiled for {buffer.dtype} {list(buffer.shape)}",
-                )
+        refuse_unfit(inputs, {n: (b.shape, b.dtype) for n, b in self.input_buffers.items()})
         for name, buffer in self.input_buffers.items():
             np.copyto(buffer, inputs[name])
 

@@ -68,6 +68,19 @@ def _op_types(model: ExportedModel) -> list[str]:
     return [node.op_type for node in onnx.load(model.path).graph.node]
 
 
+def test_onnx_runtime_accounts_for_memory_and_threads_at_each_node(graphs: Graphs) -> None:
+    options = {"memory_pattern": False, "graph_optimization": "off"}
+    settings = Settings(threads=2, operator_times=True, options=options)
+    with bound("ort-cpu", graphs.wide, settings) as session:
+        ops = session.operator_times(5)
+    for op in ops:
+        found = op.resources
+        assert found.in_use_bytes and found.peak_bytes and found.arena_bytes
+        assert found.in_use_bytes <= found.peak_bytes
+        assert found.run_us is not None and found.wait_us is not None
+        assert found.run_us + found.wait_us <= op.time_us + 1.0, "of which they are parts"
+
+
 def test_runs_before_those_that_are_told_do_not_count(graphs: Graphs) -> None:
     with bound("ort-cpu", graphs.dense) as session:
         for _ in range(50):

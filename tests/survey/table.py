@@ -79,13 +79,13 @@ def _cell(name: str, row: Mapping[str, str], reasons: dict[str, int]) -> str:
     if not row:
         return _NOT_RUN
     reason = re.sub(rf"\b{re.escape(name)}\b", "it", row["reason"])
-    said = _without_places(reason) if row["status"] != "ok" else ""
+    said = without_places(reason) if row["status"] != "ok" else ""
     if not said:
         return row["status"]
     return f"{row['status']} [{reasons.setdefault(said, len(reasons) + 1)}](#reasons)"
 
 
-def _without_places(reason: str) -> str:
+def without_places(reason: str) -> str:
     """The reason on one line, safe in Markdown, without folders of this machine."""
     bare = re.sub(r"(?<![\w.])/(?:[\w.+-]+/)+", "", reason)
     return re.sub(r"([|<>*_`\[\]])", r"\\\1", " ".join(bare.split()))

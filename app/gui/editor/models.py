@@ -27,12 +27,11 @@ from PySide6.QtWidgets import (
 
 from app.gui.look.words import Words, plain_tip
 from exporters.models import catalogue
-from exporters.types import Definition, GraphlapError
+from exporters.types import FILE_ENDINGS, Definition, GraphlapError
 
 OWN_FILES = "my files"
 _NAME = Qt.ItemDataRole.UserRole
 _FAMILY = Qt.ItemDataRole.UserRole + 1
-_SUFFIX = ".onnx"
 
 
 class ModelTree(QTreeWidget):
@@ -51,7 +50,7 @@ class ModelTree(QTreeWidget):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802 - Qt's name
         """Models; what else is dropped here is the window's."""
         urls = event.mimeData().urls()
-        if urls and all(url.path().lower().endswith(_SUFFIX) for url in urls):
+        if urls and all(url.path().lower().endswith(FILE_ENDINGS) for url in urls):
             event.acceptProposedAction()
         else:
             event.ignore()
@@ -172,7 +171,7 @@ class ModelPicker(QWidget):
         """Choose the model files among `paths`; the first that is none is refused."""
         found: list[str] = []
         for path in paths:
-            if Path(path).suffix.lower() == _SUFFIX and Path(path).is_file():
+            if Path(path).suffix.lower() in FILE_ENDINGS and Path(path).is_file():
                 found.append(path)
             else:
                 self.refused.emit(

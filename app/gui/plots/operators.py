@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from app.cases.jobs import OperatorTimes
-from app.formatting.text import CLOCK_TEXT, significant, time_text
+from app.formatting.text import CLOCK_TEXT, amount, significant, time_text
 from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.bars import Bar
@@ -26,8 +26,8 @@ MOST_ROWS = 60
 class OperatorTime:
     """One node of the executed graph; `share` of the whole inference, from 0 to 1.
 
-    `engine` ran it, and calls it `called`. `macs`, `bytes_moved` and `peak_share` are those of
-    `app.cases.jobs.Operator`.
+    `engine` ran it, and calls it `called`. The other fields are those of
+    `app.cases.jobs.Operator` and of its resources.
     """
 
     node: str
@@ -39,6 +39,8 @@ class OperatorTime:
     macs: int | None = None
     bytes_moved: int | None = None
     peak_share: float | None = None
+    in_use_bytes: int | None = None
+    wait_us: float | None = None
 
 
 class OperatorsView(BarView):
@@ -58,7 +60,12 @@ class OperatorsView(BarView):
             {"node": "Each operator", "op": "By kind of operator"},
             "One bar for each node of the graph, or one for all nodes of a kind.",
         )
-        self.add_controls(self.group_choice)
+        self.value_choice = Choice(
+            "Show",
+            {"time": "Time", "memory": "Memory in use"},
+            "The time of each operator, or what the engine has in use at its end.",
+        )
+        self.add_controls(self.group_choice, self.value_choice)
 
     def set_details(self, details: CaseDetails, label: str) -> None:
         """Show the case's operators; nothing yet if none were recorded."""
@@ -91,6 +98,8 @@ class OperatorsView(BarView):
             if self._reason:
                 return f"No operator profile of {self._name}: {self._reason}"
             return "No operator profile. A run has one if “Operator times” was checked."
+        if self.value_choice.value == "memory":
+            return self._draw_memory()
         rows = self._grouped()
         rows.sort(key=lambda row: -row.time_us)
         engines = sorted({row.engine for row in rows})
@@ -117,6 +126,36 @@ class OperatorsView(BarView):
         how = f", medians of {self._runs:,} profiled runs" if self._runs else ""
         rest = f"; the slowest {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else ""
         self.show_heading(f"Operators of {self._name}", f"{CLOCK_TEXT[self._clock]}{how}{rest}")
+        return ""
+
+    def _draw_memory(self) -> str:
+        """Bars in the order of execution, with the high-water mark named in the heading."""
+        known = [(row, row.in_use_bytes) for row in self._rows if row.in_use_bytes is not None]
+        if not known:
+            return f"The engine of {self._name} does not account for memory at each operator."
+        most = max(size for _, size in known)
+        highest = next(row for row, size in known if size == most)
+        plain = QColor(next(iter(self.theme.runtimes.values())))
+        is_simulated = self._clock == "simulated"
+        styles = {
+            True: SeriesStyle(QColor(self.theme.warning), is_simulated),
+            False: SeriesStyle(plain, is_simulated),
+        }
+        bars = [
+            Bar(
+                row.op if row.op == row.node else f"{row.op}  {row.node}",
+                size,
+                amount(size, "B"),
+                styles[row is highest],
+            )
+            for row, size in known[:MOST_ROWS]
+        ]
+        self.show_bars(bars, None, "In use at the end of the operator (bytes)", log=False)
+        self.show_legend([])
+        rest = f"; the first {MOST_ROWS} of {len(known)}" if len(known) > MOST_ROWS else ""
+        self.show_heading(
+            f"Memory of {self._name}", f"most {amount(most, 'B')}, at {highest.node}{rest}"
+        )
         return ""
 
     def _grouped(self) -> list[OperatorTime]:
@@ -151,6 +190,8 @@ def operator_times(
             op.macs,
             op.bytes_moved,
             op.peak_share,
+            op.resources.in_use_bytes,
+            op.resources.wait_us,
         )
         for op in profile.ops
     ]

@@ -25,7 +25,9 @@ from exporters.types import PRECISIONS, InvalidValue, Precision
 from runtimes.options import OptionValue
 
 Size = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
-Sizes = Annotated[tuple[Size, ...], Field(min_length=1)]
+AxisSize = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
+"""A cache may be empty."""
+Sizes = Annotated[tuple[AxisSize, ...], Field(min_length=1)]
 Threads = Annotated[int, Field(ge=0, le=4096, strict=True)]
 Replicas = Annotated[int, Field(ge=1, le=64, strict=True)]
 _COMPILED = (*PLANNED, "check")
@@ -155,7 +157,7 @@ class Sweep(BaseModel):
             flag="--axis",
             metavar="NAME=N,…",
             help="sizes of any other axis",
-            form=Pairs("name=1,2,4", whole(1), listed=True, name_has_equals=True),
+            form=Pairs("name=1,2,4", whole(0), listed=True, name_has_equals=True),
             group=WORK,
             commands=_COMPILED,
             common=True,

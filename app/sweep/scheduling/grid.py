@@ -35,7 +35,7 @@ from app.sweep.work.export import DraftWork, ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.messages import ExportReply, ExportRequest
 from exporters.model_names import is_null, original_of
-from exporters.types import ExportedModel, Precision
+from exporters.types import FILE_ENDINGS, ExportedModel, Precision
 from runtimes import registry
 
 
@@ -183,7 +183,7 @@ def _is_fit(schedule: Schedule, case: Case) -> bool:
     references themselves."""
     engine = runtime(registry.parse_spec(case.runtime).name)
     return (
-        case.model.endswith(".onnx")
+        case.model.endswith(FILE_ENDINGS)
         and case.precision == "fp32"
         and case.condition == NO_CONDITION
         and case.batcher is None

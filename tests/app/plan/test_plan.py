@@ -49,7 +49,7 @@ def test_a_mistyped_word_is_answered_with_the_right_one(data: dict[str, Any], na
         ({"sequence_length": [0]}, "sequence_length"),
         ({"threads": [-1]}, "threads"),
         ({"threads": []}, "threads"),
-        ({"axes": {"height": [0]}}, "height"),
+        ({"axes": {"height": [-1]}}, "height"),
         ({"precisions": ["fp4"]}, "precisions"),
         ({"scenarios": ["paced"]}, "paced"),
         ({"scenarios": ["paced:-1us"]}, "paced:-1us"),

@@ -12,6 +12,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 from exporters.messages import Outline, OutlineRequest
 from exporters.onnx_files.outline import outline, read_skeleton
 from tests.exporters.graphs import graph, tensor
+from tests.files.language import open_head
 
 INT64 = TensorProto.INT64
 
@@ -112,3 +113,23 @@ def test_a_total_follows_from_its_parts(tmp_path: Path, total: str) -> None:
     found = sizes_of(tmp_path, graph(nodes, inputs, outputs))
     assert found.sums == {total: ("past_sequence", "sequence")}
     assert found.assumed == {"batch": 1, "sequence": 128, "past_sequence": 128, total: 256}
+
+
+def test_the_head_size_of_a_cache_follows_from_its_attention(tmp_path: Path) -> None:
+    found = sizes_of(tmp_path, open_head())
+    assert found.assumed["kv_cache_dim"] == 16
+    past, current = found.assumed["past_sequence_length"], found.assumed["sequence_length"]
+    assert found.assumed["total_sequence_length"] == past + current
+
+
+def test_a_sliding_cache_has_the_size_of_its_window(tmp_path: Path) -> None:
+    made = open_head()
+    for end in made.graph.input:
+        if end.name.startswith("past_key_values.0"):
+            end.type.tensor_type.shape.dim[2].dim_param = "past_sliding_length"
+    attention = next(node for node in made.graph.node if node.op_type == "GroupQueryAttention")
+    attention.attribute.append(helper.make_attribute("sliding_window_cache", 1))
+    attention.attribute.append(helper.make_attribute("local_window_size", 48))
+    found = sizes_of(tmp_path, made)
+    assert found.assumed["past_sliding_length"] == 48
+    assert set(found.sums["total_sequence_length"]) == {"past_sequence_length", "sequence_length"}

@@ -217,18 +217,11 @@ def test_external_data_that_is_missing_short_or_elsewhere(tmp_path: Path) -> Non
         inspect(path)
 
 
-def test_inputs_that_are_no_plain_tensors_are_unsupported(tmp_path: Path) -> None:
-    kinds = {
-        "sequence": helper.make_tensor_sequence_value_info("x", TensorProto.FLOAT, None),
-        "string": tensor("x", [2], TensorProto.STRING),
-        "bfloat16": tensor("x", [2], TensorProto.BFLOAT16),
-        "how many dimensions": tensor("x", None),
-    }
-    for words, value in kinds.items():
-        _save(tmp_path / "kind.onnx", value)
-        with pytest.raises(NotBenchmarkable, match=words) as refusal:
-            inspect(tmp_path / "kind.onnx")
-        assert refusal.value.status == "unsupported"
+def test_elements_that_numpy_lacks_are_unsupported(tmp_path: Path) -> None:
+    _save(tmp_path / "kind.onnx", tensor("x", [2], TensorProto.BFLOAT16))
+    with pytest.raises(NotBenchmarkable, match="bfloat16") as refusal:
+        inspect(tmp_path / "kind.onnx")
+    assert refusal.value.status == "unsupported"
 
 
 def test_a_graph_that_breaks_the_standard_fails_the_checker(tmp_path: Path) -> None:

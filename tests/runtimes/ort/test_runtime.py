@@ -151,10 +151,29 @@ def test_running_out_of_memory_is_told_apart(graphs: Graphs) -> None:
         assert isinstance(session.fault(raised.value), OutOfMemory)
 
 
-def test_text_is_no_tensor_to_measure(graphs: Graphs) -> None:
-    text = [vector(name, "string") for name in ("x", "y")]
+def test_texts_are_timed_through_the_plain_call(graphs: Graphs) -> None:
+    text = [vector(name, "str") for name in ("x", "y")]
     model = graphs.save("text", [node("Identity", ["x"], ["y"])], text[:1], text[1:])
-    assert isinstance(refusal(model), Unsupported)
+    given = np.array(["a", "bb", "", "量"])
+    with opened(model) as session:
+        assert "Python values" in session.execution.call_path
+        lane = session.lanes[0]
+        lane.bind({"x": given})
+        assert not lane.outputs()
+        lane.run()
+        assert lane.outputs()["y"].tolist() == given.tolist()
+        lane.feed({"x": given[::-1]})
+        lane.poison()
+        lane.run()
+        assert lane.outputs()["y"].tolist() == given[::-1].tolist()
+
+
+@pytest.mark.parametrize("options", [{"call": "c"}, {"build": "library"}])
+def test_texts_have_no_call_in_c(graphs: Graphs, options: dict[str, str]) -> None:
+    text = [vector(name, "str") for name in ("x", "y")]
+    model = graphs.save("text", [node("Identity", ["x"], ["y"])], text[:1], text[1:])
+    with pytest.raises(Unsupported), opened(model, Settings(options=options)):
+        pass
 
 
 def test_an_output_of_unknown_size_is_left_to_the_engine_and_said_so(graphs: Graphs) -> None:

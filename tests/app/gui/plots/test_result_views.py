@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.capabilities.simulated_card.inference import CardRun
+from app.cases.jobs import Operator, OperatorTimes
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import LIGHT
 from app.gui.plots.accuracy import AccuracyView
@@ -20,12 +21,13 @@ from app.gui.plots.devices import DevicesView
 from app.gui.plots.heat_tiles import tile_color
 from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.largest import LargestBatchView
-from app.gui.plots.operators import OperatorsView, OperatorTime
+from app.gui.plots.operators import OperatorsView, OperatorTime, operator_times
 from app.gui.plots.points import NameLayer
 from app.gui.plots.style import series_styles
 from app.history.run_comparison import compare_runs
 from app.history.trends import differences
 from app.plot_data.series import number, ranked, variants
+from runtimes.execution import NodeResources
 from tests.app.gui.plots.views import CARD_RUN, finished, on_screen, side
 from tests.app.gui.synthetic import failed, series, summary_of
 
@@ -149,9 +151,27 @@ def test_kinds_of_operators_are_sums_of_their_nodes(qtbot: QtBot) -> None:
     )
     view.group_choice.choose("op")
     assert view.table()[1] == [
-        ["Conv", "Conv", 8.0, 0.8, "CPU", "", None, None, None],
-        ["Relu", "Relu", 2.0, 0.2, "CPU", "", None, None, None],
+        ["Conv", "Conv", 8.0, 0.8, "CPU", "", None, None, None, None, None],
+        ["Relu", "Relu", 2.0, 0.2, "CPU", "", None, None, None, None, None],
     ]
+
+
+def test_the_memory_in_use_is_drawn_in_the_order_of_execution(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, OperatorsView())
+    times = OperatorTimes(
+        "case",
+        ops=(
+            Operator("/a", "Conv", 1.0, "k", resources=NodeResources(1000)),
+            Operator("/b", "Relu", 9.0, "k", resources=NodeResources(5000)),
+        ),
+    )
+    view.set_operators(operator_times(times, "CPU", {}), "net on ort-cpu", "wall")
+    view.value_choice.choose("memory")
+    view.draw_now()
+    (layer,) = view._layers
+    assert isinstance(layer, BarLayer)
+    assert [bar.value for bar in layer._bars] == [1000, 5000]
+    assert "/b" in view.heading._note
 
 
 def test_a_card_run_gives_its_latency_and_survives_json() -> None:

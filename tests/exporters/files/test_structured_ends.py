@@ -1,0 +1,124 @@
+"""Texts, sequences, maps and caches of a user's file: what is drawn and what is expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporters.agreement import Bound, difference
+from exporters.messages import ExportRequest
+from exporters.structured import arrays_of, values_of
+from exporters.types import ExportedModel, ExportError, Reference, load_reference
+from exporters.worker.export import export
+from tests.files.all_kinds import KINDS
+
+BY_NAME = {kind.name: kind for kind in KINDS}
+
+
+def exported(name: str, folder: Path, *points: dict[str, int]) -> ExportedModel:
+    folder.mkdir(exist_ok=True)
+    path = BY_NAME[name].build(folder)
+    request = ExportRequest(str(path), points=points, cache_dir=str(folder / "cache"))
+    return export(request)[0]
+
+
+def reference(model: ExportedModel) -> Reference:
+    (file,) = model.references.values()
+    return load_reference(file)
+
+
+def test_texts_are_drawn_from_the_encoders_own_categories(tmp_path: Path) -> None:
+    model = exported("pipeline-zipped", tmp_path, {"batch": 40})
+    found = reference(model)
+    assert set(found.inputs["city"].ravel()) == {"Berlin", "Lima", "Oslo"}
+    assert found.inputs["age"].shape == (40, 1)
+    assert set(found.outputs["label"]) <= {"no", "yes"}
+    assert found.outputs["probabilities.lengths"].tolist() == [2] * 40
+    assert found.outputs["probabilities.keys"].tolist() == ["no", "yes"] * 40
+    sums = found.outputs["probabilities.values"].reshape(40, 2).sum(1)
+    assert np.allclose(sums, 1.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("past", [0, 12])
+def test_positions_and_masks_agree_with_the_cache(past: int, tmp_path: Path) -> None:
+    sizes = {"batch_size": 1, "sequence_length": 4, "past_sequence_length": past}
+    sizes["total_sequence_length"] = past + 4
+    found = reference(exported("decoder-positions", tmp_path, sizes))
+    assert found.inputs["attention_mask"].tolist() == [[1] * (past + 4)]
+    assert found.inputs["position_ids"].tolist() == [[past, past + 1, past + 2, past + 3]]
+    assert found.inputs["past_key_values.0.key"].shape == (1, 2, past, 16)
+    assert found.inputs["input_ids"].max() < 97, "the vocabulary's size"
+    assert found.outputs["present.1.value"].shape == (1, 2, past + 4, 16)
+
+
+def test_lengths_that_are_inputs_count_the_cache_and_the_new_tokens(tmp_path: Path) -> None:
+    found = reference(exported("direct-lengths", tmp_path, {"batch": 3, "sequence": 1, "past": 5}))
+    assert found.inputs["seqlens_k"].tolist() == [5, 5, 5]
+    assert found.inputs["total_sequence_length"] == 6
+
+
+def test_a_contradictory_combination_of_sizes_costs_its_own_point(tmp_path: Path) -> None:
+    common = {"batch": 1, "sequence": 2, "past_sequence": 3}
+    fitting = {**common, "past_sequence + sequence": 5}
+    contradicting = {**common, "past_sequence + sequence": 9}
+    model = exported("joined-cache", tmp_path, contradicting, fitting)
+    assert len(model.references) == len(model.unfit) == 1
+    assert model.at(contradicting).unfit_at
+    assert not model.at(fitting).unfit_at
+
+
+def test_a_batch_cannot_be_empty(tmp_path: Path) -> None:
+    with pytest.raises(ExportError):
+        exported("joined-cache", tmp_path, {"batch": 0, "sequence": 1, "past_sequence": 1})
+
+
+def test_what_the_checker_rejects_and_the_engine_opens_is_marked(tmp_path: Path) -> None:
+    model = exported("normalised-extended", tmp_path, {"batch": 1})
+    assert [warning.code for warning in model.warnings] == ["checker_rejects_graph"]
+    assert model.reference == "onnxruntime unoptimised"
+
+
+def test_a_file_that_the_engine_refuses_too_quotes_it(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="onnxruntime_note") as refusal:
+        exported("attribute-unknown", tmp_path, {"batch": 1})
+    assert refusal.value.status == "export_failed"
+
+
+@pytest.mark.parametrize("option", ["precision", "from_nodes"])
+def test_the_engines_own_format_is_not_converted(option: str, tmp_path: Path) -> None:
+    path = BY_NAME["ort-dense"].build(tmp_path)
+    values = {"precision": "fp16"} if option == "precision" else {"from_nodes": ("a",)}
+    with pytest.raises(ExportError) as refusal:
+        export(ExportRequest(str(path), cache_dir=str(tmp_path / "cache"), **values))
+    assert refusal.value.status == "unsupported"
+
+
+def test_structured_values_become_arrays_and_inputs_become_values(tmp_path: Path) -> None:
+    maps = [{"b": 2.0, "a": 1.0}, {"c": 3.0}]
+    arrays = arrays_of("y", maps)
+    assert arrays["y.lengths"].tolist() == [2, 1]
+    assert arrays["y.keys"].tolist() == ["a", "b", "c"]
+    assert arrays["y.values"].tolist() == [1.0, 2.0, 3.0]
+    assert {n: a.tolist() for n, a in arrays_of("s", [np.ones(2), np.zeros(1)]).items()} == {
+        "s.length": 2,
+        "s[0]": [1.0, 1.0],
+        "s[1]": [0.0],
+    }
+    model = exported("map-input", tmp_path / "map")
+    given = reference(model).inputs
+    mapped: Any = values_of(model.inputs, given)["x"]
+    assert mapped.keys() == {"age", "height"}
+    sequence = exported("sequence-input", tmp_path / "sequence", {"batch": 2})
+    entries: Any = values_of(sequence.inputs, reference(sequence).inputs)["x"]
+    assert [entry.shape for entry in entries] == [(2, 4), (2, 4)]
+
+
+def test_texts_must_be_equal() -> None:
+    wanted = np.array(["yes", "no"])
+    bound = Bound(0.5)
+    assert bound.holds(difference(np.array(["yes", "no"]), wanted), wanted)
+    assert not bound.holds(difference(np.array(["yes", "maybe"]), wanted), wanted)
+    assert not bound.holds(difference(np.array([1.0, 2.0]), wanted), wanted)

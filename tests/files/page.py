@@ -1,0 +1,83 @@
+"""The Markdown page of which kind of file runs on which runtime, from the rows of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from itertools import groupby
+
+from tests.files.kinds import Kind
+from tests.files.measured import Rows
+from tests.survey.table import without_places
+
+RUNTIMES = ("ort-cpu", "openvino-cpu")
+_PACKAGES = ("onnx", "onnxruntime-gpu", "openvino")
+_HEAD = """\
+# Which files can be measured
+
+`python -m tests.files` builds these files, without the internet, measures each for a moment and
+writes this page. It shows whether a file runs and whether its outputs are right; it has no times.
+
+ONNX Runtime decides whether a file is valid. ONNX's checker only advises: where it rejects a file
+that the engine opens, the row has the warning `checker_rejects_graph`, and the expected outputs are
+those of the engine without optimisation. A file in ONNX Runtime's own format (`.ort`) is read by
+the engine alone.
+
+The column *call* says how `ort-cpu` is timed, as the column `call_path` of a run does:
+
+- *bound*: inputs and outputs are bound to buffers once.
+- *allocated*: inputs are bound; the engine allocates some outputs, whose sizes it does not know
+  beforehand.
+- *plain*: texts, sequences, maps and optional values cannot be bound. The engine's `run` takes and
+  returns Python values, and their conversion is part of the time, as in a program in Python.
+
+*Checker* is *rejects* where ONNX's checker rejects the file.
+"""
+
+
+def page(kinds: Sequence[Kind], rows: Rows) -> str:
+    """The whole page; reasons are numbered as they first appear."""
+    reasons: dict[str, int] = {}
+    versions = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    lines = [_HEAD, f"Versions: {versions}.", "", *_counts(rows)]
+    for group, members in groupby(kinds, key=lambda kind: kind.group):
+        lines += ["", f"## {group[0].upper()}{group[1:]}", ""]
+        lines += [f"| file | {' | '.join(RUNTIMES)} | call | checker |"]
+        lines += ["|" + " --- |" * (len(RUNTIMES) + 3)]
+        lines += [_line(kind, rows[kind.name], reasons) for kind in members]
+    lines += ["", "## Reasons", ""]
+    lines += [f"{number}. {reason}" for reason, number in reasons.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _counts(rows: Rows) -> list[str]:
+    lines = [f"Of {len(rows)} files:", ""]
+    for runtime in RUNTIMES:
+        found = Counter(row[runtime]["status"] for row in rows.values())
+        parts = ", ".join(f"{number} {status}" for status, number in found.most_common())
+        lines.append(f"- `{runtime}`: {parts}")
+    return lines
+
+
+def _line(kind: Kind, rows: Mapping[str, Mapping[str, str]], reasons: dict[str, int]) -> str:
+    own = rows[RUNTIMES[0]]
+    rejects = "rejects" if "checker_rejects_graph" in own["warning_codes"].split(";") else ""
+    cells = [_cell(rows[runtime], reasons) for runtime in RUNTIMES]
+    return f"| {' | '.join([kind.name, *cells, _call(own), rejects])} |"
+
+
+def _cell(row: Mapping[str, str], reasons: dict[str, int]) -> str:
+    if row["status"] == "ok":
+        return "ok" if row["output_ok"] == "true" else "ok, not compared"
+    reason = without_places(row["reason"])
+    return f"{row['status']} [{reasons.setdefault(reason, len(reasons) + 1)}](#reasons)"
+
+
+def _call(row: Mapping[str, str]) -> str:
+    path = row["call_path"]
+    if not path:
+        return ""
+    if "nothing bound" in path:
+        return "plain"
+    return "allocated" if "allocated by the engine" in path else "bound"

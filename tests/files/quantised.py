@@ -1,0 +1,217 @@
+"""Quantised files: by ONNX Runtime's quantisers, and as NNCF and torch write them."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto, TensorProto, helper
+
+from tests.files.kinds import (
+    FLOAT,
+    MICROSOFT,
+    Kind,
+    constant,
+    draw,
+    model,
+    one,
+    saved,
+    value,
+)
+from tests.files.networks import convolutions, dense
+
+node = helper.make_node
+
+
+class _Samples:
+    def __init__(self, name: str, shape: Sequence[int]) -> None:
+        self._left: Iterator[dict[str, np.ndarray]] = iter(
+            [{name: draw(*shape, seed=seed)} for seed in range(4)]
+        )
+
+    def get_next(self) -> dict[str, np.ndarray] | None:
+        return next(self._left, None)
+
+
+def static(folder: Path, name: str, form: str, **options: Any) -> Path:
+    """The convolutions, quantised with samples, in the form QDQ or QOperator."""
+    from onnxruntime.quantization import QuantFormat, quantize_static
+
+    source, path = saved(convolutions(), folder, "float"), folder / f"{name}.onnx"
+    samples: Any = _Samples("x", (1, 3, 16, 16))
+    with redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        quantize_static(source, path, samples, quant_format=QuantFormat[form], **options)
+    return path
+
+
+def _dynamic(folder: Path, name: str) -> Path:
+    from onnxruntime.quantization import quantize_dynamic
+
+    source, path = saved(dense(), folder, "float"), folder / f"{name}.onnx"
+    quantize_dynamic(source, path)
+    return path
+
+
+def _by_blocks(folder: Path, name: str, bits: int, form: str) -> Path:
+    from onnxruntime.quantization import QuantFormat
+    from onnxruntime.quantization.matmul_nbits_quantizer import (
+        DefaultWeightOnlyQuantConfig,
+        MatMulNBitsQuantizer,
+    )
+
+    config = DefaultWeightOnlyQuantConfig(
+        block_size=32, is_symmetric=False, bits=bits, quant_format=QuantFormat[form]
+    )
+    opset = 21 if form == "QDQ" else 17
+    maker = MatMulNBitsQuantizer(dense(opset, 10), algo_config=config)
+    maker.process()
+    path = folder / f"{name}.onnx"
+    maker.model.save_model_to_file(str(path))
+    return path
+
+
+def _channels_of_nncf() -> ModelProto:
+    """Signed weights with a scale for each channel, unsigned data, no zero points of the weights:
+    as NNCF's ONNX backend writes them."""
+    nodes = [
+        node("QuantizeLinear", ["x", "xs", "xz"], ["q"]),
+        node("DequantizeLinear", ["q", "xs", "xz"], ["d"]),
+        node("QuantizeLinear", ["w", "ws", "wz"], ["wq"], axis=0),
+        node("DequantizeLinear", ["wq", "ws", "wz"], ["wd"], axis=0),
+        node("Conv", ["d", "wd", "b"], ["c"], kernel_shape=[3, 3]),
+        node("Relu", ["c"], ["y"]),
+    ]
+    constants = [
+        constant("xs", np.array(0.03, np.float32)),
+        constant("xz", np.array(128, np.uint8)),
+        constant("w", draw(8, 3, 3, 3, scale=0.2)),
+        constant("ws", np.full(8, 0.01, np.float32)),
+        constant("wz", np.zeros(8, np.int8)),
+        constant("b", draw(8, seed=2)),
+    ]
+    ends = [value("x", FLOAT, [1, 3, 12, 12])], [value("y", FLOAT, [1, 8, 10, 10])]
+    return model(nodes, *ends, constants, 13)
+
+
+def _tensors_of_torch() -> ModelProto:
+    """Scales as Constant nodes and int8 behind them, as torch's quantised export writes them."""
+    scale = helper.make_tensor("scale", FLOAT, [], [0.02])
+    zero = helper.make_tensor("zero", TensorProto.INT8, [], [3])
+    nodes = [
+        node("Constant", [], ["s"], value=scale),
+        node("Constant", [], ["z"], value=zero),
+        node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+        node("DequantizeLinear", ["wq", "ws", "wz"], ["w"], axis=1),
+        node("MatMul", ["d", "w"], ["m"]),
+        node("QuantizeLinear", ["m", "ms", "z"], ["r"]),
+        node("DequantizeLinear", ["r", "ms", "z"], ["y"]),
+    ]
+    weights = np.random.default_rng(0).integers(-127, 128, (32, 16)).astype(np.int8)
+    constants = [
+        constant("wq", weights),
+        constant("ws", np.full(16, 0.01, np.float32)),
+        constant("wz", np.zeros(16, np.int8)),
+        constant("ms", np.array(0.4, np.float32)),
+    ]
+    ends = [value("x", FLOAT, ["batch", 32])], [value("y", FLOAT, ["batch", 16])]
+    return model(nodes, *ends, constants, 17)
+
+
+def _operators() -> ModelProto:
+    """Quantised operators alone, integers at both ends."""
+    nodes = [
+        node("QLinearMatMul", ["x", "s", "z", "w", "s", "wz", "t", "z"], ["a"]),
+        node("MatMulInteger", ["a", "v", "z"], ["y"]),
+    ]
+    rng = np.random.default_rng(0)
+    constants = [
+        constant("s", np.array(0.05, np.float32)),
+        constant("t", np.array(0.5, np.float32)),
+        constant("z", np.array(128, np.uint8)),
+        constant("w", rng.integers(-127, 128, (16, 16)).astype(np.int8)),
+        constant("wz", np.array(0, np.int8)),
+        constant("v", rng.integers(-127, 128, (16, 8)).astype(np.int8)),
+    ]
+    x = value("x", TensorProto.UINT8, [4, 16])
+    return model(nodes, [x], [value("y", TensorProto.INT32, [4, 8])], constants, 13)
+
+
+def _narrow(element: int, via: str, opset: int = 21) -> ModelProto:
+    """Weights of a type that numpy lacks, widened by the graph before they are used."""
+    values = [((7 * i) % 15) - 7 for i in range(16 * 8)]
+    if element in (TensorProto.UINT4, TensorProto.UINT8):
+        values = [v + 7 for v in values]
+    weights = helper.make_tensor("w", element, [16, 8], values)
+    if via == "Cast":
+        widen = [node("Cast", ["w"], ["wide"], to=FLOAT)]
+    else:
+        widen = [node("DequantizeLinear", ["w", "scale"], ["wide"])]
+    nodes = [*widen, node("MatMul", ["x", "wide"], ["y"])]
+    constants = [weights, constant("scale", np.array(0.1, np.float32))]
+    ends = [value("x", FLOAT, ["batch", 16])], [value("y", FLOAT, ["batch", 8])]
+    return model(nodes, *ends, constants if via != "Cast" else [weights], opset, 10)
+
+
+def _signed_sixteen() -> ModelProto:
+    """16-bit data by the operators of Microsoft's domain, as quantisers below opset 21 write it."""
+    nodes = [
+        node("QuantizeLinear", ["x", "s", "z"], ["q"], domain=MICROSOFT),
+        node("DequantizeLinear", ["q", "s", "z"], ["d"], domain=MICROSOFT),
+        node("MatMul", ["d", "w"], ["y"]),
+    ]
+    constants = [
+        constant("s", np.array(2e-4, np.float32)),
+        constant("z", np.array(0, np.int16)),
+        constant("w", draw(16, 8)),
+    ]
+    ends = [value("x", FLOAT, ["batch", 16])], [value("y", FLOAT, ["batch", 8])]
+    return model(nodes, *ends, constants, 17, domains=[(MICROSOFT, 1)])
+
+
+_STATIC: dict[str, dict[str, Any]] = {
+    "qdq": {"form": "QDQ"},
+    "qdq-by-channel": {"form": "QDQ", "per_channel": True},
+    "qoperator": {"form": "QOperator"},
+}
+
+KINDS = (
+    *(
+        Kind(
+            "quantised",
+            name,
+            partial(lambda folder, name, o: static(folder, name, **o), name=name, o=o),
+        )
+        for name, o in _STATIC.items()
+    ),
+    Kind("quantised", "dynamic", lambda folder: _dynamic(folder, "dynamic")),
+    *(
+        Kind("quantised", name, partial(_by_blocks, name=name, bits=bits, form=form))
+        for name, bits, form in (
+            ("matmul-4-bits", 4, "QOperator"),
+            ("matmul-8-bits", 8, "QOperator"),
+            ("qdq-4-bits", 4, "QDQ"),
+        )
+    ),
+    one("quantised", "nncf-channels", _channels_of_nncf),
+    one("quantised", "torch-qdq", _tensors_of_torch),
+    one("quantised", "integer-ends", _operators),
+    one("quantised", "microsoft-16-bits", _signed_sixteen),
+    one("narrow weights", "weights-bfloat16", partial(_narrow, TensorProto.BFLOAT16, "Cast")),
+    one("narrow weights", "weights-float16", partial(_narrow, TensorProto.FLOAT16, "Cast")),
+    one(
+        "narrow weights", "weights-float8-e4m3", partial(_narrow, TensorProto.FLOAT8E4M3FN, "Cast")
+    ),
+    one("narrow weights", "weights-float8-e5m2", partial(_narrow, TensorProto.FLOAT8E5M2, "Cast")),
+    one("narrow weights", "weights-float8-qdq", partial(_narrow, TensorProto.FLOAT8E4M3FN, "Q")),
+    one("narrow weights", "weights-int4", partial(_narrow, TensorProto.INT4, "Q")),
+    one("narrow weights", "weights-uint4", partial(_narrow, TensorProto.UINT4, "Q")),
+    one("narrow weights", "weights-int4-cast", partial(_narrow, TensorProto.INT4, "Cast")),
+)

@@ -1,0 +1,261 @@
+"""Files with inner graphs, functions, unusual inputs and outputs, or undeclared shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import ModelProto, TensorProto, helper
+
+from tests.files.kinds import FLOAT, INT64, constant, draw, model, one, value
+from tests.files.networks import dense
+
+node = helper.make_node
+BOOL = TensorProto.BOOL
+
+
+def _branch() -> ModelProto:
+    def branch(name: str, op: str) -> object:
+        return helper.make_graph([node(op, ["x"], [name])], name, [], [value(name, FLOAT, None)])
+
+    nodes = [
+        node("If", ["c"], ["y"], then_branch=branch("a", "Relu"), else_branch=branch("b", "Neg")),
+    ]
+    inputs = [value("c", BOOL, []), value("x", FLOAT, ["batch", 8])]
+    return model(nodes, inputs, [value("y", FLOAT, ["batch", 8])])
+
+
+def _loop() -> ModelProto:
+    inner = helper.make_graph(
+        [
+            node("MatMul", ["s", "w"], ["t"]),
+            node("Identity", ["c"], ["k"]),
+            node("Identity", ["t"], ["scan"]),
+        ],
+        "body",
+        [value("i", INT64, []), value("c", BOOL, []), value("s", FLOAT, ["batch", 8])],
+        [value("k", BOOL, []), value("t", FLOAT, ["batch", 8]), value("scan", FLOAT, ["batch", 8])],
+    )
+    nodes = [node("Loop", ["n", "", "x"], ["last", "all"], body=inner)]
+    constants = [constant("w", draw(8, 8, scale=0.3)), constant("n", np.array(5))]
+    outputs = [value("last", FLOAT, ["batch", 8]), value("all", FLOAT, [5, "batch", 8])]
+    return model(nodes, [value("x", FLOAT, ["batch", 8])], outputs, constants)
+
+
+def _scan() -> ModelProto:
+    inner = helper.make_graph(
+        [node("Add", ["s", "e"], ["t"]), node("Identity", ["t"], ["o"])],
+        "body",
+        [value("s", FLOAT, [4]), value("e", FLOAT, [4])],
+        [value("t", FLOAT, [4]), value("o", FLOAT, [4])],
+    )
+    nodes = [node("Scan", ["first", "x"], ["last", "y"], body=inner, num_scan_inputs=1)]
+    outputs = [value("last", FLOAT, [4]), value("y", FLOAT, ["steps", 4])]
+    first = constant("first", np.zeros(4, np.float32))
+    return model(nodes, [value("x", FLOAT, ["steps", 4])], outputs, [first])
+
+
+def _counted_loop() -> ModelProto:
+    """A loop whose number of turns is an input."""
+    made = _loop()
+    del made.graph.initializer[1]
+    made.graph.input.insert(0, value("n", INT64, []))
+    made.graph.output[1].CopyFrom(value("all", FLOAT, [None, "batch", 8]))
+    return made
+
+
+def _function() -> ModelProto:
+    body = [node("Add", ["a", "b"], ["c"]), node("Relu", ["c"], ["d"])]
+    function = helper.make_function(
+        "mine", "AddRelu", ["a", "b"], ["d"], body, [helper.make_opsetid("", 17)]
+    )
+    made = model(
+        [node("AddRelu", ["x", "w"], ["y"], domain="mine")],
+        [value("x", FLOAT, ["batch", 8])],
+        [value("y", FLOAT, ["batch", 8])],
+        [constant("w", draw(8))],
+        domains=[("mine", 1)],
+    )
+    made.functions.append(function)
+    return made
+
+
+def _nested_function() -> ModelProto:
+    made = _function()
+    outer = [node("AddRelu", ["p", "q"], ["r"], domain="mine"), node("Neg", ["r"], ["s"])]
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("mine", 1)]
+    made.functions.append(helper.make_function("mine", "Outer", ["p", "q"], ["s"], outer, opsets))
+    made.graph.node[0].op_type = "Outer"
+    return made
+
+
+def _many_inputs() -> ModelProto:
+    names = [f"x{number}" for number in range(1000)]
+    inputs = [value(name, FLOAT, ["batch", 4]) for name in names]
+    return model([node("Sum", names, ["y"])], inputs, [value("y", FLOAT, ["batch", 4])])
+
+
+def _many_outputs() -> ModelProto:
+    names = [f"y{number}" for number in range(500)]
+    nodes = [node("Split", ["x"], names, axis=1, num_outputs=500)]
+    return model(
+        nodes,
+        [value("x", FLOAT, ["batch", 500])],
+        [value(n, FLOAT, ["batch", 1]) for n in names],
+        (),
+        18,
+    )
+
+
+def _no_inputs() -> ModelProto:
+    nodes = [node("MatMul", ["a", "b"], ["y"])]
+    constants = [constant("a", draw(8, 8)), constant("b", draw(8, 8, seed=2))]
+    return model(nodes, [], [value("y", FLOAT, [8, 8])], constants)
+
+
+def _drawn() -> ModelProto:
+    nodes = [node("RandomNormal", [], ["y"], shape=[4, 4], seed=1.0)]
+    return model(nodes, [], [value("y", FLOAT, [4, 4])])
+
+
+def _nonzero() -> ModelProto:
+    nodes = [node("Relu", ["x"], ["r"]), node("NonZero", ["r"], ["y"])]
+    return model(nodes, [value("x", FLOAT, ["batch", 16])], [value("y", INT64, [2, None])])
+
+
+def _suppressed() -> ModelProto:
+    nodes = [node("NonMaxSuppression", ["boxes", "scores", "most", "iou", "least"], ["y"])]
+    constants = [
+        constant("most", np.array([10])),
+        constant("iou", np.array([0.5], np.float32)),
+        constant("least", np.array([0.0], np.float32)),
+    ]
+    inputs = [value("boxes", FLOAT, [1, 50, 4]), value("scores", FLOAT, [1, 3, 50])]
+    return model(nodes, inputs, [value("y", INT64, [None, 3])], constants)
+
+
+def _unique() -> ModelProto:
+    nodes = [node("Unique", ["x"], ["y", "", "back"])]
+    outputs = [value("y", INT64, [None]), value("back", INT64, [None])]
+    return model(nodes, [value("x", INT64, ["n"])], outputs)
+
+
+def _undeclared_output() -> ModelProto:
+    made = dense()
+    made.graph.output[0].ClearField("type")
+    return made
+
+
+def _rankless_output() -> ModelProto:
+    made = dense()
+    made.graph.output[0].CopyFrom(value("y", FLOAT, None))
+    return made
+
+
+def _rankless_input() -> ModelProto:
+    nodes = [node("Relu", ["x"], ["y"])]
+    return model(nodes, [value("x", FLOAT, None)], [value("y", FLOAT, None)])
+
+
+def _unnamed_axes() -> ModelProto:
+    made = dense()
+    made.graph.input[0].CopyFrom(value("x", FLOAT, [None, 64]))
+    return made
+
+
+def _empty_input() -> ModelProto:
+    nodes = [node("Concat", ["x", "past"], ["y"], axis=1)]
+    inputs = [value("x", FLOAT, ["batch", 4]), value("past", FLOAT, ["batch", 0])]
+    return model(nodes, inputs, [value("y", FLOAT, ["batch", 4])])
+
+
+def _returned_input() -> ModelProto:
+    nodes = [node("Relu", ["x"], ["y"])]
+    x = value("x", FLOAT, ["batch", 4])
+    return model(nodes, [x], [value("y", FLOAT, ["batch", 4]), x])
+
+
+def _default_input() -> ModelProto:
+    nodes = [node("Mul", ["x", "scale"], ["y"])]
+    inputs = [value("x", FLOAT, ["batch", 4]), value("scale", FLOAT, [])]
+    constants = [constant("scale", np.array(2.0, np.float32))]
+    return model(nodes, inputs, [value("y", FLOAT, ["batch", 4])], constants)
+
+
+def _listed_constants() -> ModelProto:
+    made = dense(opset=8, ir=3)
+    for tensor in made.graph.initializer:
+        made.graph.input.append(value(tensor.name, tensor.data_type, list(tensor.dims)))
+    return made
+
+
+def _sparse() -> ModelProto:
+    values = helper.make_tensor("w", FLOAT, [3], [1.0, 2.0, 3.0])
+    places = helper.make_tensor("places", INT64, [3], [0, 9, 18])
+    made = model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        [value("x", FLOAT, ["batch", 5])],
+        [value("y", FLOAT, ["batch", 4])],
+    )
+    made.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [5, 4]))
+    return made
+
+
+def _scalar() -> ModelProto:
+    nodes = [node("Mul", ["x", "x"], ["y"])]
+    return model(nodes, [value("x", FLOAT, [])], [value("y", FLOAT, [])])
+
+
+def _shuffled() -> ModelProto:
+    made = dense()
+    nodes = list(reversed(made.graph.node))
+    del made.graph.node[:]
+    made.graph.node.extend(nodes)
+    return made
+
+
+def _unknown_fields() -> ModelProto:
+    """An attribute that ONNX's operator does not have, which the engine ignores."""
+    made = dense()
+    made.graph.node[0].attribute.append(helper.make_attribute("onnxruntime_note", 1))
+    return made
+
+
+def _contradicting_output() -> ModelProto:
+    """An output declared with other sizes than those that the graph gives."""
+    made = dense()
+    made.graph.output[0].CopyFrom(value("y", FLOAT, ["batch", 7]))
+    return made
+
+
+_SIZES = {"input-rankless": ("x_0=2", "x_1=8")}
+
+KINDS = tuple(
+    one(group, name, make, _SIZES.get(name, ()))
+    for group, name, make in (
+        ("inner graphs and functions", "if", _branch),
+        ("inner graphs and functions", "loop", _loop),
+        ("inner graphs and functions", "loop-counted", _counted_loop),
+        ("inner graphs and functions", "scan", _scan),
+        ("inner graphs and functions", "function", _function),
+        ("inner graphs and functions", "function-nested", _nested_function),
+        ("inputs and outputs", "inputs-1000", _many_inputs),
+        ("inputs and outputs", "outputs-500", _many_outputs),
+        ("inputs and outputs", "inputs-none", _no_inputs),
+        ("inputs and outputs", "inputs-none-drawn", _drawn),
+        ("inputs and outputs", "input-scalar", _scalar),
+        ("inputs and outputs", "input-empty", _empty_input),
+        ("inputs and outputs", "input-returned", _returned_input),
+        ("inputs and outputs", "input-default", _default_input),
+        ("inputs and outputs", "constants-listed", _listed_constants),
+        ("inputs and outputs", "constants-sparse", _sparse),
+        ("shapes", "sizes-nonzero", _nonzero),
+        ("shapes", "sizes-suppressed", _suppressed),
+        ("shapes", "sizes-unique", _unique),
+        ("shapes", "output-undeclared", _undeclared_output),
+        ("shapes", "output-rankless", _rankless_output),
+        ("shapes", "output-contradicting", _contradicting_output),
+        ("shapes", "input-rankless", _rankless_input),
+        ("shapes", "axes-unnamed", _unnamed_axes),
+        ("shapes", "nodes-shuffled", _shuffled),
+        ("shapes", "attribute-unknown", _unknown_fields),
+    )
+)

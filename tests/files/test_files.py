@@ -1,0 +1,85 @@
+"""Every kind of file that ONNX Runtime opens is measured on ort-cpu, with checked outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.files.all_kinds import KINDS
+from tests.files.kinds import Kind
+from tests.files.measured import measured
+
+NOT_MEASURED = {
+    "attribute-unknown": "export_failed",  # ONNX Runtime refuses it too
+    "ends-bfloat16": "unsupported",
+    "ends-float8": "unsupported",
+    "ends-int4": "unsupported",
+}
+"""With the status of their rows: numpy has no arrays for the last three."""
+COMMON = (
+    "normalised-extended",
+    "convolutions-all",
+    "opset-7",
+    "opset-24",
+    "ort-dense",
+    "decoder-int4",
+    "decoder-prefill",
+    "direct-lengths",
+    "matmul-4-bits",
+    "integer-ends",
+    "weights-bfloat16",
+    "text-split",
+    "pipeline-zipped",
+    "sequence-of-two-shapes",
+    "option-empty",
+    "map-input",
+    "loop-counted",
+    "function-nested",
+    "inputs-1000",
+    "inputs-none",
+    "sizes-nonzero",
+    "output-undeclared",
+    "input-rankless",
+    "cache-of-links",
+    "hard-links",
+    "attribute-unknown",
+    "ends-bfloat16",
+)
+"""The kinds of which `make test` measures a file; `make soak` measures all."""
+
+
+def test_there_are_more_than_eighty_kinds_and_few_are_not_measured() -> None:
+    names = {kind.name for kind in KINDS}
+    assert len(names) == len(KINDS) >= 80
+    assert NOT_MEASURED.keys() <= names
+    assert len(NOT_MEASURED) <= 5
+
+
+@pytest.mark.long
+def test_common_kinds_are_measured_with_checked_outputs(tmp_path: Path) -> None:
+    _measure([kind for kind in KINDS if kind.name in COMMON], tmp_path)
+
+
+@pytest.mark.rare
+@pytest.mark.timeout(1800)
+def test_all_kinds_are_measured_with_checked_outputs(tmp_path: Path) -> None:
+    _measure(KINDS, tmp_path)
+
+
+def _measure(kinds: Sequence[Kind], folder: Path) -> None:
+    rows = measured(kinds, ["ort-cpu"], folder)
+    found = {name: rows[name]["ort-cpu"]["status"] for name in rows}
+    assert found == {kind.name: NOT_MEASURED.get(kind.name, "ok") for kind in kinds}
+    for name, by_runtime in rows.items():
+        _check_row(name, by_runtime["ort-cpu"])
+
+
+def _check_row(name: str, row: Mapping[str, str]) -> None:
+    if name in NOT_MEASURED:
+        assert row["reason"]
+        return
+    assert float(row["latency_p50_us"]) > 0
+    if name != "inputs-none-drawn":  # which draws its outputs
+        assert row["output_ok"] == "true", name

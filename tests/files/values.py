@@ -1,0 +1,265 @@
+"""Files whose inputs or outputs are no plain arrays of numbers: texts, sequences, maps, options."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto, TensorProto, helper
+
+from tests.files.kinds import FLOAT, INT64, LEARNED, STRING, constant, draw, model, one, value
+
+node = helper.make_node
+_LEARNED = [(LEARNED, 3)]
+
+
+def _encoded() -> ModelProto:
+    """Text to a number, by a table of the graph's own."""
+    nodes = [
+        node(
+            "LabelEncoder",
+            ["city"],
+            ["y"],
+            domain=LEARNED,
+            keys_strings=["Berlin", "Lima", "Oslo"],
+            values_int64s=[0, 1, 2],
+            default_int64=-1,
+        )
+    ]
+    ends = [value("city", STRING, ["batch", 1])], [value("y", INT64, ["batch", 1])]
+    return model(nodes, *ends, domains=_LEARNED)
+
+
+def _decoded() -> ModelProto:
+    """A number to text."""
+    nodes = [
+        node("ArgMax", ["x"], ["i"], axis=1, keepdims=0),
+        node(
+            "LabelEncoder",
+            ["i"],
+            ["y"],
+            domain=LEARNED,
+            keys_int64s=[0, 1, 2],
+            values_strings=["red", "green", "blue"],
+        ),
+    ]
+    ends = [value("x", FLOAT, ["batch", 3])], [value("y", STRING, ["batch"])]
+    return model(nodes, *ends, domains=_LEARNED)
+
+
+def pipeline(labels: str = "strings", zipped: bool = True) -> ModelProto:
+    """As skl2onnx writes a pipeline: a column of text and one of numbers, encoded and scaled, a
+    linear classifier, and a map of its probabilities for each row."""
+    kind, names = ("strings", ["no", "yes"]) if labels == "strings" else ("ints", [0, 1])
+    classes: dict[str, Any] = {f"classlabels_{kind}": names}
+    nodes = [
+        node(
+            "OneHotEncoder",
+            ["city"],
+            ["hot"],
+            domain=LEARNED,
+            cats_strings=["Berlin", "Lima", "Oslo"],
+            zeros=1,
+        ),
+        node("Reshape", ["hot", "flat"], ["wide"]),
+        node("Scaler", ["age"], ["scaled"], domain=LEARNED, offset=[40.0], scale=[0.1]),
+        node("Concat", ["wide", "scaled"], ["features"], axis=1),
+        node(
+            "LinearClassifier",
+            ["features"],
+            ["label", "scores"],
+            domain=LEARNED,
+            coefficients=[0.3, -0.2, 0.5, 0.7, -0.3, 0.2, -0.5, -0.7],
+            intercepts=[0.1, -0.1],
+            post_transform="SOFTMAX",
+            multi_class=1,
+            **classes,
+        ),
+    ]
+    label = value("label", STRING if labels == "strings" else INT64, ["batch"])
+    if zipped:
+        keys: dict[str, Any] = {
+            f"classlabels_{'strings' if kind == 'strings' else 'int64s'}": names
+        }
+        nodes.append(node("ZipMap", ["scores"], ["probabilities"], domain=LEARNED, **keys))
+        key = STRING if labels == "strings" else INT64
+        zipped_type = helper.make_map_type_proto(key, helper.make_tensor_type_proto(FLOAT, []))
+        last = helper.make_value_info("probabilities", helper.make_sequence_type_proto(zipped_type))
+    else:
+        last = value("scores", FLOAT, ["batch", 2])
+    inputs = [value("city", STRING, ["batch", 1]), value("age", FLOAT, ["batch", 1])]
+    constants = [constant("flat", np.array([-1, 3]))]
+    return model(nodes, inputs, [label, last], constants, domains=_LEARNED)
+
+
+def _words(opset: int = 20) -> ModelProto:
+    nodes = [
+        node(
+            "StringNormalizer",
+            ["x"],
+            ["l"],
+            case_change_action="LOWER",
+            locale="C",
+            stopwords=["the"],
+        ),
+        node(
+            "TfIdfVectorizer",
+            ["l"],
+            ["y"],
+            mode="TF",
+            min_gram_length=1,
+            max_gram_length=1,
+            max_skip_count=0,
+            ngram_counts=[0],
+            ngram_indexes=[0, 1, 2],
+            pool_strings=["cat", "dog", "fish"],
+        ),
+    ]
+    return model(nodes, [value("x", STRING, [6])], [value("y", FLOAT, [3])], (), opset, 9)
+
+
+def _joined() -> ModelProto:
+    nodes = [node("StringConcat", ["a", "b"], ["y"])]
+    inputs = [value(name, STRING, ["n"]) for name in "ab"]
+    return model(nodes, inputs, [value("y", STRING, ["n"])], (), 20, 9)
+
+
+def _split() -> ModelProto:
+    nodes = [node("StringSplit", ["x"], ["y", "n"], delimiter=" ", maxsplit=3)]
+    outputs = [value("y", STRING, ["batch", None]), value("n", INT64, ["batch"])]
+    return model(nodes, [value("x", STRING, ["batch"])], outputs, (), 20, 9)
+
+
+def _matched() -> ModelProto:
+    nodes = [node("RegexFullMatch", ["x"], ["y"], pattern="[a-z]+")]
+    ends = [value("x", STRING, ["n"])], [value("y", TensorProto.BOOL, ["n"])]
+    return model(nodes, *ends, (), 20, 9)
+
+
+def _compared() -> ModelProto:
+    texts = constant("c", np.array(["yes"], object))
+    nodes = [node("Equal", ["x", "c"], ["y"])]
+    ends = [value("x", STRING, ["n"])], [value("y", TensorProto.BOOL, ["n"])]
+    return model(nodes, *ends, [texts], 19, 9)
+
+
+def _passed() -> ModelProto:
+    ends = [value("x", STRING, ["n"])], [value("y", STRING, ["n"])]
+    return model([node("Identity", ["x"], ["y"])], *ends, (), 17)
+
+
+def _sequence(element: int = FLOAT) -> ModelProto:
+    """A sequence of tensors as the only output."""
+    nodes = [
+        node("SplitToSequence", ["x"], ["y"], axis=1, keepdims=1),
+    ]
+    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(element, None))
+    outputs = [helper.make_value_info("y", kind)]
+    return model(nodes, [value("x", element, ["batch", 3])], outputs, (), 17)
+
+
+def _constructed() -> ModelProto:
+    """A sequence of tensors of different shapes beside a plain output."""
+    nodes = [
+        node("MatMul", ["x", "w"], ["a"]),
+        node("SequenceConstruct", ["a", "x"], ["y"]),
+        node("Relu", ["a"], ["z"]),
+    ]
+    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, None))
+    outputs = [helper.make_value_info("y", kind), value("z", FLOAT, ["batch", 4])]
+    return model(nodes, [value("x", FLOAT, ["batch", 8])], outputs, [constant("w", draw(8, 4))])
+
+
+def _emptied() -> ModelProto:
+    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, None))
+    nodes = [node("SequenceEmpty", [], ["y"]), node("Relu", ["x"], ["z"])]
+    outputs = [helper.make_value_info("y", kind), value("z", FLOAT, [4])]
+    return model(nodes, [value("x", FLOAT, [4])], outputs)
+
+
+def _taken() -> ModelProto:
+    """A sequence of tensors as an input."""
+    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, ["batch", 4]))
+    nodes = [node("ConcatFromSequence", ["x"], ["y"], axis=0)]
+    inputs = [helper.make_value_info("x", kind)]
+    return model(nodes, inputs, [value("y", FLOAT, [None, 4])])
+
+
+def _option(full: bool = True) -> ModelProto:
+    """An optional output, with a tensor in it or without."""
+    tensor = helper.make_tensor_type_proto(FLOAT, [4])
+    kind = helper.make_optional_type_proto(tensor)
+    if full:
+        nodes = [node("Relu", ["x"], ["r"]), node("Optional", ["r"], ["y"])]
+        outputs = [helper.make_value_info("y", kind)]
+    else:
+        nodes = [node("Optional", [], ["y"], type=tensor), node("Relu", ["x"], ["z"])]
+        outputs = [helper.make_value_info("y", kind), value("z", FLOAT, [4])]
+    return model(nodes, [value("x", FLOAT, [4])], outputs, (), 18)
+
+
+def _optional_input() -> ModelProto:
+    kind = helper.make_optional_type_proto(helper.make_tensor_type_proto(FLOAT, [4]))
+    nodes = [node("OptionalGetElement", ["x"], ["t"]), node("Relu", ["t"], ["y"])]
+    inputs = [helper.make_value_info("x", kind)]
+    return model(nodes, inputs, [value("y", FLOAT, [4])], (), 18)
+
+
+def _mapped() -> ModelProto:
+    """A map as an input, as dictionary vectorisers take it."""
+    number = helper.make_tensor_type_proto(FLOAT, [])
+    kind = helper.make_map_type_proto(STRING, number)
+    nodes = [
+        node("DictVectorizer", ["x"], ["y"], domain=LEARNED, string_vocabulary=["age", "height"])
+    ]
+    inputs = [helper.make_value_info("x", kind)]
+    return model(nodes, inputs, [value("y", FLOAT, [1, 2])], domains=_LEARNED)
+
+
+def _ends(element: int) -> ModelProto:
+    """Data of this type at both ends of the graph."""
+    nodes = [
+        node("Cast", ["x"], ["f"], to=FLOAT),
+        node("Mul", ["f", "two"], ["g"]),
+        node("Cast", ["g"], ["y"], to=element),
+    ]
+    ends = [value("x", element, ["batch", 8])], [value("y", element, ["batch", 8])]
+    return model(nodes, *ends, [constant("two", np.array(2.0, np.float32))], 21, 10)
+
+
+_TYPES = {
+    "float16": TensorProto.FLOAT16,
+    "float64": TensorProto.DOUBLE,
+    "bfloat16": TensorProto.BFLOAT16,
+    "float8": TensorProto.FLOAT8E4M3FN,
+    "uint8": TensorProto.UINT8,
+    "int16": TensorProto.INT16,
+    "uint32": TensorProto.UINT32,
+    "bool": TensorProto.BOOL,
+    "int4": TensorProto.INT4,
+}
+
+KINDS = (
+    one("texts", "text-encoded", _encoded),
+    one("texts", "text-decoded", _decoded),
+    one("texts", "text-words", _words),
+    one("texts", "text-joined", _joined),
+    one("texts", "text-split", _split),
+    one("texts", "text-matched", _matched),
+    one("texts", "text-compared", _compared),
+    one("texts", "text-passed", _passed),
+    one("texts", "pipeline-plain", partial(pipeline, zipped=False)),
+    one("sequences, maps, options", "pipeline-zipped", pipeline),
+    one("sequences, maps, options", "pipeline-zipped-numbers", partial(pipeline, "numbers")),
+    one("sequences, maps, options", "sequence-output", _sequence),
+    one("sequences, maps, options", "sequence-of-texts", partial(_sequence, STRING)),
+    one("sequences, maps, options", "sequence-of-two-shapes", _constructed),
+    one("sequences, maps, options", "sequence-empty", _emptied),
+    one("sequences, maps, options", "sequence-input", _taken),
+    one("sequences, maps, options", "option-full", _option),
+    one("sequences, maps, options", "option-empty", partial(_option, full=False)),
+    one("sequences, maps, options", "option-input", _optional_input),
+    one("sequences, maps, options", "map-input", _mapped),
+    *(one("types at the ends", f"ends-{name}", partial(_ends, e)) for name, e in _TYPES.items()),
+)
