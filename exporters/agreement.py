@@ -1,4 +1,4 @@
-"""Comparison of outputs with expected ones, and of several references of a model with each other."""
+"""Comparison of outputs with expected ones, and of a model's references with each other."""
 
 from __future__ import annotations
 

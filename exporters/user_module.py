@@ -63,7 +63,7 @@ def load(model: str) -> tuple[nn.Module, dict[str, Tensor], dict[str, Any]]:
 
     os.environ |= dict.fromkeys(_OFFLINE, "1")
     _hide_broken_torchvision()
-    transformers: Any = util_importlib.import_module("transformers")
+    transformers: Any = importlib.import_module("transformers")
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     name = model.removeprefix(HUGGING_FACE)
@@ -105,7 +105,7 @@ def _hide_broken_torchvision() -> None:
     if importlib.util.find_spec("torchvision") is None:
         return
     try:
-        util_importlib.import_module("torchvision")
+        importlib.import_module("torchvision")
     except Exception:
         sys.modules["torchvision"] = None  # type: ignore[assignment]
 

@@ -1,4 +1,4 @@
-"""Validation of exported graphs: ONNX's full checker and the graph's outputs, within a time limit."""
+"""Validation of exported graphs: ONNX's full checker and the outputs, within a time limit."""
 
 from __future__ import annotations
 

@@ -41,10 +41,10 @@ def figures_judged(names: tuple[str, ...], percentiles: tuple[float, ...]) -> tu
     """
     known = {MEAN, THROUGHPUT, *map(name_of, (*DEFAULT, *percentiles))}
     found = tuple(name.strip().replace(".", "", 1) for name in names)
-    for name, written in zip(found, names, strict=True):
+    for name, wording in zip(found, names, strict=True):
         if name not in known:
             raise InvalidValue(
-                f"{_KEY} {written!r} is no figure of the rows",
+                f"{_KEY} {wording!r} is no figure of the rows",
                 "give p50, p99, mean, throughput, or another percentile that is among percentiles",
                 _KEY,
             )
@@ -105,7 +105,6 @@ class Target:
         return f"{self.name}={time_text(self.limit_us)}"
 
 
-GOAL_THROUGHPUT = "throughput"
 _EXAMPLES = "write it like p99, mean, throughput or throughput@p99=10ms"
 
 
@@ -125,7 +124,7 @@ class Goal:
         """One word as `str` gives it; ValueError with one sentence."""
         word = text.replace(" ", "")
         what, _, bound = word.partition("@")
-        if what == GOAL_THROUGHPUT and ("@" not in word or bound):
+        if what == THROUGHPUT and ("@" not in word or bound):
             return cls(True, kept=Target.parse(bound) if bound else None)
         if what == "mean" and not bound:
             return cls(False)
@@ -143,7 +142,7 @@ class Goal:
     def name(self) -> str:
         """`p99`, `mean` or `throughput`."""
         if self.rate:
-            return GOAL_THROUGHPUT
+            return THROUGHPUT
         return "mean" if self.percentile is None else f"p{written(self.percentile)}"
 
     @property

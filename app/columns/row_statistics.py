@@ -67,7 +67,8 @@ def epoch_s(utc: str) -> float | None:
 
 
 _PROGRAM = (
-    *("app/cases", "app/machine", "app/plan", "app/results", "app/stats", "app/tune"),
+    *("app/cases", "app/columns", "app/comparison", "app/formatting", "app/machine", "app/plan"),
+    *("app/run_folder", "app/stats", "app/tune"),
     *("exporters", "runtimes"),
 )
 """What rows are computed and stored by, from the folder that our packages lie in."""

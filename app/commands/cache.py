@@ -21,7 +21,8 @@ def cache_text(freed: int | None) -> str:
         f"exports   {info.entries:,} in {info.files:,} files\n"
         f"size      {_size(info.size_bytes)} of {_size(cache.default_limit_bytes())}\n"
         f"in use    {_size(info.in_use_bytes)} by plans that run now\n"
-        f"engines   {_size(installed_runtimes.size_bytes())} that runtimes compiled, not in the size above\n"
+        f"engines   {_size(installed_runtimes.size_bytes())} that runtimes compiled,"
+        " not in the size above\n"
     )
 
 

@@ -354,7 +354,8 @@ class RuntimeContract:
         script = (
             "import importlib, sys; "
             f"sys.path[:] = {sys.path!r}; "
-            f"registry = importlib.import_module({install_layout.module_name('runtimes.registry')!r}); "
+            f"name = {install_layout.module_name('runtimes.registry')!r}; "
+            "registry = importlib.import_module(name); "
             f"runtime = registry.load({self.name!r}); "
             "print(type(runtime.availability()).__name__, runtime.availability().version); "
             "runtime.devices(); "

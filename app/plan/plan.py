@@ -102,7 +102,7 @@ def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str
     """
     told = set(map(written, (*DEFAULT, *plan.get("percentiles", ()))))
     asked: dict[str, float] = {}
-    for word, share in precise.items():
+    for word, half_width in precise.items():
         number = word.strip().removeprefix("p")
         if number not in told:
             raise InvalidValue(
@@ -110,13 +110,13 @@ def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str
                 "write it like p50, and add one that rows don't tell to percentiles",
                 "precise",
             )
-        if not 0.0 < share < 1.0:
+        if not 0.0 < half_width < 1.0:
             raise InvalidValue(
-                f"precise {word}={share:g} is no share",
+                f"precise {word}={half_width:g} is no share",
                 "give one between 0 and 100 %, such as 1%",
                 "precise",
             )
-        asked[f"p{number}"] = share
+        asked[f"p{number}"] = half_width
     return asked
 
 

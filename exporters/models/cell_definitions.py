@@ -28,7 +28,7 @@ def _cell(
         suite="cells",
         family=family,
         source=f'NeurIO\'s block-based benchmark page, row "{title}"; layers by our definition',
-        factory=Factory(f"exporters.cells.{target}", arguments or {}),
+        factory=Factory(f"exporters.models.cells:{target}", arguments or {}),
         inputs=(TensorSpec("x", "float32", ("batch", *shape)),),
         outputs=("y",),
         axes={"batch": 1},
@@ -45,7 +45,7 @@ def _skips() -> list[Definition]:
             f"skip_{merge}_{branches}",
             ("skip", "Skip connection"),
             _image(),
-            "skip:skip_connection",
+            "skip_connection",
             {"branches": branches, "merge": merge},
         )
         for branches in (2, 4)
@@ -59,12 +59,12 @@ def _resnets() -> list[Definition]:
     for filters in (64, 128):
         arguments = {"filters": filters}
         cells += [
-            _cell(f"resnet_conv_block_{filters}", row, _image(), "resnet:conv_block", arguments),
+            _cell(f"resnet_conv_block_{filters}", row, _image(), "conv_block", arguments),
             _cell(
                 f"resnet_identity_block_{filters}",
                 row,
                 _image(filters),
-                "resnet:identity_block",
+                "identity_block",
                 arguments,
             ),
         ]
@@ -77,7 +77,7 @@ def _densenets() -> list[Definition]:
             f"densenet_block_{axes}d_{filters}",
             ("densenet_block", "DenseNet block"),
             _image(space_axes=axes),
-            "densenet:dense_block",
+            "dense_block",
             {"space_axes": axes, "filters": filters},
         )
         for axes in (1, 2)
@@ -91,7 +91,7 @@ def _inceptions() -> list[Definition]:
             f"inception_{kind}_{axes}d",
             ("inception_block", "Inception block"),
             _image(space_axes=axes),
-            f"inception:inception_{kind}",
+            f"inception_{kind}",
             {"space_axes": axes},
         )
         for axes in (1, 2)
@@ -105,7 +105,7 @@ def _mobilenets() -> list[Definition]:
             f"mobilenet_block_{filters}",
             ("mobilenet_block", "MobileNet block"),
             _image(filters),
-            "mobilenet:mobilenet_block",
+            "mobilenet_block",
             {"filters": filters},
         )
         for filters in (32, 64, 128, 256)
@@ -115,8 +115,8 @@ def _mobilenets() -> list[Definition]:
 def _classifiers() -> list[Definition]:
     row = ("classifier", "Classifier block")
     return [
-        _cell("classifier_avg", row, _image(), "classifier:average_classifier"),
-        _cell("classifier_globalavg", row, _image(), "classifier:global_classifier"),
+        _cell("classifier_avg", row, _image(), "average_classifier"),
+        _cell("classifier_globalavg", row, _image(), "global_classifier"),
     ]
 
 

@@ -39,7 +39,7 @@ def _layer(
         suite="layers",
         family=family,
         source=f'NeurIO\'s block-based benchmark page, row "{title}"',
-        factory=Factory(f"exporters.blocks.{target}", arguments),
+        factory=Factory(f"exporters.models.layers:{target}", arguments),
         inputs=(TensorSpec("x", "float32", ("batch", *shape)),),
         outputs=("y",),
         axes={"batch": 1},
@@ -55,7 +55,7 @@ def _convolutions() -> list[Definition]:
                 f"conv{axes}d_f{filters}_s{stride}",
                 row,
                 (3, *_space(axes)),
-                f"conv:conv{axes}d",
+                f"conv{axes}d",
                 {"filters": filters, "stride": stride},
             )
             for filters, stride in _FILTERS_AND_STRIDE
@@ -65,7 +65,7 @@ def _convolutions() -> list[Definition]:
             f"conv2d_f{filters}_k{kernel}",
             ("conv2d_kernel", "Convolutional 2D (by kernel)"),
             (3, 32, 32),
-            "conv:conv2d",
+            "conv2d",
             {"filters": filters, "kernel": kernel},
         )
         for filters, kernel in _KERNELS
@@ -75,7 +75,7 @@ def _convolutions() -> list[Definition]:
             f"depthwise2d_f{filters}_s{stride}",
             ("depthwise2d", "Depthwise 2D conv"),
             (filters, 32, 32),
-            "conv:depthwise2d",
+            "depthwise2d",
             {"filters": filters, "stride": stride},
         )
         for filters, stride in _FILTERS_AND_STRIDE
@@ -89,7 +89,7 @@ def _dense() -> list[Definition]:
             f"dense_{inputs}_{neurons}",
             ("dense", "Fully connected"),
             (inputs,),
-            "dense:dense",
+            "dense",
             {"inputs": inputs, "neurons": neurons},
         )
         for inputs, neurons in _DENSE
@@ -102,7 +102,7 @@ def _pools() -> list[Definition]:
             f"{short}pool{axes}d_k{window}_s{stride}",
             (f"{short}pool{axes}d", f"{short.capitalize()}Pooling{axes}D"),
             (3, *_space(axes)),
-            f"pooling:{builder}",
+            builder,
             {"space_axes": axes, "window": window, "stride": stride},
         )
         for short, builder in (("avg", "average_pool"), ("max", "max_pool"))
@@ -117,7 +117,7 @@ def _activations() -> list[Definition]:
             f"activation_{kind}",
             ("activation", "Activation"),
             (3, 32, 32),
-            "activation:activation",
+            "activation",
             {"kind": kind},
         )
         for kind in _ACTIVATIONS
@@ -131,7 +131,7 @@ def _norms() -> list[Definition]:
             f"batchnorm_{axes}d",
             ("batchnorm", "Batch norm"),
             (3, *_space(axes - 1)),
-            "norm:batch_norm",
+            "batch_norm",
             {"data_axes": axes},
         )
         for axes in (1, 2, 3, 4)
@@ -144,7 +144,7 @@ def _reshapes() -> list[Definition]:
             f"reshape_{len(shape)}d",
             ("reshape", "Reshape"),
             (3, 32, 32),
-            "reshape:reshape",
+            "reshape",
             {"shape": list(shape)},
         )
         for shape in _RESHAPED
@@ -157,7 +157,7 @@ def _paddings() -> list[Definition]:
             f"pad{axes}d_{kind}",
             (f"pad{axes}d", f"Padding {axes}D"),
             (3, *_space(axes)),
-            "padding:pad",
+            "pad",
             {"kind": kind, "space_axes": axes},
         )
         for axes in (1, 2)

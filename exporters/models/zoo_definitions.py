@@ -33,7 +33,7 @@ def _network(
         suite="zoo",
         family=family,
         source=_SOURCE,
-        factory=Factory(f"exporters.models.zoo.{target}", arguments or {}),
+        factory=Factory(f"exporters.models.{target}", arguments or {}),
         inputs=(TensorSpec("x", "float32", ("batch", 3, image_size, image_size)),),
         outputs=("y",),
         axes={"batch": 1},
@@ -42,13 +42,13 @@ def _network(
 
 
 DEFINITIONS: tuple[Definition, ...] = (
-    _network("alexnet", "AlexNet", "alexnet", "alexnet:alexnet"),
+    _network("alexnet", "AlexNet", "alexnet", "zoo_sequential:alexnet"),
     *(
         _network(
             f"densenet{depth}",
             f"DenseNet-{depth}",
             "densenet",
-            "densenet:densenet",
+            "zoo_residual:densenet",
             {"depth": depth},
         )
         for depth in (121, 161, 169, 201)
@@ -57,7 +57,7 @@ DEFINITIONS: tuple[Definition, ...] = (
         "inceptionv3",
         "Inception-v3",
         "inception",
-        "inception:inception_v3",
+        "zoo_sequential:inception_v3",
         image_size=_INCEPTION_IMAGE_SIZE,
     ),
     *(
@@ -65,7 +65,7 @@ DEFINITIONS: tuple[Definition, ...] = (
             f"mobilenet{width}",
             f"MobileNet-{width}",
             "mobilenet",
-            "mobilenet:mobilenet",
+            "zoo_residual:mobilenet",
             {"width": width},
         )
         for width in _WIDTHS
@@ -75,7 +75,7 @@ DEFINITIONS: tuple[Definition, ...] = (
             f"mobilenetv2_{width}",
             f"MobileNet-v2-{width}",
             "mobilenetv2",
-            "mobilenet_v2:mobilenet_v2",
+            "zoo_residual:mobilenet_v2",
             {"width": width},
         )
         for width in _WIDTHS
@@ -85,7 +85,7 @@ DEFINITIONS: tuple[Definition, ...] = (
             f"resnet{depth}_v{version}",
             f"ResNet-v{version}-{depth}",
             f"resnet_v{version}",
-            f"resnet_v{version}:resnet_v{version}",
+            f"zoo_residual:resnet_v{version}",
             {"depth": depth},
         )
         for version in (1, 2)
@@ -96,7 +96,7 @@ DEFINITIONS: tuple[Definition, ...] = (
             f"squeezenet{version}",
             f"SqueezeNet-{version}",
             "squeezenet",
-            "squeezenet:squeezenet",
+            "zoo_sequential:squeezenet",
             {"version": version},
         )
         for version in ("1.0", "1.1")
@@ -106,7 +106,7 @@ DEFINITIONS: tuple[Definition, ...] = (
             f"vgg{depth}{'_bn' if batch_norm else ''}",
             f"VGG-{depth}{'-bn' if batch_norm else ''}",
             "vgg",
-            "vgg:vgg",
+            "zoo_sequential:vgg",
             {"depth": depth, "batch_norm": batch_norm},
         )
         for depth in _VGG_DEPTHS

@@ -14,9 +14,8 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.inliner import inline_local_functions
 
-from exporters.files.engine import is_engine_format
 from exporters.onnx_files.graph import Shape, ShapeConflict, inferred, known_shapes, nodes_of, reads
-from exporters.types import Made
+from exporters.types import Made, is_engine_format
 
 _PRODUCT = re.compile(r"Conv(?!ert)|Gemm|MatMul|Einsum|LSTM|GRU|RNN|Attention")
 _PASSES_WEIGHTS_ON = frozenset(
@@ -315,8 +314,8 @@ def count(model: ModelProto, point: Mapping[str, int]) -> Counts:
     `parameters` are the elements of every constant of at least one dimension, in floating
     point or 8 bits, that a node reads together with data, each constant once; running statistics
     of norms count only in `parameters_with_buffers`. `macs` covers convolutions, matrix products
-    and recurrent layers with the formulas of `exporters.pytorch.counts`; products of two activations
-    count too.
+    and recurrent layers with the formulas of `exporters.pytorch.counts`; products of two
+    activations count too.
     """
     try:
         values = inferred(model, point)

@@ -12,8 +12,8 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, numpy_helper
 from onnx.external_data_helper import uses_external_data
 
-from exporters.files.caches import in_step
-from exporters.files.texts import words_of
+from exporters.onnx_files.kv_caches import in_step
+from exporters.onnx_files.texts import words_of
 from exporters.types import TEXT, TensorSpec
 
 _KEPT_ELEMENTS = 4096

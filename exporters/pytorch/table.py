@@ -1,4 +1,6 @@
-"""The catalogue as a committed table: `python -m exporters.pytorch.table` writes assets/catalogue.csv.
+"""The catalogue as a committed table, assets/catalogue.csv.
+
+`python -m exporters.pytorch.table` writes it.
 
 With it, all models and their sizes are listed without torch. The sizes are counted on
 torch's meta device, where a module has shapes and no values: nothing is drawn or trained.

@@ -29,6 +29,7 @@ from runtimes.session.precision import INTEGER, NARROWEST_FIRST, UNKNOWN, is_mat
 if TYPE_CHECKING:
     import onnxruntime
 
+    Open = Callable[[Path], onnxruntime.InferenceSession]
 
 LAUNCHES_WAIT = {"CUDA_LAUNCH_BLOCKING": "1"}
 """What the environment must say when the CUDA driver is loaded, for launches to wait."""
@@ -170,11 +171,6 @@ def _calls(events: Iterable[Event]) -> list[_Call]:
             calls.append(_Call(event))
     return calls
 
-
-if TYPE_CHECKING:
-    import onnxruntime
-
-    Open = Callable[[Path], onnxruntime.InferenceSession]
 
 Values = dict[str, Any]
 """What an engine takes for each input."""

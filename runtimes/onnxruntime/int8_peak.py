@@ -1,4 +1,6 @@
-"""The process that measures the processor's int8 peak: `python -m runtimes.onnxruntime.int8_peak THREADS`.
+"""The process that measures the processor's int8 peak.
+
+Its command is `python -m runtimes.onnxruntime.int8_peak THREADS`.
 
 Products of unsigned by signed bytes with sums of 32 bits, by ONNX Runtime's MatMulInteger, whose
 constant right side it packs beforehand as it does a model's weights. The best run of the best size

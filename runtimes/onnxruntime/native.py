@@ -130,7 +130,7 @@ def built() -> bool:
 
 
 def _extension() -> Path | None:
-    return install_layout.extension("runtimes.ort._native_base")
+    return install_layout.extension("runtimes.onnxruntime._native_base")
 
 
 _PARALLEL = 1

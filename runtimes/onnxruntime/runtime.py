@@ -93,8 +93,8 @@ def in_python(opening: Opening, requests: Sequence[Request], tell: Tell) -> Sess
     """Opened by the Python interface, which can tell operator times; raises the same."""
     from runtimes.onnxruntime import execution
     from runtimes.onnxruntime.gpu_lane import lane_on
+    from runtimes.onnxruntime.plain_lane import PlainLane
     from runtimes.onnxruntime.session import OrtLane, OrtSession
-    from runtimes.ort.plain_lane import PlainLane
 
     request = requests[0]
     open_it = partial(_open, request.model.path, opening)
@@ -215,7 +215,7 @@ class OrtCpu(Runtime):
             raise Unsupported(reason, "use fp32", node=node)
 
     def load(self) -> None:
-        from runtimes.onnxruntime import session as lane  # noqa: F401 - and with them onnxruntime
+        from runtimes.onnxruntime import session  # noqa: F401 - and with them onnxruntime
 
     def _compile(self, request: Request) -> Session:
         return self._compile_shapes((request,))
@@ -375,7 +375,7 @@ class OrtEp(Runtime):
         refuse_misnamed(device)
 
     def load(self) -> None:
-        from runtimes.onnxruntime import session as lane  # noqa: F401 - and onnxruntime
+        from runtimes.onnxruntime import session  # noqa: F401 - and onnxruntime
 
     def _compile(self, request: Request) -> Session:
         return self._compile_shapes((request,))

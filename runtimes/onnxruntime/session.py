@@ -17,8 +17,8 @@ from runtimes.onnxruntime.bound_lane import BoundLane, End
 from runtimes.onnxruntime.c_api import no_numbers
 from runtimes.onnxruntime.errors import run_fault
 from runtimes.onnxruntime.execution import Recording
+from runtimes.onnxruntime.plain_lane import PlainLane
 from runtimes.options import Request
-from runtimes.ort.plain_lane import PlainLane
 from runtimes.session.host import HostLane
 
 DIRECT_CALL = "run_with_iobinding of the C binding"

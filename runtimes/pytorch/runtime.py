@@ -1,4 +1,4 @@
-"""PyTorch on the CPU and on one GPU, eager or compiled: the module that a graph was exported from."""
+"""PyTorch on the CPU and on one GPU, eager or compiled: the module behind an exported graph."""
 
 from __future__ import annotations
 

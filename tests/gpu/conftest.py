@@ -14,7 +14,7 @@ pytest.register_assert_rewrite(install_layout.module_name("app.contract.suite"))
 from exporters.types import ExportedModel  # noqa: E402
 from runtimes import registry  # noqa: E402
 from runtimes.base import Runtime, Unavailable  # noqa: E402
-from runtimes.cuda import options
+from runtimes.cuda import options  # noqa: E402
 from runtimes.cuda import runtime as libraries  # noqa: E402
 from tests.gpu.models import chain_of_products  # noqa: E402
 from tests.runtimes.graphs import Graphs  # noqa: E402

@@ -43,7 +43,9 @@ def test_it_holds_each_module_and_what_the_program_reads_and_no_pictures(wheel: 
     assert set(_contents(wheel)) == expected
 
 
-@pytest.mark.parametrize("name", ["fpga/provider/_shim", "calls/_timed", "ort/_native_base"])
+@pytest.mark.parametrize(
+    "name", ["fpga/provider/_shim", "calls/_timed", "onnxruntime/_native_base"]
+)
 def test_it_holds_what_was_compiled(wheel: Path, name: str) -> None:
     with ZipFile(wheel) as archive:
         assert any(f"graphlap/runtimes/{name}{COMPILED}" in n for n in archive.namelist())

@@ -1,4 +1,4 @@
-"""Lowering of each operator: tiled matrices, data movement, LSTM and GRU, reductions over blocks."""
+"""Lowering of operators: tiled matrices, data movement, LSTM and GRU, reductions over blocks."""
 
 from __future__ import annotations
 

@@ -12,6 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from runtimes.fpga.graph.graph import Graph, Node
+from runtimes.fpga.numerics import (  # noqa: F401  (each registers its operators)
+    elementwise,
+    movement,
+    recurrence,
+    reduction,
+    windows,
+)
 from runtimes.fpga.numerics.operator import (
     NEWEST_OPSET,
     OPERATORS,

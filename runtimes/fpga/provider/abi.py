@@ -77,10 +77,6 @@ if TYPE_CHECKING:
     Pointers = c._Pointer[c.c_void_p]
     Counts = c._Pointer[c.c_size_t]
 
-if TYPE_CHECKING:
-    Pointers = c._Pointer[c.c_void_p]
-    Counts = c._Pointer[c.c_size_t]
-
 _Element = TypeVar("_Element", c.c_void_p, c.c_int64, c.c_char_p)
 
 FAIL, INVALID_ARGUMENT = 1, 2

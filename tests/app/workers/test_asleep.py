@@ -72,7 +72,8 @@ def test_a_sweep_begins_such_a_round_again_and_says_why(
         f"from pathlib import Path\nslept = Path({str(slept)!r})\n"
         f"if not slept.exists():\n    slept.touch()\n{indent(NAP, '    ')}\n"
         f"import runpy\n"
-        f"runpy.run_module({install_layout.module_name('app.workers.measure')!r}, run_name='__main__')"
+        f"module = {install_layout.module_name('app.workers.measure')!r}\n"
+        f"runpy.run_module(module, run_name='__main__')"
     )
     place = ThisMachine(commands={"round": [sys.executable, "-c", once]})
     plan = Plan(rounds=1, sweeps=(Sweep(models=(str(graph),), runtimes=("fake",)),))

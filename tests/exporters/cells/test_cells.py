@@ -221,7 +221,7 @@ def _drawn_lines() -> Iterator[str]:
 
 
 def test_the_published_drawings_are_those_of_the_code() -> None:
-    readme = (ROOT / "exporters/cells/README.md").read_text("utf-8")
+    readme = (ROOT / "exporters/models/CELLS.md").read_text("utf-8")
     lines = set(_drawn_lines())
     assert len(lines) > 20
     assert [line for line in lines if line not in readme] == []

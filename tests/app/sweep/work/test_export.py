@@ -175,7 +175,8 @@ def build():
     request = json.dumps(to_json(ExportRequest(f"{tmp_path}/hang.py:build")))
     parent = f"""
 import subprocess, time
-child = subprocess.Popen({install_layout.command("exporters.worker")!r}, stdin=-1, start_new_session=True)
+command = {install_layout.command("exporters.worker")!r}
+child = subprocess.Popen(command, stdin=-1, start_new_session=True)
 child.stdin.write({request.encode()!r} + b"\\n")
 child.stdin.flush()
 time.sleep(600)

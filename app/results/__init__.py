@@ -1,1 +1,0 @@
-"""The run folder: written, read, followed, and turned into rows."""

@@ -1,1 +1,0 @@
-"""ONNX Runtime: its CPU, CUDA and TensorRT providers."""
