@@ -69,7 +69,10 @@ def _op_types(model: ExportedModel) -> list[str]:
 
 
 def test_onnx_runtime_accounts_for_memory_and_threads_at_each_node(graphs: Graphs) -> None:
-    options = {"memory_pattern": False, "graph_optimization": "off"}
+    options: dict[str, bool | int | float | str] = {
+        "memory_pattern": False,
+        "graph_optimization": "off",
+    }
     settings = Settings(threads=2, operator_times=True, options=options)
     with bound("ort-cpu", graphs.wide, settings) as session:
         ops = session.operator_times(5)
