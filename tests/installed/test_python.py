@@ -32,15 +32,15 @@ def _run(installed: Environment, project: Path, script: str, *arguments: str) ->
 STAR = "from graphlap import *; print(*dir())"
 
 
-def test_the_public_names_are_those_that_the_readme_tells(
+def test_the_public_names_are_those_of_the_python_page(
     installed: Environment, project: Path
 ) -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    told = re.findall(r"^from graphlap import (.+)$", readme, re.MULTILINE)
+    page = (ROOT / "docs" / "python.md").read_text("utf-8")
+    told = re.findall(r"^from graphlap import (.+)$", page, re.MULTILINE)
     script = "import json, graphlap; print(json.dumps(graphlap.__all__))"
     public = json.loads(_run(installed, project, script))
-    # One that would hide a name of Python's own is told with its package.
-    whole = re.findall(r"\bgraphlap\.(\w+)\(", readme)
+    # A name that would hide one of Python's own is written with its package.
+    whole = re.findall(r"\bgraphlap\.(\w+)\(", page)
     assert set(public) == {name for names in told for name in names.split(", ")} | set(whole)
     assert set(public) <= set(_run(installed, project, STAR).split())
 

@@ -38,9 +38,9 @@ class Setting:
 
 
 _QUIET = (
-    Setting("distributed.admin.tick.interval", "2s", "looks at its event loop 50 times a second"),
-    Setting("distributed.admin.tick.limit", "60s", "takes a rare look for a loop that hangs"),
-    Setting("distributed.admin.tick.cycle", "60s", "counts those looks every second"),
+    Setting("distributed.admin.tick.interval", "2s", "wakes 50 times a second"),
+    Setting("distributed.admin.tick.limit", "60s", "takes a rare check for a hanging loop"),
+    Setting("distributed.admin.tick.cycle", "60s", "counts these checks every second"),
     Setting("distributed.worker.profile.enabled", False, "takes its own stack 100 times a second"),
     Setting("distributed.admin.system-monitor.interval", "1h", "reads /proc twice a second"),
     Setting("distributed.admin.system-monitor.disk", False, "counts what all disks do"),
@@ -49,12 +49,12 @@ _QUIET = (
 
 WORKER = (
     *_QUIET,
-    Setting("distributed.diagnostics.nvml", False, "asks the measured GPU how it is"),
+    Setting("distributed.diagnostics.nvml", False, "queries the measured GPU"),
     Setting("distributed.worker.memory.target", False, "writes out what a task holds"),
     Setting("distributed.worker.memory.spill", False, "the same by the process's size"),
     Setting("distributed.worker.memory.pause", False, "takes no job while it is large"),
     Setting("distributed.worker.memory.terminate", False, "ends itself; a job has its own limit"),
-    Setting("distributed.worker.http.routes", [], "shows pages to whoever asks"),
+    Setting("distributed.worker.http.routes", [], "serves pages over HTTP"),
 )
 """Of `graphlap worker`, and of a worker that one of Dask's launchers starts with our class."""
 
