@@ -35,11 +35,13 @@ coverage: $(TEST)  ## all tests, and which lines of ours none of them ran
 	rm -f .coverage.*
 	$(BIN)/coverage report
 
-check: $(TEST)  ## lint, types and import contracts
+check: $(TEST)  ## lint, types, import contracts, names and sentences; the size of the product
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.writing
+	$(BIN)/python -m tests.size
 
 gui: $(GUI)  ## the desktop window
 	$(BIN)/python -m app open

@@ -117,7 +117,7 @@ class _SuiteBenchmark:
                 )
         if type(num_inference) is not int or num_inference < 0:
             raise PlanError(
-                f"num_inference is not a whole number from 0 (got {num_inference!r})",
+                f"num_inference is not an integer of at least 0 (got {num_inference!r})",
                 "give how many times a profile lists",
             )
         self.models = tuple(known if models is None else models)

@@ -27,6 +27,7 @@ from app.console.answer.document import run_document
 from app.console.answer.summary import EndedRun
 from app.console.check import check_page
 from app.console.exporting import export, formats_of
+from app.console.installing import make_missing
 from app.console.output_files import write_output
 from app.console.progress import Display, display_for
 from app.console.regression_gate import SLOWER
@@ -148,7 +149,7 @@ STEP_S = 0.2
 STDIN = 0
 Then = Callable[[Run, Sequence[Measured]], int]
 """Is given the run as it ended, with its rows; returns an exit code."""
-_OWN_FILES = ("resume", "plan", "baseline_run", "json", "junit", "plot")
+_OWN_FILES = ("resume", "plan", "baseline_run", "history", "json", "junit", "plot")
 """The options that name a file or a folder, of a run that is resumed or repeated."""
 _TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 
@@ -168,6 +169,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     formats = formats_of(flags.export)
     manifest = _of_a_run(flags)
     plan = _asked(flags, manifest)
+    make_missing(plan, flags.install)
     if plan.check:
         refuse_with_check(flags)
     reject_without_effect(plan, given_settings(flags, "command"))

@@ -16,7 +16,7 @@ from app.comparison.judge import Comparison
 from app.comparison.ranking import fastest
 from app.console.answer.document import shown_blocks
 from app.console.run_summary import verdict_text
-from app.history.run_comparison import RunSide, compare_runs, history_beside, side_of
+from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
 from app.present.document import Table
 from app.present.figure import Figure
 from app.present.html import WIDE
@@ -132,7 +132,7 @@ class OpenedRun:
         if not 0.0 <= band < 1.0:
             raise PlanError(f"band is not a share from 0 to 1 (got {band!r})", "give 0.02 for 2%")
         other = before if isinstance(before, OpenedRun) else open(before)
-        history = history_beside([other.run.path, self.run.path])
+        history = history_for([other.run.path, self.run.path])
         return comparison_frame(compare_runs(other._side, self._side, band, history))
 
     def latency(self, cases: Sequence[str] = ()) -> DrawnFigure:
@@ -212,8 +212,8 @@ class OpenedRun:
         return self._of_operators(case_id, roofline, "its operators' work or the peak is not known")
 
     def memory(self, case_id: str) -> DrawnFigure:
-        """Bytes in use at the end of each operator of one case, with the high-water mark."""
-        return self._of_operators(case_id, memory, "its engine does not account for memory")
+        """Memory in use while each operator of one case runs, and the most."""
+        return self._of_operators(case_id, memory, "its engine reported no memory of operators")
 
     def _of_operators(
         self, case_id: str, draw: Callable[[Shown, OperatorTimes], Figure | None], why_not: str

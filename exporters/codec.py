@@ -29,7 +29,7 @@ Reader = Callable[[Any], Any]
 
 _SCALARS: dict[Any, str] = {
     bool: "true or false",
-    int: "a whole number",
+    int: "an integer",
     float: "a number",
     str: "a text",
     NoneType: "null",
@@ -236,7 +236,7 @@ def _union(kinds: tuple[Any, ...], finite: bool) -> Reader:
     scalars = {kind for kind in kinds if kind in _SCALARS}
     others = [kind for kind in kinds if kind not in _SCALARS]
     if len(others) > 1:
-        raise TypeError(f"the codec cannot tell the types {others} of a union apart")
+        raise TypeError(f"the codec cannot distinguish the types {others} of a union")
     other = _reader(others[0], finite) if others else None
     own = {kind: _scalar(kind, finite) for kind in scalars}
     takes_int_as_float = float in scalars and int not in scalars

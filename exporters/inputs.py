@@ -206,7 +206,7 @@ def _refuse_unfit_range(spec: TensorSpec, low: float, high: float, model: str) -
     if dtype.kind != "f" and not (low.is_integer() and high.is_integer()):
         raise ExportError(
             f"--input-range {spec.name}: the input of {model} is {dtype} (got {low:g} to {high:g})",
-            "give whole numbers",
+            "give integers",
         )
 
 

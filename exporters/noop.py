@@ -416,7 +416,7 @@ def _sized(model: ExportedModel, point: Point) -> _Sized:
             raise NotBenchmarkable(
                 f"the sizes of the output {spec.name!r} of {model.name} are known only when it "
                 "is computed, so it has no null twin",
-                "leave --no-verify-outputs out, or --overhead",
+                "remove --no-verify-outputs, or --overhead",
             )
         outputs.append(replace(spec, shape=shape))
     empty = frozenset(spec.name for spec in inputs if 0 in spec.shape)

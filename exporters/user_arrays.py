@@ -100,7 +100,7 @@ def own_inputs(path: Path, specs: Sequence[TensorSpec], point: Mapping[str, int]
             raise ExportError(
                 f"{spec.name!r} in {path.name} has the shape {_text(headers[spec.name].shape)}, "
                 f"and the graph takes {_text(wanted)} at {axes_key(point)}",
-                "give arrays of that shape, or set the axes to those of the arrays",
+                "give arrays of that shape, or set the axes to the sizes of the arrays",
             )
     arrays = _read(path, specs)
     for spec in specs:
@@ -177,7 +177,7 @@ def _samples(path: Path, specs: Sequence[TensorSpec], batch: Dimension | None) -
         counts.add(divmod(headers[spec.name].shape[along], size if isinstance(size, int) else 1))
     if len(counts) != 1 or any(rest or not count for count, rest in counts):
         raise ExportError(
-            f"the arrays in {path.name} do not hold the same whole number of samples",
+            f"the arrays in {path.name} do not hold the same number of whole samples",
             "give every input one sample for each batch row",
         )
     ((count, _),) = counts

@@ -289,7 +289,7 @@ def _called(target: str) -> Any:
         at = f" in line {lines[-1]}" if lines else ""
         raise ExportError(
             f"{_short(target)} raised {type(error).__name__}: {error}{at}",
-            FORM if isinstance(error, TypeError) else "mend what it does there",
+            FORM if isinstance(error, TypeError) else "correct that line",
         ) from error
 
 

@@ -111,7 +111,7 @@ class Lane(ABC):
         """Copy some inputs of the shapes that are bound into the lane's buffers; never timed."""
         raise Unsupported(
             f"{type(self).__name__} takes no other inputs from run to run",
-            "leave --rotate-inputs out",
+            "remove --rotate-inputs",
         )
 
     def advancing(self) -> tuple[Copy, ...] | None:
@@ -157,7 +157,7 @@ class Session(ABC):
         does not tell.
         """
         raise Unsupported(
-            f"{self.execution.provider} does not tell the times of its operators",
+            f"{self.execution.provider} does not report operator times",
             "profile another runtime",
         )
 
@@ -194,10 +194,13 @@ class Runtime(ABC):
     `accelerator` is the kind of device that a case has for itself beside the host (`gpu`),
     empty for none; its number is the case's device. `operator_environment` is what the
     environment of a process for operator times must say before anything is asked of the runtime.
-    `engine` is the Python module of the engine, empty for one that is part of us. What follows `@`
-    is a release where a runtime `has_releases` of its own, and an environment everywhere else. One
-    that `builds_module` needs the torch module behind a graph, and so the file that makes it. Where
-    `device_is_package`, what follows the colon is a library or the package that brings one. With
+    `engine` is the Python module of the engine, empty for one that is part of us;
+    `distribution` is the package that installs it, of an engine that needs no more than a wheel of
+    some release.
+    What follows `@` is a release where a runtime `has_releases` of its own, and an environment
+    everywhere else. One that `builds_module` needs the torch module behind a graph, and so the file
+    that makes it. Where `device_is_package`, what follows the colon is a library or the package
+    that brings one. With
     `only_numeric` all inputs and outputs must be arrays of numbers; `formats` are the endings of
     the files that it reads.
     """
@@ -214,6 +217,7 @@ class Runtime(ABC):
     accelerator: ClassVar[str] = ""
     operator_environment: ClassVar[Mapping[str, str]] = {}
     engine: ClassVar[str] = ""
+    distribution: ClassVar[str] = ""
     has_releases: ClassVar[bool] = False
     builds_module: ClassVar[bool] = False
     device_is_package: ClassVar[bool] = False

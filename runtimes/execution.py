@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Literal
 
 import numpy as np
@@ -23,7 +24,8 @@ class NodePlacement:
     """Where the engine put one node of the graph that it executes.
 
     `counts` is False for the integer shape arithmetic that may stay on the host
-    without making the row partial.
+    without making the row partial. `position` is its place in the order of execution, which several
+    nodes of one kernel share; None where that is not known.
     """
 
     node: str
@@ -31,6 +33,7 @@ class NodePlacement:
     provider: str
     precision: str
     counts: bool = True
+    position: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,29 @@ class Execution:
     def elsewhere(self) -> tuple[NodePlacement, ...]:
         return tuple(n for n in self.placement if n.counts and n.provider != self.provider)
 
+    @property
+    def partitions(self) -> tuple[tuple[NodePlacement, ...], ...]:
+        """The counted nodes in the order of execution, grouped where the provider changes; empty
+        where the order is not known."""
+        ordered: list[tuple[int, NodePlacement]] = []
+        for node in self.placement:
+            if node.counts and node.position is None:
+                return ()
+            if node.counts and node.position is not None:
+                ordered.append((node.position, node))
+        ordered.sort(key=lambda one: one[0])
+        groups = groupby((node for _, node in ordered), key=lambda node: node.provider)
+        return tuple(tuple(nodes) for _, nodes in groups)
+
+    @property
+    def splitting(self) -> tuple[NodePlacement, ...]:
+        """The nodes elsewhere that have nodes of the asked-for engine before and after them."""
+        own = [k for k, nodes in enumerate(self.partitions) if nodes[0].provider == self.provider]
+        if not own:
+            return ()
+        between = self.partitions[own[0] : own[-1]]
+        return tuple(n for nodes in between for n in nodes if n.provider != self.provider)
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
@@ -77,29 +103,17 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeResources:
-    """What an engine accounts for at one node, medians of several runs; None where it does not say.
-
-    `in_use_bytes` is what its allocator has handed out when the node ends, `peak_bytes` the most
-    that it ever had until then, `arena_bytes` what it holds from the system. Of the thread that
-    runs the node, `run_us` is how long it computed its part of the work that was dealt to the
-    thread pool, and `wait_us` how long it waited for the other threads.
-    """
-
-    in_use_bytes: int | None = None
-    peak_bytes: int | None = None
-    arena_bytes: int | None = None
-    run_us: float | None = None
-    wait_us: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class OpTime:
     """What one node of the executed graph takes in one run, the median of several.
 
     `node` is its name in the graph, or where it stands if it has none; `op` its kind;
     `engine_name` what the engine itself calls the work: a kernel, a layer, an instruction.
     `holds` are the nodes of the file that it was made of, where the engine tells them.
+
+    `in_use_bytes` is the most that was in use when it ended, `peak_bytes` while it ran,
+    and `arena_bytes` what the allocator of its provider then held. Of a node that threads share,
+    the calling thread computed for `pool_run_us` and waited for the others for `pool_wait_us`, the
+    medians of the runs. None where the engine does not report them.
     """
 
     node: str
@@ -107,7 +121,11 @@ class OpTime:
     time_us: float
     engine_name: str
     holds: tuple[str, ...] = ()
-    resources: NodeResources = NodeResources()
+    in_use_bytes: int | None = field(default=None, kw_only=True)
+    peak_bytes: int | None = field(default=None, kw_only=True)
+    arena_bytes: int | None = field(default=None, kw_only=True)
+    pool_run_us: float | None = field(default=None, kw_only=True)
+    pool_wait_us: float | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

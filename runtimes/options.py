@@ -45,13 +45,13 @@ class Option:
                 raise InvalidValue(f"{self.name}={text} is not a yes/no value", "use 1 or 0")
             value = _BOOLEANS[text.lower()]
         else:
-            what = "whole number" if kind is int else "number"
+            what = "an integer" if kind is int else "a number"
             try:
                 value = kind(text)
             except ValueError:
-                raise InvalidValue(f"{self.name}={text} is no {what}", "give one") from None
+                raise InvalidValue(f"{self.name}={text} is not {what}", "give one") from None
             if isinstance(value, float) and not math.isfinite(value):
-                raise InvalidValue(f"{self.name}={text} is no {what}", "give one")
+                raise InvalidValue(f"{self.name}={text} is not {what}", "give one")
         if self.choices and value not in self.choices:
             known = ", ".join(map(str, self.choices))
             raise InvalidValue(f"{self.name}={text} is not known", f"use one of {known}")

@@ -140,7 +140,7 @@ def _unusable(one: Packaged, reason: str) -> Runtime:
         "version": one.version,
         "why": Unavailable(
             f"the package {one} brings it, and {reason}",
-            f"mend that package, or pip uninstall {one.package}",
+            f"repair that package, or pip uninstall {one.package}",
         ),
     }
     return type("Unusable", (Unusable,), told)()

@@ -52,7 +52,7 @@ _CASE = (
     text(
         "runtime",
         "Runtime",
-        "name[:device][@release or environment], as the plan said it.",
+        "name[:device][@release or environment], as in the plan.",
         group="identity",
     ),
     text("runtime_version", "Runtime version", "The engine's own version.", family="rounds"),
@@ -93,7 +93,7 @@ _CASE = (
     text(
         "assumed_sizes",
         "Assumed sizes",
-        "Open axes of a user's file that nobody gave a size, with the size that was assumed: what "
+        "Open axes of a user's file without a size in the plan, with the assumed size: what "
         "the graph implies, else 1 for a batch, 128 for a sequence, 224 for the side of an image.",
         group="settings",
     ),
@@ -157,7 +157,7 @@ _CASE = (
     text(
         "condition",
         "Condition",
-        "What held beside the scenario, such as polluted caches.",
+        "The condition added to the scenario, such as cold caches.",
         group="settings",
     ),
     text(
@@ -287,13 +287,13 @@ _RESOURCES = (
         "power_w",
         "Power (W)",
         "W",
-        "Mean power of the whole device; a round of less than half a second tells none.",
+        "Mean power of the whole device; empty for rounds of less than half a second.",
     ),
     Column(
         "throughput_per_s_per_kw",
         "number",
         "Inputs/s per kW",
-        "Inputs in a second over the power; empty where no device tells its power.",
+        "Inputs in a second over the power; empty where no device reports its power.",
         "1/s/kW",
         "higher",
         family="ratios",

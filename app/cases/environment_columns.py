@@ -95,7 +95,11 @@ GPU = (
     text("gpu_driver", "GPU driver", "The release of the driver."),
     text("gpu_link", "GPU link", "How the GPU was connected as a round began."),
     number("gpu_power_limit_w", "Power limit (W)", "W", "What the GPU was kept to."),
-    flag("gpu_persistence", "Persistence", "Whether the driver stays when nobody uses the GPU."),
+    flag(
+        "gpu_persistence",
+        "Persistence",
+        "Whether the driver stays loaded when the GPU is not in use.",
+    ),
     flag("gpu_ecc", "ECC", "Whether errors of its memory were corrected."),
     flag("gpu_mig", "MIG", "Whether the GPU was divided into parts."),
     number("gpu_clock_limit_mhz", "GPU clock limit (MHz)", "MHz", "The highest clock it has."),
@@ -182,7 +186,7 @@ IMPORTED = (
     text(
         "imported_from",
         "Imported from",
-        "The program that measured the row, with its version as far as its file tells.",
+        "The program that measured the row, with its version if the file has it.",
         group="identity",
     ),
     text("imported_file", "Imported file", "The name of the file that it was read from."),

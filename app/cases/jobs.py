@@ -23,7 +23,7 @@ from typing import Literal
 from app.cases.case import Case
 from app.cases.scenario import CLOSED_LOOP, NO_CONDITION, Scenario
 from exporters.types import ExportedModel
-from runtimes.execution import Clock, NodeResources
+from runtimes.execution import Clock, OpTime
 from runtimes.options import SESSIONS, Settings
 from runtimes.registry import parse_spec, release_of
 
@@ -207,24 +207,17 @@ class Peak:
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
-    """One node of the executed graph, as `runtimes.execution.OpTime` has it, and its work.
+class Operator(OpTime):
+    """One node of the executed graph, with what it has to do.
 
-    `holds` are the nodes of the file that it was made of, as far as the engine tells. `macs`
-    and `bytes_moved` are what these have to compute, and to read and write; `roof_us` is the
-    least time that the host's peaks allow for it. None where that is not known.
-    `resources` is what the engine accounts for at the node.
+    `macs` and `bytes_moved` are what the nodes of the file that it `holds` have to compute, and to
+    read and write; `roof_us` is the least time that the host's peaks allow for it. None where that
+    is not known.
     """
 
-    node: str
-    op: str
-    time_us: float
-    engine_name: str
-    holds: tuple[str, ...] = ()
     macs: int | None = None
     bytes_moved: int | None = None
     roof_us: float | None = None
-    resources: NodeResources = NodeResources()  # noqa: RUF009 - frozen
 
     @property
     def peak_share(self) -> float | None:
@@ -252,13 +245,12 @@ class OperatorTimes:
     transient: bool = False
 
     @property
-    def high_water(self) -> int | None:
-        """The place of the operator at whose end most memory is in use; None where nobody says."""
-        in_use = [op.resources.in_use_bytes for op in self.ops]
-        known = [(size, -place) for place, size in enumerate(in_use) if size is not None]
-        return -max(known)[1] if known else None
-
-    @property
     def total_us(self) -> float:
         """All operators together, of which each has its share."""
         return sum(op.time_us for op in self.ops)
+
+    @property
+    def high_water(self) -> Operator | None:
+        """The operator while which most memory was in use; None where the engine reports none."""
+        known = [op for op in self.ops if op.peak_bytes]
+        return max(known, key=lambda op: op.peak_bytes or 0) if known else None

@@ -73,7 +73,7 @@ LATENCY = (
     text(
         "ci_method",
         "Interval by",
-        "How the intervals were had: t_ranks, or t_ranks_looks where rounds were added until they "
+        "Method of the intervals: t_ranks, or t_ranks_looks where rounds were added until they "
         "were narrow; empty for none.",
     ),
     number("ci_level", "Interval level", "", "How often such intervals hold the truth."),
@@ -82,7 +82,9 @@ LATENCY = (
         "Interval flags",
         "few_rounds: fewer than eight, so modes of processes go unseen. few_runs: fewer than 1,000 "
         "in a round, so rare spells do. rounds_correlated: neighbouring rounds resemble each "
-        "other. rounds_close_in_time: all rounds began within a minute.",
+        "other. rounds_close_in_time: all rounds began within a minute, or within nine where "
+        "contended. contended: other work took the core (steal of 1 % or 10 involuntary switches "
+        "a second), so the intervals of mean, throughput and tails allow for slow changes of it.",
     ),
     text("ci_missing_reason", "Interval missing", "Which figures or intervals are empty, and why."),
     count(
@@ -141,7 +143,7 @@ LATENCY = (
         "rounds_span_s",
         "Span (s)",
         "s",
-        "From the start of the first round to that of the last; empty where one is not recorded.",
+        "From the start of the first round to the start of the last; empty if one is unknown.",
         "other",
     ),
     *(

@@ -33,7 +33,7 @@ def _of_phase(phase: str, what: str) -> tuple[Column, ...]:
             f"cold_{phase}_p90_ms",
             f"Cold {said} p90 (ms)",
             "ms",
-            "The 90th percentile; so few as 35 processes can't bound one.",
+            "The 90th percentile; needs at least 36 processes.",
         ),
         less(f"cold_{phase}_max_ms", f"Cold {said} max (ms)", "ms", "The longest."),
     )
@@ -123,5 +123,16 @@ CHECKING = (
         "fallback_ops",
         "Fallback operators",
         "Operators that the named engine left to another, each with its number of nodes.",
+    ),
+    count(
+        "partitions",
+        "Partitions",
+        "Of a partial row: how many groups of consecutive nodes, in the order of execution, the "
+        "providers run in turn. Data may be copied wherever the provider changes.",
+    ),
+    text(
+        "splitting_nodes",
+        "Splitting nodes",
+        "Of a partial row: the nodes on another provider between nodes of the named engine.",
     ),
 )

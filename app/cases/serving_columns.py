@@ -142,7 +142,7 @@ SCALING = (
     text(
         "scaling_missing_reason",
         "Efficiency missing",
-        "Why there is none although the scaling baseline was measured.",
+        "Why it is empty although the scaling baseline was measured.",
         group="confidence",
     ),
 )

@@ -65,7 +65,7 @@ STATUSES: dict[Status, StatusFact] = {
     "compile_failed": _failure("the engine refused the graph"),
     "export_failed": _failure("the model could not become a checked graph"),
     "unsupported": StatusFact(
-        "the runtime can't take this case, as it says itself",
+        "the runtime reports that it can't run this case",
         strict=True,
         ends_case=True,
         tone="warning",

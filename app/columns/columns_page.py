@@ -19,7 +19,7 @@ _HEAD = (
     "| column | group | holds | unit | better | meaning |",
     "| --- | --- | --- | --- | --- | --- |",
 )
-_KINDS = {"text": "text", "count": "whole number", "number": "number", "flag": "true or false"}
+_KINDS = {"text": "text", "count": "integer", "number": "number", "flag": "true or false"}
 
 
 def page() -> str:
@@ -39,7 +39,7 @@ def page() -> str:
         "",
         "## Percentiles of your choice",
         "",
-        "`--percentiles 50,99.99` adds columns of the same pattern for those that have none above,",
+        "`--percentiles 50,99.99` adds columns of the same pattern for other percentiles,",
         "at the end of every row of that run: two digits before the point, and the point left out,",
         "so that p99.99 is `p9999` and p5 is `p05`.",
         "",

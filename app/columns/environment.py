@@ -163,6 +163,9 @@ def inputs_fed(case: Case, model: ExportedModel | None, clock: Clock) -> str | N
 
 SAID_SHARE = 0.001
 """Where a cause had a hand in more of the runs it reaches a p99.9, and is warned of."""
+STEAL_SHARE = 0.01
+SWITCHES_PER_S = 10.0
+"""An idle machine takes a core from its one busy thread a few times a second."""
 _CODES = {
     "steal": "outliers_from_steal",
     "switch": "outliers_from_context_switches",
@@ -201,6 +204,13 @@ def interference_columns(rounds: Sequence[RoundResult], counts: Counter[str] | N
         "cpu_temperature_c": max(_known(i.temperature_c for i in told), default=None),
         "outlier_causes": None if not counts else _by(counts),
     }
+
+
+def is_contended(rounds: Sequence[RoundResult]) -> bool:
+    """Whether other work took the core, over all rounds together; False where nobody looked."""
+    told = [result.interference for result in rounds if result.interference is not None]
+    switches = _rate((i.involuntary_switches, i) for i in told)
+    return (_steal_share(told) or 0.0) >= STEAL_SHARE or (switches or 0.0) >= SWITCHES_PER_S
 
 
 def outlier_warnings(counts: Counter[str] | None, iterations: int) -> list[Diagnostic]:

@@ -100,13 +100,16 @@ def throughput_columns(case: Case, summary: Summary, known: Row) -> Row:
 
 
 def block_rate(
-    case: Case, rounds: Sequence[Samples], starts_s: Sequence[float] = ()
+    case: Case, rounds: Sequence[Samples], starts_s: Sequence[float], is_contended: bool
 ) -> Rate | None:
     """Of offline the runs of its blocks in a second; None of any other scenario.
 
-    `starts_s` are the times at which the rounds began, empty where one is not known.
+    `starts_s` are the times at which the rounds began, empty where one is not known;
+    `is_contended`: other work took the core from them.
     """
-    return rate_of(rounds, starts_s=starts_s) if case.scenario.kind == "offline" else None
+    if case.scenario.kind != "offline":
+        return None
+    return rate_of(rounds, starts_s=starts_s, is_contended=is_contended)
 
 
 def block_columns(rate: Rate | None, batch_size: object) -> Row:

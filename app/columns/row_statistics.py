@@ -30,7 +30,12 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.round import RoundResult
-from app.columns.environment import interference_columns, outlier_counts, outlier_warnings
+from app.columns.environment import (
+    interference_columns,
+    is_contended,
+    outlier_counts,
+    outlier_warnings,
+)
 from app.columns.families import SampleColumns
 from app.columns.identity import as_told
 from app.columns.latency import block_rate, late_columns, rates_by_round
@@ -202,9 +207,10 @@ def _computed(
         shape_columns(run, case, timed),
     )
     starts_s = round_starts_s(timed)
-    blocks = block_rate(case, samples, starts_s)
+    contended = is_contended(timed)
+    blocks = block_rate(case, samples, starts_s, contended)
     disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
-    summary = summarise(samples, asked.quantiles, confidence, case.batcher, starts_s)
+    summary = summarise(samples, asked.quantiles, confidence, case.batcher, starts_s, contended)
     summary = as_told(summary, timed)
     rates = rates_by_round(case, blocks, summary, timed[-1].concurrency if timed else 0)
     return RowStatistics(summary, blocks, columns, tuple(disturbed), rates)

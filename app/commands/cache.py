@@ -6,7 +6,7 @@ import argparse
 import os
 
 from app.commands.output import add_format, print_document
-from app.machine import installed_runtimes
+from app.machine import installed_runtimes, release_environments
 from app.plan.settings.setting import parsed, size_in_bytes
 from app.present.document import Cell, Column, Table, names, table
 from exporters import cache
@@ -14,7 +14,7 @@ from exporters import cache
 
 def cache_text(freed: int | None) -> str:
     """What the cache holds; with `freed` bytes, after it was emptied."""
-    info = cache.info()
+    info, found = cache.info(), release_environments.installed()
     first = "" if freed is None else f"freed     {_size(freed)}\n"
     return (
         f"{first}cache     {info.path}\n"
@@ -23,6 +23,8 @@ def cache_text(freed: int | None) -> str:
         f"in use    {_size(info.in_use_bytes)} by plans that run now\n"
         f"engines   {_size(installed_runtimes.size_bytes())} that runtimes compiled,"
         " not in the size above\n"
+        f"releases  {_size(release_environments.size_bytes())} in {len(found):,} environments, not "
+        f"in the size above\n" + "".join(f"          {folder.name}\n" for folder in found)
     )
 
 
@@ -34,9 +36,11 @@ def cache_table(freed: int | None) -> Table:
         "limit": cache.default_limit_bytes(),
         "in use": info.in_use_bytes,
         "engines": installed_runtimes.size_bytes(),
+        "releases": release_environments.size_bytes(),
         **({} if freed is None else {"freed": freed}),
     }
-    counts = {"exports": info.entries, "files": info.files}
+    environments = len(release_environments.installed())
+    counts = {"exports": info.entries, "files": info.files, "environments": environments}
     return table(
         (*names("what"), Column("value")),
         [
@@ -55,10 +59,12 @@ def limit_cache(size: str, option: str) -> None:
 def clear_cache() -> int:
     """Empty it of all that no running plan needs; the bytes that were freed.
 
-    Engines stay while a plan runs: nobody knows which of them it needs.
+    Engines and environments stay while a plan runs: nobody knows which of them it needs.
     """
     freed = cache.clear()
-    return freed if cache.info().in_use_bytes else freed + installed_runtimes.clear()
+    if cache.info().in_use_bytes:
+        return freed
+    return freed + installed_runtimes.clear() + release_environments.clear()
 
 
 def _size(count: int) -> str:

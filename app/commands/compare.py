@@ -15,11 +15,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The runs, and what counts as a change."""
     parser.add_argument("runs", nargs=2, metavar="RUN", help="the run before, and the run after")
     add_settings(parser, "compare")
-    parser.add_argument(
-        "--history",
-        metavar="DIR",
-        help="runs that show how far runs of this machine differ (those beside the two)",
-    )
     add_format(parser)
 
 

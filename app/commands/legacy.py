@@ -35,7 +35,6 @@ _MODES = (
     _Mode("--cache-clear", ("cache", "clear")),
     _Mode("--cache-info", ("cache", "info")),
     _Mode("--compare", ("compare",), 2),
-    _Mode("--history", ("history",), 1),
     _Mode("--verify", ("verify",), 1),
     _Mode("--show", ("show",), 1),
     _Mode("--report", ("report",), _REST),
@@ -45,6 +44,7 @@ _MODES = (
     _Mode("--resume", ("resume",), 1),
     _Mode("--check", ("check",)),
     _Mode("--headless", ("run",)),
+    _Mode("--history", ("history",), 1),
 )
 """In this order one is found; a flag after it may be an option of that command."""
 MODE_FLAGS = tuple(mode.flag for mode in _MODES)

@@ -42,7 +42,11 @@ _X11 = {
     "libxcb.so.1": "libxcb1",
     "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
 }
-PACKAGES: Mapping[str, str] = _QT | _X11
+_WAYLAND = {
+    "libwayland-client.so.0": "libwayland-client0",
+    "libwayland-cursor.so.0": "libwayland-cursor0",
+}
+PACKAGES: Mapping[str, str] = _QT | _X11 | _WAYLAND
 """Library -> its package on Debian and Ubuntu."""
 
 
@@ -52,7 +56,11 @@ def missing_packages() -> dict[str, str]:
         return {}
     platform = os.environ.get("QT_QPA_PLATFORM", "")
     is_x11 = platform.startswith("xcb") or (not platform and "DISPLAY" in os.environ)
-    needed = PACKAGES if is_x11 else _QT
+    is_wayland = platform.startswith("wayland") or (
+        not platform and not is_x11 and "WAYLAND_DISPLAY" in os.environ
+    )
+    spared = {**({} if is_x11 else _X11), **({} if is_wayland else _WAYLAND)}
+    needed = {library: of for library, of in PACKAGES.items() if library not in spared}
     return {library: package for library, package in needed.items() if not _is_here(library)}
 
 

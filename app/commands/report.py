@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from app.commands.output import print_text
+from app.commands.settings import add_settings
 from app.console.verify import DAMAGED
 
 
@@ -14,12 +15,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", default="report.html", help="the page (report.html)"
     )
+    add_settings(parser, "report")
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the page; 1 if something in a run is damaged."""
     from app.report.page import write_report
 
-    damage = write_report(options.runs, options.output)
+    damage = write_report(options.runs, options.output, options.history)
     lost = print_text("".join(f"{line}\n" for line in (f"wrote {options.output}", *damage)))
     return lost or (DAMAGED if damage else 0)

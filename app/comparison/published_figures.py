@@ -208,7 +208,7 @@ def _char_cnn() -> Iterator[Published]:
         model="char_cnn",
         source="character-level CNN optimisation history",
         device="several GPUs",
-        conditions=f"batch not told, {last.step}",
+        conditions=f"batch not stated, {last.step}",
         throughput_per_s=last.inputs_per_s,
     )
 

@@ -78,7 +78,7 @@ def permitted() -> Iterator[str]:
     for node in nodes:
         yield f"  NUMA node {node:<3}  cores {as_list({c for c in cores if node in nodes_of({c})})}"
     if not nodes:
-        yield "  NUMA node      not told"
+        yield "  NUMA node      not reported"
     yield f"  --lock-memory  {_locking()}"
     yield f"  --realtime     {_realtime()}"
 

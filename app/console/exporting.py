@@ -77,7 +77,7 @@ def export_stored(
     """The same of what is whole in runs that are there: a line for each file, and one for each
     thing that is damaged. `columns` is `--columns` as typed."""
     if columns is not None and _CSV not in names:
-        raise PlanError("--columns is of results.csv", "add -f csv, or leave --columns out")
+        raise PlanError("--columns is of results.csv", "add -f csv, or remove --columns")
     wrote: list[Path] = []
     runs: list[Whole] = []
     kept: list[str] = []
@@ -97,7 +97,7 @@ def _words(run: Run, columns: str | None) -> tuple[str, ...]:
     if has_one_table(run.manifest):
         raise ResultsError(
             f"{run.path} is of an earlier release, and its results.csv has every column",
-            "leave --columns out",
+            "remove --columns",
         )
     return parse_columns(columns, run.manifest.asked.percentiles)
 

@@ -385,7 +385,7 @@ def _counts(found: History) -> Iterator[str]:
 
 def _remarks(found: History) -> Iterator[str]:
     yield (
-        f"a change within {found.band:.0%} is none; of histories without any, at most "
+        f"a change within {found.band:.0%} does not count; of histories without a change, at most "
         f"{FALSE_ALARMS:.0%} show one"
     )
     if found.machines:
@@ -400,7 +400,7 @@ def _remarks(found: History) -> Iterator[str]:
         )
     short = sum(len(trend.points) < LEAST_RUNS for trend in found.trends)
     if short:
-        yield f"too few to tell a change: fewer than {LEAST_RUNS} runs in {short} series"
+        yield f"too few to detect a change: fewer than {LEAST_RUNS} runs in {short} series"
     for one in found.passed_over:
         yield printable(f"passed over: {one.why}")
 

@@ -68,7 +68,7 @@ def _of(host: Host, clock_s: float) -> Iterator[str]:
     yield f"  cores       {as_list(host.cores)}"
     if clock_s:
         direction = "ahead of" if clock_s > 0 else "behind"
-        yield f"  clock       {abs(clock_s):,.0f} s {direction} that of this machine"
+        yield f"  clock       {abs(clock_s):,.0f} s {direction} this machine's clock"
     yield f"  machine     {host.machine}"
     width = max(map(len, host.runtimes), default=0)
     for name, there in host.runtimes.items():

@@ -61,8 +61,8 @@ def _table(
         "MACs": lambda op: _amount(op.macs),
         "moved": lambda op: _amount(op.bytes_moved, "B"),
         "of peak": lambda op: "" if op.peak_share is None else f"{op.peak_share:.0%}",
-        "in use": lambda op: _amount(op.resources.in_use_bytes, "B"),
-        "waits": _waiting,
+        "memory": lambda op: _amount(op.peak_bytes, "B"),
+        "waiting": lambda op: "" if not op.pool_wait_us else text.latency(op.pool_wait_us),
     }
     shown = {name: [cell(op) for op in slowest] for name, cell in figures.items()}
     shown = {name: cells for name, cells in shown.items() if any(cells)}
@@ -102,10 +102,11 @@ def _caption(times: OperatorTimes, line: Operators, plain_us: float | None, show
             f"{text.rate_text(peak.bytes_per_s, 'B')} with {peak.in_use_bytes / 2**20:.3g} MiB "
             "in use"
         )
-    if (place := times.high_water) is not None:
-        op = times.ops[place]
-        most = _amount(op.resources.in_use_bytes, "B")
-        said.append(f"most memory in use: {most}, at {op.node}")
+    if (highest := times.high_water) is not None:
+        said.append(
+            f"most memory in use {_amount(highest.peak_bytes, 'B')}, at "
+            f"{_nodes(highest.holds) or highest.node}"
+        )
     return "; ".join([*said, line.file])
 
 
@@ -123,7 +124,7 @@ def _beside_table(beside: Beside) -> Iterator[Block]:
         (*names("nodes of the file"), *map(Column, beside.names)),
         rows,
         caption=f"{min(MOST_OPS, len(slowest))} of {len(slowest)} groups of nodes; "
-        f"{text.NOT_MEASURED} where an engine left nodes out or does not tell",
+        f"{text.NOT_MEASURED} where an engine has no such node or does not report it",
     )
 
 
@@ -131,12 +132,6 @@ def _nodes(names: Sequence[str]) -> str:
     """The first few of them; the table of the case has all."""
     more = len(names) - _MOST_NODES
     return " + ".join(names[:_MOST_NODES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _waiting(op: Operator) -> str:
-    """The share of its time in which its thread waits for others of the pool."""
-    wait_us = op.resources.wait_us
-    return f"{wait_us / op.time_us:.0%}" if wait_us and op.time_us else ""
 
 
 def _amount(number: int | None, unit: str = "") -> str:

@@ -117,7 +117,7 @@ def _null_caption(known: Sequence[Row]) -> str:
     if any(row["compute_p50_ci_low_us"] is None for row in known):
         return f"{_CAPTION}; an interval takes {LEAST_ROUNDS} rounds"
     if any((number_of(row["compute_p50_ci_low_us"]) or 0.0) <= 0.0 for row in known):
-        return f"{_CAPTION}; an interval that holds 0 tells no compute from none"
+        return f"{_CAPTION}; if an interval holds 0, the compute is not detectable"
     return _CAPTION
 
 

@@ -22,8 +22,7 @@ from app.console.regression_gate import code
 from app.console.verdicts import Wanted, wanted_of
 from app.console.verify import damage
 from app.formatting.text import duration
-from app.history.run_comparison import RunSide, compare_runs, history_below, history_beside, side_of
-from app.history.trends import History
+from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
 from app.machine.environment import describe_host
 from app.machine.installed_runtimes import clock_of
 from app.plan.plan import Plan
@@ -53,7 +52,7 @@ def as_lines(found: ComparedWithItself) -> Iterator[str]:
         yield f"all cases: {'; '.join(map(_told, found.together))}"
         yield (
             "wrong: a verdict of faster or slower, all verdicts of a comparison judged together; "
-            f"a change within {100 * found.band:g}% is none"
+            f"a change within {100 * found.band:g}% does not count"
         )
 
 
@@ -112,11 +111,13 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class Comparing:
     """`stored` is the run to compare with; without one it is the plan's own baseline, if any.
-    `damaged` has a sentence for each thing in the stored run that could not be read."""
+    `damaged` has a sentence for each thing in the stored run that could not be read; `history` is a
+    folder of earlier runs of the machine, where one was named."""
 
     wanted: Wanted = field(default_factory=Wanted)
     stored: RunSide | None = None
     damaged: tuple[str, ...] = ()
+    history: Path | None = None
 
     def of(self, run: Run, measured: Sequence[Measured]) -> Outcome | None:
         """What is to be told of a run that has ended; None where nothing was to be compared."""
@@ -125,7 +126,8 @@ class Comparing:
             return self._with_itself(with_itself(run, measured), run.path)
         if self.stored is not None:
             side = side_of(run, measured)
-            history = history_beside([Path(self.stored.name)])
+            paths = [Path(self.stored.name), run.path]
+            history = history_for(paths, [(run, measured)], self.history)
             found = compare_runs(self.stored, side, plan.band, history)
             return self._outcome(replace(found, damaged=self.damaged))
         against = against_baseline(plan, measured, where)
@@ -171,7 +173,7 @@ class Comparing:
         few rounds. What a search will try is not known yet, nor which host a case will be on."""
         if not set(stored.percentiles) & set(plan.percentiles):
             raise PlanError(
-                f"{stored.name} has none of the percentiles of this plan",
+                f"{stored.name} lacks the percentiles of this plan",
                 "give the same --percentiles, or none",
             )
         placed = are_placed(one.case for one in stored.cases)
@@ -228,6 +230,12 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
                     f"--{name.replace('_', '-')} belongs to a comparison, and none is asked for",
                     "add --baseline or --against",
                 )
+    if flags.history is not None and flags.baseline_run is None:
+        raise PlanError(
+            "--history: it shows how far two runs of the machine differ, and this run is compared "
+            "with no other",
+            "Add --against or leave out --history",
+        )
     compares = flags.baseline_run is not None or plan.baseline
     if compares and flags.format == "markdown" and flags.sort is not None:
         raise PlanError(
@@ -236,7 +244,7 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
         )
     if plan.aa and plan.lengths.rounds < 2 * plan.aa * LEAST_ROUNDS:
         raise PlanError(
-            "so few rounds a side decide nothing, and --aa would tell nothing",
+            "with so few rounds a side, --aa decides nothing",
             f"give --rounds {LEAST_ROUNDS} or more",
         )
     if flags.baseline_run is None:
@@ -245,7 +253,10 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
     stored = side_of(whole.run)
     if not any(one.summary for one in stored.cases):
         raise PlanError(f"nothing was measured in {stored.name}", "name a run that has rows")
-    return Comparing(wanted_of(flags), stored, damage([whole]))
+    history = None if flags.history is None else Path(flags.history)
+    if history is not None:
+        history_for((), named=history)  # refused before anything is measured
+    return Comparing(wanted_of(flags), stored, damage([whole]), history)
 
 
 def compare(
@@ -260,7 +271,7 @@ def compare(
     paths = [Path(first), Path(second)]
     whole = [read_whole(path) for path in paths]
     one, other = (side_of(each.run) for each in whole)
-    history = _beside(paths, whole, (one, other)) if past is None else history_below(Path(past))
+    history = history_for(paths, _undamaged(whole, (one, other)), Path(past) if past else None)
     compared = compare_runs(one, other, band, history, _figures(judge, other))
     found = replace(compared, damaged=damage(whole))
     if not found.cases and not any(each.lost for each in found.not_compared):
@@ -273,14 +284,12 @@ def compare(
     return found
 
 
-def _beside(
-    paths: Sequence[Path], whole: Sequence[Whole], sides: Sequence[RunSide]
-) -> History | None:
-    """A run of which something is damaged is read as a past run is, if it can be."""
+def _undamaged(
+    whole: Sequence[Whole], sides: Sequence[RunSide]
+) -> list[tuple[Run, Sequence[Measured]]]:
+    """The runs with their cases; one of which something is damaged is read as a past run is."""
     read = zip(whole, sides, strict=True)
-    return history_beside(
-        paths, [(each.run, side.cases) for each, side in read if not each.left_out]
-    )
+    return [(each.run, side.cases) for each, side in read if not each.left_out]
 
 
 def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:
@@ -300,7 +309,7 @@ def _refuse_imported(one: RunSide, other: RunSide) -> None:
         raise PlanError(
             f"of {named} only figures are known and no single timings, which no verdict can be "
             "made of",
-            "set the two tables beside each other",
+            "compare the two tables by eye",
         )
     raise PlanError(
         f"{one.name} and {other.name} have no case in common: {named} was measured on a clock and "

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
-from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.objectives import BAND, JUDGED
 from app.cases.status import INCOMPLETE
@@ -20,8 +18,8 @@ from app.insights.rules import noticed
 from app.run_folder.diagnostics import text as diagnostic_text
 from app.run_folder.diagnostics import warning_groups
 from app.run_folder.run import Run
-from app.stats.intervals import LEAST_ROUNDS
-from app.stats.required_rounds import NARROW
+from app.stats.intervals import CLOSE_CONTENDED_S, LEAST_ROUNDS
+from app.stats.required_rounds import MOST_ROUNDS, NARROW
 from exporters.diagnostics.catalogue import DiagnosticGroup
 from exporters.model_names import is_null
 
@@ -67,43 +65,62 @@ def _shares(values: Sequence[float]) -> str:
 
 SHORT_S = 120.0
 """Rounds within so short a time see one state of the machine; the spread of `standard`."""
-ADVISED = "10m"
+ADVISED, ADVISED_CONTENDED = "10m", "30m"
 
 
 def spread_advice(run: Run, measured: Sequence[Measured]) -> str:
-    """Empty where no case lacks rounds for its interval, or rounds are spread as they are."""
+    """Empty where no case lacks rounds for its interval, or rounds are spread as they are.
+
+    It names a number of rounds too, where so many would narrow the intervals and the rounds do not
+    correlate: of rounds that do, more in the same time hardly help.
+    """
     if run.manifest.asked.is_search:
         return ""
-    spans_s = [
-        span_s
-        for one in measured
-        if _lacks_rounds(one) and 0.0 < (span_s := _span_s(run, one.case)) < SHORT_S
-    ]
-    if not spans_s:
+    close = [one for one in measured if _lacks_rounds(one) and 0.0 < _span_s(one) < _short_s(one)]
+    if not close:
         return ""
-    cases = f"{len(spans_s)} case{'' if len(spans_s) == 1 else 's'}"
+    advised = ADVISED_CONTENDED if any(_has(one, "contended") for one in close) else ADVISED
+    most, longest_s = max(len(one.rounds) for one in close), max(map(_span_s, close))
+    cases = f"{len(close)} case{'' if len(close) == 1 else 's'}"
     return (
-        f"{cases} had all rounds within {text.duration(max(spans_s))}, in one state of the "
-        f"machine: --spread {ADVISED} lets their intervals hold for longer, more rounds in a row "
-        "do not"
+        f"{cases} had all rounds (at most {most}) within {text.duration(longest_s)}, "
+        f"in one state of the machine: --spread {advised} lets their intervals hold for longer, "
+        f"more rounds in a row do not{_rounds_besides(close)}"
     )
+
+
+def _rounds_besides(close: Sequence[Measured]) -> str:
+    needed = [_needed(one) or 0 for one in close if not _has(one, "rounds_correlated")]
+    helped = [rounds for rounds in needed if rounds <= MOST_ROUNDS]
+    if not helped:
+        return ""
+    return f"; --rounds {max(helped)} would bring {len(helped)} of them to ±{100 * NARROW:g} %"
+
+
+def _span_s(one: Measured) -> float:
+    """From the begin of the first round to that of the last; 0 where it is not recorded."""
+    return float(one.row.get("rounds_span_s") or 0.0)
+
+
+def _short_s(one: Measured) -> float:
+    return CLOSE_CONTENDED_S if _has(one, "contended") else SHORT_S
 
 
 def _lacks_rounds(one: Measured) -> bool:
     """Whether its interval is wide although it has rounds enough for one."""
-    rounds, needed = len(one.rounds), one.row.get("required_rounds_p50")
-    if one.row["clock"] == "simulated" or rounds < LEAST_ROUNDS or needed is None:
+    needed = _needed(one)
+    if one.row["clock"] == "simulated" or len(one.rounds) < LEAST_ROUNDS or needed is None:
         return False
-    return int(float(needed)) > rounds
+    return needed > len(one.rounds)
 
 
-def _span_s(run: Run, case: Case) -> float:
-    """From the begin of the first round to that of the last; 0 where it is not recorded."""
-    began = [result.started_at_utc for result in run.rounds_of(case)]
-    if not began or not all(began):
-        return 0.0
-    moments = [datetime.fromisoformat(one) for one in began]
-    return (max(moments) - min(moments)).total_seconds()
+def _needed(one: Measured) -> int | None:
+    needed = one.row.get("required_rounds_p50")
+    return None if needed is None else int(float(needed))
+
+
+def _has(one: Measured, flag: str) -> bool:
+    return flag in str(one.row.get("ci_flags") or "").split()
 
 
 FASTEST, SURE = "fastest by median", "confidence"
@@ -215,7 +232,7 @@ def _fastest(contests: Sequence[Fastest], band: float) -> list[str]:
         told.append(note)
     if any(not one.parted and one.rounds < LEAST_ROUNDS for one in contests):
         told.append(
-            f"undecided: fewer than {LEAST_ROUNDS} rounds can't tell how much processes differ: "
+            f"undecided: fewer than {LEAST_ROUNDS} rounds do not show how much processes differ: "
             f"--rounds {LEAST_ROUNDS} or more"
         )
     return told

@@ -246,7 +246,7 @@ def _sentence(found: Comparison) -> str:
 
 
 def _band(found: Comparison) -> str:
-    return f"a change within {100 * found.band:g}% is none"
+    return f"a change within {100 * found.band:g}% does not count"
 
 
 def _so_many(number: int, what: str) -> str:
@@ -307,8 +307,8 @@ def run_variation_notes(found: Comparison) -> Iterator[str]:
     if any(v.reason == NO_RUN_VARIATION for v in verdicts):
         yield (
             f"{NO_RUN_VARIATION}: the run-to-run variation of a tail is not stated. Keep at least "
-            f"{LEAST_PAST_RUNS} more runs of this machine beside these (or --history DIR), measure "
-            "both runs with --anchor, or compare in one run with --baseline"
+            f"{LEAST_PAST_RUNS} more runs of this machine in the same folder (or --history DIR), "
+            "measure both runs with --anchor, or compare in one run with --baseline"
         )
     if any(v.reason == RUN_VARIATION for v in verdicts):
         yield (

@@ -1,4 +1,4 @@
-"""Every action of the window as a row of a table: menus, tool bar and shortcut sheet follow it."""
+"""Every action of the window as a row of a table: menus, header and shortcut sheet follow it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,27 @@ class ActionSpec:
 
 _FILE = (
     ActionSpec(
-        "open_run",
-        "&Open run folder…",
-        "files.open_run",
-        "Ctrl+O",
-        "Open a run of this machine or another, also one that is still being written",
+        "new",
+        "&New sweep…",
+        "frame.toggle_composer",
+        "Ctrl+N",
+        "Choose what is measured, where and for how long",
+        "new",
+    ),
+    ActionSpec(
         "open",
+        "&Open…",
+        "files.open_file",
+        "Ctrl+O",
+        "Open a model (.onnx), a run (any file in its folder) or a plan (.toml)",
+        "open",
+    ),
+    ActionSpec(
+        "open_run",
+        "Open run &folder…",
+        "files.open_run",
+        "Ctrl+Shift+O",
+        "Open a run of this machine or another, also one that is still being written",
     ),
     ActionSpec(
         "compare",
@@ -43,14 +58,14 @@ _FILE = (
     ),
     ActionSpec(
         "rename_baseline",
-        "Re&name baseline…",
+        "Rename base&line…",
         "named.ask_for_name",
         "F2",
         "Type another name for a baseline, in the list below the series",
     ),
     ActionSpec(
         "merge_runs",
-        "Merge with ru&n…",
+        "Mer&ge with run…",
         "files.merge_runs",
         "Ctrl+Shift+M",
         "Make one run of the open one and another's, such as of two machines, or of all that were "
@@ -58,17 +73,10 @@ _FILE = (
     ),
     ActionSpec(
         "drop_baselines",
-        "&Drop all baselines",
+        "&Clear baselines",
         "drop_baselines",
         "",
-        "Draw and compare with no baseline any more",
-    ),
-    ActionSpec(
-        "open_plan",
-        "Open &plan…",
-        "files.open_plan",
-        "Ctrl+Shift+O",
-        "Open a sweep from a TOML file in the editor",
+        "Compare with no baseline",
     ),
     ActionSpec(
         "save_plan",
@@ -101,7 +109,7 @@ _FILE = (
     ),
     ActionSpec(
         "runs_folder",
-        "Choose runs &folder…",
+        "Choose where runs are &written…",
         "files.choose_runs_folder",
         "",
         "Where runs that are started here are written",
@@ -135,6 +143,7 @@ _EDIT = (
         "finder.find_anything",
         "Ctrl+K",
         "Every action, view, case, model, term and recent run by a few letters",
+        "find",
     ),
 )
 _RUN = (
@@ -150,8 +159,8 @@ _RUN = (
         "pause",
         "&Pause",
         "runs.pause_or_resume",
-        "F6",
-        "Pause between rounds, and go on",
+        "F7",
+        "Pause between rounds, or resume",
         "pause",
     ),
     ActionSpec(
@@ -181,49 +190,41 @@ _RUN = (
         "&Follow the measurement",
         "rows.follow_measurement",
         "Ctrl+L",
-        "Drop the selection and show the cases that are measured now",
+        "Clear the selection and show the cases that are being measured",
     ),
 )
 _VIEW = (
     ActionSpec(
-        "measure",
-        "Page &Measure",
-        "layouts.page_measure",
-        "Ctrl+1",
-        "Compose a sweep and watch its distributions grow",
-        "measure",
-        True,
+        "cases",
+        "&Cases",
+        "frame.toggle_cases",
+        "F8",
+        "Fold the list of cases away, or bring it back",
     ),
     ActionSpec(
-        "results",
-        "Page &Results",
-        "layouts.page_results",
-        "Ctrl+2",
-        "Compare models, runtimes, devices and batch sizes",
-        "results",
-        True,
-    ),
-    ActionSpec(
-        "inspect",
-        "Page &Inspect",
-        "layouts.page_inspect",
-        "Ctrl+3",
-        "Look into a model, and into the card that ran it",
-        "inspect",
-        True,
-    ),
-    ActionSpec(
-        "editor",
-        "S&weep",
-        "layouts.toggle_editor",
+        "details",
+        "&Details",
+        "frame.toggle_details",
         "F9",
-        "Fold the editor away, or bring it back to where it was; a run that starts folds it",
-        "editor",
-        True,
+        "Fold the table, the queue and the log away, or bring them back",
+    ),
+    ActionSpec(
+        "next_pane",
+        "Ne&xt pane",
+        "frame.next_pane",
+        "F6",
+        "Move the keyboard to the next pane: header, cases, view, details",
+    ),
+    ActionSpec(
+        "previous_pane",
+        "&Previous pane",
+        "frame.previous_pane",
+        "Shift+F6",
+        "Move the keyboard to the pane before",
     ),
     ActionSpec(
         "fill",
-        "&One view full",
+        "&Maximise view",
         "looks.fill_window",
         "F11",
         "Give the view in front the whole window; F11 or Escape brings the others back",
@@ -232,7 +233,7 @@ _VIEW = (
     ),
     ActionSpec(
         "dark",
-        "&Dark theme",
+        "Dark &theme",
         "toggle_theme",
         "Ctrl+T",
         "Change between the light and the dark theme",
@@ -240,32 +241,11 @@ _VIEW = (
         True,
     ),
     ActionSpec(
-        "series",
-        "&Series list",
-        "toggle_series",
-        "F8",
-        "Names the series beside their plots: hide, show alone, order and colour them",
-    ),
-    ActionSpec(
         "reset_layout",
-        "Reset to &default layout",
-        "layouts.reset",
+        "&Reset panes",
+        "frame.reset",
         "Ctrl+Shift+R",
-        "Put the docks of this page back where they were at first",
-    ),
-    ActionSpec(
-        "keep_layout",
-        "&Keep as custom layout",
-        "layouts.keep",
-        "",
-        "Keep this page's arrangement to come back to",
-    ),
-    ActionSpec(
-        "custom_layout",
-        "Back to &custom layout",
-        "layouts.bring_custom",
-        "Ctrl+Shift+L",
-        "Bring back the arrangement that was kept for this page",
+        "Show all panes in their first sizes",
     ),
 )
 _HELP = (

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
-from app.gui.docks import Docks
 from app.gui.look.errors import errors_to
 from app.gui.look.preferences import Preferences
 from app.gui.panels.baseline_list import BaselineList
+from app.gui.shell.frame import Frame
 from exporters.types import GraphlapError
 
 Names = Mapping[str, str]
@@ -23,10 +23,10 @@ class BaselineCommands(QObject):
     failed = Signal(object)
 
     def __init__(
-        self, listed: BaselineList, docks: Docks, stack: QUndoStack, preferences: Preferences
+        self, listed: BaselineList, frame: Frame, stack: QUndoStack, preferences: Preferences
     ) -> None:
-        super().__init__(docks)
-        self._list, self._docks, self._stack = listed, docks, stack
+        super().__init__(frame)
+        self._list, self._frame, self._stack = listed, frame, stack
         self._preferences = preferences
         listed.renamed.connect(self.rename)
 
@@ -39,7 +39,7 @@ class BaselineCommands(QObject):
                     "there is no baseline to rename",
                     "choose a row with Ctrl+B, or a run with Ctrl+Shift+B first",
                 )
-            self._docks.show("series")
+            self._frame.show_key("series")
             self._list.rename(key)
 
     def rename(self, key: str, typed: str) -> None:

@@ -1,45 +1,36 @@
-"""What fills the editor from outside: the first steps of somebody new, and files."""
+"""What fills the composer from outside: the first steps of somebody new, and files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
-from app.gui.docks import Docks
 from app.gui.editor.editor import SweepEditor
-from app.gui.editor.presets import FIRST, load_preset
-from app.gui.look.errors import errors_to
-from app.gui.look.preferences import Preferences
-from app.plan.plan import Plan
+from app.gui.editor.presets import FIRST
+from app.gui.shell.frame import COMPOSER, Frame
 
 
 class EditorCommands(QObject):
-    """Each shows the editor, wherever it was."""
+    """A first measurement that begins at once; models that open in the composer."""
 
-    said = Signal(str)
-    failed = Signal(object)
-
-    def __init__(self, docks: Docks, editor: SweepEditor, preferences: Preferences) -> None:
-        super().__init__(docks)
-        self._docks, self._editor, self._preferences = docks, editor, preferences
+    def __init__(self, frame: Frame, editor: SweepEditor) -> None:
+        super().__init__(frame)
+        self._frame, self._editor = frame, editor
 
     def try_first(self) -> None:
-        """A sweep that is over in seconds."""
-        self._begin_with(FIRST, "first measurement")
-
-    def compose_starter(self) -> None:
-        with errors_to(self.failed.emit):
-            starter = load_preset("Suites", "starter", self._preferences)
-            self._begin_with(starter, "preset starter")
+        """Measure two small models now."""
+        self._editor.set_draft(FIRST, "first measurement")
+        self._editor.ask_to_run()
 
     def add_models(self, paths: Sequence[Path]) -> None:
-        self._docks.show("editor")
+        """Choose these files in the composer; one button there measures them."""
+        self._frame.show_key(COMPOSER)
         self._editor.grid_form.models.add_files(map(str, paths))
-
-    def _begin_with(self, draft: Plan, text: str) -> None:
-        self._editor.set_draft(draft, text)
-        self._docks.show("editor")
         self._editor.footer.run_button.setFocus()
-        self.said.emit("“Run sweep” (F5) measures what the editor shows")
+
+    def ask_for_models(self) -> None:
+        """Show where a model is chosen to somebody who wants to measure without one."""
+        self._frame.show_key(COMPOSER)
+        self._editor.grid_form.models.search.setFocus()

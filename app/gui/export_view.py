@@ -60,7 +60,7 @@ def in_front(window: QWidget, views: Sequence[ViewT], what: str) -> ViewT | None
     `what` is to be done with it, as the title of that question.
     """
     focus = window.focusWidget()
-    seen = [view for view in views if view.isVisible() and not view.visibleRegion().isEmpty()]
+    seen = [view for view in views if _is_seen(view)]
     holding = [view for view in seen if focus is not None and view.isAncestorOf(focus)]
     if len(holding or seen) == 1:
         return (holding or seen)[0]
@@ -69,3 +69,9 @@ def in_front(window: QWidget, views: Sequence[ViewT], what: str) -> ViewT | None
         return None
     title, agreed = QInputDialog.getItem(window, what, "View:", titles, 0, False)
     return seen[titles.index(title)] if agreed else None
+
+
+def _is_seen(view: Exportable) -> bool:
+    if isinstance(view, PlotView):
+        return view.is_in_sight
+    return view.isVisible() and not view.visibleRegion().isEmpty()

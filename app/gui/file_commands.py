@@ -25,6 +25,12 @@ from app.run_folder.files import write_atomically
 from exporters.types import GraphlapError
 
 _PLANS = "Plans (*.toml)"
+_TAKEN = (
+    "Models, plans and runs (*.onnx *.toml manifest.json results.csv)",
+    "Models (*.onnx)",
+    _PLANS,
+    "Any file of a run (*)",
+)
 _PAGES = "Web pages (*.html)"
 
 
@@ -74,6 +80,12 @@ class FileCommands(QObject):
                     f"Opened the first two of {len(found.runs)} runs: Ctrl+Shift+M makes one run "
                     "of all of them"
                 )
+
+    def open_file(self) -> None:
+        """Ask for models, a plan or a file of a run; what each is decides where it goes."""
+        names, _ = QFileDialog.getOpenFileNames(self._window, "Open", "", ";;".join(_TAKEN))
+        if names:
+            self.open_paths([Path(name) for name in names])
 
     def open_run(self) -> None:
         folder = self._ask_for_folder("Open run folder")
@@ -125,12 +137,6 @@ class FileCommands(QObject):
         folder = self._ask_for_folder("Add run as baseline")
         if folder is not None:
             self.baseline_run_chosen.emit(folder)
-
-    def open_plan(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self._window, "Open plan", "", _PLANS)
-        if path:
-            with errors_to(self.failed.emit):
-                self._editor.open_plan(Path(path))
 
     def copy_command(self) -> None:
         """The command line of the editor's sweep; a plan that flags can't say lies in a file."""

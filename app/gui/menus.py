@@ -1,4 +1,4 @@
-"""What the table of actions can't hold: undo, recent runs, every view and every panel."""
+"""What the table of actions can't hold: undo, recent runs and every view."""
 
 from __future__ import annotations
 
@@ -6,20 +6,22 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtGui import QAction, QActionGroup, QUndoStack
-from PySide6.QtWidgets import QMainWindow, QMenu
+from PySide6.QtGui import QAction, QUndoStack
+from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar
 
 from app.gui.actions import menu
-from app.gui.docks import Docks
 from app.gui.look.preferences import Preferences
 from app.gui.look.words import caption, plain_tip
-from app.gui.views import PAGES, VIEWS
+from app.gui.shell.frame import Frame
+from app.gui.views import PLACES
 from app.run_folder.live_status import brief
 
+_NUMBERED = 9
 
-def add_undo(window: QMainWindow, stack: QUndoStack) -> dict[str, QAction]:
+
+def add_undo(window: QMainWindow, bar: QMenuBar, stack: QUndoStack) -> dict[str, QAction]:
     """Undo and redo, with the words of the step, first in the Edit menu."""
-    edit = menu(window, "&Edit")
+    edit = menu(bar, "&Edit")
     undo, redo = stack.createUndoAction(window, "&Undo"), stack.createRedoAction(window, "&Redo")
     undo.setShortcut("Ctrl+Z")
     redo.setShortcut("Ctrl+Shift+Z")
@@ -27,24 +29,21 @@ def add_undo(window: QMainWindow, stack: QUndoStack) -> dict[str, QAction]:
     return {"undo": undo, "redo": redo}
 
 
-def add_places(window: QMainWindow, docks: Docks, actions: dict[str, QAction]) -> None:
-    """Every view by its page, to go to, and a check box for every dock of the present page."""
-    view = menu(window, "&View")
+def add_views(bar: QMenuBar, frame: Frame, actions: dict[str, QAction]) -> None:
+    """Every view, the first nine with a key, above what folds panes."""
+    view = menu(bar, "&View")
     views = QMenu("&Go to", view)
-    for page, (title, _) in PAGES.items():
-        views.addSection(title)
-        for spec in VIEWS:
-            if spec.page == page:
-                views.addAction(spec.title).triggered.connect(partial(_show, docks, spec.key))
-    view.insertMenu(actions["editor"], views)
-    view.addMenu("&Panels").addActions(docks.view_actions())
-    pages = QActionGroup(window)
-    for page in PAGES:
-        pages.addAction(actions[page])
+    for number, place in enumerate(PLACES, 1):
+        action = views.addAction(place.title)
+        if number <= _NUMBERED:
+            action.setShortcut(f"Ctrl+{number}")
+        action.triggered.connect(partial(_show, frame, place.key))
+        bar.window().addAction(action)
+    view.insertMenu(actions["cases"], views)
 
 
-def _show(docks: Docks, key: str, *_: object) -> None:
-    docks.show(key)
+def _show(frame: Frame, key: str, *_: object) -> None:
+    frame.show_key(key)
 
 
 class RecentMenu(QMenu):

@@ -10,16 +10,26 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
-from app.gui.docks import Docks
 from app.gui.editor.models import ModelPicker
 from app.gui.look.terms import TERMS
 from app.gui.panels.palette import Entry, Palette
+from app.gui.plots.base import PlotView
 from app.gui.run_feed import RunFeed
+from app.gui.shell.frame import Frame
 from app.gui.tables.results import ResultsTable
-from app.gui.views import PAGES, VIEWS
+from app.gui.views import VIEWS
 from app.plot_data.series import Baseline
 from app.run_folder.live_status import brief
 from exporters.models import catalogue
+
+PANES = {
+    "results": "Details table",
+    "queue": "Queue",
+    "log": "Log",
+    "series": "List of cases",
+    "welcome": "Start page",
+    "editor": "New sweep",
+}
 
 Source = Callable[[], Iterable[Entry]]
 
@@ -52,16 +62,13 @@ def of_actions(actions: Mapping[str, QAction]) -> Iterator[Entry]:
         yield Entry(text, "action", action.trigger, keys, action.statusTip(), action.isEnabled())
 
 
-def of_docks(docks: Docks) -> Iterator[Entry]:
-    """Views by the pages on which they stand, then the panels beside them."""
-    views = {spec.key for spec in VIEWS}
+def of_views(views: Mapping[str, PlotView], frame: Frame) -> Iterator[Entry]:
+    """Every view, then the panes and pages beside them."""
     for spec in VIEWS:
-        kind = f"view of {PAGES[spec.page][0]}"
-        hint = docks.docks[spec.key].whatsThis()
-        yield Entry(spec.title, kind, partial(docks.show, spec.key), "", hint)
-    for key, dock in docks.docks.items():
-        if key not in views:
-            yield Entry(dock.windowTitle(), "panel", partial(docks.show, key))
+        show = partial(frame.show_key, spec.key)
+        yield Entry(spec.title, "view", show, "", views[spec.key].hint)
+    for key, title in PANES.items():
+        yield Entry(title, "panel", partial(frame.show_key, key))
 
 
 def of_cases(feed: RunFeed, table: ResultsTable) -> Iterator[Entry]:

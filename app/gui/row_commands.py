@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication
 
-from app.gui.docks import Docks
 from app.gui.look.errors import errors_to
 from app.gui.look.preferences import Preferences
 from app.gui.run_feed import RunFeed
+from app.gui.shell.frame import Frame
 from app.gui.tables.results import ResultsTable
 from app.plan.command import command_line, one_case
 from exporters.types import GraphlapError
@@ -21,10 +21,10 @@ class RowCommands(QObject):
     failed = Signal(object)
 
     def __init__(
-        self, table: ResultsTable, feed: RunFeed, docks: Docks, preferences: Preferences
+        self, table: ResultsTable, feed: RunFeed, frame: Frame, preferences: Preferences
     ) -> None:
-        super().__init__(docks)
-        self._table, self._feed, self._docks = table, feed, docks
+        super().__init__(frame)
+        self._table, self._feed, self._frame = table, feed, frame
         self._preferences = preferences
         self.actions = (
             self._action("Inspect its graph", "Show the graph of this row's model", self.inspect),
@@ -47,7 +47,7 @@ class RowCommands(QObject):
         key = self._current()
         if key:
             self._table.select([key])
-            self._docks.show("graph")
+            self._frame.show_key("graph")
 
     def copy_command(self) -> None:
         """Put the command of the row's case alone on the clipboard."""
@@ -70,13 +70,13 @@ class RowCommands(QObject):
     def find(self, query: str) -> None:
         """Show the table's rows that this finds."""
         self._table.filter_by(query)
-        self._docks.show("results")
+        self._frame.show_key("results")
 
     def show_in(self, view: str, case_ids: tuple[str, ...]) -> None:
         """Show these cases in this view."""
         self._table.filter_by("")
         self._table.select(case_ids)
-        self._docks.show(view)
+        self._frame.show_key(view)
 
     def _tell(self, error: GraphlapError) -> None:
         self.failed.emit(error)

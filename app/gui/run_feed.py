@@ -6,21 +6,26 @@ view that nobody sees costs nothing. It stands still while nothing moves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QWidget
 
 from app.capabilities.simulated_card.inference import CardRun
 from app.gui.card.process import CardProcess
 from app.gui.follow.baselines import Baselines
 from app.gui.follow.compared_run import ComparedRun
 from app.gui.follow.follower import Follower
-from app.gui.follow.past import PastRuns
+from app.gui.follow.past import PastRuns, has_others
+from app.gui.launch.damage import DamageCheck, damaged_cases
+from app.gui.plots.base import PlotView
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
 from app.gui.views import VIEWS, SeriesView, Views
+from app.history.run_comparison import RunSide
+from app.plot_data.series import Series
+from app.run_folder.files import Finding, Problem
 from app.runs.following.state import CaseDetails, RunState
 
 BEAT_MS = 90
@@ -31,11 +36,12 @@ MOST_SHOWN = 40
 
 
 class RunFeed(QObject):
-    """`opened` carries the first state of a run, `changed` every state, `shown` the series that
-    plots show, `held_against` the baselines, `failed` an error."""
+    """`opened` carries the first state of a run, `changed` every state, `listed` all series,
+    `shown` those that plots show, `held_against` the baselines, `failed` an error."""
 
     opened = Signal(object)
     changed = Signal(object)
+    listed = Signal(object)
     shown = Signal(object)
     held_against = Signal(object)
     failed = Signal(object)
@@ -52,6 +58,14 @@ class RunFeed(QObject):
         self._selected: tuple[str, ...] = ()
         self._chosen = 0
         self._focus = ""
+        self._filter: frozenset[str] | None = None
+        self._read: RunState | None = None
+        self._findings: tuple[Finding, ...] = ()
+        self._checked: Path | None = None
+        self._broken: dict[str, tuple[Series, Series]] = {}
+        self._pair: tuple[RunSide, RunSide] | None = None
+        self.damage = DamageCheck(self)
+        self.damage.found.connect(self._take_damage)
         self.lit: Lit | None = None
         self._detailed: CaseDetails | None = None
         self._revision = -1
@@ -128,7 +142,10 @@ class RunFeed(QObject):
             self._follower.close()
             self._follower.deleteLater()
             self._follower = None
-        self.state = None
+        self.state = self._read = None
+        self.damage.close()
+        self._findings, self._checked, self._broken = (), None, {}
+        self._pair = None
         self._selected = ()
         self._focus = ""
         self._detailed = None
@@ -140,6 +157,7 @@ class RunFeed(QObject):
         """Stop the beat, the threads and every process."""
         self._closed = True
         self._timer.stop()
+        self.damage.close()
         self.past.close()
         self.compared.close()
         self.baselines.close()
@@ -154,6 +172,18 @@ class RunFeed(QObject):
         self._frame(keys)
         if self._follower is not None:
             self._follower.choose(self._selected)
+
+    def set_filter(self, keys: frozenset[str] | None) -> None:
+        """Show these cases alone in every view; None for all."""
+        if keys != self._filter:
+            self._filter = keys
+            self._revision = -1
+            if self.state is not None:
+                self._feed(self.state)
+
+    def _passing(self, series: Collection[Series]) -> list[Series]:
+        """Those that the filter lets through."""
+        return [one for one in series if self._filter is None or one.key in self._filter]
 
     def look_at(self, key: str, keys: Sequence[str]) -> bool:
         """Inspect a case that was clicked in a plot; whether all of `keys` are shown as it is, so
@@ -198,6 +228,9 @@ class RunFeed(QObject):
         state = self._newest()
         if state is not None:
             self._take(state)
+        over = self.state is not None and not self.state.alive
+        if over and any(v.takes_rounds and v.is_in_sight for v in self._views.by_key.values()):
+            self.summarise_all()
         self._show_details()
         self._show_pair()
         self._look_back()
@@ -213,9 +246,42 @@ class RunFeed(QObject):
         if self._quiet > QUIET_BEATS:
             self._timer.stop()
 
+    def _take_damage(self, folder: Path, found: tuple[Finding, ...]) -> None:
+        """Say what is damaged wherever the run is told of, and at the cases that it is of."""
+        if found and self._read is not None and folder == self.folder:
+            self._findings = found
+            self._revision = -1
+            self._take(self._read)
+
+    def _with_damage(self, state: RunState) -> RunState:
+        """The run with what a check of its files has found, who sees more than a follower."""
+        if state.alive or state.folder != self._checked:
+            self._findings = ()
+        waits = self._held or state.alive  # a check reads every sample, beside no measurement
+        if not waits and state.folder != self._checked and state.problem is None:
+            self._checked = state.folder
+            self.damage.look(state.folder)
+        if not self._findings:
+            return state
+        broken = damaged_cases(self._findings)
+        series = tuple(
+            self._damaged(one, broken[one.key]) if one.key in broken else one
+            for one in state.series
+        )
+        problems = tuple(Problem(f"{one.file} {one.what}", one.remedy) for one in self._findings)
+        return replace(state, series=series, damaged=problems)
+
+    def _damaged(self, series: Series, damage: str) -> Series:
+        """The same value for the same series: views keep what they made of it."""
+        known = self._broken.get(series.key)
+        if known is None or known[0] is not series:
+            known = self._broken[series.key] = series, replace(series, damage=damage)
+        return known[1]
+
     def _take(self, state: RunState) -> None:
         first = self.state is None
-        known = 0 if self.state is None else len(self.state.damaged)
+        known = 0 if self._read is None else len(self._read.damaged)
+        self._read = state
         self.state = state
         if state.problem is not None:
             self.failed.emit(state.problem.error)
@@ -223,8 +289,19 @@ class RunFeed(QObject):
             return
         for damaged in state.damaged[known : known + 1]:  # all of them stand below the tool bar
             self.failed.emit(damaged.error)
+        self.state = state = self._with_damage(state)
+        self._feed(state)
+        if first:
+            others = has_others(state.folder)
+            for view in self._views.past:
+                view.set_others(others)
+            self.opened.emit(state)
+        self.changed.emit(state)
+
+    def _feed(self, state: RunState) -> None:
+        """Hand the series to whoever shows them."""
         chosen = set(state.shown)
-        shown = [one for one in state.series if one.key in chosen]
+        shown = self._passing([one for one in state.series if one.key in chosen])
         self.shown.emit(shown)
         part = self._part_of(len(shown), len(state.series))
         for plot in self._views.shown:
@@ -232,11 +309,12 @@ class RunFeed(QObject):
             plot.show_part(part)
         if state.revision != self._revision:
             self._revision = state.revision
-            for view in (self._table, *self._views.all):
-                view.set_series(state.series)
-        if first:
-            self.opened.emit(state)
-        self.changed.emit(state)
+            self._table.set_series(state.series)
+            self.listed.emit(state.series)
+            passing = self._passing(state.series)
+            for view in self._views.all:
+                view.set_series(passing)
+            self._feed_pair()
 
     def _part_of(self, shown: int, cases: int) -> str:
         """Which part of the cases the plots show, "" if all."""
@@ -247,12 +325,24 @@ class RunFeed(QObject):
     def _show_pair(self) -> None:
         sides = self.compared.beside(self.state) if self.state else None
         if sides is not None:
-            for view in self._views.pair:
-                view.set_runs(*sides)
+            self._pair = sides
+            self._feed_pair()
+
+    def _feed_pair(self) -> None:
+        """Both runs, of the first one the cases that the filter lets through."""
+        if self._pair is None or self.state is None:
+            return
+        first, second = self._pair
+        ids = {one.case.case_id for one in self._passing(self.state.series)}
+        cases = tuple(one for one in first.cases if one.case.case_id in ids)
+        for view in self._views.pair:
+            view.set_runs(replace(first, cases=cases), second)
 
     def _look_back(self) -> None:
         """Read the runs beside this one, once somebody looks at their history."""
-        seen = [view for view in self._views.past if isinstance(view, QWidget) and _is_seen(view)]
+        seen = [
+            view for view in self._views.past if isinstance(view, PlotView) and view.is_in_sight
+        ]
         case = self.state.of(self._case_in_focus(self.state)) if self.state and seen else None
         if self.state is not None and case is not None:
             self.past.look(self.state)
@@ -267,7 +357,7 @@ class RunFeed(QObject):
         elif answer is not None:
             self.failed.emit(answer)
         state = self.state
-        if state is None or not any(map(_is_seen, self._inspected)):
+        if state is None or not any(view.is_in_sight for view in self._inspected):
             return
         key = self._case_in_focus(state)
         case, found = state.of(key), state.details.get(key)
@@ -294,7 +384,3 @@ class RunFeed(QObject):
         simulated = {one.key for one in state.series if one.clock == "simulated"}
         on_card = (key for key in state.shown if key in simulated)
         return next(on_card, state.shown[0] if state.shown else "")
-
-
-def _is_seen(view: QWidget) -> bool:
-    return view.isVisible() and not view.visibleRegion().isEmpty()

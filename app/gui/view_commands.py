@@ -8,11 +8,11 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QMainWindow
 
-from app.gui.docks import Docks
 from app.gui.export_view import Exportable, ask_and_export, in_front
 from app.gui.look.errors import errors_to
 from app.gui.plots.base import PlotView
 from app.gui.plots.export import picture
+from app.gui.shell.frame import Frame
 
 
 class ViewCommands(QObject):
@@ -21,13 +21,13 @@ class ViewCommands(QObject):
     said = Signal(str)
     failed = Signal(object)
 
-    def __init__(self, window: QMainWindow, docks: Docks, views: dict[str, Exportable]) -> None:
+    def __init__(self, window: QMainWindow, frame: Frame, views: dict[str, Exportable]) -> None:
         super().__init__(window)
-        self._window, self._docks, self._views = window, docks, views
+        self._window, self._frame, self._views = window, frame, views
         self._plots = [view for view in views.values() if isinstance(view, PlotView)]
         for view in self._plots:
             self._give_menu(view)
-            view.nothing_dropped.connect(docks.unfill)
+            view.nothing_dropped.connect(frame.unfill)
 
     @Slot()
     def export_view(self) -> None:
@@ -44,14 +44,14 @@ class ViewCommands(QObject):
     @Slot()
     def fill_window(self) -> None:
         """Give the view in front all of the window, or bring the others back."""
-        if self._docks.filled:
-            self._docks.unfill()
+        if self._frame.filled:
+            self._frame.unfill()
             return
         view = in_front(self._window, self._plots, "Give the window to")
         if view is not None:
             self._fill(view)
         else:
-            self._docks.placed.emit()  # the check mark of the action stays what is so
+            self._frame.placed.emit()  # the check mark of the action stays what is so
 
     def save(self, view: Exportable) -> None:
         """Ask where to, and say what was written."""
@@ -78,7 +78,7 @@ class ViewCommands(QObject):
             view.menu_actions.append(action)
 
     def _fill(self, view: PlotView) -> None:
-        if self._docks.filled:
-            self._docks.unfill()
+        if self._frame.filled:
+            self._frame.unfill()
         else:
-            self._docks.fill(next(key for key, one in self._views.items() if one is view))
+            self._frame.fill()

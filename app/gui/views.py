@@ -1,4 +1,4 @@
-"""Every view of a run: where its dock stands by default, and what it is fed.
+"""Every view of a run: where it stands, and what it is fed.
 
 A literal table, so that adding a view is one line here and one file in `plots`.
 """
@@ -19,13 +19,6 @@ from app.runs.following.state import CaseDetails
 from exporters import install_layout
 from exporters.types import GraphlapError
 
-Page = Literal["measure", "results", "inspect"]
-PAGES: dict[Page, tuple[str, str]] = {
-    "measure": ("Measure", "Compose a sweep and watch its distributions grow (Ctrl+1)"),
-    "results": ("Results", "Compare models, runtimes, devices and batch sizes (Ctrl+2)"),
-    "inspect": ("Inspect", "Look into a model, and into the card that ran it (Ctrl+3)"),
-}
-
 Fed = Literal["shown", "all", "pair", "history", "details", "card"]
 """`shown`: the cases in flight or selected; `all`: every case; `pair`: this run and another;
 `history`: all runs that lie beside this one; `details`: the graph and the operators of one case;
@@ -43,12 +36,15 @@ class SeriesView(Protocol):
 class PairView(Protocol):
     """Fed with a `pair`."""
 
-    def set_runs(self, first: RunSide, second: RunSide) -> None: ...
+    def set_runs(self, first: RunSide, second: RunSide, history: History | None = None) -> None: ...
 
 
 @runtime_checkable
 class PastView(Protocol):
-    """Fed with `history`; `identity` is what makes the case that is looked at."""
+    """Fed with `history`; `identity` is what makes the case that is looked at, `there` says that
+    other runs lie beside the open one."""
+
+    def set_others(self, there: bool) -> None: ...
 
     def set_history(self, found: History | GraphlapError) -> None: ...
 
@@ -75,43 +71,68 @@ class ViewSpec:
 
     key: str
     title: str
-    page: Page
+    place: str
     fed: Fed
     target: str
+    brief: str = ""
+    """What the switch of its place calls it; the title where that is ""."""
 
     def make(self) -> PlotView:
-        make: Callable[[], PlotView] = install_layout.load(self.target)
+        make: Callable[[], PlotView] = install_layout.load(f"app.gui.plots.{self.target}")
         return make()
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What stands in the bar of views; one with several plots has a switch between them."""
+
+    key: str
+    title: str
+    is_usual: bool = True
+    """Whether it is offered first, and not among those that only some runs have data for."""
+
+    @property
+    def views(self) -> tuple[ViewSpec, ...]:
+        return tuple(spec for spec in VIEWS if spec.place == self.key)
+
+
+PLACES: tuple[Place, ...] = (
+    Place("summary", "Summary"),
+    Place("ranking", "Ranking"),
+    Place("distribution", "Distribution"),
+    Place("timeline", "Timeline"),
+    Place("trends", "Trends"),
+    Place("matrix", "Matrix"),
+    Place("compare", "Compare"),
+    Place("history", "History"),
+    Place("inspect", "Inspect"),
+    Place("checks", "Check", is_usual=False),
+    Place("largest", "Largest batch", is_usual=False),
+    Place("ladder", "Tuning steps", is_usual=False),
+    Place("accuracy", "Accuracy", is_usual=False),
+)
+
 VIEWS: tuple[ViewSpec, ...] = (
-    ViewSpec("histogram", "Histogram", "measure", "shown", "app.gui.plots.histogram:HistogramView"),
+    ViewSpec("summary", "Summary", "summary", "all", "summary:SummaryView"),
+    ViewSpec("ranking", "Ranking", "ranking", "all", "ranking:RankingView"),
+    ViewSpec("histogram", "Histogram", "distribution", "shown", "histogram:HistogramView"),
     ViewSpec(
-        "cumulative", "Cumulative", "measure", "shown", "app.gui.plots.cumulative:CumulativeView"
+        "cumulative", "Cumulative", "distribution", "shown", "cumulative:CumulativeView", "CDF"
     ),
-    ViewSpec(
-        "percentiles", "Percentiles", "measure", "shown", "app.gui.plots.percentiles:PercentileView"
-    ),
-    ViewSpec("timeline", "Timeline", "measure", "shown", "app.gui.plots.timeline:TimelineView"),
-    ViewSpec("boxes", "Box plots", "results", "shown", "app.gui.plots.boxes:BoxesView"),
-    ViewSpec("batch", "Batch size", "results", "all", "app.gui.plots.batch:BatchView"),
-    ViewSpec("against", "Against", "results", "all", "app.gui.plots.against:AgainstView"),
-    ViewSpec("load", "Load", "results", "all", "app.gui.plots.load:LoadView"),
-    ViewSpec("devices", "Devices", "results", "all", "app.gui.plots.devices:DevicesView"),
-    ViewSpec("heatmap", "Heat map", "results", "all", "app.gui.plots.heatmap:HeatmapView"),
-    ViewSpec("checks", "Check", "results", "all", "app.gui.plots.checks:ChecksView"),
-    ViewSpec(
-        "largest", "Largest batch", "results", "all", "app.gui.plots.largest:LargestBatchView"
-    ),
-    ViewSpec("ladder", "Ladder", "results", "all", "app.gui.plots.ladder:LadderView"),
-    ViewSpec("accuracy", "Accuracy", "results", "all", "app.gui.plots.accuracy:AccuracyView"),
-    ViewSpec("compare", "Compare", "results", "pair", "app.gui.plots.compare:CompareView"),
-    ViewSpec("history", "History", "results", "history", "app.gui.plots.history:HistoryView"),
-    ViewSpec("graph", "Model graph", "inspect", "details", "app.gui.plots.graph:GraphView"),
-    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "app.gui.plots.schedule:ScheduleView"),
-    ViewSpec(
-        "operators", "Operators", "inspect", "details", "app.gui.plots.operators:OperatorsView"
-    ),
+    ViewSpec("percentiles", "Percentiles", "distribution", "shown", "percentiles:PercentileView"),
+    ViewSpec("boxes", "Box plots", "distribution", "shown", "boxes:BoxesView", "Boxes"),
+    ViewSpec("timeline", "Timeline", "timeline", "shown", "timeline:TimelineView"),
+    ViewSpec("trends", "Trends", "trends", "all", "trends:TrendsView"),
+    ViewSpec("matrix", "Matrix", "matrix", "all", "matrix:MatrixView"),
+    ViewSpec("compare", "Compare", "compare", "pair", "compare:CompareView"),
+    ViewSpec("history", "History", "history", "history", "history:HistoryView"),
+    ViewSpec("operators", "Operators", "inspect", "details", "operators:OperatorsView"),
+    ViewSpec("graph", "Model graph", "inspect", "details", "graph:GraphView", "Graph"),
+    ViewSpec("schedule", "FPGA schedule", "inspect", "card", "schedule:ScheduleView", "Schedule"),
+    ViewSpec("checks", "Check", "checks", "all", "checks:ChecksView"),
+    ViewSpec("largest", "Largest batch", "largest", "all", "largest:LargestBatchView"),
+    ViewSpec("ladder", "Ladder", "ladder", "all", "ladder:LadderView"),
+    ViewSpec("accuracy", "Accuracy", "accuracy", "all", "accuracy:AccuracyView"),
 )
 
 
@@ -130,6 +151,8 @@ class Views:
     def arrange(self, how: Arrangement) -> None:
         """Show the series of the cases in flight or selected so, in every view that has them."""
         for view in self.shown:
+            view.arrange(how)
+        for view in self._fed("all"):
             view.arrange(how)
 
     def _fed(self, how: Fed) -> list[PlotView]:

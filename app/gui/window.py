@@ -14,34 +14,33 @@ from PySide6.QtGui import (
     QDragEnterEvent,
     QDropEvent,
     QKeyEvent,
-    QResizeEvent,
-    QShowEvent,
 )
+from PySide6.QtWidgets import QApplication
 
+from app.gui.action_table import ACTIONS
 from app.gui.actions import build_actions, menu
 from app.gui.dropping import TAKEN, paths_of
+from app.gui.editor.field_names import in_fields
 from app.gui.launch.control import log_of
-from app.gui.look.chrome import window_style
 from app.gui.look.errors import ErrorDialog, errors_to, show_error
 from app.gui.look.glyphs import glyph
 from app.gui.look.preferences import Preferences
-from app.gui.look.theme import apply_theme
+from app.gui.look.style_sheet import apply_theme
 from app.gui.look.window_place import place_window
-from app.gui.menus import RecentMenu, add_places, add_undo
+from app.gui.menus import RecentMenu, add_undo, add_views
 from app.gui.palette_entries import (
     of_actions,
     of_baselines,
     of_cases,
-    of_docks,
     of_models,
     of_runs,
     of_terms,
+    of_views,
 )
 from app.gui.plots.compare import CompareView
-from app.gui.tool_bar import ToolBar
-from app.gui.views import PAGES
 from app.gui.window_parts import LEAST, WindowParts
 from app.runs.following.state import RunState
+from exporters.types import GraphlapError
 
 
 class MainWindow(WindowParts):
@@ -49,34 +48,32 @@ class MainWindow(WindowParts):
 
     def __init__(self, preferences: Preferences | None = None) -> None:
         super().__init__(preferences or Preferences())
-        self.actions_by_key = build_actions(self)
+        self.actions_by_key = build_actions(self, self.header.menu_bar)
         self._complete_menus()
-        self.tool_bar = ToolBar(self, self.actions_by_key)
-        for strip in (self.trust, self.noticed):
-            self.addToolBarBreak()
-            self.addToolBar(strip)
+        self.header.add_badge(self.badge)
         self._connect()
         self.set_theme(self.preferences.theme)
         place_window(self, self.preferences.layout("geometry"), LEAST)
         if self.preferences.columns:
             self.table.set_visible_columns(self.preferences.columns)
-        self.docks.start()
         self._show_control_state(self.control.state)
 
     def _complete_menus(self) -> None:
-        self.actions_by_key |= add_undo(self, self.editor.undo_stack)
+        bar = self.header.menu_bar
+        self.actions_by_key |= add_undo(self, bar, self.editor.undo_stack)
         self.recent_menu = RecentMenu(self, self.preferences, self.open_run)
-        menu(self, "&File").insertMenu(self.actions_by_key["open_plan"], self.recent_menu)
-        add_places(self, self.docks, self.actions_by_key)
+        menu(bar, "&File").insertMenu(self.actions_by_key["compare"], self.recent_menu)
+        add_views(bar, self.frame, self.actions_by_key)
+        self.header.add_buttons(self.actions_by_key, self.recent_menu)
         self.help.actions = self.actions_by_key
         models, listed = self.editor.grid_form.models, self.series_list.baselines
         for source in (
             partial(of_actions, self.actions_by_key),
-            partial(of_docks, self.docks),
+            partial(of_views, self.views.by_key, self.frame),
             lambda: of_runs(self.preferences.recent_runs(), self.open_run),
             partial(of_cases, self.feed, self.table),
             partial(of_baselines, lambda: listed.baselines, self.named.ask_for_name),
-            partial(of_models, models, partial(self.docks.show, "editor")),
+            partial(of_models, models, partial(self.frame.show_key, "editor")),
             partial(of_terms, self.help.show_term),
         ):
             self.finder.add(source)
@@ -87,15 +84,14 @@ class MainWindow(WindowParts):
 
     def _connect(self) -> None:
         self.editor.copy_asked.connect(self.files.copy_command)
-        for commands in (self.runs, self.files, self.rows, self.looks, self.edits):
+        for commands in (self.runs, self.files, self.rows, self.looks):
             commands.failed.connect(self.show_error)
             commands.said.connect(self.progress.say)
         for part in (self.editor, self.feed, self.named):
             part.failed.connect(self.show_error)
-        self.layouts.said.connect(self.progress.say)
         self.runs.started.connect(lambda folder: self.log.follow(log_of(folder)))
         self.runs.there.connect(self._open_if_another)
-        self.runs.asked_run_begins.connect(self.docks.fold)
+        self.runs.asked_run_begins.connect(self.frame.show_run)
         self.files.run_chosen.connect(self.open_run)
         self.files.second_run_chosen.connect(self.compare_with)
         self.files.models_chosen.connect(self.edits.add_models)
@@ -106,6 +102,11 @@ class MainWindow(WindowParts):
         self.feed.beat.connect(self.log.read_on)
         self.feed.beat.connect(self.progress.tick)
         self.feed.shown.connect(self.series_list.set_series)
+        self.feed.listed.connect(self.series_list.set_cases)
+        self.series_list.selected.connect(self._select_cases)
+        self.table.selected.connect(self.series_list.select)
+        self.table.filtered.connect(self.feed.set_filter)
+        self.table.filtered.connect(self.series_list.set_filter)
         self.series_list.arranged.connect(self.views.arrange)
         self.series_list.colored.connect(self.table.model.set_swatches)
         self.table.selected.connect(self.feed.select)
@@ -122,27 +123,26 @@ class MainWindow(WindowParts):
         self.named.give_names()
         self.feed.held_against.connect(self.series_list.set_baselines)
         self.feed.held_against.connect(self.table.set_baselines)
-        self.docks.page_changed.connect(self._page_changed)
-        self.docks.placed.connect(self._placed)
-        editor_dock = self.docks.docks["editor"]
-        editor_dock.visibilityChanged.connect(self.actions_by_key["editor"].setChecked)
-        self.trust.asked.connect(self.rows.find)
-        self.noticed.asked.connect(self.rows.show_in)
-        self.table.filter_box.textChanged.connect(self.trust.show_query)
-        self.welcome.try_asked.connect(self.edits.try_first)
-        self.welcome.suite_asked.connect(self.edits.compose_starter)
-        self.welcome.open_asked.connect(lambda f: self.open_run(f) if f else self.files.open_run())
-        self.welcome.show_recent(self.preferences.recent_runs())
+        self.frame.placed.connect(self._placed)
+        self.frame.editing.connect(self._composer_shown)
+        self.badge.query_asked.connect(self.rows.find)
+        self.badge.cases_asked.connect(self.rows.show_in)
+        self.editor.close_asked.connect(self.frame.leave)
+        self.editor.models_asked.connect(self.edits.ask_for_models)
+        self.start_page.try_asked.connect(self.edits.try_first)
+        self.start_page.new_asked.connect(self.frame.toggle_composer)
+        self.start_page.file_asked.connect(self.files.open_file)
+        self.start_page.open_asked.connect(self.open_run)
+        self.start_page.show_recent(self.preferences.recent_runs())
 
     def set_theme(self, name: str) -> None:
         """Dress everything in a theme and remember it."""
         theme = apply_theme(name)
-        self.setStyleSheet(window_style(theme))
         for part in (self.series_list, *self.views_and_table.values()):
             part.apply_theme(theme)
-        for key in ("run", "pause", "stop", "open_run", "editor", *PAGES):
-            name_of_glyph = "open" if key == "open_run" else key
-            self.actions_by_key[key].setIcon(glyph(name_of_glyph, theme.text, theme.muted))
+        for spec in (spec for specs in ACTIONS.values() for spec in specs if spec.icon):
+            self.actions_by_key[spec.key].setIcon(glyph(spec.icon, theme.text, theme.muted))
+        self.badge.setIcon(glyph("warning", theme.warning, theme.muted))
         self.actions_by_key["dark"].setChecked(theme.dark)
         self.preferences.theme = theme.name
 
@@ -153,9 +153,11 @@ class MainWindow(WindowParts):
     def compare_with(self, folder: Path) -> None:
         """Lay this run beside the open one, and show that view."""
         self.feed.compare(folder)
-        self.docks.show("compare")
+        self.frame.show_key("compare")
 
     def show_error(self, error: Exception) -> ErrorDialog:
+        if isinstance(error, GraphlapError):
+            error = GraphlapError(in_fields(error.cause), in_fields(error.remedy))
         return show_error(error, self)
 
     def _pick(self, keys: tuple[str, ...], add: bool) -> None:
@@ -166,11 +168,16 @@ class MainWindow(WindowParts):
         quiet = self.feed.look_at(keys[0], chosen)
         self.table.select(chosen, quiet=quiet)
 
+    def _select_cases(self, keys: list[str]) -> None:
+        """Show the cases that were selected in the tree, here and in the table."""
+        self.table.select(keys, quiet=True)
+        self.feed.select(keys)
+
     def _open_samples(self, key: str) -> None:
         """Show the iterations of a case over time, and with it what else is shown."""
         if not self.feed.look_at(key, [key]):
             self.table.select([key])
-        self.docks.show("timeline")
+        self.frame.show_key("timeline")
 
     @Slot()
     def toggle_theme(self) -> None:
@@ -181,12 +188,6 @@ class MainWindow(WindowParts):
         """Hold the cases against nothing."""
         self.table.drop_baselines()
         self.feed.baselines.close()
-
-    @Slot()
-    def toggle_series(self) -> None:
-        """Bring the series list up, or fold it away."""
-        dock = self.docks.docks["series"]
-        dock.setVisible(dock.isHidden())
 
     def _write_runs_to(self, folder: Path) -> None:
         self.control.runs_folder = folder
@@ -199,11 +200,10 @@ class MainWindow(WindowParts):
         self.preferences.add_recent(state.folder)
         self.log.follow(log_of(state.folder))
         self.table.show_plan(state.manifest.asked)
-        self.welcome.show_recent(self.preferences.recent_runs())
+        self.start_page.show_recent(self.preferences.recent_runs())
         self.setWindowTitle(f"{state.folder.name} - Graphlap")
-        self.docks.docks["welcome"].hide()
-        if self.docks.page == "measure":
-            self.docks.docks["histogram"].raise_()
+        self.header.show_run(state.folder.name)
+        self.frame.show_run()
         if state.alive and self.control.folder != state.folder:
             pid = state.live.pid if state.live else "?"
             self.progress.say(
@@ -211,28 +211,25 @@ class MainWindow(WindowParts):
             )
 
     def _show_run(self, state: RunState) -> None:
-        self.trust.show_run(state)
-        self.noticed.show_run(state)
+        self.badge.show_run(state)
         mine = self.control.folder == state.folder
-        self.progress.show_run(state, self.control.state if mine else "")
+        if mine and self.control.state == "running" and not state.alive:
+            self.progress.show_start()  # what the folder says is of the process before
+        else:
+            self.progress.show_run(state, self.control.state if mine else "")
         lacks = state.live is None or state.live.state != "finished"
         idle = self.control.state == "idle" and not state.alive
         idle = idle and not state.problem and not state.damaged
         self.actions_by_key["resume_run"].setEnabled(lacks and idle)
 
     def _placed(self) -> None:
-        """An arrangement that was kept brings back what was there then."""
-        self.trust.stay()
-        self.noticed.stay()
-        self.tool_bar.setVisible(not self.docks.filled)
-        self.actions_by_key["fill"].setChecked(bool(self.docks.filled))
-        if self.feed.state is not None and self.docks.filled != "welcome":
-            self.docks.docks["welcome"].hide()
+        self.actions_by_key["fill"].setChecked(self.frame.filled)
+        self.series_list.set_listed(not self.series_list.isHidden())
 
-    def _page_changed(self, page: str) -> None:
-        self.actions_by_key[page].setChecked(True)
-        in_front = self.editor.grid_form.models.search if page == "measure" else self.table.view
-        in_front.setFocus()
+    def _composer_shown(self, shown: bool) -> None:
+        focus = QApplication.focusWidget()
+        if shown and not (focus is not None and self.editor.isAncestorOf(focus)):
+            self.editor.grid_form.models.search.setFocus()
 
     def _show_control_state(self, state: str) -> None:
         self.feed.stay_awake(state != "idle")
@@ -241,7 +238,7 @@ class MainWindow(WindowParts):
         moving = state in ("running", "paused")
         self.actions_by_key["run"].setEnabled(not moving)
         self.actions_by_key["pause"].setEnabled(moving)
-        text = "&Go on" if state == "paused" else "&Pause"
+        text = "&Resume" if state == "paused" else "&Pause"
         self.actions_by_key["pause"].setText(text)
         self.actions_by_key["pause"].setIconText(text.replace("&", ""))
         self.actions_by_key["stop"].setEnabled(moving)
@@ -249,20 +246,9 @@ class MainWindow(WindowParts):
         if self.feed.state is not None:
             self._show_run(self.feed.state)
 
-    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        super().showEvent(event)
-        self.docks.shown()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        super().resizeEvent(event)
-        self.tool_bar.fit(event.size().width())
-        self.docks.room_changed()
-
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """Escape, where nothing inside had a use for it."""
-        if event.key() == Qt.Key.Key_Escape and self.docks.filled:
-            self.docks.unfill()
-        else:
+        if event.key() != Qt.Key.Key_Escape or not self.frame.leave():
             super().keyPressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:  # noqa: N802
@@ -281,11 +267,10 @@ class MainWindow(WindowParts):
         if not self.runs.queue_may_go():
             event.ignore()
             return
-        self.docks.save()
+        self.frame.save()
         self.preferences.save_layout("geometry", self.saveGeometry())
         self.preferences.columns = self.table.visible_columns()
         self.preferences.sync()
-        self.docks.close()
         self.progress.clearMessage()
         self._cursor.close()
         self.editor.close_background()

@@ -30,6 +30,7 @@ from app.history.past_runs import past_run, past_runs, runs_beside
 from app.history.trends import PERCENTILES, History, Trend, differences, history_of, is_well
 from app.plan.reference_cases import ANCHOR_MODEL, is_anchor
 from app.run_folder.hosts import environments, identity_of, paired_by
+from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
 from app.stats.verdict import RunVariation, from_history
 
@@ -43,11 +44,18 @@ def past_variations(
     return _past(history, compared) | _past_of_rows(history, compared, of_rows)
 
 
-def history_beside(
-    folders: Collection[Path], sides: Collection[tuple[Run, Sequence[Measured]]] = ()
+def history_for(
+    folders: Collection[Path],
+    sides: Collection[tuple[Run, Sequence[Measured]]] = (),
+    named: Path | None = None,
 ) -> History | None:
-    """Of the run folders that lie in the same folders as these; None where no run can be read.
-    `sides` are runs that were read whole, with their cases."""
+    """What a comparison of these run folders takes the machine's variation from: the runs below a
+    folder that was `named`, else those in the same folders as these; None where none can be read.
+    `sides` are runs that were read whole, with their cases. ResultsError for a `named` folder
+    without a run.
+    """
+    if named is not None:
+        return _history_below(named)
     known = {
         run.path.absolute(): past_run(run, [one.row for one in measured]) for run, measured in sides
     }
@@ -55,10 +63,11 @@ def history_beside(
     return history_of(runs) if runs else None
 
 
-def history_below(folder: Path) -> History:
-    """Of a folder of runs that was named; ResultsError where none can be read."""
+def _history_below(folder: Path) -> History:
     if not folder.is_dir():
-        raise ResultsError(f"--history: {folder} is no folder", "name a folder of run folders")
+        raise ResultsError(
+            f"--history: {folder} is no folder", "Name a folder with run folders in it"
+        )
     runs, _ = past_runs(folder)
     return history_of(runs)
 
@@ -136,11 +145,21 @@ class RunSide:
 
 def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
     """A run folder as a side, under its path; `measured` are its cases, where they are known."""
-    manifest, plan = run.manifest, run.manifest.asked
-    cases = tuple(Rows().measured(run) if measured is None else measured)
-    where = environments(manifest, run.environments, (one.row for one in cases))
+    cases = Rows().measured(run) if measured is None else measured
+    return side_of_manifest(str(run.path), run.manifest, run.environments, cases)
+
+
+def side_of_manifest(
+    name: str,
+    manifest: Manifest,
+    hosts: Mapping[str, Mapping[str, Any]],
+    measured: Sequence[Measured],
+) -> RunSide:
+    """A run as a side under this name; `hosts` are the environments that its journals recorded."""
+    cases, plan = tuple(measured), manifest.asked
+    where = environments(manifest, hosts, (one.row for one in cases))
     return RunSide(
-        str(run.path),
+        name,
         cases,
         where,
         plan.percentiles,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
+from app.columns.environment import STEAL_SHARE, SWITCHES_PER_S
 from app.comparison.measured_case import LIKE, Key, Measured
 from app.formatting import text
 from app.formatting.case_labels import Together
@@ -117,9 +118,6 @@ def surely_times(slower: Fact, faster: Fact) -> float:
     return slower.interval_us[0] / faster.interval_us[1]
 
 
-_STEAL = 0.01
-_SWITCHES_PER_S = 10.0
-"""An idle machine takes a core from its one busy thread a few times a second."""
 _MOST = 0.5
 _COUNT = re.compile(r"([a-z ]+) (\d+)")
 _UNSEEN = "unseen"
@@ -132,10 +130,10 @@ def disturbance(one: Fact, per_s: float = 0.0) -> str:
     """
     found = []
     steal = one.number("steal_fraction") or 0.0
-    if steal >= _STEAL:
+    if steal >= STEAL_SHARE:
         found.append(f"a hypervisor had the core for {text.share(steal)} of the time")
     switches = one.number("involuntary_switches_per_s") or 0.0
-    if switches >= max(_SWITCHES_PER_S, _MOST * per_s):
+    if switches >= max(SWITCHES_PER_S, _MOST * per_s):
         found.append(f"other threads took the core {text.significant(switches, 2)} times a second")
     if not found and (cause := _main_cause(str(one.row.get("outlier_causes") or ""))):
         found.append(f"most slow runs had a cause in the machine ({cause})")

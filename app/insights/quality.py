@@ -95,10 +95,13 @@ class Doubt:
 
 
 def standing(series: Series) -> Standing:
-    """Whether a case's figures can be taken as they are, are doubted, or are of a failure."""
+    """Whether a case's figures can be taken as they are, are doubted, or are of a failure; what is
+    damaged is doubted."""
     if series.status in FAILED:
         return "failed"
     if series.status in ("partial", "imported") or is_invalid(series) or series.row.get("warnings"):
+        return "doubted"
+    if series.damage:
         return "doubted"
     return "sound"
 
@@ -143,7 +146,7 @@ def _of_statuses(series: Sequence[Series], over: bool) -> Iterator[Doubt]:
             grouped.setdefault(NOT_VALID if one.status == "ok" else one.status, []).append(one)
     for status, cases in grouped.items():
         reasons = {str(one.row.get("reason") or "") for one in cases}
-        remedy = reasons.pop() if len(reasons) == 1 else "the column Reason says why of each"
+        remedy = reasons.pop() if len(reasons) == 1 else "the column Reason has the reason of each"
         query = "status:ok valid:false" if status == NOT_VALID else f"status={status}"
         tone: Tone = "error" if status in FAILED else "warning"
         yield Doubt(status.replace("_", " "), remedy, len(cases), query, tone)

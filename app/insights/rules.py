@@ -36,6 +36,7 @@ from app.insights.insight import (
     surely_times,
     told,
 )
+from app.insights.machine import moving_machine
 from app.stats.intervals import LEAST_ROUNDS
 
 _MUCH = 1.5
@@ -57,7 +58,7 @@ def much_the_best(
         if one.parted and one.margin >= _MUCH and known.issuperset(one.case_ids)
     ]
     each = f"at least {_MUCH:g} times as fast as any other"
-    yield from told("best", "heatmap", cases, together, each)
+    yield from told("best", "matrix", cases, together, each)
 
 
 def not_told_apart(
@@ -82,8 +83,8 @@ def not_told_apart(
         who = f"{which}{more}: the two fastest"
         briefly = f"of {len(undecided):,} the two fastest"
     ids = tuple(case_id for one in undecided for case_id in one.case_ids)
-    sentence = f"{who} can't be told apart, their pairs of rounds leave it undecided"
-    yield Notice("not_told_apart", sentence, ids, "boxes", f"{briefly} can't be told apart")
+    sentence = f"{who} can't be distinguished: their pairs of rounds are undecided"
+    yield Notice("not_told_apart", sentence, ids, "boxes", f"{briefly} can't be distinguished")
 
 
 _WIDTHS = {"fp32": 32, "tf32": 19, "bf16": 16, "fp16": 16, "int8": 8}
@@ -158,7 +159,7 @@ def batches_without_gain(found: Sequence[Fact], together: Together) -> Iterator[
                 others = tuple(other.case_id for _, other in line if other is not one)
                 cases.append(Found(one.case_id, last / size, what, others))
                 break
-    yield from told("batch", "batch", cases, together, "larger batches gain nothing")
+    yield from told("batch", "trends", cases, together, "larger batches gain nothing")
 
 
 def _gain_at_most(size: int, one: Fact, larger_size: int, larger: Fact) -> float:
@@ -332,7 +333,8 @@ def noticed(
     """
     measured = list(measured)
     found, together = facts(measured), together or Together([one.case for one in measured])
-    of_shape = [notice for rule in _OF_SHAPE for notice in rule(found, together)]
+    of_shape = [*moving_machine(measured)]
+    of_shape += [notice for rule in _OF_SHAPE for notice in rule(found, together)]
     if contests is None:
         known = {one.case_id for one in found}
         of_rounds = [one for one in measured if one.summary is not None]

@@ -115,10 +115,15 @@ class RunComparison:
 
 
 def compare(
-    before: OpenedRun | str | Path, after: OpenedRun | str | Path, *, threshold: float = BAND
+    before: OpenedRun | str | Path,
+    after: OpenedRun | str | Path,
+    *,
+    threshold: float = BAND,
+    history: str | Path | None = None,
 ) -> RunComparison:
-    """The second run against the first; a change within the threshold is none. PlanError for runs
-    without a common case.
+    """The second run against the first; a change within the threshold is none. `history` is a
+    folder of earlier runs that show how far two runs of the machine differ; without one, those
+    beside the two are read. PlanError for runs without a common case.
 
     >>> print(graphlap.compare("runs/before", "runs/after").summary())
     """
@@ -127,7 +132,8 @@ def compare(
     if not 0.0 <= threshold < 1.0:
         raise PlanError(f"threshold is no share below 1 (got {threshold!r})", "give 0.02 for 2%")
     first, second = (_folder(side) for side in (before, after))
-    return RunComparison(compared(first, second, band=threshold))
+    past = None if history is None else str(history)
+    return RunComparison(compared(first, second, band=threshold, past=past))
 
 
 def _folder(side: object) -> str:

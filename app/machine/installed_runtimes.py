@@ -80,8 +80,8 @@ def asked(name: str, python: str) -> Environment:
     except ValueError:
         last = said.strip().splitlines()[-1:] or ["it gave no answer"]
         raise PlanError(
-            f"the environment {name!r} can't tell which runtimes it has ({last[0]})",
-            f"mend what {python} has installed",
+            f"the environment {name!r} can't list its runtimes ({last[0]})",
+            f"repair the packages of {python}",
         ) from None
     return Environment(python, version, {one: _there(python, of) for one, of in told.items()})
 
@@ -181,7 +181,7 @@ def _asked(name: str, answer: Callable[[], Availability]) -> Availability:
         return answer()
     except Exception as error:  # of a package: a sweep that does not name it goes on
         reason = f"asked whether it is here, {name} failed with {type(error).__name__}: {error}"
-        return Unavailable(reason, "mend the package that brings it, or uninstall it")
+        return Unavailable(reason, "repair the package that provides it, or uninstall it")
 
 
 def availability_of(spec: str, environments: Mapping[str, str]) -> Availability:

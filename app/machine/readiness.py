@@ -165,7 +165,7 @@ def judge_siblings(root: Path, cores: Collection[int]) -> Judged:
     told = [text for text in texts if text]
     shared = next((text for text in told if not text.isdecimal()), None)
     if not told:
-        return Judged(what, "unknown", "which threads share a core is not told")
+        return Judged(what, "unknown", "the system does not report which threads share a core")
     if shared is None:
         return Judged(what, "ok", "each usable core has one thread")
     found = f"threads {shared} are one core: the one slows the other down"
@@ -178,7 +178,7 @@ def judge_virtual(root: Path, busy: Busy | None) -> Judged:
         return Judged(what, "unknown", "this system has no /proc")
     flags = next((line for line in info.splitlines() if line.startswith("flags")), "")
     if "hypervisor" not in flags.split() and _text(root / "sys/hypervisor/type") is None:
-        return Judged(what, "ok", "a real machine, as far as it tells")
+        return Judged(what, "ok", "a physical machine, as far as it reports")
     taken = busy.stolen_share if busy is not None else 0.0
     told = f"; its hypervisor took {taken:.1%} just now" if taken > STOLEN_SHARE else ""
     remedy = "use a real machine to trust the tail, or more rounds"
@@ -192,7 +192,7 @@ def judge_load(busy: Busy | None) -> Judged:
     if busy.cores <= BUSY_CORES:
         return Judged("other load", "ok", found)
     who = ", ".join(f"{p.name} ({p.pid}) {cores:.0%}" for p, cores in busy.processes[:_NAMED])
-    named = who or "nobody who is seen from here"
+    named = who or "no process that is visible from here"
     return Judged("other load", "warn", f"{found}: {named}", "stop them, or wait for their end")
 
 
@@ -200,7 +200,7 @@ def judge_memory(root: Path) -> Judged:
     what, lines = "memory", (_text(root / "proc/meminfo") or "").splitlines()
     kib = {words[0]: int(words[1]) for words in map(str.split, lines) if len(words) > 1}
     if "MemAvailable:" not in kib:
-        return Judged(what, "unknown", "this system does not say what is free")
+        return Judged(what, "unknown", "this system does not report free memory")
     total, free = kib["MemTotal:"], kib["MemAvailable:"]
     swapped = kib.get("SwapTotal:", 0) - kib.get("SwapFree:", 0)
     found = f"{free / 2**20:.1f} of {total / 2**20:.1f} GiB free"
@@ -221,7 +221,7 @@ def judge_idle_states(root: Path) -> Judged:
         if _text(state / "disable") == "0" and latency.isdecimal() and int(latency) > slowest_us:
             slowest_us, name = int(latency), _text(state / "name") or state.name
     if slowest_us < 0:
-        return Judged(what, "unknown", "how deep a core rests is not told")
+        return Judged(what, "unknown", "the system does not report idle states")
     found = f"a core in {name} wakes in {slowest_us} us"
     if slowest_us < SLOW_WAKING_US:
         return Judged(what, "ok", found)
@@ -232,7 +232,7 @@ def judge_idle_states(root: Path) -> Judged:
 def judge_timer_slack(root: Path) -> Judged:
     what, text = "timer slack", _text(root / "proc/self/timerslack_ns")
     if text is None or not text.isdecimal():
-        return Judged(what, "unknown", "how late a sleeper is woken is not told")
+        return Judged(what, "unknown", "the system does not report the timer slack")
     found = f"a sleeper is woken up to {int(text) / 1e3:g} us late"
     if int(text) <= USUAL_SLACK_NS:
         return Judged(what, "ok", found)

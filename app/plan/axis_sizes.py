@@ -93,7 +93,7 @@ def refuse_unknown_axes(sweep: Sweep, subjects: Sequence[Subject]) -> None:
                 suggestion(axis, known) if known else "all their sizes are fixed",
             )
     if any(size > 1 for size in sweep.batch_size) and not any(s.batch for s in subjects):
-        raise PlanError("none of the models has an open batch axis", "leave --batch out")
+        raise PlanError("none of the models has an open batch axis", "remove --batch")
     if sweep.sequence_length and not any(subject.sequence for subject in subjects):
         raise PlanError(
             "none of the models has an open sequence axis", "name a sequence model (…_seq)"
@@ -221,7 +221,7 @@ def _size(text: str, axis: str, number: int, path: str) -> int:
     if not 1 <= size <= LARGEST_SIZE:
         raise PlanError(
             f"line {number} of {path} has {text.strip()!r} as the size of {axis!r}",
-            f"give a whole number from 1 to {LARGEST_SIZE}",
+            f"give an integer from 1 to {LARGEST_SIZE}",
         )
     return size
 

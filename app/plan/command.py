@@ -143,7 +143,7 @@ def flags_line(plan: Plan) -> str | None:
 
 def plan_words(plan: Plan) -> list[str] | None:
     """The flags alone of such a line, without the program."""
-    words = list(_flags(plan))
+    words = list(flags_of(plan))
     return words if _says_the_same(words, plan) else None
 
 
@@ -171,7 +171,7 @@ def _says_the_same(words: Sequence[str], plan: Plan) -> bool:
         return False
 
 
-def _flags(plan: Plan) -> Iterator[str]:
+def flags_of(plan: Plan) -> Iterator[str]:
     """The flags of the first grid and of the whole plan; what they can't say is left out."""
     for part, settings in ((plan.sweeps[0], SWEEP_SETTINGS), (plan, PLAN_SETTINGS)):
         for setting in settings:

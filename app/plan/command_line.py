@@ -94,7 +94,7 @@ def refuse_with_check(flags: argparse.Namespace) -> None:
     """What a check does not read, such as what figures are compared with; PlanError."""
     for flag in _given_beyond(accepted_by("check"), flags):
         raise PlanError(
-            f"{flag} cannot be used with a check, which measures nothing", f"leave {flag} out"
+            f"{flag} cannot be used with a check, which measures nothing", f"remove {flag}"
         )
 
 
@@ -106,7 +106,7 @@ def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:
 
 def _refuse_but(accepted: Sequence[Setting], flags: argparse.Namespace, settler: str) -> None:
     for flag in _given_beyond(accepted, flags):
-        raise PlanError(f"{flag} says what {settler} has settled", "leave it out")
+        raise PlanError(f"{flag} cannot be used with {settler}, which sets it", "remove it")
 
 
 def _given_beyond(accepted: Sequence[Setting], flags: argparse.Namespace) -> Iterator[str]:

@@ -31,12 +31,12 @@ def replicated(sweep: Sweep, runtimes: Sequence[str]) -> tuple[Sweep, ...]:
     if not able:
         raise PlanError(
             f"{', '.join(names)} can't run several sessions at once, and replicas are sessions",
-            "leave --replicas out, or name another runtime",
+            "remove --replicas, or name another runtime",
         )
     for name in able:
         if f"{name}.{SESSIONS.name}" in sweep.options:
             raise PlanError(
-                f"replicas and {name}.{SESSIONS.name} both say how many sessions",
+                f"replicas and {name}.{SESSIONS.name} both set the number of sessions",
                 "give one of them",
             )
     dealt = [text for text in runtimes if len(each_device_of(text)) > 1]
@@ -94,5 +94,5 @@ def refuse_without_gaps(plan: Plan) -> None:
     if max(map(len, paced)) < LEAST_GAPS:
         raise PlanError(
             "--plot draws latency over pauses, and the plan has fewer than three",
-            "add --idle-sweep 20us..1s, or leave --plot out",
+            "add --idle-sweep 20us..1s, or remove --plot",
         )

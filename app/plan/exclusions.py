@@ -69,7 +69,7 @@ def needs(key: str, *needed: str, action: str) -> Exclusion:
         f"{key}_without_{needed[0]}",
         lambda plan: is_set(plan, key) and not any(is_set(plan, other) for other in needed),
         f"{flag_of(key)} needs {named}",
-        f"add {action}, or leave {flag_of(key)} out",
+        f"add {action}, or remove {flag_of(key)}",
     )
 
 
@@ -79,7 +79,7 @@ def without_effect(
     """A typed setting without effect."""
     flag = flag_of(typed)
     return Exclusion(
-        code, applies, f"{flag} has no effect: {why}", action or f"leave {flag} out", typed
+        code, applies, f"{flag} has no effect: {why}", action or f"remove {flag}", typed
     )
 
 
@@ -106,7 +106,7 @@ def _with_shapes(key: str) -> Exclusion:
         f"{key}_with_shapes",
         lambda plan: _condition_of(("shapes",), plan) if is_set(plan, key) else "",
         f"{flag_of(key)} is of one shape, and {{}} gives several",
-        f"leave {flag_of(key)} out, or measure the shapes in a run of their own",
+        f"remove {flag_of(key)}, or measure the shapes in a run of their own",
     )
 
 
@@ -244,7 +244,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "scenario_with_slo",
         _scenario_of_slo,
         "--slo chooses its own rates, and the plan asks for {}",
-        "leave --scenario out",
+        "remove --scenario",
     ),
     Exclusion(
         "few_rounds_with_slo",
@@ -256,7 +256,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "condition_with_slo",
         lambda plan: _condition_of(("cold", "sustained"), plan) if plan.slo else "",
         "--slo cannot be used with --condition {}",
-        "leave --condition out, or use with:MODEL",
+        "remove --condition, or use with:MODEL",
     ),
     Exclusion(
         "batchers_with_slo",
@@ -274,7 +274,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "scenario_with_tune",
         _scenario_of_tune,
         "--tune compares rounds of one closed loop, and the plan asks for {}",
-        "leave --scenario out; for a latency, one such as paced:1ms is possible",
+        "remove --scenario; for a latency, one such as paced:1ms is possible",
     ),
     *pairs("tune", "conditions", "batcher", why="the search compares plain runs"),
     Exclusion(
@@ -287,7 +287,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "max_error_without_verification",
         lambda plan: bool(plan.tune) and not plan.checked and plan.max_error is not None,
         "--max-error bounds outputs that are not compared",
-        "leave --no-verify-outputs out",
+        "remove --no-verify-outputs",
     ),
     Exclusion(
         "few_rounds_with_precise",
@@ -300,19 +300,19 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         lambda plan: _open_loop(plan) if plan.null else "",
         "--overhead cannot be used with {}: runs wait for those before them, so the difference is "
         "not the compute time",
-        "leave --overhead out, or use closed_loop or paced:GAP",
+        "remove --overhead, or use closed_loop or paced:GAP",
     ),
     Exclusion(
         "condition_with_largest_batch",
         lambda plan: plan.largest_batch and _conditions(plan) != [Condition()],
         "--largest-batch cannot be used with --condition",
-        "leave --condition out",
+        "remove --condition",
     ),
     Exclusion(
         "neighbour_with_realtime",
         lambda plan: _condition_of(("with",), plan) if plan.realtime is not None else "",
         "{} shares cores, and a real-time process gives none away",
-        "leave --realtime out",
+        "remove --realtime",
     ),
     # What has no effect where a user typed it.
     without_effect(
@@ -339,7 +339,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "idle_policy_without_gaps",
         _never_pauses,
         "no scenario of the plan has gaps between runs",
-        "leave --idle-policy out, or add a scenario with gaps, such as --scenario paced:20us",
+        "remove --idle-policy, or add a scenario with gaps, such as --scenario paced:20us",
     ),
     *(
         without_effect(
@@ -361,7 +361,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "calibration_without_int8",
         _without_int8,
         "calibration samples are for int8, and no case has that precision",
-        "add --precision int8, or leave --calibration out",
+        "add --precision int8, or remove --calibration",
     ),
     without_effect(
         "input_range",
@@ -388,6 +388,6 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "against_with_tune",
         lambda plan: bool(plan.tune),
         "a search over options prints its steps",
-        "leave --against out, and compare the two runs afterwards",
+        "remove --against, and compare the two runs afterwards",
     ),
 )

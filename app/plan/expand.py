@@ -148,7 +148,7 @@ def _first_tries(sweep: Sweep) -> Sweep:
     if len(sweep.batch_size) > 1:
         raise PlanError(
             "a search for the largest batch begins at one batch size",
-            "give --batch one value, or leave it out",
+            "give --batch one value, or remove it",
         )
     return sweep.model_copy(update={"batch_size": sweep.batch_size or (1,)})
 

@@ -107,7 +107,7 @@ def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str
         if number not in told:
             raise InvalidValue(
                 f"precise {word} is no percentile of the rows",
-                "write it like p50, and add one that rows don't tell to percentiles",
+                "write it like p50; add others to percentiles",
                 "precise",
             )
         if not 0.0 < half_width < 1.0:

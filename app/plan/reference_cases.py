@@ -87,9 +87,7 @@ def refuse_useless_baseline(text: str, cases: Sequence[Case]) -> None:
         known = dict.fromkeys(name for case in cases for name in (case.runtime, case.model))
         raise PlanError(f"the baseline {text!r} is no case of this plan", suggestion(text, known))
     if all(map(baseline.holds, cases)):
-        raise PlanError(
-            f"every case is of the baseline {text!r}", "add what is to be compared with it"
-        )
+        raise PlanError(f"every case is of the baseline {text!r}", "add cases to compare with it")
     if not baselines(text, cases):
         raise PlanError(
             f"no case differs from the baseline {text!r} in that alone",

@@ -187,8 +187,8 @@ def _of_one_clock(runtimes: Sequence[str], named: bool) -> list[str]:
             )
         if named and clock_of(text) != first:
             raise PlanError(
-                f"the clock of {text} is {clock_of(text)} and that of {runtimes[0]} is {first}, so "
-                "that neither is faster",
+                f"the clock of {text} is {clock_of(text)}, the clock of {runtimes[0]} is {first}, "
+                "so that neither is faster",
                 "tune them in two runs",
             )
     return [text for text in runtimes if clock_of(text) == first]

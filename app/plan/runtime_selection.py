@@ -9,9 +9,11 @@ import platformdirs
 
 from app.cases.errors import PlanError
 from app.machine.installed_runtimes import asked, available_names, clock_of, interpreter, runtime
+from app.machine.release_environments import ReleaseEnvironment, release_environments
 from app.plan.configuration import configurations
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
+from exporters import install_layout
 from exporters.file_access import read_toml
 from exporters.types import FILE_ENDINGS
 from runtimes.registry import environment_of
@@ -43,7 +45,7 @@ def _of_earlier_file() -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise PlanError(f"{path} can't be read ({error})", "mend it, or remove it") from None
+        raise PlanError(f"{path} can't be read ({error})", "correct it, or remove it") from None
     table = told.get(_TABLE, {})
     understood = isinstance(table, dict) and all(isinstance(one, str) for one in table.values())
     if not understood or told.keys() - {_TABLE}:
@@ -66,7 +68,7 @@ def environments_of(plan: Plan) -> dict[str, str]:
                 f"no runtime is of the environment {name!r}",
                 f"name one, as in ort-cpu@{name}, or leave the environment out",
             )
-    known = _known(plan.environments, named)
+    known = _known(plan, named)
     found = {name: interpreter(known[name]) for name in named}
     for name, python in found.items():
         asked(name, python)
@@ -77,13 +79,40 @@ def _named(runtimes: Iterable[str]) -> Iterable[str]:
     return filter(None, map(environment_of, runtimes))
 
 
-def _known(own: Mapping[str, str], named: Iterable[str]) -> Mapping[str, str]:
-    """The plan's and, where it lacks one, the user's; PlanError for a name of neither."""
+def missing_releases(plan: Plan) -> tuple[ReleaseEnvironment, ...]:
+    """The environments that runtimes of the plan name by a release, and that were not made yet or
+    are gone; those of other interpreters are not among them."""
+    known = users_environments() | plan.environments
+    return tuple(
+        one
+        for name, one in _releases(plan).items()
+        if known.get(name, one.python) == one.python and not one.exists
+    )
+
+
+def _releases(plan: Plan) -> dict[str, ReleaseEnvironment]:
+    return release_environments(text for sweep in plan.sweeps for text in sweep.runtimes)
+
+
+def _known(plan: Plan, named: Iterable[str]) -> Mapping[str, str]:
+    """The plan's, where it lacks one the user's, and where he has none either that of a release;
+    PlanError for a name of none of them."""
+    own = plan.environments
     if all(name in own for name in named):
         return own
-    known = users_environments() | dict(own)
+    releases = _releases(plan)
+    known = users_environments() | own
     for name in named:
-        if name not in known:
+        if name not in known and name in releases:
+            release = releases[name]
+            if not release.exists:
+                raise PlanError(
+                    f"the environment {name!r} is not installed ({release.requirements[0]})",
+                    f"Install it with {install_layout.PROGRAM} run … --install, or name an "
+                    f"interpreter with --python {name}=PATH",
+                )
+            known[name] = release.python
+        elif name not in known:
             listed = f"known are {', '.join(known)}" if known else "none is known"
             raise PlanError(
                 f"there is no environment called {name!r} ({listed})",

@@ -41,13 +41,13 @@ def batched(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> S
     if without is not None:
         raise PlanError(
             f"{without} has no open batch axis, so {told} can't send its requests together",
-            "name models whose batch is open, or leave --batcher out",
+            "name models whose batch is open, or remove --batcher",
         )
     sizes = {size for axis in batch_axes.values() for size in _asked(sweep, axis)} - {1}
     if sizes:
         raise PlanError(
-            f"{told} collects requests of one input each, and the batch is to be {max(sizes)}",
-            "leave --batch out, or make it 1",
+            f"{told} collects requests of one input each, and the batch is {max(sizes)}",
+            "remove --batch, or make it 1",
         )
     alone = {"batcher": (NO_BATCHER,)} if plan.slo else {}
     return sweep.model_copy(update={"batch_size": (1,), **alone})
@@ -70,7 +70,7 @@ def _refuse_options(sweep: Sweep, told: str) -> None:
     for key, values in sweep.options.items():
         name = key.partition(".")[2]
         if name in _OF_A_RUNTIME and any(str(value) != "1" for value in values):
-            raise PlanError(f"{told} has one server, and {key} makes several", f"leave {key} out")
+            raise PlanError(f"{told} has one server, and {key} makes several", f"remove {key}")
 
 
 COLD_SHARE = 0.25
@@ -91,13 +91,14 @@ def refuse_impossible(cases: Iterable[Case]) -> None:
             continue
         if condition.kind in _WHY_BETWEEN and kind not in _BETWEEN_RUNS:
             raise PlanError(
-                f"{condition} {_WHY_BETWEEN[condition.kind]}, and {kind} has none to give",
+                f"{condition} {_WHY_BETWEEN[condition.kind]}, and {kind} has no pauses",
                 f"use --scenario {' or '.join(_BETWEEN_RUNS)}",
             )
         if condition.kind == "with" and replace(case.given, custom_ops=(), digests={}) != NOTHING:
             raise PlanError(
-                f"{condition} is measured beside as it is, and files and nodes are given for all",
-                "leave out what is of your own, or --condition",
+                f"{condition} runs a model of the catalogue as it is, and the files or nodes "
+                "apply to all models",
+                "remove your files and nodes, or --condition",
             )
         if condition.bytes > most:
             raise PlanError(
@@ -159,7 +160,7 @@ def refuse_misplaced(plan: Plan) -> None:
     """
     cores = set(plan.chosen_cores)
     if cores and not hasattr(os, "sched_setaffinity"):
-        raise PlanError("this system keeps no process to cores", "leave --cores out")
+        raise PlanError("this system keeps no process to cores", "remove --cores")
     usable, online = usable_cores(), cores_online()
     if cores - online:
         raise PlanError(
@@ -173,12 +174,12 @@ def refuse_misplaced(plan: Plan) -> None:
         )
     if plan.page_cache == "dropped" and not hasattr(os, "posix_fadvise"):
         raise PlanError(
-            "this system drops no single file from its page cache", "leave --page-cache out"
+            "this system drops no single file from its page cache", "remove --page-cache"
         )
     if plan.realtime is None:
         return
     if not hasattr(os, "sched_setscheduler"):
-        raise PlanError("this system has no SCHED_FIFO", "leave --realtime out")
+        raise PlanError("this system has no SCHED_FIFO", "remove --realtime")
     if not cores:
         raise PlanError(
             "--realtime could take every core, and hang the machine",

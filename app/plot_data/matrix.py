@@ -6,13 +6,14 @@ matrix is over: what is simulated is no rival of what is measured.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.cases.case import Case
 from app.cases.column import Value
 from app.formatting.case_labels import differences, model_labels
-from app.plot_data.series import Series, number, ranked, variants
+from app.plot_data.series import Series, comparison_key, number, ranked, variants
 from app.plot_data.settings import Setting, in_order, settings
 
 VARIANT = "variant"
@@ -27,7 +28,7 @@ class Cell:
     """The best of the cases in this place, which are so `many`.
 
     `value` is its figure, None where it has none to rank; `ratio` >= 1 how far that is from the
-    row's best.
+    best of those in its row that it can be compared with, None where there is no other.
     """
 
     row: int
@@ -73,17 +74,23 @@ def pivot(series: Sequence[Series], down: str, across: str, figure: str, *, high
     well = {one.key for one in ranked(shown)}
     values = {one.key: number(one, figure) if one.key in well else None for one in shown}
     best = {place: _best(cases, values, highest=highest) for place, cases in places.items()}
-    by_precision = "precision" not in (down, across)
-    leads: dict[tuple[int, tuple[str, str]], float] = {}
-    for (row, _), case in best.items():
+    over_precision = "precision" in (down, across)
+    leads: dict[tuple[object, ...], float] = {}
+    rivals = {
+        place: (place[0], *comparison_key(case, over_precision=over_precision))
+        for place, case in best.items()
+    }
+    for place, case in best.items():
         if value := values[case.key]:
-            rivals = (row, _rivals(case, by_precision))
-            leads[rivals] = (max if highest else min)(leads.get(rivals, value), value)
+            leads[rivals[place]] = (max if highest else min)(leads.get(rivals[place], value), value)
+    compared = Counter(rivals[place] for place, case in best.items() if values[case.key])
     cells = []
-    for (row, column), case in best.items():
-        value, lead = values[case.key] or None, leads.get((row, _rivals(case, by_precision)))
-        ratio = None if not value or not lead else lead / value if highest else value / lead
-        cells.append(Cell(row, column, case, len(places[row, column]), value, ratio))
+    for place, case in best.items():
+        value, lead = values[case.key] or None, leads.get(rivals[place])
+        ratio = None
+        if value and lead and compared[rivals[place]] > 1:
+            ratio = lead / value if highest else value / lead
+        cells.append(Cell(*place, case, len(places[place]), value, ratio))
     return Pivot(tuple(rows[0]), tuple(name for _, name in across_all), tuple(cells))
 
 
@@ -111,12 +118,6 @@ def _best(cases: Sequence[Series], values: Mapping[str, float | None], *, highes
 
 def _is_simulated(series: Series) -> bool:
     return series.clock == "simulated"
-
-
-def _rivals(series: Series, by_precision: bool) -> tuple[str, str]:
-    """Whose figures a case's are compared with."""
-    precision = str(series.row.get("precision") or series.case.precision)
-    return series.clock, precision if by_precision else ""
 
 
 BUILT = "built"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
 
@@ -69,6 +69,7 @@ class Series:
     the rounds that the summary is of, in its order, `cpu_mhz` is the mean clock in them. `sought`
     is of a rate that a search has come to, `ladder` of the default that a search over options
     began with. `watched` is what was recorded beside each of `rounds`; `turn` is `Run.turn_of`.
+    `damage` says what is broken of its files, "" for nothing that is known.
     """
 
     key: str
@@ -90,6 +91,7 @@ class Series:
     watched: tuple[Watched, ...] = ()
     ladder: TuneAnswer | None = None
     turn: str = ""
+    damage: str = ""
 
     @property
     def measured(self) -> Measured:
@@ -112,6 +114,56 @@ def number(series: Series, column: str) -> float | None:
     except (TypeError, ValueError):
         return None
     return found if math.isfinite(found) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A latency of a row in microseconds, with the ends of its interval where it has one."""
+
+    value_us: float
+    low_us: float | None
+    high_us: float | None
+
+
+def quoted(series: Series, name: str) -> Quoted | None:
+    """What a percentile or the mean of this name is, wherever it is shown: the row's figure.
+
+    While the row is still to come, that of the summary from which it will be computed.
+    """
+    value = number(series, f"latency_{name}_us")
+    ends = [number(series, f"latency_{name}_ci_{end}_us") for end in ("low", "high")]
+    requests_in_each = series.case.scenario.kind == "ahead"  # its samples are of many runs each
+    if series.summary is not None and not requests_in_each:
+        interval = series.summary.interval_us(name)
+        if value is None:
+            value = series.summary.value_us(name)
+        if None in ends and interval is not None:
+            ends = [interval.low, interval.high]
+    return None if value is None else Quoted(value, ends[0], ends[1])
+
+
+def comparison_key(series: Series, *, over_precision: bool = False) -> tuple[object, ...]:
+    """What two cases must share for one to be called faster: all but the runtime and its options.
+
+    `over_precision`: cases of several precisions are compared on purpose.
+    """
+    row, case = series.row, series.case
+    precision = None if over_precision else str(row.get("precision") or case.precision)
+    measured = (row.get("concurrency"), row.get("boundary"), row.get("host") or case.host)
+    rest = replace(case, runtime="", precision="fp32", options={}, suite="")
+    return precision, series.clock, *measured, rest.identity_id
+
+
+def is_same_work(one: Series, other: Series) -> bool:
+    """Whether a verdict between two cases is one between ways to do the same: of one model, its
+    sizes, scenario, precision and clock."""
+    return _work(one) == _work(other)
+
+
+def _work(series: Series) -> tuple[object, ...]:
+    case = series.case
+    precision = str(series.row.get("precision") or case.precision)
+    return case.model, dict(case.axes), str(case.scenario), precision, series.clock
 
 
 def batch(series: Series) -> int | None:
@@ -207,12 +259,18 @@ class Baseline:
 def deltas(
     baseline: Baseline, series: Sequence[Series], band: float
 ) -> dict[str, Mapping[str, Sides]]:
-    """By key the percentiles of each case beside the baseline's, all of them judged together."""
+    """By key the percentiles of each case beside the baseline's, all of them judged together.
+
+    Nothing of a case that does other work: its ratio is no speed-up.
+    """
     alike = set(map(id, ranked([*series, *baseline.others, *filter(None, [baseline.own])])))
     pairs = [
         Pair(one.key, found.measured, one.measured)
         for one in series
-        if (found := baseline.beside(one)) is not None and id(one) in alike and id(found) in alike
+        if (found := baseline.beside(one)) is not None
+        and id(one) in alike
+        and id(found) in alike
+        and is_same_work(one, found)
     ]
     return {one.label: one.percentiles for one in judged(pairs, band, baseline.in_turn)}
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from app.cases.axes import AXES
+from app.cases.case import Case
 from app.cases.columns import BY_NAME, COLUMNS
 from app.plot_data.series import Series, number
 
@@ -101,9 +103,15 @@ def in_order(setting: Setting, values: Sequence[str]) -> list[str]:
 def _column(series: Series, name: str) -> str:
     own = {"model": series.model, "runtime": series.runtime}.get(name)
     found = series.row.get(name) if own is None else own
-    if found in (None, "") and name == "precision":
-        found = series.case.precision
+    if found in (None, ""):
+        case = series.case
+        found = case.precision if name == "precision" else _of_case(case).get(name)
     return "" if found is None else str(found)
+
+
+def _of_case(case: Case) -> dict[str, object]:
+    """What its row will have of the axes, before there is one."""
+    return {name: value for axis in AXES for name, value in axis.row(case).items()}
 
 
 def _setting(series: Sequence[Series], of: Of, name: str) -> Setting:

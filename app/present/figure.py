@@ -9,9 +9,9 @@ from typing import Literal
 
 from app.formatting import text
 
-Unit = Literal["", "us", "per_s", "percent", "times", "flop_per_s", "count"]
+Unit = Literal["", "us", "per_s", "percent", "times", "flop_per_s", "bytes", "count"]
 Kind = Literal["points", "line", "steps", "bars"]
-Symbol = Literal["circle", "diamond", "none"]
+Symbol = Literal["circle", "diamond", "cross", "none"]
 Tone = Literal["", "ok", "error", "quiet"]
 
 
@@ -140,6 +140,7 @@ TICK_TEXTS: dict[Unit, Callable[[float], str]] = {
     "percent": lambda value: f"{value:.4g} %",
     "times": lambda value: f"{value:.4g}x",
     "flop_per_s": lambda value: f"{text.count_tick(value)}FLOP/s",
+    "bytes": lambda value: f"{text.count_tick(value)}B",
     "count": text.count_tick,
 }
 

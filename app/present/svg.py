@@ -430,7 +430,8 @@ def _shape(
     if series.symbol == "circle":
         place = {"cx": f"{across:.1f}", "cy": f"{down:.1f}", "r": "4"}
         return element("circle", {**place, **attributes}, title)
-    path = f"M{across:.1f} {down - 5:.1f}l5 5 -5 5 -5 -5z"
+    diamond, cross = "l5 5 -5 5 -5 -5z", "m-4 1l8 8m-8 0l8-8"
+    path = f"M{across:.1f} {down - 5:.1f}{diamond if series.symbol == 'diamond' else cross}"
     return element("path", {"d": path, **attributes}, title)
 
 

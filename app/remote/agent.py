@@ -212,7 +212,7 @@ class Agent:
         """The worker, or None for a job that was cancelled before; it is ended in any case."""
         if job.environment:
             raise CarrierError(
-                f"the environment {job.environment!r} is one of another machine", "leave it out"
+                f"the environment {job.environment!r} is one of another machine", "remove it"
             )
         command = self._commands.get(job.kind)
         bell = Bell()

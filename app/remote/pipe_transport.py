@@ -81,7 +81,8 @@ class Connection:
             )
         except OSError as error:
             raise CarrierError(
-                f"{command[0]} can't be started ({error.strerror})", "install it, or mend the path"
+                f"{command[0]} can't be started ({error.strerror})",
+                "install it, or correct the path",
             ) from None
         self._threads = [Thread(target=one, daemon=True) for one in (self._hear, self._beat)]
         for thread in self._threads:
@@ -211,7 +212,7 @@ class Connection:
                     if why:
                         break
                 if time.monotonic() - heard_s > self._silence_s:
-                    why = f"nothing was heard of it for {self._silence_s:g} s"
+                    why = f"no answer for {self._silence_s:g} s"
         self.close(why)
         for pipe in (out, err):
             pipe.close()
@@ -240,7 +241,7 @@ class Connection:
         except CarrierError as error:
             return error.cause
         except Exception as error:  # whatever it says, who waits for it must hear of its end
-            return f"what it says can't be understood ({type(error).__name__}: {error})"
+            return f"its output can't be parsed ({type(error).__name__}: {error})"
         return ""
 
     def _take(self, values: dict[str, Any], data: bytes) -> None:
@@ -318,7 +319,7 @@ class _Host:
             return replace(from_json(Host, told), name=self._name)
         except CodecError as error:
             raise CarrierError(
-                f"{self._name} tells what can't be understood ({error})",
+                f"{self._name} sends what can't be parsed ({error})",
                 "install the same Graphlap there",
             ) from None
 

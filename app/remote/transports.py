@@ -20,7 +20,7 @@ def open_carrier(address: str, insecure: bool = False) -> Carrier:
     if address.startswith(DASK):
         return _of_dask(address, insecure)
     if insecure:
-        raise CarrierError(f"{address} has no certificates to do without", "leave it out")
+        raise CarrierError(f"{address} has no certificates to do without", "remove it")
     if address.startswith(SSH):
         from app.remote.pipe_transport import ssh_carrier
 

@@ -92,7 +92,7 @@ def _heard(descriptor: int, silence_s: float) -> Iterator[tuple[dict[str, Any], 
             return
         heard_s = time.monotonic()
         yield from frames.take(data)
-    sys.stderr.write(f"graphlap worker: nothing was heard for {silence_s:g} s\n")
+    sys.stderr.write(f"graphlap worker: no message for {silence_s:g} s\n")
 
 
 def _heed(agent: Agent, replies: _Replies, values: dict[str, Any], data: bytes) -> None:

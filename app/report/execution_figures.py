@@ -26,19 +26,17 @@ _PEAK_COLOR = 6
 
 
 def of_operators(cases: Sequence[Shown]) -> Iterator[Figure]:
-    """The slowest operators, their roofline and the memory in use, of each case that has operator
+    """The slowest operators, their roofline and their memory, of each case that has operator
     times."""
     for one in cases:
         times = case_operators(one.run, one.measured.case)
         if times is None or not times.ops:
             continue
         yield slowest(one, times)
-        drawn = roofline(one, times)
-        if drawn is not None:
-            yield drawn
-        drawn = memory(one, times)
-        if drawn is not None:
-            yield drawn
+        for draw in (roofline, memory):
+            drawn = draw(one, times)
+            if drawn is not None:
+                yield drawn
 
 
 def slowest(one: Shown, times: OperatorTimes) -> Figure:
@@ -91,34 +89,33 @@ def roofline(one: Shown, times: OperatorTimes) -> Figure | None:
 
 
 def memory(one: Shown, times: OperatorTimes) -> Figure | None:
-    """Bytes in use at the end of each operator in the order of execution, with the high-water mark;
-    None where the engine accounts for none."""
-    place = times.high_water
-    if place is None:
+    """Bytes in use while each operator runs, in the order of execution, with the high-water mark
+    and its operator; None where the engine reports none."""
+    highest = times.high_water
+    if highest is None:
         return None
-    marks = tuple(
-        Mark(number, op.resources.in_use_bytes, f"{op.op} {_nodes(op)}")
-        for number, op in enumerate(times.ops, 1)
-        if op.resources.in_use_bytes is not None
-    )
-    highest = times.ops[place]
-    most = highest.resources.in_use_bytes or 0
-    text_of_most = f"{text.amount(most, 'B')} at {highest.op} {_nodes(highest)}"
+    most = float(highest.peak_bytes or 0)
+    label = f"{text.amount(most, 'B')} at {highest.op} {_nodes(highest)}"
+    used, held = [], []
+    for place, op in enumerate(times.ops, 1):
+        if op.peak_bytes is not None:
+            used.append(Mark(place, op.peak_bytes, f"{op.op} {_nodes(op)}"))
+        if op.arena_bytes is not None:
+            held.append(Mark(place, op.arena_bytes))
+        if op is highest:
+            top = Mark(place, most, label)
     cases = (one.case_id,)
     return Figure(
-        f"Memory in use of {one.label}",
+        f"Memory of the operators of {one.label}",
         Axis("operator, in the order of execution"),
-        Axis("bytes in use at its end", "count"),
+        Axis("memory", "bytes", least=0.0),
         (
-            Series(one.name, marks, "steps", one.color, cases=cases, has_legend=False),
-            Series(
-                "high-water mark",
-                (Mark(place + 1, most, text_of_most, label=text_of_most),),
-                color=_PEAK_COLOR,
-                cases=cases,
-            ),
+            Series("in use", tuple(used), "line", one.color, cases=cases),
+            Series("held by the allocator", tuple(held), "line", one.color, 1, "none", cases),
+            Series("high-water mark", (top,), color=_PEAK_COLOR, cases=cases),
         ),
-        note="What the engine's allocator has handed out, medians of the profiled runs.",
+        note=f"Most in use: {label}. The most of all runs of the profile; weights that lie in the "
+        "allocator's memory are counted.",
     )
 
 
@@ -186,7 +183,7 @@ def of_cards(cases: Sequence[Shown]) -> Iterator[Block]:
     answers = card_runs([line for _, line in chosen])
     for (one, _), answer in zip(chosen, answers, strict=True):
         if isinstance(answer, GraphlapError):
-            yield Paragraph(f"{_title(one)}: there is none ({answer.cause}); {answer.remedy}")
+            yield Paragraph(f"{_title(one)}: not available ({answer.cause}); {answer.remedy}")
         else:
             yield schedule(one, answer)
     if len(chosen) < len(simulated):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -149,7 +150,26 @@ _DODGE = 0.7
 HOLLOW = "Hollow: simulated, or not valid."
 
 
-def latency(cases: Sequence[Shown]) -> Figure:
+class Drawn(Protocol):
+    """A case whose figures are drawn, however they were read."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def case_id(self) -> str: ...
+
+    @property
+    def color(self) -> int: ...
+
+    @property
+    def is_hollow(self) -> bool: ...
+
+    def figure(self, name: str) -> float | None:
+        """A number of the case's row."""
+
+
+def latency(cases: Sequence[Drawn]) -> Figure:
     """p50 and p99 of each case with their 95 % intervals, in the order of the cases.
 
     An interval that is too noisy to be shown is left out.
@@ -180,7 +200,7 @@ def latency(cases: Sequence[Shown]) -> Figure:
     )
 
 
-def interval_mark(one: Shown, place: int, column: str, ends: str, unit: Unit) -> Mark | None:
+def interval_mark(one: Drawn, place: int, column: str, ends: str, unit: Unit) -> Mark | None:
     """The value of a column in the lane of its case; None where it is empty."""
     value = one.figure(column)
     if value is None:
@@ -194,7 +214,7 @@ def interval_mark(one: Shown, place: int, column: str, ends: str, unit: Unit) ->
     return Mark(value, place, described, low, high, is_hollow=one.is_hollow)
 
 
-def names_axis(cases: Iterable[Shown]) -> Axis:
+def names_axis(cases: Iterable[Drawn]) -> Axis:
     """A lane for each case."""
     return Axis(names=tuple(one.name for one in cases))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.capabilities.slo_search.answer import kept
-from app.cases.errors import unwritable
+from app.cases.errors import PlanError, unwritable
 from app.cases.round import is_imported
 from app.cases.units import shown
 from app.columns.rows import Rows
@@ -35,7 +35,8 @@ from app.console.verdicts import comparison_blocks
 from app.console.verify import damage
 from app.formatting import text
 from app.formatting.case_labels import model_labels
-from app.history.run_comparison import RunSide, compare_runs, side_of
+from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
+from app.history.trends import History
 from app.machine.environment import graphlap_version
 from app.plan.command import flags_line, shell_line
 from app.plan.plan import Plan
@@ -68,11 +69,11 @@ _UNDECIDED_COLOR = 6
 _SYMBOLS: tuple[Symbol, ...] = ("circle", "diamond")
 
 
-def comparison(before: RunSide, after: RunSide) -> Iterator[Block]:
-    """The section; where the runs share no case, it says so."""
+def comparison(before: RunSide, after: RunSide, history: History | None = None) -> Iterator[Block]:
+    """The section; where the runs share no case, it says so. `history` is that of the machine."""
     names = model_labels((before.name, after.name))  # of paths, as those of models
     first, second = names[before.name], names[after.name]
-    found = replace(compare_runs(before, after), first=first, second=second)
+    found = replace(compare_runs(before, after, history=history), first=first, second=second)
     yield Heading(f"{second} against {first}", 1)
     yield from comparison_blocks(found)
     if figure := ratio_figure(found):
@@ -391,15 +392,24 @@ _POLICY = (
 """By which a browser itself keeps the page from asking anybody for anything."""
 
 
-def write_report(folders: Sequence[str], output: str) -> tuple[str, ...]:
+def write_report(
+    folders: Sequence[str], output: str, history: str | None = None
+) -> tuple[str, ...]:
     """Write the page of what is whole of these runs; a sentence for each thing that is damaged.
 
-    ResultsError for a folder that is no run, DiskError if the page can't be written.
+    `history` is a folder of earlier runs, for the comparison of two; without one, the runs in the
+    same folders are read. ResultsError for a folder that is no run, DiskError if the page can't be
+    written, PlanError for a history of other than two runs.
     """
     path = Path(output)
     refuse_output("-o", path, PAGE)
+    if history is not None and len(folders) != 2:
+        raise PlanError(
+            f"--history: it is for the comparison of two runs (got {len(folders)})",
+            "Name two runs or leave out --history",
+        )
     runs = [read_whole(Path(folder)) for folder in folders]
-    content = "".join(page(runs))
+    content = "".join(page(runs, None if history is None else Path(history)))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -408,8 +418,9 @@ def write_report(folders: Sequence[str], output: str) -> tuple[str, ...]:
     return damage(runs)
 
 
-def page(runs: Sequence[Whole]) -> Iterator[str]:
-    """The page, part by part: of a run that was told only its rows are kept."""
+def page(runs: Sequence[Whole], history: Path | None = None) -> Iterator[str]:
+    """The page, part by part: of a run that was told only its rows are kept. `history` is a folder
+    of earlier runs that was named for the comparison of two."""
     names = model_labels(str(found.run.path) for found in runs)  # of paths, as those of models
     called = [names[str(found.run.path)] for found in runs]
     yield '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
@@ -421,7 +432,13 @@ def page(runs: Sequence[Whole]) -> Iterator[str]:
     if len(runs) == 2:
         before, after = (side_of(one.run, of) for one, of in zip(runs, measured, strict=True))
         yield "<section>\n"
-        yield from as_html(comparison(before, after))
+        undamaged = [
+            (found.run, own)
+            for found, own in zip(runs, measured, strict=True)
+            if not found.left_out
+        ]
+        past = history_for([found.run.path for found in runs], undamaged, history)
+        yield from as_html(comparison(before, after, past))
         yield "</section>\n"
     for number, (found, own_measured) in enumerate(zip(runs, measured, strict=True)):
         yield f'<section class="run" id="run-{number}">\n'

@@ -343,7 +343,7 @@ def read_manifest(folder: Path) -> Manifest:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise _damaged(folder, error) from None
     if type(version) is not int:
-        raise _damaged(folder, ValueError(f"schema_version is {version!r:.40}, not a whole number"))
+        raise _damaged(folder, ValueError(f"schema_version is {version!r:.40}, not an integer"))
     if version not in READABLE:
         raise ResultsError(
             f"{folder} has results of schema {version} and this Graphlap reads up to "

@@ -10,9 +10,10 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from app.cases.case import Case
 from app.cases.column import Row
@@ -26,26 +27,9 @@ from app.run_folder.table import restored, to_csv
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import read_file
-from runtimes.execution import Clock, NodeResources
+from runtimes.execution import Clock
 
 FOLDER = "operators"
-COLUMNS = (
-    "node",
-    "op",
-    "time_us",
-    "share",
-    "engine_name",
-    "holds",
-    "macs",
-    "bytes_moved",
-    "roof_us",
-    "peak_share",
-    "in_use_bytes",
-    "peak_bytes",
-    "arena_bytes",
-    "pool_run_us",
-    "pool_wait_us",
-)
 _BETWEEN = " + "
 _FAR_OFF = 2.0
 """Operators that take so many times what a run takes, or its inverse, are worth a warning."""
@@ -80,15 +64,8 @@ def operators_csv(times: OperatorTimes) -> bytes:
             "share": op.time_us / total_us if total_us else 0.0,
             "engine_name": op.engine_name,
             "holds": _BETWEEN.join(op.holds),
-            "macs": op.macs,
-            "bytes_moved": op.bytes_moved,
-            "roof_us": op.roof_us,
             "peak_share": op.peak_share,
-            "in_use_bytes": op.resources.in_use_bytes,
-            "peak_bytes": op.resources.peak_bytes,
-            "arena_bytes": op.resources.arena_bytes,
-            "pool_run_us": op.resources.run_us,
-            "pool_wait_us": op.resources.wait_us,
+            **{name: getattr(op, name) for name in _FIGURES},
         }
         for op in times.ops
     ]
@@ -136,29 +113,14 @@ def operator_warnings(line: Operators | None, row: Row) -> list[Diagnostic]:
 
 def _operator(row: Mapping[str, str]) -> Operator:
     """A file of an earlier version has fewer columns."""
-
-    def whole(name: str) -> int | None:
-        return int(row[name]) if row.get(name) else None
-
-    def number(name: str) -> float | None:
-        return _finite(row[name]) if row.get(name) else None
-
+    figures = {name: kind(row[name]) for name, kind in _FIGURES.items() if row.get(name)}
     return Operator(
         restored(row["node"]),
         restored(row["op"]),
         _finite(row["time_us"]),
         restored(row["engine_name"]),
         tuple(restored(row["holds"]).split(_BETWEEN)) if row.get("holds") else (),
-        whole("macs"),
-        whole("bytes_moved"),
-        number("roof_us"),
-        NodeResources(
-            whole("in_use_bytes"),
-            whole("peak_bytes"),
-            whole("arena_bytes"),
-            number("pool_run_us"),
-            number("pool_wait_us"),
-        ),
+        **figures,
     )
 
 
@@ -167,6 +129,24 @@ def _finite(cell: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"a time is {cell}, not a finite number")
     return value
+
+
+_FIGURES: Mapping[str, Callable[[str], Any]] = {
+    "macs": int,
+    "bytes_moved": int,
+    "roof_us": _finite,
+    "in_use_bytes": int,
+    "peak_bytes": int,
+    "arena_bytes": int,
+    "pool_run_us": _finite,
+    "pool_wait_us": _finite,
+}
+"""The figures of an operator that may be empty, and how each is read."""
+COLUMNS = (
+    *("node", "op", "time_us", "share", "engine_name", "holds"),
+    *("macs", "bytes_moved", "roof_us", "peak_share"),
+    *("in_use_bytes", "peak_bytes", "arena_bytes", "pool_run_us", "pool_wait_us"),
+)
 
 
 @dataclass(frozen=True, slots=True)

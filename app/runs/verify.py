@@ -77,7 +77,7 @@ def lost_rounds(live: Live, run: Run) -> Iterator[Finding]:
             yield Finding(
                 FOLDER,
                 f"has {there} of the {manifest.rounds} rounds of case {case.case_id}, which "
-                f"{LIVE} says were all measured",
+                f"{LIVE} records as measured",
                 f"{_RESTORE}, or resume the run: that measures them again",
             )
 
@@ -270,7 +270,7 @@ class _Journal:
                 yield text, lines.parsed(text, schema)
             except CodecError as error:
                 what = f"line {number} is damaged ({error})"
-                remedy = f"remove that line, then {_RESUME} measures again what it told of"
+                remedy = f"remove that line, then {_RESUME} measures its round again"
                 yield text, Finding(name, what, remedy)
         if torn:
             what = "the last line is torn and does not count"
@@ -312,7 +312,7 @@ def _left_over(folder: Path, told: Collection[str], ended: bool) -> Iterator[Fin
         if ended:
             yield Finding(
                 f"{SAMPLES}/{path.name}",
-                "was measured, and no line of a journal tells of it",
+                "was measured, but no journal line records it",
                 f"restore {FOLDER}/ from a copy, or {_RESUME} measures it again",
             )
         else:

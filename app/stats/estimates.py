@@ -28,6 +28,8 @@ import numpy as np
 
 from app.stats.intervals import LEAST_ROUNDS as INTERVALS_LEAST_ROUNDS
 from app.stats.intervals import (
+    MOSTLY_DEPENDENT,
+    RARELY_DEPENDENT,
     RoundCorrelation,
     deviation,
     interval_between,
@@ -91,7 +93,8 @@ class Rounds:
     """Samples of several rounds: each round's in order of time and ascending, all ascending.
 
     `tick` is that of the clock that timed them, 0 where it limits nothing. `starts_s` are the times
-    at which the rounds began, empty where one is not known.
+    at which the rounds began, empty where one is not known. `is_contended`: other work took the
+    core from them.
     """
 
     in_time: tuple[np.ndarray, ...]
@@ -99,19 +102,23 @@ class Rounds:
     pooled: np.ndarray
     tick: float = 0.0
     starts_s: tuple[float, ...] = ()
+    is_contended: bool = False
     _counts: dict[float, tuple[tuple[int, ...], float]] = field(
         default_factory=dict, repr=False, compare=False
     )
 
     @staticmethod
     def of(
-        in_time: Sequence[np.ndarray], is_simulated: bool = False, starts_s: Sequence[float] = ()
+        in_time: Sequence[np.ndarray],
+        is_simulated: bool = False,
+        starts_s: Sequence[float] = (),
+        is_contended: bool = False,
     ) -> Rounds:
         """Of one array for each round that has samples; a simulated clock has no tick."""
         ascending = tuple(np.sort(latencies) for latencies in in_time)
         pooled = np.sort(np.concatenate(ascending))
         tick = 0.0 if is_simulated else clock_tick(pooled)
-        return Rounds(tuple(in_time), ascending, pooled, tick, tuple(starts_s))
+        return Rounds(tuple(in_time), ascending, pooled, tick, tuple(starts_s), is_contended)
 
     def independent(self, quantile: float) -> tuple[int, ...]:
         """How many independent runs each round is worth beyond its own quantile.
@@ -145,6 +152,14 @@ class Rounds:
         return independent, worth * min(quantile, 1.0 - quantile)
 
 
+def correlation_of(own: np.ndarray, rounds: Rounds, is_load_sensitive: bool) -> RoundCorrelation:
+    """Of the rounds' own figures. `is_load_sensitive`: it follows how much of the core other work
+    takes, as the mean and the upper percentiles do."""
+    is_likely = rounds.is_contended and is_load_sensitive
+    prior = MOSTLY_DEPENDENT if is_likely else RARELY_DEPENDENT
+    return round_correlation(own, rounds.starts_s, prior)
+
+
 def is_tail(quantile: float) -> bool:
     """Whether so few runs lie on one side of it that how they cluster counts."""
     return max(quantile, 1.0 - quantile) > TAIL
@@ -164,7 +179,7 @@ def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFID
         why = f"a round has {shortest} runs, too few to lie beyond it"
         return Estimate(None, None, why, too_short=True)
     own = np.array(round_quantiles(rounds, quantile))
-    correlation = round_correlation(own, rounds.starts_s)
+    correlation = correlation_of(own, rounds, is_load_sensitive=quantile > TAIL)
     shown = Estimate(
         typical(own), None, "", tuple(own.tolist()), tick=rounds.tick, correlation=correlation
     )
@@ -192,14 +207,15 @@ def marks_of(rounds: Rounds, estimates: Iterable[Estimate] = ()) -> tuple[str, .
 
     `few_rounds`, `few_runs`; `rounds_correlated` where neighbouring rounds resemble each other
     significantly in one of the `estimates`, `rounds_close_in_time` where all rounds began within
-    a minute.
+    a minute, nine where other work took the core, which is `contended`.
     """
     known = [one.correlation for one in estimates if one.correlation is not None]
     marks = {
         "few_rounds": len(rounds.ascending) < FEW_ROUNDS,
         "few_runs": min(map(len, rounds.ascending)) < FEW_RUNS,
         "rounds_correlated": any(one.is_significant for one in known),
-        "rounds_close_in_time": any(one.is_close for one in known),
+        "rounds_close_in_time": any(one.is_close(rounds.is_contended) for one in known),
+        "contended": rounds.is_contended,
     }
     return tuple(mark for mark, applies in marks.items() if applies)
 
@@ -227,7 +243,7 @@ _BLOCKS = 10
 def typical_mean(rounds: Rounds, confidence: float = CONFIDENCE) -> Estimate:
     """The mean of a typical process; its interval holds that over the rounds and that over runs."""
     own = np.array([mean(ascending) for ascending in rounds.ascending])
-    correlation = round_correlation(own, rounds.starts_s)
+    correlation = correlation_of(own, rounds, is_load_sensitive=True)
     value, by_round = typical(own), tuple(own.tolist())
     if len(own) < INTERVALS_LEAST_ROUNDS:
         why = f"{len(own)} of {INTERVALS_LEAST_ROUNDS} rounds"
@@ -301,7 +317,7 @@ def upper_bound(rounds: Rounds, quantile: float) -> Bound:
         least = needed_samples(quantile, _TWO_SIDED)
         return Bound(None, f"{independent} of {least} independent runs")
     own = np.array(round_quantiles(rounds, quantile))
-    inflation = round_correlation(own, rounds.starts_s).inflation
+    inflation = correlation_of(own, rounds, is_load_sensitive=True).inflation
     between = interval_between(own, _TWO_SIDED, inflation)
     if between is None:
         return Bound(None, "a latency of 0")

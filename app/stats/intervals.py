@@ -181,17 +181,27 @@ def _without_skewness(reach: float, skewness: float) -> float:
     return 3.0 / skewness * (math.copysign(abs(inner) ** (1 / 3), inner) - 1.0)
 
 
-ROUND_CORRELATION_LEAST_ROUNDS = 5
+_LEAST_TO_ESTIMATE = 5
 """Fewer rounds estimate no correlation."""
 CLOSE_S = 60.0
-"""Rounds that all began within so many seconds may share one state of the machine."""
-_PRIOR = 0.3
-"""The standard deviation of correlations at lag 1 that machines have, by which an estimate is
-shrunk: eight rounds alone estimate one to within 0.28."""
+CLOSE_CONTENDED_S = 540.0
+"""Rounds that all began within so many seconds may share one state of the machine; the second
+where other work took the core: in two recorded runs of half an hour eight rounds over ten minutes
+held the mean and the p99 of the whole run in 86 to 100 %, over two minutes in 55 to 98 %. A little
+less than ten, since a case may be the last of the first pass and the first of the last one."""
+RARELY_DEPENDENT = 0.1
+"""The prior probability that the rounds of a case depend on each other."""
+MOSTLY_DEPENDENT = 0.8
+"""The same of figures that follow how much of the core other work takes (the mean, the throughput,
+upper percentiles), where it took some: that amount changes over minutes. In two of three recorded
+runs (docs/trust.md) the means of neighbouring passes correlate by 0.55 to 0.85."""
 _SIGNIFICANT = 2.05
 """Standard errors that independent rounds exceed in 1 to 3 of 100 cases."""
-_MOST = 0.9
-"""Beyond this the model has no use: the rounds are hardly more than one."""
+_CORRELATIONS = tuple(step / 10.0 for step in range(1, 9))
+"""Of neighbouring rounds that depend, all equally likely beforehand. Beyond 0.8 the model has no
+use: the rounds are hardly more than one."""
+_MOST_PLACES = 200
+"""Of more rounds the mean correlation of all pairs is computed from so many of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,29 +216,30 @@ class RoundCorrelation:
     is_significant: bool = False
     span_s: float | None = None
 
-    @property
-    def is_close(self) -> bool:
-        """Whether all rounds began within a minute."""
-        return self.span_s is not None and self.span_s < CLOSE_S
+    def is_close(self, is_contended: bool) -> bool:
+        """Whether all rounds may have seen one state of the machine."""
+        limit_s = CLOSE_CONTENDED_S if is_contended else CLOSE_S
+        return self.span_s is not None and self.span_s < limit_s
 
 
 def round_correlation(
-    figures: Sequence[float] | np.ndarray, starts_s: Sequence[float] = ()
+    figures: Sequence[float] | np.ndarray,
+    starts_s: Sequence[float] = (),
+    prior: float = RARELY_DEPENDENT,
 ) -> RoundCorrelation:
     """Of the rounds' own positive figures, and the times at which they began, empty if not known.
 
     The correlation of neighbours in time is r + 1/n, since independent rounds have -1/n in the
     mean (M. G. Kendall, Biometrika 41, 1954), with the variance that all orders of these figures
-    give. What is positive of it is shrunk towards 0 by the prior. Machines have long memory: the
-    correlation r of neighbours decays with the distance k, in median gaps between rounds, as
-    r k^(2H - 2), with H that of fractional Gaussian noise of this r. With the mean correlation c of
-    all pairs the variance of the mean is 1 + (n - 1) c times that of independent rounds, and that
-    of the rounds themselves is 1 - c times as large.
+    give. Few rounds estimate it poorly, and rounds that all lie on one slope of a slow change look
+    nearly independent. So the variance of the rounds' mean is averaged over what the correlation
+    may be: 0, or with the probability `prior` one of `_CORRELATIONS`, each weighted by how well it
+    explains the one observed. Fewer than five rounds have the prior alone.
     """
     values = np.asarray(figures, float)
     rounds, times = len(values), np.asarray(starts_s, float)
     span = float(times.max() - times.min()) if rounds and len(times) == rounds else None
-    if rounds < ROUND_CORRELATION_LEAST_ROUNDS or values.min() <= 0.0:
+    if rounds < LEAST_ROUNDS or values.min() <= 0.0:
         return RoundCorrelation(rounds, span_s=span)
     order = np.argsort(times, kind="stable") if span is not None else np.arange(rounds)
     own = np.log(values[order])
@@ -236,16 +247,58 @@ def round_correlation(
     squares = float(own @ own)
     if squares <= 1e-24 * rounds:
         return RoundCorrelation(rounds, span_s=span)
+    observed, factors = _long_memory(tuple(times[order].tolist()) if span else (), rounds)
+    weights = np.full(len(factors), prior / (len(factors) - 1))
+    weights[0] = 1.0 - prior
+    if rounds < _LEAST_TO_ESTIMATE:
+        return RoundCorrelation(rounds, inflation=_inflation(weights, factors), span_s=span)
     lag1 = float(own[1:] @ own[:-1]) / squares + 1.0 / rounds
     variance = _variance(own, squares)
-    shrunk = min(_MOST, max(0.0, lag1) * _PRIOR**2 / (_PRIOR**2 + variance))
+    misfit = np.square(lag1 - observed) / (2.0 * variance)
+    weights *= np.exp(misfit.min() - misfit)
     return RoundCorrelation(
         rounds,
         lag1,
-        _inflation(shrunk, _steps(times[order] if span else None, rounds)),
+        _inflation(weights, factors),
         lag1 > _SIGNIFICANT * math.sqrt(variance),
         span,
     )
+
+
+def _inflation(weights: np.ndarray, factors: np.ndarray) -> float:
+    return math.sqrt(float(weights @ factors) / float(weights.sum()))
+
+
+@lru_cache(maxsize=64)
+def _long_memory(times: tuple[float, ...], rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    """For 0 and each of `_CORRELATIONS`: which correlation of neighbours such rounds show in the
+    mean, and by what the variance of their mean exceeds what their spread says. `times` are in
+    ascending order, empty where they are not known.
+
+    Machines have long memory: the correlation r of neighbours decays with the distance k, in
+    median gaps between rounds, as r k^(2H - 2), with H that of fractional Gaussian noise of this r.
+    With the mean correlation c of all pairs the variance of the mean is 1 + (n - 1) c times that of
+    independent rounds, and the rounds' own variance 1 - c times. Taking their mean out hides c of
+    their correlation: neighbours that correlate by r show (r - c) / (1 - c).
+    """
+    places = np.array(times) if times else np.arange(rounds, dtype=float)
+    usual = float(np.median(np.diff(places)))
+    if usual <= 0.0:
+        places, usual = np.arange(rounds, dtype=float), 1.0
+    gaps = np.maximum(1.0, np.diff(places) / usual)
+    if rounds > _MOST_PLACES:
+        places = places[np.linspace(0, rounds - 1, _MOST_PLACES).astype(int)]
+    first, second = np.triu_indices(len(places), 1)
+    steps = np.maximum(1.0, (places[second] - places[first]) / usual)
+    observed, factors = [0.0], [1.0]
+    for correlation in _CORRELATIONS:
+        # r = 2^(2H - 1) - 1, hence 2H - 2 = log2(1 + r) - 1.
+        decay = math.log2(1.0 + correlation) - 1.0
+        neighbours = correlation * float((gaps**decay).mean())
+        pairs = correlation * float((steps**decay).mean())
+        observed.append((neighbours - pairs) / (1.0 - pairs))
+        factors.append((1.0 + (rounds - 1) * pairs) / (1.0 - pairs))
+    return np.array(observed), np.array(factors)
 
 
 def _variance(own: np.ndarray, squares: float) -> float:
@@ -262,24 +315,3 @@ def _variance(own: np.ndarray, squares: float) -> float:
     pairs = n - 1
     second = pairs * both + 2 * (pairs - 1) * shared + (pairs - 1) * (pairs - 2) * none
     return max(second - 1.0 / n**2, 1e-6)
-
-
-def _steps(times: np.ndarray | None, rounds: int) -> np.ndarray:
-    """How many typical distances lie between any two rounds [n, n]."""
-    places = np.arange(rounds, dtype=float) if times is None else times
-    gaps = np.diff(places)
-    usual = float(np.median(gaps))
-    if usual <= 0.0:
-        places, usual = np.arange(rounds, dtype=float), 1.0
-    return np.abs(places[:, None] - places[None, :]) / usual
-
-
-def _inflation(correlation: float, steps: np.ndarray) -> float:
-    if correlation <= 0.0:
-        return 1.0
-    n = len(steps)
-    # r = 2^(2H - 1) - 1, hence 2H - 2 = log2(1 + r) - 1.
-    decay = math.log2(1.0 + correlation) - 1.0
-    apart = np.maximum(1.0, steps) ** decay
-    mean = correlation * (float(apart.sum()) - n) / (n * (n - 1))
-    return math.sqrt((1.0 + (n - 1) * mean) / (1.0 - mean))

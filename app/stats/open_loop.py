@@ -61,7 +61,7 @@ def served(arrivals_ns: np.ndarray, service_ns: np.ndarray, servers: int = 1) ->
     if arrivals.shape != service.shape:
         raise ValueError(f"{len(arrivals)} arrivals and {len(service)} services; give each its own")
     if servers < 1:
-        raise ValueError(f"{servers} servers serve nobody; give at least 1")
+        raise ValueError(f"expected at least 1 server (got {servers})")
     if np.any(np.diff(arrivals) < 0) or np.any(service < 0):
         raise ValueError("arrivals must ascend, and services not be negative")
     started = _by_one(arrivals, service) if servers == 1 else _by_some(arrivals, service, servers)

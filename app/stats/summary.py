@@ -26,7 +26,13 @@ from app.stats.estimates import (
     typical_quantile,
     upper_bound,
 )
-from app.stats.intervals import interval_between, round_correlation, typical
+from app.stats.intervals import (
+    MOSTLY_DEPENDENT,
+    RARELY_DEPENDENT,
+    interval_between,
+    round_correlation,
+    typical,
+)
 from app.stats.open_loop import lateness_ns
 from app.stats.patterns import Modes, Stalls, Timed, modes, of_rounds, outlying, stalls
 from app.stats.quantiles import (
@@ -54,16 +60,21 @@ class Rate:
 
 
 def rate_of(
-    rounds: Sequence[Samples], confidence: float = CONFIDENCE, starts_s: Sequence[float] = ()
+    rounds: Sequence[Samples],
+    confidence: float = CONFIDENCE,
+    starts_s: Sequence[float] = (),
+    is_contended: bool = False,
 ) -> Rate | None:
     """The rate of a typical process, and its interval; None without samples.
 
-    `starts_s` are the times at which the rounds began, empty where one is not known.
+    `starts_s` are the times at which the rounds began, empty where one is not known;
+    `is_contended`: other work took the core from them.
     """
     own = np.array([runs_per_s(samples) for samples in rounds if len(samples.started_ns)])
     if not len(own):
         return None
-    inflation = round_correlation(own, starts_s).inflation
+    prior = MOSTLY_DEPENDENT if is_contended else RARELY_DEPENDENT
+    inflation = round_correlation(own, starts_s, prior).inflation
     return Rate(typical(own), interval_between(own, confidence, inflation), tuple(own.tolist()))
 
 
@@ -175,12 +186,14 @@ def summarise(
     confidence: float = CONFIDENCE,
     batcher: Batcher | None = None,
     starts_s: Sequence[float] = (),
+    is_contended: bool = False,
 ) -> Summary | None:
     """The summary of the measured samples of all rounds; None if there are none.
 
     `quantiles` by their names are told, the default ones among them; `confidence` is that of
     every interval. A `batcher` has sent several requests together. `starts_s` are the times at
-    which the rounds began, on one scale for all, empty where one is not known.
+    which the rounds began, on one scale for all, empty where one is not known. `is_contended`:
+    other work took the core from the rounds.
     """
     timed = [_in_time(samples) for samples in rounds if len(samples.started_ns)]
     if not timed:
@@ -190,6 +203,7 @@ def summarise(
         [samples.latency_ns / 1e3 for samples in timed],
         simulated,
         () if simulated else _starts_of_timed(rounds, starts_s),
+        is_contended and not simulated,
     )
     pooled = latencies.pooled
     figures = {

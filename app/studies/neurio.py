@@ -121,9 +121,9 @@ def _overhead(part: _Part) -> Iterator[Block]:
     if any(figure(one, _OVERHEAD) is not None for one in every):
         yield Heading(f"Compute of the {part.name}: median minus call overhead", 3)
         yield Paragraph(
-            "The overhead of each figure is the median of a copy of the model with the same "
-            "inputs and outputs that computes nothing, measured in turn with it. Where the 95 % "
-            "interval of the difference reaches 0, its upper end stands there, as in “< 0.2 µs”."
+            "The overhead is the median of a copy of the model with the same inputs and outputs "
+            "that computes nothing, measured alternately with it. If the 95 % interval of the "
+            "difference reaches 0, its upper end is shown, as in “< 0.2 µs”."
         )
         yield _table(part, _compute)
 
@@ -190,7 +190,7 @@ STUDY = Study(
         "The 60 layers and 22 cells of NeurIO's page, in its layout: a block is a row, its "
         "configurations are columns, and each device has a line with the median of one run at "
         "batch 1 in a typical process, from the call until the outputs are complete. The page "
-        "names the configurations and prints no figures; their other sizes are ours."
+        "names configurations without figures; their other sizes are ours."
     ),
     tables=tables,
     files=files,

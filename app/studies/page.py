@@ -48,8 +48,8 @@ def conditions(found: Found) -> Iterator[Block]:
     if found.host:
         hosts = sorted({found.run.host_of(case) for case in found.run.cases})
         yield Paragraph(
-            f"The run is of {len(hosts)} hosts, {', '.join(hosts)}. Tables are of {found.host}, "
-            "but for what all serve together."
+            f"The run has {len(hosts)} hosts, {', '.join(hosts)}. The tables show {found.host}, "
+            "except for the aggregate of all hosts."
         )
     yield Paragraph(_protocol(found))
     yield from _load(found)
@@ -85,11 +85,11 @@ def _machine(host: Mapping[str, Any]) -> str:
 def _protocol(found: Found) -> str:
     manifest = found.run.manifest
     limits = manifest.limits
-    count = "as many as its search asks for" if manifest.asked.is_search else f"{manifest.rounds}"
+    count = "set by its search" if manifest.asked.is_search else f"{manifest.rounds}"
     return (
-        f"Rounds for each case: {count}, each a process of its own that measures "
-        f"{limits.min_s:g} to {limits.max_s:g} s, those of all cases in an order drawn by the seed "
-        f"{manifest.seed}."
+        f"Rounds for each case: {count}. Each round is a separate process that measures "
+        f"{limits.min_s:g} to {limits.max_s:g} s. The rounds of all cases are in random order "
+        f"(seed {manifest.seed})."
     )
 
 
@@ -100,14 +100,14 @@ def _load(found: Found) -> Iterator[Paragraph]:
         return
     cores = found.environment.get("cores_usable") or 1
     on = f"{cores} core{'s' * (cores != 1)}"
-    said = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
+    load = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
     if others_ran(max(loads), cores):
         yield Paragraph(
-            f"Loaded: other work shared the machine, {said}. What a real clock told is longer than "
-            "on a quiet one; what is simulated is the same."
+            f"Loaded: other work shared the machine, {load}. Measured times are longer than on a "
+            "quiet machine; simulated times are not affected."
         )
     else:
-        yield Paragraph(f"The machine had {said}.")
+        yield Paragraph(f"The machine had {load}.")
 
 
 def _rounds(found: Found) -> Iterator[RoundResult]:
@@ -143,9 +143,9 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
     if lacking:
         yield Points(lacking)
     elif whole.tune:
-        yield Paragraph("What the search itself has not come to stands below its table.")
+        yield Paragraph("The text below the table of the search lists what it did not measure.")
     else:
-        yield Paragraph("Nothing: every case of the study had all of its rounds, or ended.")
+        yield Paragraph("Nothing: every case of the study has all its rounds or ended.")
     together = Together([one.case for one in found.measured])
     rows = [one.row for one in found.measured if one.row["status"] not in INCOMPLETE]
     if causes := whys(rows, together):
@@ -164,22 +164,22 @@ def _lacking(found: Found, whole: Plan) -> Iterator[str]:
     if absent:
         yield f"not part of this run: {absent}"
     if found.others:
-        yield f"{found.others:,} cases of this run are not the study's, and not told here"
+        yield f"{found.others:,} cases of this run do not belong to the study and are not listed"
     wanted, asked = found.run.manifest.rounds, found.run.manifest.asked
     own = whole.lengths.rounds, whole.profile
     if not whole.is_search and (wanted, asked.profile) != own:
         yield (
-            f"rounds asked for: {wanted} of the lengths {asked.profile}; the study's own are "
-            f"{own[0]} of {own[1]}"
+            f"requested rounds: {wanted} of preset {asked.profile}; the study's plan has {own[0]} "
+            f"of preset {own[1]}"
         )
     had = {case.case_id: _had(found.run, case, wanted) for case in cases}
     left = sum(wanted - count for count in had.values())
     if not left:
         return
     budget_s = asked.budget_s
-    begins = "the run has not come to"
+    begins = "not run:"
     if budget_s is not None:
-        begins = f"the budget of {text.duration(budget_s)} left out"
+        begins = f"not run in the budget of {text.duration(budget_s)}:"
     yield f"{begins} {left:,} of {wanted * len(cases):,} rounds"
     for count in sorted(set(had.values()) - {wanted}):
         named = _named([case for case in cases if had[case.case_id] == count], cases)

@@ -24,7 +24,7 @@ from app.run_folder.run import Run
 from app.runs.verify import read_whole
 from exporters import install_layout
 
-NOT_COME_TO = "not come to"
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def cell(
     if one is None:
         return ""
     if one.row["status"] in INCOMPLETE:
-        return NOT_COME_TO
+        return NOT_RUN
     if not one.is_well:
         status = str(one.row["status"]).replace("_", " ")
         return status if status != "ok" else "not valid"

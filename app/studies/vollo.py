@@ -124,7 +124,7 @@ def _errors(rows: Sequence[Compared]) -> Iterator[str]:
     if unfit:
         refused = sum(map(_is_refused, unfit))
         yield (
-            f"of {len(unfit)} models that do not fit a card, as its table says or implies, the "
+            f"of {len(unfit)} models that do not fit a card, as its table states or implies, the "
             f"card's model refuses {refused}"
         )
 
@@ -188,12 +188,11 @@ STUDY = Study(
     name="vollo",
     title="The VOLLO latency tables",
     repeats=(
-        "The two tables of latencies that the vendor of VOLLO prints for its cards: one step of a "
-        "network at batch 1, its state kept. Beside each published figure stands what our model "
-        "of the card gives, simulated since no card was here, and by how much that is off; then "
-        "what the same step takes on this machine's runtimes by its own clock, with 20 µs between "
-        "two runs. The document says that inferences are spaced; the releases of the published "
-        "rows are inferred."
+        "The two latency tables that the vendor of VOLLO prints for its cards: one step of a "
+        "network at batch 1 that keeps its state. Each published figure is followed by the "
+        "prediction of our model of the card (no card was available) and its error, then by the "
+        "same step on this machine's runtimes and clock, with 20 µs between two runs. The document "
+        "states that inferences are spaced; the releases of the published rows are inferred."
     ),
     tables=tables,
 )

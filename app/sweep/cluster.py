@@ -128,7 +128,7 @@ def refuse_cores(hosts: Sequence[Host], chosen: Collection[int], is_realtime: bo
             raise CarrierError(
                 f"{host.name} has the cores {as_list(host.cores)}, and --cores names "
                 f"{as_list(missing)}",
-                "choose among those that all hosts have, or leave --cores out",
+                "choose among those that all hosts have, or remove --cores",
             )
         if is_realtime and set(chosen) >= set(host.cores):
             raise CarrierError(

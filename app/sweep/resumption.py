@@ -80,7 +80,7 @@ def refuse_unknown_cases(run: Run) -> None:
     unknown = run.rounds.keys() - {case.case_id for case in run.cases}
     if unknown:
         raise ResultsError(
-            f"{run.path} has rounds of {len(unknown)} cases that are none of its own "
+            f"{run.path} has rounds of {len(unknown)} cases that are not in its manifest "
             f"({min(unknown):.40})",
             "move journals of other runs out of its folder",
         )

@@ -168,7 +168,7 @@ def _right_answers(
         scores = lane.outputs()[model.outputs[0].name].reshape(batch, -1)
         if scores.shape[1] <= data.labels.max():
             raise PlanError(
-                f"{model.name} tells {scores.shape[1]} classes apart and the labels go up to "
+                f"{model.name} has {scores.shape[1]} classes and the labels go up to "
                 f"{data.labels.max()}",
                 "give data of the classes that it was trained on",
             )

@@ -154,7 +154,7 @@ def _refuse(runtime: Runtime) -> None:
     if runtime.clock == "simulated":
         raise Unsupported(
             "a simulated card takes no time to start that a real one would take",
-            "leave it out of --cold-start",
+            "remove it from --cold-start",
         )
 
 

@@ -65,7 +65,7 @@ class Neighbour:
             return
         result = from_json(NeighbourResult, event) if event else None
         fault = RuntimeFault(
-            f"the neighbour {self._name} can't be measured beside: "
+            f"the neighbour {self._name} can't run as co-located load: "
             + (result.reason if result else f"its process ended, {self._how_it_ended()}")
         )
         fault.status = result.status if result else "run_failed"

@@ -49,7 +49,7 @@ def refuse_crowd(threads: int, result: RoundResult) -> None:
         raise Unsupported(
             f"{threads} threads of one real-time priority take no turns on {cores} "
             f"core{'s' * (cores > 1)}, so that they may wait for ever",
-            "choose more --cores, or leave --realtime out",
+            "choose more --cores, or remove --realtime",
         )
 
 

@@ -78,7 +78,22 @@ def executed(execution: Execution) -> dict[str, Any]:
         "status": "partial",
         "reason": f"not all of the graph runs on {execution.provider}: {_nodes(elsewhere)}",
         "placement": tuple(asdict(node) for node in elsewhere),
-        "facts": {**execution.facts, "fallback_ops": _operators(elsewhere)},
+        "facts": {
+            **execution.facts,
+            "fallback_ops": _operators(elsewhere),
+            **_partitions(execution),
+        },
+    }
+
+
+def _partitions(execution: Execution) -> dict[str, int | str]:
+    """How often the providers change, and for which nodes; nothing where that is not known."""
+    if not execution.partitions:
+        return {}
+    splitting = _nodes(execution.splitting)
+    return {
+        "partitions": len(execution.partitions),
+        **({"splitting_nodes": splitting} if splitting else {}),
     }
 
 

@@ -37,7 +37,7 @@ def refuse_unqueued(job: MeasureJob, lane: Lane) -> None:
     if job.model.rotation:
         raise Unsupported(
             f"{scenario} leaves no time between two runs, in which other inputs could be fed",
-            "leave --rotate-inputs out",
+            "remove --rotate-inputs",
         )
 
 

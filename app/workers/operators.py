@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 from statistics import median
@@ -151,19 +152,8 @@ def operators(
             macs = _sum([node.macs for node in own])
             moved = _bytes_moved(own, graph)
         roof_us = None if peak is None else _roof_us(macs, moved, peak)
-        found.append(
-            Operator(
-                op.node,
-                op.op,
-                op.time_us,
-                op.engine_name,
-                names,
-                macs,
-                moved,
-                roof_us,
-                op.resources,
-            )
-        )
+        told = {one.name: getattr(op, one.name) for one in fields(OpTime)} | {"holds": names}
+        found.append(Operator(**told, macs=macs, bytes_moved=moved, roof_us=roof_us))
     return tuple(found)
 
 

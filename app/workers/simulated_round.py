@@ -53,7 +53,7 @@ def simulate_round(this: UnderWay, session: Session, reference: Reference) -> No
     job = this.job
     if job.model.rotation:
         raise Unsupported(
-            "a simulated card takes as long whatever it is fed", "leave --rotate-inputs out"
+            "a simulated card takes as long whatever it is fed", "remove --rotate-inputs"
         )
     check = this.check(session, reference)
     if this.result.status == "partial":

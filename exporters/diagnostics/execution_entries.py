@@ -61,6 +61,15 @@ ENGINE: Entries = {
         units={"error": MESSAGE},
         example={"error": "RuntimeException"},
     ),
+    "ir_version_lowered": Entry(
+        title="Opened as a copy at an earlier IR version",
+        message="The file has IR version {of_file}, and this release of ONNX Runtime opens up to "
+        "{opened}: it opened a copy at that version. Nothing in the graph needs the later one.",
+        condition="A release of ONNX Runtime refused the file for its IR version alone.",
+        severity="info",
+        units={"of_file": Count(), "opened": Count()},
+        example={"of_file": 10, "opened": 9},
+    ),
     "mixed_precision": Entry(
         title="Mixed precision",
         message="Not all of the graph ran in {precision}: {wider} in a wider type, such as "
@@ -96,7 +105,7 @@ ENGINE: Entries = {
         title="Option without effect",
         message="{option} has no effect with one thread.",
         condition="Parallel execution was requested with --threads 1.",
-        action="Leave the option out, or use more --threads.",
+        action="Remove the option, or use more --threads.",
         units={"option": NAME},
         example={"option": "execution_mode=parallel"},
     ),
@@ -232,7 +241,7 @@ OUTPUTS: Entries = {
         message="The outputs were compared only with unoptimised ONNX Runtime, so an error that "
         "both share does not show.",
         condition="ONNX Runtime is measured, and no other reference could be computed.",
-        action="Put expected outputs beside the model (NAME_output_0.pb).",
+        action="Put expected outputs next to the model (NAME_output_0.pb).",
         severity="info",
     ),
     "references_disagree": Entry(
@@ -272,16 +281,16 @@ OUTPUTS: Entries = {
     ),
     "state_not_finite": Entry(
         title="State is not finite",
-        message="The state {subject} is infinite or NaN after the timed runs: their latency is "
-        "not that of ordinary values.",
+        message="The state {subject} is infinite or NaN after the timed runs: ordinary "
+        "values may take another time.",
         condition="A state that a run hands to the next is not finite at the end.",
         action=_KEEP_BOUNDED,
         example_subject="hidden",
     ),
     "state_subnormal": Entry(
         title="State is subnormal",
-        message="The state {subject} is subnormal after the timed runs: their latency is not "
-        "that of ordinary values.",
+        message="The state {subject} is subnormal after the timed runs: ordinary values "
+        "may take another time.",
         condition="A state that a run hands to the next has subnormal values at the end.",
         action=_KEEP_BOUNDED,
         example_subject="hidden",

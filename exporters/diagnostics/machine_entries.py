@@ -227,8 +227,8 @@ HOSTS: Entries = {
     ),
     "host_clock_off": Entry(
         title="Clock of a host is off",
-        message="The clock of {subject} is {offset_s} {direction} that of the machine which began "
-        "the run: times of its rows are its own.",
+        message="The clock of {subject} is {offset_s} {direction} the clock of the machine that "
+        "began the run: its rows have its own times.",
         condition="The clocks of two hosts of a run differ by more than the time it takes to ask.",
         action="Synchronise the clocks (NTP) to compare times.",
         severity="info",

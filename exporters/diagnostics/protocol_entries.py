@@ -44,7 +44,7 @@ ROUNDS: Entries = {
     "samples_damaged": Entry(
         title="Samples damaged",
         message="The samples of round {round} do not count, since their file {damage}.",
-        condition="A file of samples is not what the journal says that was measured.",
+        condition="A file of samples differs from the record in the journal.",
         action=_RESUME,
         units={"round": Count(), "damage": MESSAGE},
         example={"round": 2, "damage": "holds 100 of 5,000 samples"},
@@ -106,7 +106,7 @@ ROUNDS: Entries = {
     "legacy_message": Entry(
         title="Message of an earlier version",
         message="{text}",
-        condition="A run of an earlier version has a sentence that no code stands for.",
+        condition="A run of an earlier version has a sentence without a code.",
         units={"text": MESSAGE},
         example={"text": "something was odd."},
     ),
@@ -166,7 +166,7 @@ CONDITIONS: Entries = {
     ),
     "device_caches_warm": Entry(
         title="Caches of the device stayed warm",
-        message="The caches of the host were evicted, those of the device were not.",
+        message="The caches of the host were evicted, the caches of the device were not.",
         condition="A case with cold caches runs on an accelerator.",
         severity="info",
     ),
@@ -206,22 +206,22 @@ IMPORTS: Entries = {
     "loadgen_invalid": Entry(
         title="Invalid by LoadGen",
         message="LoadGen reports the run as {validity}: {reason}.",
-        condition="The log of LoadGen does not say that the run is valid.",
+        condition="The log of LoadGen does not mark the run as valid.",
         units={"validity": NAME, "reason": MESSAGE},
         example={"validity": "INVALID", "reason": "too few queries"},
     ),
     "warm_up_included": Entry(
         title="Warm-up among the runs",
         message="This release of {subject} lists its warm-up among the runs without marking it, "
-        "so the figures are not those that it printed.",
+        "so the figures differ from its own.",
         condition="A file of trtexec is of a release that does not mark its warm-up.",
         action="Use a newer release.",
         example_subject="trtexec",
     ),
     "samples_are_means": Entry(
         title="Samples are means of several calls",
-        message="Each sample is the mean of several calls, so spread and percentiles are not "
-        "those of single calls.",
+        message="Each sample is the mean of several calls, so its spread and percentiles "
+        "do not apply to single calls.",
         condition="An imported file has timings of several calls together.",
         action="Use the mean.",
     ),

@@ -30,6 +30,7 @@ from exporters.agreement import (
     two_agree,
 )
 from exporters.file_access import file_sha256
+from exporters.onnx_files.engine import is_engine_format
 from exporters.onnx_files.graph import all_nodes, node_name, reads
 from exporters.semantics.random_operators import RANDOM
 from exporters.source import Point
@@ -43,7 +44,6 @@ from exporters.types import (
     axes_key,
     deepest,
     first_line,
-    is_engine_format,
 )
 from exporters.validation import EVALUATOR_LIMIT_S, TooSlow, within
 
@@ -311,8 +311,8 @@ class FileEvaluator:
             library = "give --custom-ops the library of its operators, " if foreign else ""
             return NotBenchmarkable(
                 f"neither ONNX's evaluator ({first_line(refused)}) nor ONNX Runtime "
-                f"({plain(runtime)}) can tell what {self._called} should give",
-                f"{library}lay expected outputs beside it "
+                f"({plain(runtime)}) can compute what {self._called} should give",
+                f"{library}put expected outputs next to it "
                 "(test_data_set_0/output_0.pb), or measure it --no-verify-outputs",
             )
         node = "" if unknown else _failing_node(refused)

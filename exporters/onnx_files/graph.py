@@ -281,7 +281,7 @@ def _value(file: str, values: Mapping[str, ValueInfoProto], name: str) -> ValueI
     value = values.get(name)
     if value is None or not value.type.tensor_type.HasField("shape"):
         raise ExportError(
-            f"the shape of {name!r}, where {file} would be cut, cannot be told",
+            f"the shape of {name!r}, where {file} would be cut, is unknown",
             "cut at another node, or save the file with its shapes inferred",
         )
     return value

@@ -12,7 +12,7 @@ import numpy as np
 from onnx import GraphProto, NodeProto, TensorProto, numpy_helper
 from onnx.external_data_helper import uses_external_data
 
-from exporters.onnx_files.kv_caches import in_step
+from exporters.onnx_files.caches import in_step
 from exporters.onnx_files.texts import words_of
 from exporters.types import TEXT, TensorSpec
 

@@ -20,18 +20,10 @@ from onnx.helper import tensor_dtype_to_np_dtype
 
 from exporters.file_access import file_sha256
 from exporters.onnx_files.ends import input_spec, is_fixed, output_spec
-from exporters.onnx_files.engine import accepted, declare_outputs, ends
+from exporters.onnx_files.engine import accepted, declare_outputs, ends, is_engine_format
 from exporters.onnx_files.graph import part
 from exporters.onnx_files.input_roles import meant
-from exporters.types import (
-    ONNX_ENDING,
-    ORT_ENDING,
-    Dimension,
-    ExportError,
-    Made,
-    TensorSpec,
-    is_engine_format,
-)
+from exporters.types import ONNX_ENDING, ORT_ENDING, Dimension, ExportError, Made, TensorSpec
 
 LARGEST_PROTOBUF_BYTES = 2**31 - 1
 
@@ -182,12 +174,12 @@ def external_files(path: Path, model: ModelProto) -> dict[str, Path]:
             size = file.stat().st_size if file is not None and file.is_file() else None
         except (OSError, ValueError) as error:
             raise ExportError(
-                f"{path.name} does not say where the weights of {tensor.name!r} lie ({error})",
+                f"{path.name} does not record where the weights of {tensor.name!r} are ({error})",
                 "save it again with its external data",
             ) from None
         if not info.location:
             raise ExportError(
-                f"{path.name} does not say where the weights of {tensor.name!r} lie",
+                f"{path.name} does not record where the weights of {tensor.name!r} are",
                 "save it again with its external data",
             )
         if file is None:

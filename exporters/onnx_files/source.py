@@ -19,7 +19,7 @@ from exporters.file_access import file_sha256, user_path
 from exporters.inputs import in_ranges, paired
 from exporters.messages import ExportRequest
 from exporters.onnx_files.counts import UNKNOWN, count
-from exporters.onnx_files.engine import declare_outputs
+from exporters.onnx_files.engine import declare_outputs, is_engine_format
 from exporters.onnx_files.evaluator import FileEvaluator, is_repeatable
 from exporters.onnx_files.graph import part, put_in_order
 from exporters.onnx_files.model_io import (
@@ -40,7 +40,6 @@ from exporters.types import (
     Reference,
     StatePair,
     TensorSpec,
-    is_engine_format,
 )
 
 
@@ -70,9 +69,9 @@ def _why_refused(data_set: Path) -> str:
     try:
         models = [path for path in data_set.parent.iterdir() if path.suffix.lower() == ".onnx"]
     except OSError as error:
-        return f"the files beside {data_set.name} are unknown ({error.strerror})"
+        return f"the files next to {data_set.name} are unknown ({error.strerror})"
     if len(models) > 1:
-        return f"{data_set.name} belongs to one of the {len(models)} .onnx files beside it"
+        return f"{data_set.name} belongs to one of the {len(models)} .onnx files next to it"
     return ""
 
 
@@ -93,7 +92,7 @@ def _read(path: Path) -> np.ndarray:
         return numpy_helper.to_array(onnx.load_tensor(path))
     except Exception as error:
         raise ExportError(
-            f"{path.name} beside the model is not a readable tensor", "restore or remove it"
+            f"{path.name} next to the model is not a readable tensor", "restore or remove it"
         ) from error
 
 

@@ -213,7 +213,7 @@ def output_shapes(
             if sizes[0] != sizes[1] and not followed:
                 sizes_seen = f"{sizes[0]} at {axes_key(smaller)}, {sizes[1]} at {axes_key(larger)}"
                 raise ExportError(
-                    f"dimension {position} of output {name!r} changes with the axes but is none "
+                    f"dimension {position} of output {name!r} changes with the axes but is not one "
                     f"of them ({sizes_seen})",
                     "return outputs whose sizes are fixed or equal to an axis",
                 )

@@ -44,7 +44,9 @@ class Loop(_OnnxLoop):
                 parts.append(value)
             turn += 1
         if self.K and not turn:
-            raise NotImplementedError("it cannot tell the shape of what no turn of a Loop gives")
+            raise NotImplementedError(
+                "the shape of an output is unknown if a Loop has no iteration"
+            )
         return self._check_and_fix_outputs((*states, *(np.stack(parts) for parts in given)))
 
 
@@ -93,7 +95,7 @@ class Scan(OpRun):
                     parts.append(value)
             if made and not made[0]:
                 raise NotImplementedError(
-                    "it cannot tell the shape of what no turn of a Scan gives"
+                    "the shape of an output is unknown if a Scan has no iteration"
                 )
             return states + [
                 np.stack(

@@ -40,7 +40,7 @@ class Resize(OpRun):
     ) -> tuple[np.ndarray, ...]:
         if self._schema.since_version < _FIRST_WITH_MODES:
             if mode == "nearest" and roi is not None and roi.min() < 1:
-                raise NotImplementedError("opset 10 does not say how Resize rounds downwards")
+                raise NotImplementedError("opset 10 does not specify how Resize rounds downwards")
             given, transformation, nearest = roi, "asymmetric", "floor"
         else:
             given = None if scales is None or not scales.size else scales

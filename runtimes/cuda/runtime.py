@@ -74,12 +74,12 @@ def why_not(needed: Iterable[Libraries], cuda_major: int, engine: str) -> Unavai
     except driver.CudaError as error:
         return Unavailable(
             f"the NVIDIA driver does not start ({error})",
-            "see what nvidia-smi says, and what CUDA_VISIBLE_DEVICES is set to",
+            "see the output of nvidia-smi and the value of CUDA_VISIBLE_DEVICES",
         )
     if not names:
         return Unavailable(
             "the NVIDIA driver finds no device",
-            "see what nvidia-smi says, and what CUDA_VISIBLE_DEVICES is set to",
+            "see the output of nvidia-smi and the value of CUDA_VISIBLE_DEVICES",
         )
     if version[0] < cuda_major:
         return Unavailable(

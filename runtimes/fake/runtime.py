@@ -129,11 +129,11 @@ def _fill_with_nan(buffer: np.ndarray) -> None:
 
 
 def _fail_run() -> NoReturn:
-    raise RunFault("fake was told to fail this run", "use fail=none")
+    raise RunFault("fake was set to fail this run", "use fail=none")
 
 
 def _run_out_of_memory() -> NoReturn:
-    raise OutOfMemory("fake was told to run out of memory", "use fail=none")
+    raise OutOfMemory("fake was set to run out of memory", "use fail=none")
 
 
 def crash() -> None:
@@ -302,7 +302,7 @@ class Fake(Runtime):
 
     def _refuse(self, request: Request) -> None:
         if request.options["fail"] == "unsupported":
-            raise Unsupported("fake was told to refuse the graph", "use fail=none")
+            raise Unsupported("fake was set to refuse the graph", "use fail=none")
         for name, value in request.options.items():
             if name.endswith("_us") and float(value) > MOST_US:
                 raise Unsupported(
@@ -314,9 +314,9 @@ class Fake(Runtime):
         if int(script["fail_session"]) not in (-1, FakeSession.open):
             script["fail"] = "none"
         if script["fail"] == "unavailable":
-            raise NotAvailable("fake was told not to be there", "use fail=none")
+            raise NotAvailable("fake was set not to be there", "use fail=none")
         if script["fail"] == "compile":
-            raise CompileFault("fake was told not to compile", "use fail=none")
+            raise CompileFault("fake was set not to compile", "use fail=none")
         if script["fail"] == "compile_crash":
             crash()
         if script["fail"] == "compile_hang":

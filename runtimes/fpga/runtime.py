@@ -110,13 +110,8 @@ class Fpga(Runtime):
                 raise
             refused = error
         engine = _open(request, texts)
-        uncounted = (
-            frozenset()
-            if graph is None
-            else frozenset(n.name for n in graph.nodes if not touches_float(graph, n))
-        )
         lane = OrtLane(engine, request)
-        execution = _execution(engine, lane.call_path, uncounted, target.card.name)
+        execution = _execution(engine, lane.call_path, graph, target.card.name)
         if refused is not None and not execution.elsewhere:
             raise refused
         return FpgaSession(engine, lane, execution, compiled, target.cards)
@@ -144,9 +139,15 @@ def _open(request: Request, provider_options: Mapping[str, str]) -> onnxruntime.
 
 
 def _execution(
-    engine: onnxruntime.InferenceSession, call_path: str, uncounted: frozenset[str], card: str
+    engine: onnxruntime.InferenceSession, call_path: str, graph: Graph | None, card: str
 ) -> Execution:
-    """What runs where; nodes in `uncounted` are listed wherever they run."""
+    """What runs where. Nodes of `graph` that compute no floats are listed wherever they run; a
+    subgraph of the card runs when its first node would."""
+    uncounted: set[str] = set()
+    places: dict[str, int] = {}
+    if graph is not None:
+        uncounted = {node.name for node in graph.nodes if not touches_float(graph, node)}
+        places = {node.name: place for place, node in enumerate(graph.nodes)}
     placement = tuple(
         NodePlacement(
             node=node.name,
@@ -154,8 +155,10 @@ def _execution(
             provider=part.ep_name,
             precision="bf16" if part.ep_name == PROVIDER_NAME else "fp32",
             counts=node.name not in uncounted,
+            position=min((places[name] for name in names if name in places), default=None),
         )
         for part in engine.get_provider_graph_assignment_info()
+        for names in [{node.name for node in part.get_nodes()}]
         for node in part.get_nodes()
     )
     return Execution(

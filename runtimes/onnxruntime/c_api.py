@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ctypes as c
 from collections.abc import Callable, Mapping
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from runtimes.ctypes_prototypes import Elements, Handle, Int, Out, Size, Status, Text, from_slots
 from runtimes.errors import Unsupported
@@ -38,9 +38,11 @@ def no_numbers(name: str, kind: str) -> Unsupported:
     )
 
 
+SESSION_ABI_VERSION = 17
+"""The oldest version whose table has all of `SessionApi`."""
 ABI_VERSION = 24
-"""The version whose table this is: the first that tells which node it put where, and the first
-with devices of one's own."""
+"""The version whose table `OrtApi` is: the first that reports which node it put where, and the
+first with devices of one's own."""
 
 RUN_WITH_BINDING = 133
 
@@ -55,8 +57,9 @@ Release = Callable[[Handle], None]
 LookUp = Callable[[Handle, Handle, Text, Out], Status]
 
 
-class OrtApi:
-    """OrtApi: the prototype and the slot of each function."""
+class SessionApi:
+    """The part of OrtApi that opens and runs a session on the CPU: prototype and slot of each
+    function. Every release from `SESSION_ABI_VERSION` on has it."""
 
     CreateStatus: Annotated[Callable[[Int, Text], Address], 0]
     GetErrorMessage: Annotated[Callable[[Handle], Message], 2]
@@ -117,6 +120,11 @@ class OrtApi:
     BindOutputToDevice: Annotated[Callable[[Handle, Text, Handle], Status], 138]
     GetBoundOutputValues: Annotated[Callable[[Handle, Handle, Out, Out], Status], 140]
     HasValue: Annotated[Get, 192]
+
+
+class OrtApi(SessionApi):
+    """OrtApi at `ABI_VERSION`: what that has besides."""
+
     Logger_LogMessage: Annotated[Callable[[Handle, Int, Text, Text, Int, Text], Status], 247]
     ReadOpAttr: Annotated[Callable[[Handle, Int, Elements, Size, Out], Status], 272]
     GetValueInfoName: Annotated[Get, 289]
@@ -163,6 +171,9 @@ class OrtApi:
     EpAssignedNode_GetOperatorType: Annotated[Get, 412]
 
 
+_Table = TypeVar("_Table", bound=SessionApi)
+
+
 class OrtError(RuntimeError):
     """A status that ONNX Runtime returned instead of a result."""
 
@@ -172,19 +183,28 @@ def open_table(base: int) -> OrtApi | None:
 
     None if it is older than `ABI_VERSION`.
     """
+    return _table(OrtApi, base, ABI_VERSION)
+
+
+def open_session_table(base: int) -> SessionApi | None:
+    """The same of any release from `SESSION_ABI_VERSION` on; None if it is older."""
+    return _table(SessionApi, base, SESSION_ABI_VERSION)
+
+
+def _table(table: type[_Table], base: int, version: int) -> _Table | None:
     get_api = c.CFUNCTYPE(c.c_void_p, c.c_uint32)(c.cast(base, c.POINTER(c.c_void_p))[0] or 0)
-    address = get_api(ABI_VERSION)
+    address = get_api(version)
     if not address:
         return None
 
     def fault(status: int, _function: str) -> OrtError:
         return error_of(api, status)
 
-    api = from_slots(OrtApi, address, fault)
+    api = from_slots(table, address, fault)
     return api
 
 
-def error_of(api: OrtApi, status: int) -> OrtError:
+def error_of(api: SessionApi, status: int) -> OrtError:
     """What a status says; the status is given back."""
     message = api.GetErrorMessage(status) or b"no reason given"
     api.ReleaseStatus(status)

@@ -21,13 +21,14 @@ _NO_OPERATOR = re.compile(
     r"No Op registered for (?P<op>\S+)|error: (?P<custom>\S+) is not a registered"
 )
 _INVALID_NODE = re.compile(r'In Node, \("(?P<node>[^"]*)"')
-_TOO_NEW = re.compile(
-    r"(?P<what>Opset \d+) is under development|Unsupported model (?P<ir>IR version: \d+)"
+_NEWER_OPSET = re.compile(r"(?P<what>Opset \d+) is under development")
+_NEWER_IR = re.compile(
+    r"Unsupported model IR version: (?P<file>\d+), max supported IR version: (?P<newest>\d+)"
 )
 _NO_CAPTURE = "cannot use the graph capture feature"
 # "CUDA failure 700: an illegal memory access was encountered ; GPU=0 ; hostname=...".
 _GPU = re.compile(r"(?P<library>CU[A-Z]+) failure (?P<code>\d+): (?P<text>[^;]*[^; ])")
-_GPU_REMEDY = "see what nvidia-smi and the kernel's log say of the GPU"
+_GPU_REMEDY = "look for the GPU in the output of nvidia-smi and in the kernel's log"
 _NODE = re.compile(r"[Nn]ode \((?P<paren>[^)]*)\)|Name:'(?P<name>[^']*)'")
 _NOISE = (
     re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : "),
@@ -35,6 +36,18 @@ _NOISE = (
     # The engine's own source position and the signature that follows it.
     re.compile(r"/\S+\.(cc|h|cpp):\d+ .*?\)( const)? (?=[A-Z\w])"),
 )
+
+
+class LaterIrVersion(Unsupported):
+    """A file of IR version `of_file`, for a release that opens none later than `newest`."""
+
+    def __init__(self, of_file: int, newest: int) -> None:
+        super().__init__(
+            f"the file's IR version {of_file} is newer than this ONNX Runtime, which opens up to "
+            f"{newest}",
+            "export it at an older opset, or update onnxruntime",
+        )
+        self.of_file, self.newest = of_file, newest
 
 
 def plain(error: Exception) -> str:
@@ -76,11 +89,13 @@ def compile_fault(error: Exception) -> RuntimeFault:
             "use another runtime",
             node=node["node"] if node else "",
         )
-    if match := _TOO_NEW.search(text):
+    if match := _NEWER_OPSET.search(text):
         return Unsupported(
-            f"the file's {match['what'] or match['ir']} is newer than this ONNX Runtime",
+            f"the file's {match['what']} is newer than this ONNX Runtime",
             "export it at an older opset, or update onnxruntime",
         )
+    if match := _NEWER_IR.search(text):
+        return LaterIrVersion(int(match["file"]), int(match["newest"]))
     return CompileFault(
         f"ONNX Runtime refused the graph ({plain(error)})", "check the file and its axes"
     )

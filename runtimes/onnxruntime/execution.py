@@ -22,7 +22,7 @@ from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.structured import values_of
 from runtimes.errors import tells_of_no_memory
-from runtimes.execution import NodePlacement, NodeResources, OpTime
+from runtimes.execution import NodePlacement, OpTime
 from runtimes.options import Request
 from runtimes.session.precision import INTEGER, NARROWEST_FIRST, UNKNOWN, is_matrix_op, of_graph
 
@@ -36,6 +36,7 @@ LAUNCHES_WAIT = {"CUDA_LAUNCH_BLOCKING": "1"}
 
 _KERNEL, _RUN = "_kernel_time", "model_run"
 _DEVICE = "Kernel"
+_MEMORY = ("mem_bytes_in_use", "mem_in_use_peak", "mem_arena_held")
 
 Event = Mapping[str, Any]
 
@@ -89,9 +90,19 @@ class _Call:
             return str(max(self.on_device, key=lambda event: event["dur"])["name"])
         return f"{self.event['args']['op_name']} of {self.event['args']['provider']}"
 
+    def of_pool(self, word: str) -> float | None:
+        """Microseconds that the calling thread spent so, `Run` or `Wait`, of a kernel that was
+        given to a pool of threads; a session of one thread has none."""
+        statistics = self.event["args"].get("thread_scheduling_stats")
+        if not isinstance(statistics, dict):
+            return None
+        value = statistics.get("main_thread", {}).get(word)
+        return None if value is None else float(value)
+
 
 def op_times(path: Path, runs: int) -> tuple[OpTime, ...]:
-    """The median time of each kernel in the last `runs` runs, in the order of execution.
+    """The median time of each kernel in the last `runs` runs, in the order of execution, and the
+    memory in all runs: of the first one too, before activations are laid out in one block.
 
     The profiler counts whole microseconds: within the one that holds the median its place is
     interpolated. The time of a node with a body, such as a loop, contains that of the nodes in it.
@@ -99,65 +110,90 @@ def op_times(path: Path, runs: int) -> tuple[OpTime, ...]:
     events = json.loads(path.read_text("utf-8"))
     begun = sorted(event["ts"] for event in events if event["name"] == _RUN)[-runs:]
     kernels: dict[tuple[str, str, str, str], _Kernel] = {}
+    peaks_before: dict[str, int] = {}
     for call in sorted(_calls(events), key=lambda call: call.event["ts"]):
-        run = bisect_right(begun, call.event["ts"])
-        if run == 0:
-            continue
         facts, name = call.event["args"], call.event["name"].removesuffix(_KERNEL)
-        key = (name, facts["node_index"], facts["op_name"], facts["provider"])
-        kernels.setdefault(key, _Kernel(call.engine_name)).add(run, call)
+        provider = facts["provider"]
+        key = (name, facts["node_index"], facts["op_name"], provider)
+        kernel = kernels.setdefault(key, _Kernel())
+        memory = _Memory.of(facts)
+        if memory is not None:
+            kernel.use(memory, peaks_before.get(provider))
+            peaks_before[provider] = memory.peak_bytes
+        if run := bisect_right(begun, call.event["ts"]):
+            kernel.add(run, call)
     return tuple(
-        OpTime(
-            name or f"node {index}",
-            op,
-            kernel.median_us,
-            kernel.engine_name,
-            resources=_resources(kernel.facts),
-        )
+        kernel.op_time(name or f"node {index}", op)
         for (name, index, op, _), kernel in kernels.items()
+        if kernel.spent_us
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What the allocator of a provider says at the end of a kernel; `peak_bytes` is its most since
+    the session was opened. Earlier releases and sessions without an arena say nothing."""
+
+    in_use_bytes: int
+    peak_bytes: int
+    arena_bytes: int
+
+    @staticmethod
+    def of(facts: Mapping[str, Any]) -> _Memory | None:
+        values = [facts.get(name) for name in _MEMORY]
+        known = [int(value) for value in values if value is not None]
+        return _Memory(*known) if len(known) == len(_MEMORY) else None
 
 
 @dataclass(slots=True)
 class _Kernel:
-    """What one kernel took in each run, by the run's number."""
+    """What one kernel took in each run, by the run's number, and of memory the most in any."""
 
-    engine_name: str
+    engine_name: str = ""
     spent_us: dict[int, float] = field(default_factory=dict)
+    pool_run_us: dict[int, float] = field(default_factory=dict)
+    pool_wait_us: dict[int, float] = field(default_factory=dict)
     on_device: bool = False
-    facts: list[Event] = field(default_factory=list)
+    memory: _Memory | None = None
 
     def add(self, run: int, call: _Call) -> None:
+        self.engine_name = self.engine_name or call.engine_name
         self.spent_us[run] = self.spent_us.get(run, 0.0) + call.time_us
         self.on_device |= bool(call.on_device)
-        self.facts.append(call.event["args"])
+        for spent, word in ((self.pool_run_us, "Run"), (self.pool_wait_us, "Wait")):
+            time_us = call.of_pool(word)
+            if time_us is not None:
+                spent[run] = spent.get(run, 0.0) + time_us
+
+    def use(self, memory: _Memory, peak_before: int | None) -> None:
+        """The allocator's peak is this kernel's if it rose while the kernel ran."""
+        rose = peak_before is not None and memory.peak_bytes > peak_before
+        peak = memory.peak_bytes if rose else memory.in_use_bytes
+        known = self.memory or _Memory(0, 0, 0)
+        self.memory = _Memory(
+            max(known.in_use_bytes, memory.in_use_bytes),
+            max(known.peak_bytes, peak),
+            max(known.arena_bytes, memory.arena_bytes),
+        )
+
+    def op_time(self, node: str, op: str) -> OpTime:
+        memory = self.memory
+        return OpTime(
+            node,
+            op,
+            self._median_us,
+            self.engine_name,
+            in_use_bytes=memory.in_use_bytes if memory else None,
+            peak_bytes=memory.peak_bytes if memory else None,
+            arena_bytes=memory.arena_bytes if memory else None,
+            pool_run_us=median(self.pool_run_us.values()) if self.pool_run_us else None,
+            pool_wait_us=median(self.pool_wait_us.values()) if self.pool_wait_us else None,
+        )
 
     @property
-    def median_us(self) -> float:
-        told = list(self.spent_us.values())
-        return median(told) if self.on_device else median_grouped(told, interval=1.0)
-
-
-def _resources(facts: Sequence[Event]) -> NodeResources:
-    """Of the calls of one kernel; a release before 1.31 records no memory, one thread no pool."""
-
-    def middle(name: str) -> int | None:
-        values = [int(one[name]) for one in facts if name in one]
-        return round(median(values)) if values else None
-
-    def of_thread(name: str) -> float | None:
-        pools = (one.get("thread_scheduling_stats") or {} for one in facts)
-        threads = (pool.get("main_thread") or {} for pool in pools)
-        values = [float(thread[name]) for thread in threads if name in thread]
-        return median(values) if values else None
-
-    return NodeResources(
-        middle("mem_bytes_in_use"),
-        middle("mem_in_use_peak"),
-        middle("mem_arena_held"),
-        of_thread("Run"),
-        of_thread("Wait"),
-    )
+    def _median_us(self) -> float:
+        times_us = list(self.spent_us.values())
+        return median(times_us) if self.on_device else median_grouped(times_us, interval=1.0)
 
 
 def _calls(events: Iterable[Event]) -> list[_Call]:
@@ -172,6 +208,8 @@ def _calls(events: Iterable[Event]) -> list[_Call]:
     return calls
 
 
+AssignedNode = tuple[str, str, str, str]
+"""Name, operator, domain and provider."""
 Values = dict[str, Any]
 """What an engine takes for each input."""
 Record = Callable[[Path, Values], Path]
@@ -217,10 +255,10 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a session tells of itself: (name, operator, domain, provider) of its nodes, and which
-    types of floats are at the graph's ends, in the engine's words."""
+    """What a session tells of itself: its nodes, None from a release that does not report them,
+    and which types of floats are at the graph's ends, in the engine's words."""
 
-    nodes: tuple[tuple[str, str, str, str], ...]
+    nodes: tuple[AssignedNode, ...] | None
     floats: frozenset[str]
 
 
@@ -249,11 +287,13 @@ def opened_and_read(
 
 
 def _told(session: onnxruntime.InferenceSession) -> Told:
-    nodes = tuple(
-        (node.name, node.op_type, node.domain, part.ep_name)
-        for part in session.get_provider_graph_assignment_info()
-        for node in part.get_nodes()
-    )
+    nodes = None
+    if hasattr(session, "get_provider_graph_assignment_info"):
+        nodes = tuple(
+            (node.name, node.op_type, node.domain, part.ep_name)
+            for part in session.get_provider_graph_assignment_info()
+            for node in part.get_nodes()
+        )
     types = {value.type for value in (*session.get_inputs(), *session.get_outputs())}
     return Told(nodes, frozenset(name for name in FLOAT_NAMES if f"tensor({name})" in types))
 
@@ -266,9 +306,7 @@ def _record(open_recording: Open, prefix: Path, inputs: Values) -> Path:
 
 def executed(told: Told, record: Record, request: Request) -> Executed:
     """The same of any interface; `record` runs a second session once, and gives its file."""
-    whole = len({provider for *_, provider in told.nodes}) <= 1
-    keeps_type = all(_keeps_type(op, domain) for _, op, domain, _ in told.nodes)
-    if whole and keeps_type and told.floats <= {"float"}:
+    if told.nodes is not None and told.floats <= {"float"} and _is_of_one_type(told.nodes):
         precision = "fp32" if told.floats else INTEGER
         return Executed(precision, _placed(told.nodes, precision))
     begun = time.perf_counter()
@@ -277,9 +315,9 @@ def executed(told: Told, record: Record, request: Request) -> Executed:
         kernels = _recorded(record, values)
     except Exception as error:
         unreadable = diagnostic("precision_unreadable", error=type(error).__name__)
-        nodes = _placed(told.nodes, UNKNOWN)
+        nodes = _placed(told.nodes or (), UNKNOWN)
         return Executed(UNKNOWN, nodes, (unreadable,), no_room=tells_of_no_memory(error))
-    placement = tuple(_placement(kernel) for kernel in kernels)
+    placement = tuple(_placement(kernel, place) for place, kernel in enumerate(kernels))
     precision, warnings = of_graph(placement)
     return Executed(precision, placement, warnings, (time.perf_counter() - begun) * 1e3)
 
@@ -299,10 +337,14 @@ def mark_shape_arithmetic(
     return tuple(replace(node, counts=counts(node)) for node in placement)
 
 
-def _placed(
-    assigned: Iterable[tuple[str, str, str, str]], precision: str
-) -> tuple[NodePlacement, ...]:
+def _placed(assigned: Iterable[AssignedNode], precision: str) -> tuple[NodePlacement, ...]:
     return tuple(NodePlacement(name, op, ep, precision) for name, op, _, ep in assigned)
+
+
+def _is_of_one_type(nodes: Sequence[AssignedNode]) -> bool:
+    """Whether one provider has all nodes, and none of them can change a type."""
+    whole = len({provider for *_, provider in nodes}) <= 1
+    return whole and all(_keeps_type(op, domain) for _, op, domain, _ in nodes)
 
 
 def _keeps_type(op: str, domain: str) -> bool:
@@ -310,14 +352,14 @@ def _keeps_type(op: str, domain: str) -> bool:
 
 
 def _recorded(record: Record, inputs: Values) -> list[Event]:
-    """One record for each kernel that one run executed, in the engine's own format."""
+    """One record for each kernel that one run executed, in their order and the engine's format."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
         path = record(Path(folder) / "kernels", inputs)
         events = json.loads(path.read_text("utf-8"))
     return [event for event in events if "input_type_shape" in event.get("args", {})]
 
 
-def _placement(kernel: Event) -> NodePlacement:
+def _placement(kernel: Event, position: int) -> NodePlacement:
     facts = kernel["args"]
     types = [
         name
@@ -331,6 +373,7 @@ def _placement(kernel: Event) -> NodePlacement:
         op=op,
         provider=facts["provider"],
         precision=_of_kernel(op, types),
+        position=position,
     )
 
 

@@ -179,6 +179,7 @@ class OrtGpu(GpuRuntime):
     libraries: ClassVar[tuple[Libraries, ...]] = ()
     operator_environment = LAUNCHES_WAIT
     engine = "onnxruntime"
+    distribution = "onnxruntime-gpu"
 
     def availability(self) -> Availability:
         found = availability("gpu")
@@ -211,7 +212,7 @@ class OrtGpu(GpuRuntime):
         if request.settings.operator_times and not LAUNCHES_WAIT.items() <= os.environ.items():
             needed = " ".join(f"{name}={value}" for name, value in LAUNCHES_WAIT.items())
             raise Unsupported(
-                f"{self.name} would tell how long launches take, not kernels",
+                f"{self.name} would report the time of launches, not of kernels",
                 f"profile in a process that was started with {needed}",
             )
 

@@ -25,14 +25,16 @@ from runtimes.onnxruntime.c_api import (
     ELEMENT_TYPES,
     OrtApi,
     OrtError,
+    SessionApi,
     error_of,
     handles_of,
     no_numbers,
+    open_session_table,
     open_table,
     text,
 )
 from runtimes.onnxruntime.errors import run_fault
-from runtimes.onnxruntime.execution import FLOAT_NAMES, Told
+from runtimes.onnxruntime.execution import FLOAT_NAMES, AssignedNode, Told
 from runtimes.onnxruntime.opening import (
     LEVELS,
     LOG_ERRORS,
@@ -51,10 +53,12 @@ BUILDS: tuple[Build, ...] = ("module", "library")
 class Native:
     """One build of ONNX Runtime in this process: its functions, and the addresses of two of them.
 
-    Its functions raise OrtError. `where` names the build, with its release.
+    Its functions raise OrtError. `where` names the build, with its release. `full_api` is None for
+    a release that does not report where it put its nodes.
     """
 
-    api: OrtApi
+    api: SessionApi
+    full_api: OrtApi | None
     run_address: int
     bind_address: int
     environment: int
@@ -68,23 +72,36 @@ class Native:
 
 @cache
 def native(build: Build) -> Native:
-    """The build, loaded; Unsupported where this package or this installation lacks it."""
+    """The build, loaded; Unsupported where this release or this installation lacks it."""
     base = _base_of_module() if build == "module" else _base_of_library()
     _, get_version = c.cast(base, c.POINTER(c.c_void_p))[0:2]
     version = (c.CFUNCTYPE(c.c_char_p)(get_version or 0)() or b"").decode()
-    api = open_table(base)
+    api = open_session_table(base)
     if api is None:
         raise Unsupported(
-            f"ONNX Runtime {version} is too old for its C interface", "update onnxruntime"
+            f"the C interface of ONNX Runtime {version} is too old", "update onnxruntime"
         )
     name = "onnxruntime's Python module" if build == "module" else "libonnxruntime"
     where = f"{name} {version}"
     run_address, bind_address = (_address(f) for f in (api.RunWithBinding, api.BindInput))
     environment, allocator = c.c_void_p(), c.c_void_p()
-    api.CreateEnv(LOG_ERRORS, b"graphlap", c.byref(environment))
+    try:
+        api.CreateEnv(LOG_ERRORS, b"graphlap", c.byref(environment))
+    except OrtError as error:
+        # Up to 1.22 the Python module has an environment of its own and allows no second one.
+        raise Unsupported(
+            f"the module of ONNX Runtime {version} gives its C functions to nobody ({error})",
+            "use call=python, or build=library",
+        ) from error
     api.GetAllocatorWithDefaultOptions(c.byref(allocator))
     return Native(
-        api, run_address, bind_address, environment.value or 0, allocator.value or 0, where
+        api,
+        open_table(base),
+        run_address,
+        bind_address,
+        environment.value or 0,
+        allocator.value or 0,
+        where,
     )
 
 
@@ -96,7 +113,7 @@ def _base_of_module() -> int:
     """The OrtApiBase of the Python module."""
     import onnxruntime
 
-    path = _extension()
+    path = install_layout.extension("runtimes.onnxruntime._native_base")
     if path is None:
         raise Unsupported(
             "the extension that finds ONNX Runtime's C functions is missing",
@@ -107,7 +124,9 @@ def _base_of_module() -> int:
     onnxruntime.SessionOptions().register_custom_ops_library(str(path))
     base = c.c_void_p.in_dll(library, "graphlap_ort_base").value
     if not base:
-        raise Unsupported("ONNX Runtime's module did not tell its C functions", "use call=python")
+        raise Unsupported(
+            "ONNX Runtime's module did not provide its C functions", "use call=python"
+        )
     return base
 
 
@@ -120,17 +139,8 @@ def _base_of_library() -> int:
             function.restype = c.c_void_p
             return int(function())
     raise Unsupported(
-        "this package of ONNX Runtime has no libonnxruntime beside its module", "use build=module"
+        "this package of ONNX Runtime has no libonnxruntime next to its module", "use build=module"
     )
-
-
-def built() -> bool:
-    """Whether the C functions of the Python module can be had."""
-    return _extension() is not None
-
-
-def _extension() -> Path | None:
-    return install_layout.extension("runtimes.onnxruntime._native_base")
 
 
 _PARALLEL = 1
@@ -168,12 +178,14 @@ def session_options(native: Native, held: ExitStack, opening: Opening) -> c.c_vo
 
 def _add_device(native: Native, options: c.c_void_p, device: OnDevice) -> None:
     """Let the device's provider come before the CPU."""
-    known = handles_of(partial(native.api.GetEpDevices, native.environment))
+    api = native.full_api
+    assert api is not None, "a runtime with devices needs a release that has them"
+    known = handles_of(partial(api.GetEpDevices, native.environment))
     told = device.options.items()
     names = (c.c_char_p * len(told))(*(name.encode() for name, _ in told))
     values = (c.c_char_p * len(told))(*(value.encode() for _, value in told))
     chosen = (c.c_void_p * 1)(known[device.number])
-    native.api.SessionOptionsAppendExecutionProvider_V2(
+    api.SessionOptionsAppendExecutionProvider_V2(
         options, native.environment, chosen, 1, names, values, len(told)
     )
 
@@ -211,7 +223,16 @@ class Engine:
 
     def told(self) -> Told:
         """Where the engine put which node, and the floats at the graph's ends."""
-        api, nodes = self._api, []
+        types = {end.dtype for end in (*self.inputs, *self.outputs) if end.dtype}
+        names = {_FLOATS.get(name, name) for name in types}
+        return Told(self._assigned_nodes(), frozenset(names & FLOAT_NAMES.keys()))
+
+    def _assigned_nodes(self) -> tuple[AssignedNode, ...] | None:
+        """None from a release that does not report them."""
+        api = self._native.full_api
+        if api is None:
+            return None
+        nodes: list[AssignedNode] = []
         for part in handles_of(partial(api.Session_GetEpGraphAssignmentInfo, self.handle)):
             provider = text(api.EpAssignedSubgraph_GetEpName, part)
             for node in handles_of(partial(api.EpAssignedSubgraph_GetNodes, part)):
@@ -223,9 +244,7 @@ class Engine:
                         provider,
                     )
                 )
-        types = {end.dtype for end in (*self.inputs, *self.outputs) if end.dtype}
-        names = {_FLOATS.get(name, name) for name in types}
-        return Told(tuple(nodes), frozenset(names & FLOAT_NAMES.keys()))
+        return tuple(nodes)
 
     def record(self, prefix: Path, inputs: Arrays) -> Path:
         """Run a second session like this one once; the file that it wrote of its kernels."""

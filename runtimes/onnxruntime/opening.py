@@ -26,7 +26,10 @@ _BUILD_INFO = "build_and_package_info.py"
 _VERSION = re.compile(r"^__version__ = [\"']([^\"']+)", re.MULTILINE)
 
 OLDEST = (1, 24)
-"""The first release that tells which node it put where."""
+"""The first release that reports which node it put where: with several providers it has to."""
+OLDEST_ON_CPU = (1, 17)
+"""The first release whose C interface has all that a session on the CPU needs. Without another
+provider every node is the CPU's, and the profile of a run names them."""
 
 
 def installed_release() -> str | None:

@@ -71,7 +71,8 @@ def plugin(target: str) -> Plugin:
         raise
     except Exception as error:
         raise NotAvailable(
-            f"the package {target} does not tell its library ({type(error).__name__}: {error})",
+            f"the package {target} does not provide the path of its library "
+            f"({type(error).__name__}: {error})",
             "install it again",
         ) from error
 

@@ -21,6 +21,7 @@ from runtimes.execution import Execution, NodePlacement
 from runtimes.onnxruntime.execution import Recording, mark_shape_arithmetic
 from runtimes.onnxruntime.opening import (
     GRAPH_OPTIMIZATION,
+    OLDEST_ON_CPU,
     OnDevice,
     Opening,
     availability,
@@ -50,20 +51,21 @@ _CPU = "CPUExecutionProvider"
 def module_in_c(request: Request) -> bool:
     """Whether runs of the module are called through its C interface, as the option `call` says.
 
-    Unsupported where they must be and what that takes was not built. The Python interface has
-    the same engine's operator times, and they are not timed by us.
+    Unsupported where they must be, and the release or what was built does not allow it. The Python
+    interface has the same engine's operator times, and they are not timed by us.
     """
     call = str(request.options["call"])
     if request.settings.operator_times or not takes_c(call):
         return False
-    from runtimes.onnxruntime.native import built
+    from runtimes.onnxruntime.native import native
 
-    if call == "c" and not built():
-        raise Unsupported(
-            "the extension that finds ONNX Runtime's C functions is missing",
-            install_layout.COMPILER_REMEDY,
-        )
-    return built()
+    try:
+        native("module")
+    except Unsupported:
+        if call == "c":
+            raise
+        return False
+    return True
 
 
 def in_c(build: Build, opening: Opening, requests: Sequence[Request], tell: Tell) -> Session:
@@ -174,6 +176,7 @@ class OrtCpu(Runtime):
     name = "ort-cpu"
     summary = "ONNX Runtime, CPU provider"
     engine = "onnxruntime"
+    distribution = "onnxruntime"
     options = OPTIONS
     precisions = ("fp32", "int8")
     only_numeric = False
@@ -184,7 +187,7 @@ class OrtCpu(Runtime):
     }
 
     def availability(self) -> Availability:
-        return availability("cpu")
+        return availability("cpu", OLDEST_ON_CPU)
 
     def _refuse(self, request: Request) -> None:
         model = request.model
@@ -221,6 +224,11 @@ class OrtCpu(Runtime):
         return self._compile_shapes((request,))
 
     def _compile_shapes(self, requests: Sequence[Request]) -> Session:
+        from runtimes.onnxruntime.ir_version import open_at_earlier_version
+
+        return open_at_earlier_version(self._open, requests)
+
+    def _open(self, requests: Sequence[Request]) -> Session:
         request = requests[0]
         opening, tell = _opening(request), partial(_execution, request)
         if not _without_python(request):
@@ -248,7 +256,7 @@ def _without_python(request: Request) -> bool:
         raise Unsupported("libonnxruntime has no Python call", "use call=c, or build=module")
     if request.settings.operator_times:
         raise Unsupported(
-            "operator times are told by ONNX Runtime's module", "use build=module for them"
+            "only ONNX Runtime's module reports operator times", "use build=module for them"
         )
     if not takes_c(call):
         raise Unsupported(
@@ -381,6 +389,11 @@ class OrtEp(Runtime):
         return self._compile_shapes((request,))
 
     def _compile_shapes(self, requests: Sequence[Request]) -> Session:
+        from runtimes.onnxruntime.ir_version import open_at_earlier_version
+
+        return open_at_earlier_version(self._open, requests)
+
+    def _open(self, requests: Sequence[Request]) -> Session:
         from runtimes.onnxruntime.plugin_devices import chosen, offered
 
         request = requests[0]

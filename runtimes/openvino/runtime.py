@@ -107,6 +107,7 @@ class OpenVinoCpu(Runtime):
     name = "openvino-cpu"
     summary = "OpenVINO on the CPU"
     engine = "openvino"
+    distribution = "openvino"
     options: ClassVar[tuple[Option, ...]] = OPTIONS
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "bf16", "int8")
 

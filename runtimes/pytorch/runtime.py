@@ -41,6 +41,7 @@ class TorchCpu(Runtime):
     name = "torch-cpu"
     summary = "PyTorch on the CPU, eager or compiled"
     engine = "torch"
+    distribution = "torch"
     options = (MODE, CHANNELS_LAST, SESSIONS)
     precisions: ClassVar[tuple[Precision, ...]] = ("fp32", "bf16")
 
@@ -87,6 +88,7 @@ class TorchCuda(GpuRuntime):
     name = "torch-cuda"
     summary = "PyTorch on a GPU, eager or compiled"
     engine = "torch"
+    distribution = "torch"
     options = (
         _MODE,
         *GPU_OPTIONS,

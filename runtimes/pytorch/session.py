@@ -222,7 +222,7 @@ def medians(events: Iterable[FunctionEvent], on_gpu: bool) -> tuple[OpTime, ...]
                 spent_us.setdefault(key, []).append((time_us, longest))
     if on_gpu and not spent_us:
         raise Unsupported(
-            "PyTorch's profiler told of no kernel on the GPU",
+            "PyTorch's profiler reported no kernel on the GPU",
             "end other profilers of the GPU, and see what CUPTI wrote to the standard error",
         )
     return tuple(

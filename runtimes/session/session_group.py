@@ -53,7 +53,7 @@ def refuse_uneven(runtime: Runtime, device: str, given: Mapping[str, OptionValue
     if sessions % devices:
         raise Unsupported(
             uneven(runtime, device, sessions),
-            f"give sessions={devices} or a multiple of it, or leave it out",
+            f"give sessions={devices} or a multiple of it, or remove it",
         )
 
 
@@ -62,7 +62,7 @@ def refuse_devices(runtime: Runtime, device: str, release: str) -> None:
     devices = runtime.devices_in(device)
     if len(devices) > 1 and not all(devices):
         raise NotAvailable(
-            f"{runtime.name}:{device} names no device beside a +", f"write {runtime.name}:0+1"
+            f"{runtime.name}:{device} names no device next to a +", f"write {runtime.name}:0+1"
         )
     if len(set(devices)) < len(devices):
         raise NotAvailable(

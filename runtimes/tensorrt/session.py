@@ -265,7 +265,9 @@ class TensorRtLane(HostLane):
             times.spent_ms = {}
             self._run()
             if not context.report_to_profiler():
-                raise self._log.fault(RunFault, "TensorRT told no layer times", "see nvidia-smi")
+                raise self._log.fault(
+                    RunFault, "TensorRT reported no layer times", "see nvidia-smi"
+                )
             told.append(times.spent_ms)
         return told
 

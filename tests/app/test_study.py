@@ -135,10 +135,10 @@ def test_what_a_budget_leaves_out_is_named_and_can_be_gone_on_with(
     folder = tmp_path / "run"
     code, out, errors = run(*HALF, "--rounds", "2", "--budget", "1s", "--out", str(folder))
     assert code == 1, errors
-    assert "the budget of 1 s left out 4 of 4 rounds\n- no round: fake all 2\n" in out
+    assert "not run in the budget of 1 s: 4 of 4 rounds\n- no round: fake all 2\n" in out
     assert "- graphlap study NAME --resume RUN measures the rest\n" in out
     of_page = tables((folder / "study.md").read_text("utf-8"))
-    assert sum(row.count("not come to") for table in of_page for row in table) == len(MODELS)
+    assert sum(row.count("not run") for table in of_page for row in table) == len(MODELS)
 
 
 def test_simulated_means_and_their_errors_are_those_of_the_samples(
@@ -178,8 +178,8 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
         (["vollo", "--suite", "cells"], "--suite: not an option of graphlap study"),
         (["vollo", "--check"], "--check: not an option of graphlap study, but a command"),
         (["vollo", "a", "b"], "a study pages one run, and 2 are named"),
-        (["vollo", "a", "--rounds", "2"], "--rounds says what the run a has settled"),
-        (["vollo", "--resume", "a", "--models", "mlp"], "--models says what the run in"),
+        (["vollo", "a", "--rounds", "2"], "--rounds cannot be used with the run a"),
+        (["vollo", "--resume", "a", "--models", "mlp"], "--models cannot be used with the run in"),
         (["vollo", "--models", "cnn_tinny"], "did you mean 'cnn_tiny'?"),
     ],
 )

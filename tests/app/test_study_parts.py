@@ -87,7 +87,7 @@ def test_parts_share_a_budget_and_the_page_names_what_it_left_out(tmp_path: Path
     parts = ("steps", "operators", "ladder")
     budgets = [read_manifest(folder / part).asked.budget_s for part in parts]
     assert budgets == pytest.approx([0.003, 0.002, 0.005])
-    assert "left out" in out
+    assert "not run in the budget" in out
     assert "there is no ladder yet" in out
     page = (folder / "study.md").read_text("utf-8")
     assert page.startswith("# The character-level CNN, optimised\n")

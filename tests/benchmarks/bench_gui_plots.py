@@ -22,7 +22,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.cases.round import MEASURED, RECORD
-from app.gui.look.theme import apply_theme
+from app.gui.look.style_sheet import apply_theme
 from app.gui.plots.base import PlotView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.timeline import TimelineView

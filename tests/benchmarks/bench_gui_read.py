@@ -19,7 +19,7 @@ from PySide6.QtCore import QPoint, QThreadPool
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.gui.look.theme import apply_theme
+from app.gui.look.style_sheet import apply_theme
 from app.gui.plots.base import PlotView
 from app.gui.plots.cumulative import CumulativeView
 from app.gui.plots.histogram import HistogramView

@@ -96,7 +96,7 @@ def _cold(window: MainWindow, folder: Path) -> dict[str, float]:
     }
     window.table.view.selectAll()
     for key in window.views.by_key:
-        window.docks.show(key)
+        window.frame.show_key(key)
         for _ in range(20):
             _until(lambda: True)
             time.sleep(0.02)
@@ -105,7 +105,7 @@ def _cold(window: MainWindow, folder: Path) -> dict[str, float]:
 
 
 def _scroll(app: QApplication, window: MainWindow) -> dict[str, float]:
-    window.docks.go_to("results")
+    window.frame.show_key("matrix")
     _until(lambda: window.table.view.verticalScrollBar().maximum() > 0)
     bar = window.table.view.verticalScrollBar()
     begun, frames = time.monotonic(), 150
@@ -144,7 +144,7 @@ def _memory(window: MainWindow) -> dict[str, float]:
     """From the first million samples to the last, all views looked at in turn."""
     keys = ("histogram", "timeline", "percentiles", "cumulative")
     turn = QTimer(window, interval=1500)
-    turn.timeout.connect(lambda: window.docks.show(keys[int(time.monotonic()) % len(keys)]))
+    turn.timeout.connect(lambda: window.frame.show_key(keys[int(time.monotonic()) % len(keys)]))
     turn.start()
     process, done = psutil.Process(), _done()
 

@@ -1,8 +1,9 @@
 """Stretches of one recorded run compared with each other: the same code, minutes apart.
 
-`python -m tests.benchmarks.stretches [RUN ...]` counts, over the run that is kept here or over run
-folders that are named: how often a comparison of two stretches calls the same case faster or
-slower, and how often so many rounds, in a row or spread, hold the figure of the whole run.
+`python -m tests.benchmarks.stretches [RUN ...]` counts, over the three runs that are kept here or
+over run folders that are named: how often a comparison of two stretches calls the same case faster
+or slower, and how often eight rounds contain the figure of the whole run: in a row, as a sweep
+schedules them, and evenly spread over the run.
 """
 
 from __future__ import annotations
@@ -15,13 +16,31 @@ from pathlib import Path
 
 import numpy as np
 
+from app.columns.environment import STEAL_SHARE, SWITCHES_PER_S
 from app.columns.rows import Rows
+from app.plan.plan import named_lengths
 from app.runs.reader import read_run
-from app.stats.intervals import interval_between, typical
+from app.stats.intervals import (
+    MOSTLY_DEPENDENT,
+    RARELY_DEPENDENT,
+    RoundCorrelation,
+    interval_between,
+    round_correlation,
+    typical,
+)
 from app.stats.verdict import STATED, RunVariation, difference, from_anchor, from_history, judge
 
-RECORDED = Path(__file__).parent.parent / "simulated" / "recorded_rounds.csv"
+_SIMULATED = Path(__file__).parent.parent / "simulated"
+RECORDED = _SIMULATED / "recorded_rounds.csv"
+"""Looked at while the intervals were made. It lacks the counts of interference; its load was 2 to
+12, so that its rounds count as contended."""
+SECOND = _SIMULATED / "recorded_rounds_2.csv"
+"""Its load went from 1 to 11; it was looked at for the mark of rounds that are close in time."""
+THIRD = _SIMULATED / "recorded_rounds_3.csv"
+"""Counted once intervals and marks were fixed; load 5 to 17."""
+KEPT = (RECORDED, SECOND, THIRD)
 FIGURES = ("p50", "p99", "mean", "throughput")
+_INTERFERENCE = ("switches_per_s", "steal_fraction")
 _COLUMNS = ("case", "round", "begun_s", "p50_us", "p99_us", "mean_us", "runs_per_s")
 _STRETCH = 8
 _PAST_RUNS = 6
@@ -36,6 +55,14 @@ class Recorded:
 
     cases: Mapping[str, Figures]
     begun_s: np.ndarray
+
+    def is_contended(self, case: str, rounds: np.ndarray) -> bool:
+        """As `app.columns.environment.is_contended` has it for these rounds."""
+        figures = self.cases[case]
+        if any(name not in figures for name in _INTERFERENCE):
+            return True
+        switches, steal = (float(np.mean(figures[name][rounds])) for name in _INTERFERENCE)
+        return switches >= SWITCHES_PER_S or steal >= STEAL_SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +93,9 @@ def recorded_of(folder: Path) -> Recorded:
 def rows_of(folder: Path) -> Iterator[dict[str, str]]:
     """A line for each timed round of each case, as the text has it."""
     run = read_run(folder)
+    known = {
+        (case.case_id, result.round): result for case in run.cases for result in run.rounds_of(case)
+    }
     started = {
         (case.case_id, result.round): np.datetime64(result.started_at_utc.partition("+")[0], "ms")
         for case in run.cases
@@ -79,14 +109,24 @@ def rows_of(folder: Path) -> Iterator[dict[str, str]]:
             continue
         for number in one.rounds:
             begun = started[one.case.case_id, number] - first
-            figures = (*(by_name[name][number] for name in by_name), one.rates[number])
+            interference = known[one.case.case_id, number].interference
+            switches = steal = 0.0
+            if interference is not None and interference.seconds:
+                switches = (interference.involuntary_switches or 0) / interference.seconds
+                steal = interference.steal_share or 0.0
+            figures = (
+                *(by_name[name][number] for name in by_name),
+                one.rates[number],
+                switches,
+                steal,
+            )
             values = (
                 f"{one.case.model} {one.case.runtime}",
                 str(number),
                 f"{begun / np.timedelta64(1, 's'):.1f}",
                 *(f"{value:.5g}" for value in figures),
             )
-            yield dict(zip(_COLUMNS, values, strict=True))
+            yield dict(zip((*_COLUMNS, *_INTERFERENCE), values, strict=True))
 
 
 def _recorded(rows: Sequence[Mapping[str, str]]) -> Recorded:
@@ -96,6 +136,7 @@ def _recorded(rows: Sequence[Mapping[str, str]]) -> Recorded:
         by_case.setdefault(row["case"], {})[int(row["round"])] = row
     common = sorted(set.intersection(*(set(rounds) for rounds in by_case.values())))
     columns = dict(zip(FIGURES, _COLUMNS[3:], strict=True))
+    columns |= {name: name for name in _INTERFERENCE if name in rows[0]}
     cases = {
         case: {
             name: np.array([float(rounds[number][column]) for number in common])
@@ -149,23 +190,56 @@ def wrong_verdicts(recorded: Recorded, name: str, source: str, rounds: int = _ST
     return Wrong(comparisons, wrong, unknown)
 
 
-def held(recorded: Recorded, name: str, rounds: int, spread: bool) -> dict[str, float]:
-    """By case in which share of the samples of so many rounds their interval holds the figure of
-    the whole run: rounds in a row, or evenly spread over the run."""
-    shares = {}
-    for case, of_case in recorded.cases.items():
-        figures = of_case[name]
-        truth = typical(figures)
-        count = len(figures)
-        distance = count // rounds if spread else 1
-        begins = range(count - distance * (rounds - 1))
-        hits = 0
-        for begin in begins:
-            chosen = figures[begin : begin + distance * (rounds - 1) + 1 : distance]
-            interval = interval_between(chosen)
-            hits += interval is not None and interval.low <= truth <= interval.high
-        shares[case] = hits / len(begins)
-    return shares
+def contains(recorded: Recorded, case: str, name: str, rounds: np.ndarray) -> bool:
+    """Whether the interval from these rounds, as a row has it over the rounds, contains the figure
+    of the whole run."""
+    figures = recorded.cases[case][name]
+    truth, chosen = typical(figures), figures[rounds]
+    is_likely = name != "p50" and recorded.is_contended(case, rounds)
+    prior = MOSTLY_DEPENDENT if is_likely else RARELY_DEPENDENT
+    inflation = round_correlation(chosen, recorded.begun_s[rounds], prior).inflation
+    interval = interval_between(chosen, inflation=inflation)
+    return interval is not None and interval.low <= truth <= interval.high
+
+
+def marked_share(recorded: Recorded, samples: Sequence[np.ndarray]) -> float:
+    """In which share of these samples of all cases `rounds_close_in_time` marks the intervals."""
+    marks = []
+    for one in samples:
+        span_s = float(recorded.begun_s[one[-1]] - recorded.begun_s[one[0]])
+        marks += [
+            RoundCorrelation(len(one), span_s=span_s).is_close(recorded.is_contended(case, one))
+            for case in recorded.cases
+        ]
+    return float(np.mean(marks))
+
+
+def scheduled(recorded: Recorded, rounds: int, spread_s: float) -> Iterator[np.ndarray]:
+    """From every pass on: the passes that a sweep with this spread would have measured, each the
+    first that begins when it is due."""
+    due_s = spread_s * np.arange(rounds) / (rounds - 1)
+    for begin, begun_s in enumerate(recorded.begun_s):
+        chosen = [begin]
+        for due in due_s[1:]:
+            later = int(np.searchsorted(recorded.begun_s, begun_s + due))
+            chosen.append(max(later, chosen[-1] + 1))
+        if chosen[-1] < len(recorded.begun_s):
+            yield np.array(chosen)
+
+
+def evenly(recorded: Recorded, rounds: int) -> Iterator[np.ndarray]:
+    """So many passes that are evenly spread over the whole run."""
+    distance = len(recorded.begun_s) // rounds
+    for begin in range(len(recorded.begun_s) - distance * (rounds - 1)):
+        yield np.arange(begin, begin + distance * (rounds - 1) + 1, distance)
+
+
+def shares_held(recorded: Recorded, name: str, samples: Sequence[np.ndarray]) -> dict[str, float]:
+    """By case in which share of these samples of passes the interval contains the figure."""
+    return {
+        case: float(np.mean([contains(recorded, case, name, one) for one in samples]))
+        for case in recorded.cases
+    }
 
 
 def report(recorded: Recorded) -> Iterator[str]:
@@ -187,14 +261,22 @@ def report(recorded: Recorded) -> Iterator[str]:
                 cells.append("unknown" if all_unknown else f"{100 * found.share:.1f}")
             yield f"| {name}, {rounds} | {' | '.join(cells)} |"
     yield ""
-    yield f"{_STRETCH} rounds hold the figure of the whole run, % by case"
+    yield f"{_STRETCH} rounds contain the figure of the whole run, % by case"
     yield ""
-    yield "| figure | in a row | spread over the run |"
-    yield "| --- | --- | --- |"
+    spreads = {name: named_lengths()[name].spread_s for name in ("standard", "publication")}
+    samples = {"in a row": list(scheduled(recorded, _STRETCH, 0.0))}
+    for name, spread_s in spreads.items():
+        samples[f"{name}, {spread_s / 60:g} min"] = list(scheduled(recorded, _STRETCH, spread_s))
+    samples["spread over the run"] = list(evenly(recorded, _STRETCH))
+    heads = [
+        f"{name} (marked {100 * marked_share(recorded, of):.0f} %)" for name, of in samples.items()
+    ]
+    yield f"| figure | {' | '.join(heads)} |"
+    yield "| --- |" + " --- |" * len(samples)
     for name in FIGURES:
         cells = [
-            ", ".join(f"{100 * share:.0f}" for share in held(recorded, name, _STRETCH, s).values())
-            for s in (False, True)
+            ", ".join(f"{100 * share:.0f}" for share in shares_held(recorded, name, of).values())
+            for of in samples.values()
         ]
         yield f"| {name} | {' | '.join(cells)} |"
 
@@ -204,11 +286,13 @@ def main(arguments: Sequence[str]) -> None:
     if arguments[:1] == ["--keep"]:
         folder, file = map(Path, arguments[1:3])
         with file.open("w", newline="", encoding="utf-8") as out:
-            writer = csv.DictWriter(out, _COLUMNS, lineterminator="\n")
+            columns = (*_COLUMNS, *_INTERFERENCE)
+            writer = csv.DictWriter(out, columns, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows_of(folder))
         return
-    found = [recorded_of(Path(name)) for name in arguments] or [read_recorded()]
+    kept = (read_recorded(path) for path in KEPT)
+    found = [recorded_of(Path(name)) for name in arguments] or list(kept)
     for recorded in found:
         sys.stdout.write("\n".join(report(recorded)) + "\n\n")
 

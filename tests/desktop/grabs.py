@@ -65,7 +65,7 @@ class Grabber:
             for spec in VIEWS:
                 if made.views and spec.key not in made.views:
                     continue
-                self._window.docks.show(spec.key)
+                self._window.frame.show_key(spec.key)
                 self._wait(0.5, partial(_has_plots, self._window.views.by_key[spec.key]), 3.0)
                 name = made.folder.name if made.views else f"{made.folder.name}-{spec.key}"
                 self._save(name)
@@ -78,7 +78,6 @@ class Grabber:
     def _open(self, made: Made) -> None:
         """The run with all its rows selected, another beside it where there is one."""
         window = self._window
-        window.docks.go_to("measure")
         window.open_run(made.folder)
         self._wait(0.3, lambda: window.feed.folder == made.folder and window.feed.state is not None)
         if made.beside is not None:

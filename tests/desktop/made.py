@@ -69,7 +69,7 @@ def make_all(folder: Path) -> list[Made]:
         made.append(Made(first, beside=again))
     for name, count in (("one", 1), ("six", 6), ("forty", 40)):
         makers: dict[str, Callable[[Path], None]] = {
-            "load": partial(_loaded, series=count),
+            "trends": partial(_loaded, series=count),
             "accuracy": partial(_accurate, points=count, graphs=graphs),
             "largest": partial(_largest, rows_shown=count),
             "checks": partial(_checked, cells=count),

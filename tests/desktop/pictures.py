@@ -18,8 +18,8 @@ SHOWN = ROOT / "assets" / "screenshots"
 LARGEST_BYTES = 200_000
 PICTURES = {
     "measure-dark": "1280x800-dark/six-histogram",
-    "results-light": "1280x800-light/forty-batch",
-    "against-light": "1280x800-light/forty-against",
+    "results-light": "1280x800-light/forty-ranking",
+    "against-light": "1280x800-light/forty-trends",
     "compare-light": "1280x800-light/six-compare",
     "history-light": "1280x800-light/one-history",
     "operators-dark": "1280x800-dark/six-operators",

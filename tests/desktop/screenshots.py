@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.gui.views import PAGES, VIEWS
+from app.gui.views import VIEWS
 from tests.checkout import ROOT
 from tests.desktop.looks import LOOKS, THEMES, USUAL
 from tests.desktop.program import Program, screen
@@ -53,8 +53,8 @@ RUNS = {
 }
 EVERY_VIEW = ("one", "six", "forty")
 SOME_VIEWS: dict[str, tuple[str, ...]] = {
-    "load": ("load",),
-    "cards": ("devices", "heatmap", "schedule", "operators"),
+    "load": ("trends",),
+    "cards": ("ranking", "matrix", "schedule", "operators"),
     "digits": ("accuracy",),
     "largest": ("largest",),
 }
@@ -112,11 +112,8 @@ def _tour(program: Program, runs: dict[str, Path], usual: bool) -> None:
         program.open_run(runs[name])
         if name == COMPARED[0]:
             program.open_run(runs[COMPARED[1]], "ctrl+d")
-        for number, page in enumerate(PAGES, start=1):
-            program.press(f"ctrl+{number}")
-            for spec in VIEWS:
-                if spec.page == page:
-                    _shot_of_view(program, name, spec.key)
+        for spec in VIEWS:
+            _shot_of_view(program, name, spec.key)
     for name, keys in SOME_VIEWS.items() if usual else ():
         program.open_run(runs[name])
         for key in keys:
@@ -125,12 +122,13 @@ def _tour(program: Program, runs: dict[str, Path], usual: bool) -> None:
 
 def _shot_of_view(program: Program, run: str, key: str) -> None:
     spec = next(spec for spec in VIEWS if spec.key == key)
-    program.find(f"{spec.title} view of {PAGES[spec.page][0]}")
+    program.find(f"{spec.title} view")
     program.shot(f"{run}-{key}", wait_s=1.0)
 
 
 def _measure_by_hand(program: Program) -> None:
     """Two models on three runtimes: composed, measured, paused, looked at alone."""
+    program.press("ctrl+n")
     program.click("widget", "search models")
     program.type("tiny")
     for item in ("cnn_tiny", "lstm_tiny", "ort-cpu", "openvino-cpu", "fpga:v80"):

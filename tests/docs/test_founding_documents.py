@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from app.plan.command_line import parse
+from app.commands.parsers import parse
+from app.commands.table import BY_NAME
 from app.studies.study import STUDIES, WHOLES
 from tests.checkout import ROOT
 from tests.documents.facts import Statement, catalogue, operators, rows_of, statements
@@ -71,8 +72,8 @@ def test_every_statement_is_answered_by_a_command_or_a_file(one: Statement) -> N
         return
     words = shlex.split(one.answer)
     if words[0] == "graphlap":
-        flags = parse(words[1:])
-        assert flags.study is None or flags.study in {*STUDIES, *WHOLES}
+        options = parse(BY_NAME[words[1]], words[2:])
+        assert words[1] != "study" or options.study in {*STUDIES, *WHOLES}
     elif words[:2] == ["python", "-m"]:
         assert find_spec(words[2]) is not None
     else:

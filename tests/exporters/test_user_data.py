@@ -114,5 +114,5 @@ def test_calibration_is_cut_along_the_batch(tmp_path: Path) -> None:
     fixed = calibration(str(file), [TensorSpec("x", "float32", (2, 3))], {}, 2)
     assert [piece["x"].shape for piece in fixed.samples()] == [(2, 3)] * 2
     unfit = calibration(str(file), [TensorSpec("x", "float32", (3, 3))], {}, 3)
-    with pytest.raises(ExportError, match="same whole number of samples"):
+    with pytest.raises(ExportError, match="same number of whole samples"):
         unfit.samples()

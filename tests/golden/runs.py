@@ -295,7 +295,14 @@ def extras(path: Path) -> Path:
     twins = tuple(map(null_case, cases))
     peak = Peak(68.5e9, 37.2e9, 1572864, "numpy by hand")
     operators = (
-        Operator("fused_1", "FusedGemm", 40.0, "k", ("gemm", "relu"), 131_000, 529_000, 10.0),
+        Operator(
+            *("fused_1", "FusedGemm", 40.0, "k", ("gemm", "relu"), 131_000, 529_000, 10.0),
+            in_use_bytes=612_000,
+            peak_bytes=700_000,
+            arena_bytes=1_048_576,
+            pool_run_us=36.0,
+            pool_wait_us=3.5,
+        ),
         Operator("reorder", "Reorder", 5.0, "k"),
     )
 

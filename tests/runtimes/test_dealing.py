@@ -64,7 +64,7 @@ def test_there_is_a_session_on_each_unless_more_are_asked_for() -> None:
         ("0+1", {"sessions": 3}, Unsupported, "is 2 devices, and 3 sessions can't be dealt evenly"),
         ("0+1", {"sessions": 1}, Unsupported, "is 2 devices, and 1 session can't be dealt evenly"),
         ("0+0", {}, NotAvailable, "fake:0[+]0 names a device twice: name each once"),
-        ("0+", {}, NotAvailable, "names no device beside a +"),
+        ("0+", {}, NotAvailable, "names no device next to a +"),
         ("0+7", {}, NotAvailable, "fake has no device '7'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`python -m tests.soak [mutants kills endurance]`: all parts or some, within SOAK_MINUTES (10).
+"""`python -m tests.soak [mutants kills endurance window]`: all or some, within SOAK_MINUTES (10).
 
 Each part has its share of the time and draws from SOAK_SEED (1), which it says. What does not hold
 is an AssertionError that says what was lost.
@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import sys
 
-from tests.soak import endurance, kills, mutants
+from tests.soak import endurance, kills, mutants, window
 
 MINUTES = 10.0
 PARTS = {
     "mutants": (mutants.main, 0.2),
     "kills": (kills.main, 0.55),
     "endurance": (endurance.main, 0.25),
+    "window": (window.main, 0.5),
 }
 
 

@@ -259,7 +259,7 @@ def _beside(rival: str, verdict: Verdict) -> str:
         return f"the runner-up {rival} is worse: {gain} times the winner"
     if gain.verdict == "same":
         return f"the runner-up {rival} is the same within the band: {gain} times"
-    return f"the runner-up {rival} can't be told from it: {gain} times"
+    return f"the runner-up {rival} can't be distinguished from it: {gain} times"
 
 
 def _against_itself(verdict: Verdict, noise: float | None) -> str:
@@ -269,7 +269,7 @@ def _against_itself(verdict: Verdict, noise: float | None) -> str:
     differ = "" if noise is None else f"; its rounds differ by {text.share(noise)}"
     if gain.verdict in ("better", "worse"):
         return (
-            f"the winner against itself was told apart, {gain} times: this machine is too restless "
+            f"the winner differs from itself, {gain} times: this machine is too restless "
             f"to trust a gain of that size{differ}"
         )
     return f"the winner against itself: {gain} times, no difference{differ}"

@@ -1,6 +1,6 @@
-"""The sweep editor: forms over one draft, with undo, presets, the number of cases and an ETA.
+"""The composer of a sweep: what, where and how long, over one draft, with undo and an estimate.
 
-The draft is the only state; every widget shows a part of it and tells what was edited.
+The draft is the only state; every widget shows a part of it and emits what was edited.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
-from PySide6.QtGui import QUndoStack
+from PySide6.QtGui import QResizeEvent, QUndoStack
 from PySide6.QtWidgets import (
     QApplication,
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
+    QLabel,
     QLineEdit,
     QScrollArea,
     QTabBar,
@@ -24,6 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.editor.background import Background
+from app.gui.editor.field_names import in_fields
+from app.gui.editor.fold import Fold
 from app.gui.editor.footer import Footer, told
 from app.gui.editor.grid_form import GridForm
 from app.gui.editor.plan_bar import PlanBar
@@ -33,6 +37,7 @@ from app.gui.editor.runtimes import runtime_facts
 from app.gui.editor.undo import DraftStep
 from app.gui.look.preferences import Preferences
 from app.plan.estimate import Estimate, check_plan, estimate, unreadable
+from app.plan.expand import sizes_assumed
 from app.plan.plan import EMPTY, EMPTY_GRID, Plan, checked, with_grid
 from app.plan.plan_files import load_plan
 from app.plan.settings.sweep import Sweep
@@ -41,14 +46,24 @@ from runtimes import registry
 
 CHECK_AFTER_MS = 200
 """How long nobody may have typed before the plan is checked as a whole."""
+_FIRST_OF_PLAN = frozenset(
+    {"name", "seed", "sweeps", "profile", "rounds", "profile_ops", "largest_batch", "memory_limit"}
+)
+_FIRST_OF_GRID = frozenset({"models", "runtimes", "batch_size", "sequence_length", "threads"})
+"""What is in sight without opening Advanced, beside the name and the seed."""
+_SIDE_BY_SIDE, _WIDEST = 56, 100
+"""In heights of a line of text."""
 
 
 class SweepEditor(QWidget):
-    """`run_asked` carries a checked plan and its estimate, `queue_asked` likewise."""
+    """`run_asked` carries a checked plan and its estimate, `queue_asked` likewise. `models_asked`:
+    somebody wants to measure before a model is chosen."""
 
     run_asked = Signal(object, object)
     queue_asked = Signal(object, object)
     copy_asked = Signal()
+    close_asked = Signal()
+    models_asked = Signal()
     failed = Signal(object)
 
     def __init__(self, preferences: Preferences, parent: QWidget | None = None) -> None:
@@ -89,25 +104,45 @@ class SweepEditor(QWidget):
     def _lay_out(self) -> None:
         self.tabs = QTabBar(drawBase=False)
         self.tabs.setAccessibleName("grids of the sweep")
-        self.add_grid = _tool("+", "add a grid", "Add another grid to the sweep")
-        self.remove_grid = _tool("-", "remove this grid", "Remove this grid from the sweep")
+        hint = "Add another grid of models, runtimes and settings to the sweep"
+        self.add_grid = _tool("Add a grid", "add a grid", hint)
+        hint = "Remove this grid from the sweep"
+        self.remove_grid = _tool("Remove grid", "remove this grid", hint)
         self.add_grid.clicked.connect(self._add_grid)
         self.remove_grid.clicked.connect(self._remove_grid)
-        grids = QHBoxLayout()
-        grids.addWidget(self.tabs, 1)
-        grids.addWidget(self.add_grid)
-        grids.addWidget(self.remove_grid)
-        header = QVBoxLayout()
-        header.setContentsMargins(8, 8, 8, 4)
-        header.setSpacing(6)
+        self.close_button = _tool("Close", "close", "Back to where you were (Escape)")
+        self.close_button.clicked.connect(self.close_asked)
+        header = QHBoxLayout()
+        header.setContentsMargins(16, 10, 16, 4)
+        header.addWidget(_title("New sweep"))
         header.addWidget(self.preset_button)
-        header.addWidget(self.plan_bar)
-        header.addLayout(grids)
+        header.addWidget(self.tabs)
+        header.addWidget(self.remove_grid)
+        header.addStretch(1)
+        header.addWidget(self.close_button)
+        self._steps = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._steps.setSpacing(24)
+        steps = (
+            ("1  What", self.grid_form.what),
+            ("2  Where", self.grid_form.where),
+            ("3  How long", self.plan_bar),
+        )
+        for title, part in steps:
+            self._steps.addWidget(_step(title, part), 1)
+        rest = QWidget()
+        column = QVBoxLayout(rest)
+        column.setContentsMargins(8, 0, 0, 0)
+        column.addWidget(self.add_grid, 0, Qt.AlignmentFlag.AlignLeft)
+        for part in (self.plan_bar.rest, self.grid_form.rest, self.plan_form):
+            column.addWidget(part)
+        hint = "Name, precision, scenarios, options of runtimes, verdicts, limits, files"
+        self.advanced = Fold("Advanced", hint, rest)
         inner = QWidget()
+        inner.setMaximumWidth(_WIDEST * self.fontMetrics().height())
         column = QVBoxLayout(inner)
-        column.setContentsMargins(8, 0, 8, 8)
-        column.addWidget(self.grid_form)
-        column.addWidget(self.plan_form)
+        column.setContentsMargins(16, 4, 16, 8)
+        column.addLayout(self._steps)
+        column.addWidget(self.advanced)
         column.addStretch()
         self.area = QScrollArea(widgetResizable=True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
@@ -120,6 +155,13 @@ class SweepEditor(QWidget):
         layout.addLayout(header)
         layout.addWidget(self.area, 1)
         layout.addWidget(self.footer)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """The steps stand side by side where there is room for all of them."""
+        super().resizeEvent(event)
+        way = QBoxLayout.Direction
+        wide = self.width() >= _SIDE_BY_SIDE * self.fontMetrics().height()
+        self._steps.setDirection(way.LeftToRight if wide else way.TopToBottom)
 
     def learn_runtimes(self) -> None:
         """Ask every runtime what is here, off the window's thread."""
@@ -161,6 +203,9 @@ class SweepEditor(QWidget):
 
     def _ask(self, signal: SignalInstance) -> None:
         """Check the whole plan once more, then emit it; what is wrong goes to `failed`."""
+        if not _models(self.draft):
+            self.models_asked.emit()
+            return
         try:
             plan = self.plan()
         except GraphlapError as error:
@@ -193,6 +238,8 @@ class SweepEditor(QWidget):
         self.plan_form.show_draft(draft)
         self.grid_form.show_grid(draft.sweeps[self._index])
         self._show_tabs(len(draft.sweeps))
+        if _is_advanced(draft):
+            self.advanced.open()
         self._check_timer.start()
 
     def _show_tabs(self, grids: int) -> None:
@@ -203,7 +250,8 @@ class SweepEditor(QWidget):
             self.tabs.addTab(f"Grid {self.tabs.count() + 1}")
         self.tabs.setCurrentIndex(self._index)
         self.tabs.blockSignals(False)
-        self.remove_grid.setEnabled(grids > 1)
+        for widget in (self.tabs, self.remove_grid):
+            widget.setVisible(grids > 1)
 
     def _tab_chosen(self, index: int) -> None:
         self._index = index
@@ -239,17 +287,21 @@ class SweepEditor(QWidget):
             plan = self.plan()
         except GraphlapError as error:
             empty = not any(grid.models for grid in self.draft.sweeps)
-            self._tell("Choose at least one model." if empty else str(error), wrong=not empty)
+            self._tell("Choose a model first." if empty else str(error), wrong=not empty)
             return
         draft = self.draft
         self._show_estimate(estimate(draft))
         self._background.ask(
             "check",
-            lambda: check_plan(draft, plan),
-            self._show_estimate,
+            lambda: (check_plan(draft, plan), sizes_assumed(plan)),
+            lambda found: self._show_checked(*found),
             lambda error: self._tell(str(error), wrong=True),
         )
         self._look_into_files()
+
+    def _show_checked(self, found: Estimate, sizes: Mapping[str, Mapping[str, int]]) -> None:
+        self._show_estimate(found)
+        self.grid_form.models.show_assumed(sizes)
 
     def _show_estimate(self, found: Estimate) -> None:
         self.estimate = found
@@ -257,11 +309,20 @@ class SweepEditor(QWidget):
 
     def _tell(self, text: str, wrong: bool) -> None:
         ready = not wrong and any(grid.models for grid in self.draft.sweeps)
-        self.footer.tell(text, wrong=wrong, ready=ready)
+        self.footer.tell(in_fields(text), wrong=wrong, ready=ready)
 
 
 def _models(draft: Plan) -> list[str]:
     return sorted({name for grid in draft.sweeps for name in grid.models})
+
+
+def _is_advanced(draft: Plan) -> bool:
+    """Whether it sets what stands below Advanced."""
+    plan = (key for key in type(EMPTY).model_fields if key not in _FIRST_OF_PLAN)
+    grid = [key for key in type(EMPTY_GRID).model_fields if key not in _FIRST_OF_GRID]
+    return any(getattr(draft, key) != getattr(EMPTY, key) for key in plan) or any(
+        getattr(sweep, key) != getattr(EMPTY_GRID, key) for sweep in draft.sweeps for key in grid
+    )
 
 
 def _looked_into(draft: Plan, plan: Plan) -> Estimate:
@@ -271,6 +332,23 @@ def _looked_into(draft: Plan, plan: Plan) -> Estimate:
     if faults.keys() >= set(models):
         raise faults[models[0]]
     return check_plan(draft, plan)
+
+
+def _title(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setProperty("textSize", "heading")
+    return label
+
+
+def _step(title: str, part: QWidget) -> QWidget:
+    """A part of the form below its title, at the top of its column."""
+    step = QWidget()
+    column = QVBoxLayout(step)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.addWidget(_title(title))
+    column.addWidget(part)
+    column.addStretch(1)
+    return step
 
 
 def _tool(text: str, name: str, tip: str) -> QToolButton:

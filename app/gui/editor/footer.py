@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from app.formatting.text import duration
 from app.gui.look.words import Words
@@ -17,21 +17,18 @@ class Footer(QFrame):
         self.setObjectName("footer")
         self.verdict = Words(wrap=True)
         self.verdict.setAccessibleName("number of cases and expected time")
-        self.run_button = QPushButton("Run sweep")
+        self.run_button = QPushButton("Run")
         self.run_button.setObjectName("primary")
         self.run_button.setToolTip("Start measuring (F5)")
         self.queue_button = QPushButton("Queue")
         self.queue_button.setToolTip("Measure this after the sweeps that run or wait")
         self.copy_button = QPushButton("Copy command")
         self.copy_button.setToolTip("Copy the command line that measures the same cases")
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.run_button, 1)
-        buttons.addWidget(self.queue_button)
-        buttons.addWidget(self.copy_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 6, 8, 8)
-        column.addWidget(self.verdict)
-        column.addLayout(buttons)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 8, 16, 8)
+        row.addWidget(self.verdict, 1)
+        for button in (self.copy_button, self.queue_button, self.run_button):
+            row.addWidget(button)
 
     def tell(self, text: str, *, wrong: bool, ready: bool) -> None:
         """Say this, as a fault where it is one."""

@@ -1,16 +1,15 @@
-"""The form of one grid: models, runtimes, sizes, scenario and options, as a `Sweep`."""
+"""The parts of the form of one grid: models, runtimes, sizes, scenario, options, as a `Sweep`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
     QGroupBox,
-    QLayout,
     QVBoxLayout,
     QWidget,
 )
@@ -27,13 +26,14 @@ from app.gui.editor.scenario_field import ScenarioField
 from app.plan.plan import EMPTY_GRID
 from app.plan.settings.setting import Words
 from app.plan.settings.sweep import Sweep
-from app.plan.settings.table import SWEEP_SETTINGS
+from app.plan.settings.table import SWEEP_SETTINGS, by_key
 from exporters.types import PRECISIONS
 from runtimes.registry import parse_spec
 
 
-class GridForm(QWidget):
-    """`edited(field, grid)` tells what the user changed and the whole grid after it."""
+class GridForm(QObject):
+    """`edited(field, grid)` has what the user changed and the whole grid after it. `what` holds
+    models and their sizes, `where` the runtimes, `rest` all else."""
 
     edited = Signal(str, object)
 
@@ -85,33 +85,28 @@ class GridForm(QWidget):
         self.show_grid(self._grid)
 
     def _lay_out(self) -> None:
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(_group("Models", self.models))
-        layout.addWidget(_group("Runtimes", self.runtimes))
-        work = QFormLayout()
-        for text, field, term in (
-            ("&Batch", self.batch, "batch"),
-            ("&Sequence", self.sequence, "sequence"),
-            ("&Threads", self.threads, "threads"),
-            ("Replicas", self.replicas, "replicas"),
-            ("Other axes", self.axes, "axes"),
-            ("&Precision", self.precisions, "precision"),
-        ):
-            add_row(work, text, field, term)
         self.batch.setPlaceholderText("1, 2, 4 … (the model's own)")
         self.sequence.setPlaceholderText("16, 64 … (the model's own)")
         self.threads.setPlaceholderText("1")
         self.replicas.setPlaceholderText("2, 4 … (one)")
-        layout.addWidget(_group("Work", work))
-        scenario = QFormLayout()
-        scenario.addRow(self.scenarios)
-        add_row(scenario, "&Wait policy", self.wait_policy, "wait policy")
+        sizes = _rows(("batch_size", self.batch), ("sequence_length", self.sequence))
+        self.what = _column(self.models, sizes)
+        threads = _rows(("threads", self.threads))
+        self.where = _column(self.runtimes, threads)
+        work = _rows(
+            ("precisions", self.precisions),
+            ("axes", self.axes),
+            ("replicas", self.replicas),
+        )
+        scenario = _rows(("wait_policy", self.wait_policy))
         for axis, values in self._plain.items():
             add_row(scenario, axis.field.capitalize(), values, axis.field)
-        layout.addWidget(_group("Scenario", scenario))
-        layout.addWidget(_group("Runtime options", self.options))
+        scenario.insertRow(0, self.scenarios)
+        self.rest = _column(
+            _group("Work", work),
+            _group("Scenario", scenario),
+            _group("Runtime options", self.options),
+        )
 
     @property
     def problem(self) -> str:
@@ -144,15 +139,35 @@ def _for_runtimes(options: Any, specs: Iterable[str]) -> dict[str, Any]:
     return {key: values for key, values in options.items() if key.partition(".")[0] in names}
 
 
+def _rows(*rows: tuple[str, QWidget]) -> QFormLayout:
+    """A row for each setting by its key, with the label and the term of the settings' table."""
+    form = QFormLayout()
+    form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
+    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    for key, field in rows:
+        row = by_key()[key]
+        add_row(form, row.label, field, row.glossary_term)
+    return form
+
+
+def _column(*parts: QWidget | QFormLayout) -> QWidget:
+    column = QWidget()
+    layout = QVBoxLayout(column)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(8)
+    for part in parts:
+        if isinstance(part, QWidget):
+            layout.addWidget(part)
+        else:
+            layout.addLayout(part)
+    return column
+
+
 def _group(title: str, content: QWidget | QFormLayout) -> QGroupBox:
     group = QGroupBox(title)
-    if isinstance(content, QFormLayout):
-        content.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
-        content.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-        layout: QLayout = content
-    else:
-        layout = QVBoxLayout()
+    layout = content if isinstance(content, QFormLayout) else QVBoxLayout()
+    if isinstance(content, QWidget):
         layout.addWidget(content)
     group.setLayout(layout)
-    layout.setContentsMargins(8, 6, 8, 8)
+    layout.setContentsMargins(0, 6, 0, 8)
     return group

@@ -18,18 +18,18 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
-    QStyle,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
+from app.gui.look.glyphs import glyph
 from app.gui.look.words import Words, plain_tip
 from exporters.models import catalogue
 from exporters.types import FILE_ENDINGS, Definition, GraphlapError
 
-OWN_FILES = "my files"
+OWN_FILES = "Your files"
 _NAME = Qt.ItemDataRole.UserRole
 _FAMILY = Qt.ItemDataRole.UserRole + 1
 
@@ -82,6 +82,9 @@ class ModelPicker(QWidget):
         self.fault.setProperty("wrong", True)
         self.fault.setAccessibleName("models that can't be read")
         self.fault.hide()
+        self.assumed = Words(wrap=True)
+        self.assumed.setAccessibleName("sizes that were assumed")
+        self.assumed.hide()
         self.add_file = QPushButton("Add file…")
         self.add_file.setToolTip("Add .onnx files; they can also be dropped on the list")
         self.clear = QPushButton("Clear")
@@ -118,6 +121,7 @@ class ModelPicker(QWidget):
         layout.addLayout(filters)
         layout.addWidget(self.tree, 1)
         layout.addWidget(self.fault)
+        layout.addWidget(self.assumed)
         layout.addLayout(below)
 
     def _fill(self) -> None:
@@ -137,9 +141,9 @@ class ModelPicker(QWidget):
                 self._add(group, definition.name, definition.name, definition.family)
                 self._items[definition.name].setToolTip(0, _tooltip(definition))
             group.setCheckState(0, Qt.CheckState.Unchecked)
-        self._own = QTreeWidgetItem(self.tree, [OWN_FILES])
+        self._own = QTreeWidgetItem([OWN_FILES])
+        self.tree.insertTopLevelItem(0, self._own)
         self._own.setHidden(True)
-        _children(self.tree.invisibleRootItem())[0].setExpanded(True)
 
     def _add(self, group: QTreeWidgetItem, name: str, shown: str, family: str) -> None:
         item = QTreeWidgetItem(group, [shown])
@@ -194,13 +198,24 @@ class ModelPicker(QWidget):
     def show_faults(self, faults: Mapping[str, GraphlapError]) -> None:
         """Mark the files of the user's that can't be read, and say of the first why."""
         self._faults = faults
-        mark = self.style().standardIcon(QStyle.StandardPixmap.SP_MessageBoxWarning)
+        color = self.palette().text().color().name()
+        mark = glyph("warning", color, color)
         with QSignalBlocker(self.tree):
             for item in _children(self._own):
                 name = item.data(0, _NAME)
                 item.setIcon(0, mark if name in faults else QIcon())
                 item.setToolTip(0, plain_tip(f"{name}\n{faults[name]}" if name in faults else name))
         self._tell_fault()
+
+    def show_assumed(self, sizes: Mapping[str, Mapping[str, int]]) -> None:
+        """Say which sizes of the user's files are measured because nobody gave others."""
+        models = [
+            f"{Path(name).name} with {', '.join(f'{axis} = {n}' for axis, n in axes.items())}"
+            for name, axes in sizes.items()
+            if axes
+        ]
+        self.assumed.setText(f"Assumed: {'; '.join(models)}. Other sizes: below.")
+        self.assumed.setVisible(bool(models))
 
     def _tell_fault(self) -> None:
         told = [str(fault) for name, fault in self._faults.items() if name in self._chosen]

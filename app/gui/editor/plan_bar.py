@@ -1,4 +1,4 @@
-"""What a plan has beside its grids: name, profile, rounds, seed, and what is told beside times."""
+"""How long a plan measures and what else; its name and seed, which few change, are in `rest`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QFormLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QWidget,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 from app.gui.look.flow import FlowLayout
 from app.gui.look.terms import TERMS
 from app.plan.plan import EMPTY, Plan, named_lengths
+from app.plan.settings.table import by_key
 from app.stats.required_rounds import MOST_ROUNDS
 
 _NAME = QRegularExpression("[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -37,33 +37,30 @@ class PlanBar(QWidget):
         self.name.setValidator(QRegularExpressionValidator(_NAME, self))
         self.profile = QComboBox()
         for name, profile in named_lengths().items():
-            length = f"{profile.rounds} rounds of {profile.limits.min_s:g} s or more"
-            self.profile.addItem(f"{name} ({length})", name)
+            length = f"{profile.rounds} rounds of at least {profile.limits.min_s:g} s"
+            self.profile.addItem(f"{name.capitalize()}: {length}", name)
         self.rounds, self.seed = QLineEdit(), QLineEdit()
         for field in (self.rounds, self.seed):
             field.setValidator(QRegularExpressionValidator(_NUMBER, self))
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
-        form.addRow("&Name", self.name)
-        form.addRow("Pro&file", self.profile)
-        numbers = QHBoxLayout()
-        numbers.addWidget(self.rounds, 1)
-        seed_label = QLabel("S&eed")
-        seed_label.setBuddy(self.seed)
-        numbers.addWidget(seed_label)
-        numbers.addWidget(self.seed, 1)
-        rounds_label = QLabel("R&ounds")
-        rounds_label.setBuddy(self.rounds)
-        form.addRow(rounds_label, numbers)
-        self.profile_ops = QCheckBox("Operator times")
-        self.largest_batch = QCheckBox("Largest batch")
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        form.addRow(by_key()["profile"].label, self.profile)
+        form.addRow(by_key()["rounds"].label, self.rounds)
+        self.rest = QWidget()
+        rest = QFormLayout(self.rest)
+        rest.setContentsMargins(0, 0, 0, 0)
+        rest.addRow("&Name", self.name)
+        rest.addRow(by_key()["seed"].label, self.seed)
+        self.profile_ops = QCheckBox(by_key()["profile_ops"].label)
+        self.largest_batch = QCheckBox(by_key()["largest_batch"].label)
         extras = QWidget()
         row = FlowLayout(extras)
         row.addWidget(self.profile_ops)
         row.addWidget(self.largest_batch)
         form.addRow("Also", extras)
         self.memory_limit = QLineEdit(placeholderText="8GiB … (most of what is free)")
-        self._limit_label = QLabel("&Memory")
+        self._limit_label = QLabel(by_key()["memory_limit"].label)
         self._limit_label.setBuddy(self.memory_limit)
         form.addRow(self._limit_label, self.memory_limit)
         for widget, term in (

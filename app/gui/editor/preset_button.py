@@ -22,9 +22,9 @@ class PresetButton(QPushButton):
     failed = Signal(object)
 
     def __init__(self, preferences: Preferences, draft: Callable[[], Plan]) -> None:
-        super().__init__("Presets and suites")
+        super().__init__("Start from a suite or study")
         self.setAccessibleName("presets and suites")
-        self.setToolTip("Begin with a plan that ships or that you kept")
+        self.setToolTip("Fill the form with a plan that ships or that you kept")
         self._preferences, self._draft = preferences, draft
         menu = QMenu(self)
         menu.aboutToShow.connect(self._fill)

@@ -1,4 +1,4 @@
-"""Plans to begin with: the suites that ship, a first measurement, and those the user kept."""
+"""Plans to begin with: suites and studies that ship, a first measurement, the user's own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from app.gui.look.preferences import Preferences
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_suite, suite_names
 from app.plan.settings.sweep import Sweep
+from app.plan.studies import shipped_plan, study_names
 from exporters.file_access import toml_values
 
 FIRST = Plan(
@@ -18,13 +19,19 @@ FIRST = Plan(
 
 def preset_names(preferences: Preferences) -> dict[str, tuple[str, ...]]:
     """Heading -> names of the presets under it."""
-    return {"Suites": suite_names(), "My presets": tuple(sorted(preferences.presets()))}
+    return {
+        "Suites": suite_names(),
+        "Studies": study_names(),
+        "My presets": tuple(sorted(preferences.presets())),
+    }
 
 
 def load_preset(heading: str, name: str, preferences: Preferences) -> Plan:
     """The draft of a preset; PlanError if a kept one is of another version's words."""
     if heading == "Suites":
         return load_suite(name)
+    if heading == "Studies":
+        return shipped_plan(f"study-{name}")
     origin = f"the preset {name}"
     try:
         data = toml_values(preferences.presets()[name])

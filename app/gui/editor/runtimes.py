@@ -1,7 +1,7 @@
 """Choosing runtimes: every one that is known, with its devices, and why some can't be used.
 
-One that is not available stays listed with its reason and can still be chosen, since a plan
-may be written here and run elsewhere; its cases then end as `unavailable` rows.
+One that is not available is listed in a closed group with its reason and can still be chosen, since
+a plan may be written here and run elsewhere; its cases then end as `unavailable` rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.terms import TERMS
-from app.gui.look.words import plain_tip
+from app.gui.look.words import Words, plain_tip
 from app.machine import installed_runtimes
 from runtimes import registry
 from runtimes.base import Availability, Available, Device
@@ -41,13 +41,19 @@ class RuntimeFacts:
     summary: str
     availability: Availability
     devices: tuple[Device, ...]
+    is_engine: bool = True
+    """Rather than a simulated card."""
 
 
 def runtime_facts(name: str) -> RuntimeFacts:
     """Ask one runtime; no engine is imported for it."""
     runtime = installed_runtimes.runtime(name)
     return RuntimeFacts(
-        name, runtime.summary, installed_runtimes.availability(name), runtime.devices()
+        name,
+        runtime.summary,
+        installed_runtimes.availability(name),
+        runtime.devices(),
+        installed_runtimes.clock_of(name) != "simulated",
     )
 
 
@@ -81,11 +87,19 @@ class RuntimePicker(QWidget):
         self.another.setToolTip(TERMS["environments"])
         self.another.returnPressed.connect(self._add)
         layout.addWidget(self.another)
+        self.default = Words(wrap=True)
+        self.default.setProperty("muted", True)
+        self.default.setAccessibleName("runtimes that are measured")
+        layout.addWidget(self.default)
         self._items: dict[str, QTreeWidgetItem] = {}
         self._chosen: tuple[str, ...] = ()
+        self._engines: list[str] = []
+        self._absent: QTreeWidgetItem | None = None
         for name in registry.names():
             self._items[name] = self._item(self.tree, name)
         self.tree.itemChanged.connect(self._changed)
+        self.tree.itemExpanded.connect(self._fit_height)
+        self.tree.itemCollapsed.connect(self._fit_height)
 
     def _item(self, parent: QTreeWidget | QTreeWidgetItem, spec: str) -> QTreeWidgetItem:
         item = QTreeWidgetItem(parent, [spec, ""])
@@ -99,6 +113,8 @@ class RuntimePicker(QWidget):
         with QSignalBlocker(self.tree):
             if isinstance(facts.availability, Available):
                 item.setText(1, facts.availability.version)
+                if facts.is_engine and facts.name not in self._engines:
+                    self._engines.append(facts.name)
                 tooltip = f"{facts.summary}, version {facts.availability.version}"
             else:
                 item.setText(1, facts.availability.reason)
@@ -109,6 +125,7 @@ class RuntimePicker(QWidget):
                 muted = QBrush(self.palette().placeholderText().color())
                 for column in (0, 1):
                     item.setForeground(column, muted)
+                self._put_away(item)
             for column in (0, 1):
                 item.setToolTip(column, plain_tip(tooltip))
             for device in facts.devices:
@@ -119,9 +136,22 @@ class RuntimePicker(QWidget):
             item.setExpanded(True)
         self.show_value(self._chosen)
 
+    def _put_away(self, item: QTreeWidgetItem) -> None:
+        """Move a runtime that can't be used here below the others, into a closed group."""
+        if self._absent is None:
+            self._absent = QTreeWidgetItem(self.tree, ["Not installed here", ""])
+            self._absent.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+        place = self.tree.indexOfTopLevelItem(item)
+        taken = self.tree.takeTopLevelItem(place) if place >= 0 else None
+        if taken is not None:
+            self._absent.addChild(taken)
+
     def _fit_height(self) -> None:
-        """As high as its rows, so that the form scrolls and not the list."""
-        rows = max(1, len(self._items))
+        """As high as the rows that are seen, so that the form scrolls and not the list."""
+        rows, item = 0, self.tree.topLevelItem(0)
+        while item is not None:
+            rows, item = rows + 1, self.tree.itemBelow(item)
+        rows = max(1, rows)
         self.tree.setFixedHeight(
             rows * self.tree.sizeHintForRow(0) + 2 * self.tree.frameWidth() + 4
         )
@@ -141,6 +171,12 @@ class RuntimePicker(QWidget):
                     self._items[spec] = self._item(parent, spec)
             for spec, item in self._items.items():
                 item.setCheckState(0, _CHECKED if spec in self._chosen else _UNCHECKED)
+                if spec in self._chosen:
+                    for group in filter(None, (item.parent(),)):
+                        group.setExpanded(True)
+        engines = ", ".join(self._engines) or "those that are installed"
+        self.default.setText(f"None chosen: all engines are measured ({engines}).")
+        self.default.setVisible(not self._chosen)
         self._fit_height()
 
     def _add(self) -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from app.gui.follow.follower import Follower
-from app.history.run_comparison import RunSide
+from app.gui.follow.past import PastRuns
+from app.history.run_comparison import RunSide, side_of_manifest
+from app.history.trends import History
 from app.plot_data.series import ranked
-from app.run_folder.hosts import environments
 from app.runs.following.state import RunState
 
 
@@ -24,7 +25,11 @@ class ComparedRun(QObject):
         super().__init__(parent)
         self._follower: Follower | None = None
         self._state: RunState | None = None
-        self._told: tuple[Path, int, Path, int] | None = None
+        self._told: tuple[object, ...] | None = None
+        self._history: History | None = None
+        self._answers = 0
+        self._past = PastRuns(self)
+        self._past.found.connect(self._take_history)
 
     def open(self, folder: Path) -> None:
         """Compare with this run from now on, whichever run is open."""
@@ -51,8 +56,9 @@ class ComparedRun(QObject):
             self._follower.deleteLater()
         self._follower = self._state = self._told = None
 
-    def beside(self, first: RunState) -> tuple[RunSide, RunSide] | None:
-        """Both runs if either has moved since they were told last, else None."""
+    def beside(self, first: RunState) -> tuple[RunSide, RunSide, History | None] | None:
+        """Both runs and the history of the machine, if any of them has moved since they were told
+        last, else None. The history is read in a thread, and is None until it has been."""
         state = self._follower.take() if self._follower else None
         if state is not None and state.problem is not None:
             self.failed.emit(state.problem.error)
@@ -63,12 +69,18 @@ class ComparedRun(QObject):
         second = self._state
         if second is None:
             return None
-        stamp = (first.folder, first.revision, second.folder, second.revision)
+        self._past.look_beside(first, second)
+        stamp = (first.folder, first.revision, second.folder, second.revision, self._answers)
         if stamp == self._told:
             return None
         self._told = stamp
         names = _names(first.folder, second.folder)
-        return _side(names[0], first), _side(names[1], second)
+        return _side(names[0], first), _side(names[1], second), self._history
+
+    def _take_history(self, found: object) -> None:
+        self._history = found if isinstance(found, History) else None
+        self._answers += 1
+        self.moved.emit()
 
     def _not_a_run(self, error: Exception) -> None:
         if self.sender() is self._follower:
@@ -84,7 +96,5 @@ def _names(first: Path, second: Path) -> tuple[str, str]:
 
 
 def _side(name: str, state: RunState) -> RunSide:
-    cases = tuple(one.measured for one in ranked(state.series))
-    plan = state.manifest.asked
-    where = environments(state.manifest, state.environments, (one.row for one in cases))
-    return RunSide(name, cases, where, plan.percentiles, plan.band)
+    cases = [one.measured for one in ranked(state.series)]
+    return side_of_manifest(name, state.manifest, state.environments, cases)

@@ -48,8 +48,9 @@ class Follower(QThread):
 
     def summarise_all(self) -> None:
         """Have summaries of every case: all of them are to be compared."""
-        self._all = True
-        self._wake.set()
+        if not self._all:
+            self._all = True
+            self._wake.set()
 
     def take(self) -> RunState | None:
         """The newest state, once."""

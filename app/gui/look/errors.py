@@ -21,11 +21,11 @@ from PySide6.QtWidgets import (
     QLabel,
     QPlainTextEdit,
     QPushButton,
-    QStyle,
     QVBoxLayout,
     QWidget,
 )
 
+from app.gui.look.glyphs import glyph
 from exporters.types import GraphlapError
 
 
@@ -36,7 +36,7 @@ class ErrorDialog(QDialog):
         self, sentence: str, remedy: str, details: str = "", parent: QWidget | None = None
     ):
         super().__init__(parent)
-        self.setWindowTitle("Graphlap: error")
+        self.setWindowTitle("Graphlap")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.text = "\n".join(part for part in (sentence, remedy, details) if part)
         layout = QVBoxLayout(self)
@@ -49,8 +49,9 @@ class ErrorDialog(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.copy_button = QPushButton("&Copy")
         self.copy_button.setAccessibleName("copy the error's text")
-        icon = QStyle.StandardPixmap.SP_DialogSaveButton
-        self.copy_button.setIcon(self.style().standardIcon(icon))
+        colors = self.palette()
+        text, muted = colors.buttonText().color().name(), colors.placeholderText().color().name()
+        self.copy_button.setIcon(glyph("copy", text, muted))
         self.copy_button.clicked.connect(self.copy)
         buttons.addButton(self.copy_button, QDialogButtonBox.ButtonRole.ActionRole)
         buttons.rejected.connect(self.reject)

@@ -1,73 +1,35 @@
-"""Small icons of the tool bar, painted in a theme's own colours."""
+"""The icons of the window: lines on a grid of 24, drawn in a theme's own colours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import lru_cache
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap, QPolygonF
+from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtGui import QIcon, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
 
 _SIDE = 48
-"""Pixels of a glyph: crisp at twice a tool bar's icon size."""
+"""Pixels of a glyph: crisp at twice the size at which it is shown."""
 
-
-def _play(p: QPainter) -> None:
-    p.drawPolygon(QPolygonF([QPointF(14, 9), QPointF(39, 24), QPointF(14, 39)]))
-
-
-def _pause(p: QPainter) -> None:
-    p.drawRoundedRect(QRectF(12, 10, 8, 28), 2, 2)
-    p.drawRoundedRect(QRectF(28, 10, 8, 28), 2, 2)
-
-
-def _stop(p: QPainter) -> None:
-    p.drawRoundedRect(QRectF(12, 12, 24, 24), 3, 3)
-
-
-def _open(p: QPainter) -> None:
-    p.drawPolygon(
-        QPolygonF(
-            [QPointF(x, y) for x, y in ((6, 12), (19, 12), (23, 17), (42, 17), (42, 38), (6, 38))]
-        )
-    )
-
-
-def _measure(p: QPainter) -> None:
-    for x, height in ((8, 12), (16, 27), (24, 18), (32, 9)):
-        p.drawRect(QRectF(x, 38 - height, 6, height))
-
-
-def _editor(p: QPainter) -> None:
-    for y, end in ((12, 30), (22, 24), (32, 34)):
-        p.drawRect(QRectF(8, y, 5, 5))
-        p.drawRect(QRectF(17, y, end - 11, 5))
-
-
-def _results(p: QPainter) -> None:
-    for y in (11, 20, 29):
-        p.drawRect(QRectF(8, y, 32, 6))
-
-
-def _inspect(p: QPainter) -> None:
-    for x, y in ((24, 10), (12, 34), (36, 34)):
-        p.drawEllipse(QPointF(x, y), 6, 6)
-    p.setPen(QPen(p.brush().color(), 3))
-    p.drawLine(QPointF(24, 12), QPointF(12, 32))
-    p.drawLine(QPointF(24, 12), QPointF(36, 32))
-
-
-GLYPHS: dict[str, Callable[[QPainter], None]] = {
-    "run": _play,
-    "pause": _pause,
-    "stop": _stop,
-    "open": _open,
-    "editor": _editor,
-    "measure": _measure,
-    "results": _results,
-    "inspect": _inspect,
+GLYPHS: dict[str, str] = {
+    "run": '<path d="M7 4.5v15l12-7.5z" fill="COLOR"/>',
+    "pause": '<path d="M8.5 5v14M15.5 5v14"/>',
+    "stop": '<rect x="6" y="6" width="12" height="12" rx="1.5"/>',
+    "new": '<path d="M12 5v14M5 12h14"/>',
+    "find": '<circle cx="10.5" cy="10.5" r="6"/><path d="M15 15l5.5 5.5"/>',
+    "open": '<path d="M3 18V6h6l2 2.5h10V18z"/>',
+    "model": '<circle cx="5" cy="12" r="2.2"/><circle cx="18.5" cy="6" r="2.2"/>'
+    '<circle cx="18.5" cy="18" r="2.2"/><path d="M7 11l9.4-4M7 13l9.4 4"/>',
+    "plan": '<path d="M9 6h11M9 12h11M9 18h11M4 6h.01M4 12h.01M4 18h.01"/>',
+    "warning": '<path d="M12 4l9 16H3z"/><path d="M12 10v4.5M12 17.4h.01"/>',
+    "copy": '<rect x="9" y="9" width="11" height="11" rx="1.5"/><path d="M15 5H5v10"/>',
+    "follow": '<path d="M3 13h4l3-7 4 12 3-7h4"/>',
+    "more": '<path d="M5 12h.01M12 12h.01M19 12h.01"/>',
 }
+"""SVG inside a stroked group; COLOR is where a shape is filled."""
 
 
+@lru_cache(maxsize=256)
 def glyph(name: str, color: str, disabled: str) -> QIcon:
     """An icon of `GLYPHS` in #rrggbb colours."""
     icon = QIcon()
@@ -75,10 +37,17 @@ def glyph(name: str, color: str, disabled: str) -> QIcon:
         pixmap = QPixmap(_SIDE, _SIDE)
         pixmap.fill(Qt.GlobalColor.transparent)
         painter = QPainter(pixmap)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(hue))
-        GLYPHS[name](painter)
+        QSvgRenderer(_svg(name, hue)).render(painter)
         painter.end()
         icon.addPixmap(pixmap, mode)
     return icon
+
+
+def _svg(name: str, color: str) -> QByteArray:
+    shapes = GLYPHS[name].replace("COLOR", color)
+    text = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><g fill="none" '
+        f'stroke="{color}" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">'
+        f"{shapes}</g></svg>"
+    )
+    return QByteArray(text.encode())

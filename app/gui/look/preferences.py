@@ -1,6 +1,6 @@
 """What the window remembers between starts: theme, layouts, recent runs, presets, folders.
 
-One INI file with a version of its own. A layout of another version is forgotten, since docks
+One INI file with a version of its own. A layout of another version is forgotten, since panes
 may have come or gone; everything else is kept and read defensively.
 """
 
@@ -15,11 +15,8 @@ from PySide6.QtCore import QByteArray, QSettings
 
 from app.cases.column_names import current_name
 
-LAYOUT_VERSION = 2
-"""Raise it when docks are added or removed; one that is renamed goes into `_RENAMED`."""
-
-_RENAMED = {"profile": "operators"}
-"""Docks by the names that they had in layouts kept earlier."""
+LAYOUT_VERSION = 3
+"""Raise it when panes are added or removed."""
 
 RECENT = 12
 NAMED = 200
@@ -57,13 +54,19 @@ class Preferences:
     def layout(self, name: str) -> QByteArray:
         """The saved bytes called `name`; empty where nothing is saved."""
         kept = self._store.value(f"layout/{name}")
-        state = kept if isinstance(kept, QByteArray) else QByteArray()
-        for old, new in _RENAMED.items():
-            state.replace(_in_layout(old), _in_layout(new))
-        return state
+        return kept if isinstance(kept, QByteArray) else QByteArray()
 
     def save_layout(self, name: str, state: QByteArray) -> None:
         self._store.setValue(f"layout/{name}", state)
+
+    @property
+    def panes(self) -> dict[str, str]:
+        """Which panes are folded, and the view that was in front."""
+        return self._words("panes")
+
+    @panes.setter
+    def panes(self, panes: Mapping[str, str]) -> None:
+        self._store.setValue("panes", json.dumps(dict(panes)))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -88,12 +91,7 @@ class Preferences:
 
     def baseline_names(self) -> dict[str, str]:
         """By the keys of baselines the names that the user gave them."""
-        try:
-            kept = json.loads(self._text("baseline_names") or "{}")
-        except ValueError:
-            kept = None
-        named = kept.items() if isinstance(kept, dict) else ()
-        return {key: name for key, name in named if isinstance(name, str)}
+        return self._words("baseline_names")
 
     def save_baseline_names(self, names: Mapping[str, str]) -> None:
         self._store.setValue("baseline_names", json.dumps(dict([*names.items()][-NAMED:])))
@@ -115,6 +113,15 @@ class Preferences:
         """Write to disk now."""
         self._store.sync()
 
+    def _words(self, key: str) -> dict[str, str]:
+        """A table of texts that was kept as JSON."""
+        try:
+            kept = json.loads(self._text(key) or "{}")
+        except ValueError:
+            kept = None
+        pairs = kept.items() if isinstance(kept, dict) else ()
+        return {name: text for name, text in pairs if isinstance(text, str)}
+
     def _text(self, key: str) -> str:
         kept = self._store.value(key)
         return kept if isinstance(kept, str) else "" if kept is None else str(kept)
@@ -125,9 +132,3 @@ class Preferences:
         if isinstance(kept, str):
             return [kept]
         return [item for item in kept if isinstance(item, str)] if isinstance(kept, list) else []
-
-
-def _in_layout(dock: str) -> QByteArray:
-    """A dock's name as Qt's saved states hold it: its length in bytes, then UTF-16."""
-    text = dock.encode("utf-16-be")
-    return QByteArray(len(text).to_bytes(4, "big") + text)

@@ -27,7 +27,23 @@ def shorter(names: Sequence[str], room: float, wide: Callable[[str], float]) -> 
         told = shorten(told)
         if all(wide(name) <= room for name in told):
             return told
-    return [_cut(name, room, wide) for name in told]
+    return _kept_apart(names, [_cut(name, room, wide) for name in told])
+
+
+def _kept_apart(names: Sequence[str], brief: list[str]) -> list[str]:
+    """Names that were cut to the same go by the words in which they differ, after a sign for the
+    rest."""
+    same: dict[str, list[int]] = {}
+    for place, text in enumerate(brief):
+        same.setdefault(text, []).append(place)
+    for places in same.values():
+        if len({names[place] for place in places}) < 2:
+            continue
+        words = {place: names[place].split() for place in places}
+        shared = set.intersection(*(set(own) for own in words.values()))
+        for place, own in words.items():
+            brief[place] = f"…{' '.join(word for word in own if word not in shared)}"
+    return brief
 
 
 def _keep(names: list[str]) -> list[str]:

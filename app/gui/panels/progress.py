@@ -37,6 +37,9 @@ _PHASES = {
     "measure": "measuring",
     "teardown": "ending the round",
     "export": "exporting",
+    "operators": "timing operators",
+    "accuracy": "measuring the accuracy",
+    "cold_start": "measuring cold starts",
 }
 _FIELDS = (
     ("case", "", "case"),
@@ -152,9 +155,9 @@ class ProgressLine(QStatusBar):
             "phase": self._phase(live),
             "eta": self._left(live),
         }
-        if live.state == "measuring":
+        if live.state == "measuring" and live.round is not None:
             of = "at most" if state.manifest.plan.get("precise") else "of"
-            told["rounds"] = f"{(live.round or 0) + 1} {of} {state.manifest.rounds}"
+            told["rounds"] = f"{live.round + 1} {of} {state.manifest.rounds}"
             current = state.of(live.case_id)
             row = current.row if current else {}
             told["missing"] = still_needed(row, state.samples_in_flight)

@@ -48,6 +48,9 @@ class AccuracyView(PlotView):
         )
         self.add_controls(self.runtime_choice, self.batch_choice)
 
+    def offers(self) -> bool:
+        return any(number(one, "accuracy_top1") is not None for one in self._fed)
+
     def draw(self) -> str:
         points = {point.series.key: point for point in self._points()}
         known = [point.series for point in points.values()]

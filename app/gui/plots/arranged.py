@@ -20,6 +20,8 @@ class ArrangedView(ReadableView):
 
     tells_apart: ClassVar[bool] = False
     """Its series go by what sets them apart, and its heading says what they share."""
+    takes_rounds: ClassVar[bool] = False
+    """It judges by the rounds of every case, which are read once somebody looks at it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,6 +54,10 @@ class ArrangedView(ReadableView):
     def name_of(self, series: Series) -> str:
         """What sets it apart from the others that are shown; what they share is in the heading."""
         return self._called.get(series.key, series.label)
+
+    def offers(self) -> bool:
+        """Whether there is something to draw in this run."""
+        return bool(self._fed)
 
     @property
     def all_hidden(self) -> bool:

@@ -17,8 +17,8 @@ from PySide6.QtGui import QColor, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QGraphicsScene, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.gui.look.choice import Choice, Switch
+from app.gui.look.control_bar import ControlBar
 from app.gui.look.csv_file import Table
-from app.gui.look.flow import FlowLayout
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
@@ -53,16 +53,16 @@ class PlotView(ArrangedView):
         self._structure: tuple[object, ...] | None = None
         self.setAccessibleName(self.title)
 
-        own = QWidget()
-        self.controls = FlowLayout(own)
-        row = QHBoxLayout()
-        row.setContentsMargins(8, 6, 8, 0)
-        row.addWidget(own, 1)
+        self.controls = ControlBar(self.title)
         self.fit_button = QToolButton()
         self.fit_button.setText("Fit")
         self.fit_button.setAccessibleName(f"{self.title}: show all data")
         self.fit_button.setToolTip("Show all data again after zooming or panning (Ctrl+0).")
         self.fit_button.clicked.connect(self.fit)
+        self._bar = QWidget()
+        row = QHBoxLayout(self._bar)
+        row.setContentsMargins(8, 2, 8, 2)
+        row.addWidget(self.controls, 1)
         row.addWidget(self.fit_button, 0, Qt.AlignmentFlag.AlignTop)
         self._add_keys()
 
@@ -96,10 +96,10 @@ class PlotView(ArrangedView):
         over.setContentsMargins(40, 0, 40, 0)
         over.addWidget(self._missing)
 
-        column = QVBoxLayout(self)
+        column = self._column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(row)
+        column.addWidget(self._bar)
         column.addWidget(self._framed(self.canvas), 1)
         self._dress()
 
@@ -139,7 +139,12 @@ class PlotView(ArrangedView):
                 control.currentIndexChanged.connect(self._option_changed)
             else:
                 control.toggled.connect(self._option_changed)
-            self.controls.addWidget(control)
+            self.controls.add(control)
+
+    def take_bar(self) -> QWidget:
+        """The line of its controls, for whoever has a better place for it than above the plot."""
+        self._column.removeWidget(self._bar)
+        return self._bar
 
     def _option_changed(self, *_: object) -> None:
         self.mark_dirty()
@@ -180,6 +185,11 @@ class PlotView(ArrangedView):
         if part != self._part:
             self._part = part
             self.mark_dirty()
+
+    @property
+    def is_in_sight(self) -> bool:
+        """Whether somebody sees it: of the view itself its canvas leaves nothing to be seen."""
+        return self.isVisible() and not self.canvas.viewport().visibleRegion().isEmpty()
 
     def mark_dirty(self) -> None:
         self._dirty = True

@@ -1,4 +1,8 @@
-"""Box plots: five percentiles of each series on one row, from its bins."""
+"""Box plots: percentiles of each series on one row.
+
+p50, p99 and p99.9 are the row's figures; what no row has, p1 and the quarters, is of all samples
+pooled, from the bins.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +23,16 @@ from app.gui.plots.axes import time_axis
 from app.gui.plots.barview import BarView
 from app.gui.plots.behind import behind
 from app.gui.plots.case_spots import case_spot
-from app.gui.plots.marks import bin_quantile_s, percentiles
+from app.gui.plots.marks import Percentile, bin_quantile_s, percentiles
+from app.gui.plots.parts import without_samples
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.spots import Spot, SpotReader
 from app.gui.plots.style import SeriesStyle, clocks_text, row_text
 from app.plot_data.series import Series
 from app.stats.quantiles import needed_samples
 
-_QUANTILES = {"p1": 0.01, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p99": 0.99, "p99.9": 0.999}
+_POOLED = {"p1": 0.01, "p25": 0.25, "p75": 0.75}
+_NAMES = ("p1", "p25", "p50", "p75", "p99", "p99.9")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,8 @@ class BoxesView(BarView):
     def draw(self) -> str:
         shown = [one for one in self.series if one.counts.any()]
         if not shown:
-            return "No samples yet. The boxes appear with the first measured block."
+            not_yet = "No samples yet. The boxes appear with the first measured block."
+            return without_samples(self.series, not_yet)
         styles = self.styles()
         grey = behind(shown, self.arrangement, self.theme, each=True)
         boxes, names = list[Box](), list[str]()
@@ -68,7 +75,8 @@ class BoxesView(BarView):
         self.show_legend([])
         self.show_heading(
             "Spread of the latencies",
-            f"box p25 to p75, line p50, whiskers p1 to p99, dot p99.9; {clocks_text(shown)}",
+            "line p50, right whisker p99, dot p99.9: as in the table; box p25 to p75, left whisker "
+            f"p1: all samples pooled; {clocks_text(shown)}",
         )
         return ""
 
@@ -76,40 +84,43 @@ class BoxesView(BarView):
         rows: list[list[object]] = []
         for one in self.series:
             places = _places(one)
-            values = [10.0 ** places[name] * 1e6 if name in places else None for name in _QUANTILES]
+            values = [10.0 ** places[name] * 1e6 if name in places else None for name in _NAMES]
             rows.append([one.label, one.clock, *values])
-        names = [f"{name.replace('.', '')}_us" for name in _QUANTILES]
+        pooled = dict.fromkeys(_POOLED, "pooled_")
+        names = [f"{pooled.get(name, '')}{name.replace('.', '')}_us" for name in _NAMES]
         return ["series", "clock", *names], rows
 
 
 def _spots(series: Series, row: int, box: Box) -> list[Spot]:
     """A mark for each percentile; a double click shows the iterations from there on."""
     spots, color = [], box.style.color
+    of_row = {one.name: one for one in percentiles(series)}
     for name, place in box.places.items():
         seconds = 10.0**place
-        told = (f"{name} ~{time_text(seconds)}", _interval(series, name))
+        known = of_row.get(name)
+        called = f"pooled {name}" if known is None else known.label
+        tilde = "~" if known is None or known.provisional else ""
+        told = (f"{called} {tilde}{time_text(seconds)}", _interval(known))
         opens = Brush("latency", low_s=seconds, keys=(series.key,))
         spot = case_spot(series, place, row, told, color, (0.0, 0.5))
         spots.append(replace(spot, opens=opens))
     return spots
 
 
-def _interval(series: Series, name: str) -> str:
-    """Of a percentile that came from raw samples."""
-    known = next((p for p in percentiles(series) if p.name == name and p.interval_s), None)
+def _interval(known: Percentile | None) -> str:
     if known is None or known.interval_s is None:
         return ""
     low_us, high_us = known.interval_s.low * 1e6, known.interval_s.high * 1e6
-    return f"{time_text(known.seconds)}, 95 %: {interval(low_us, high_us)}"
+    return f"95 %: {interval(low_us, high_us)}"
 
 
 def _places(series: Series) -> dict[str, float]:
     total = int(series.counts.sum())
-    return {
-        name: math.log10(bin_quantile_s(series.counts, quantile))
-        for name, quantile in _QUANTILES.items()
-        if total >= needed_samples(quantile)
-    }
+    seconds = {one.name: one.seconds for one in percentiles(series)}
+    for name, quantile in _POOLED.items():
+        if total >= needed_samples(quantile):
+            seconds[name] = bin_quantile_s(series.counts, quantile)
+    return {name: math.log10(seconds[name]) for name in _NAMES if name in seconds}
 
 
 class BoxLayer(Overlay):

@@ -48,6 +48,9 @@ class ChecksView(TileGrid):
     title = "Check"
     hint = "How every model ended on every runtime; a click on a place selects its row."
 
+    def offers(self) -> bool:
+        return any(one.row.get("check_level") for one in self._fed)
+
     def draw(self) -> str:
         if not self.series:
             return "No case yet."

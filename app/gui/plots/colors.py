@@ -17,7 +17,7 @@ from app.plot_data.series import Series, facets
 RUNTIME = "runtime"
 _LEGIBLE = {False: (0.18, 0.62), True: (0.45, 0.9)}
 """The least and the greatest lightness in which text can be read on a light or dark ground."""
-_LEAST_CONTRAST = 2.9
+_LEAST_CONTRAST = 3.0
 """Beside the ground, as WCAG 2 counts it: a yellow is brighter than a blue of its lightness."""
 _APART = 0.06
 """Neighbours are as far apart as `vision.apart` tells where there is such a shade."""
@@ -34,12 +34,12 @@ def series_colors(series: Sequence[Series], theme: Theme, by: str = "") -> dict[
     few values as hues. Series of one hue are shades of it. Where nothing has so few values, and
     none is asked for, hues take turns.
     """
-    hues = _hues(series, theme, by)
-    left = {name: _shades(QColor(name), of, theme) for name, of in Counter(hues).items()}
+    chosen = hues(series, theme, by)
+    left = {name: _shades(QColor(name), of, theme) for name, of in Counter(chosen).items()}
     begun: set[str] = set()
     colors: dict[str, QColor] = {}
-    for place, (one, hue) in enumerate(zip(series, hues, strict=True)):
-        then = "".join(hues[place + 1 : place + 2])
+    for place, (one, hue) in enumerate(zip(series, chosen, strict=True)):
+        then = "".join(chosen[place + 1 : place + 2])
         beside = list(colors.values())[-1:]
         if hue in begun and then and then not in begun:
             beside.append(QColor(then))
@@ -57,7 +57,8 @@ def _farthest(choices: Sequence[QColor], beside: Sequence[QColor]) -> QColor:
     return choices[distances.index(max(distances)) if enough is None else enough]
 
 
-def _hues(series: Sequence[Series], theme: Theme, by: str) -> list[str]:
+def hues(series: Sequence[Series], theme: Theme, by: str) -> list[str]:
+    """The hue of each, of which those that share it are shades."""
     found = facets(series)
     few = (name for name, of in found.items() if len(set(of.values())) <= len(theme.hues))
     chosen = by if by in found else RUNTIME if RUNTIME in found else next(few, "")

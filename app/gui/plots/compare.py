@@ -8,7 +8,7 @@ from typing import get_args
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen, QResizeEvent
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphicsItem, QWidget
 
 from app.cases.objectives import Word
@@ -26,6 +26,7 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import ROW, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.history.run_comparison import RunSide, compare_runs
+from app.history.trends import History
 
 _MOST_NOTES = 8
 _AROUND_ROWS_PX, _ABOVE_PX = 74, 150
@@ -50,19 +51,36 @@ class CompareView(ScrolledView):
         self.ask_button.setAccessibleName("Compare with run")
         self.ask_button.clicked.connect(self.asked)
         self._sides: tuple[RunSide, RunSide] | None = None
+        self._history: History | None = None
 
-    def set_runs(self, first: RunSide, second: RunSide) -> None:
-        self._sides = (first, second)
+    def set_runs(self, first: RunSide, second: RunSide, history: History | None = None) -> None:
+        """`history` is that of the machine, which says how far two runs of it differ."""
+        self._sides, self._history = (first, second), history
         self.mark_dirty()
+
+    def offers(self) -> bool:
+        return self._sides is not None
+
+    def _compared(self) -> Comparison | None:
+        if self._sides is None:
+            return None
+        first, second = self._sides
+        return compare_runs(first, second, first.band, self._history)
 
     def draw(self) -> str:
         self.ask_button.setVisible(self._sides is None)
-        if self._sides is None:
-            return "A second run is laid beside the open one, case by case."
-        first, second = self._sides
-        found = compare_runs(first, second, first.band)
+        found = self._compared()
+        if self._sides is None or found is None:
+            return "Open a second run to compare case by case."
         if not found.cases:
-            return f"{first.name} and {second.name} have no finished case in common."
+            unread = [
+                side.name
+                for side in self._sides
+                if any(one.summary is None and one.rounds for one in side.cases)
+            ]
+            if unread:
+                return f"Reading {' and '.join(unread)}…"
+            return f"{found.first} and {found.second} have no finished case in common."
         self.reset()
         noted = NotesItem(_notes_text(found.environment), self.theme)
         self.body.addItem(noted, row=0, col=0, colspan=2)
@@ -78,17 +96,25 @@ class CompareView(ScrolledView):
         self._share_width()
         self.show_legend([_entry(word, self.theme) for word in get_args(Word)])
         self.show_heading(
-            f"{second.name} over {first.name}",
+            f"{found.second} over {found.first}",
             f"{len(found.cases)} cases in both, all judged together; "
-            f"a change within {100 * found.band:g}% is none; "
+            f"a change within {100 * found.band:g}% does not count; "
             + "; ".join((interval_note(found.verdicts), *run_variation_notes(found))),
         )
         return ""
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         super().resizeEvent(event)
-        below = self.canvas.rect().center() + QPoint(0, 2 * self.fontMetrics().height())
         self._share_width()
+        self._place_button()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        super().showEvent(event)
+        self._place_button()
+
+    def _place_button(self) -> None:
+        """Below the sentence in the middle, which the canvas has only once it is laid out."""
+        below = self.canvas.rect().center() + QPoint(0, 2 * self.fontMetrics().height())
         self.ask_button.adjustSize()
         self.ask_button.move(below - QPoint(self.ask_button.width() // 2, 0))
 
@@ -130,7 +156,7 @@ class CompareView(ScrolledView):
         return plot
 
     def table(self) -> Table:
-        found = compare_runs(*self._sides, self._sides[0].band) if self._sides else None
+        found = self._compared()
         header = ["case"]
         for name in _told(found):
             header += [f"{name}_ratio", f"{name}_ci_low", f"{name}_ci_high"]

@@ -68,7 +68,7 @@ class CumulativeView(PlotView):
         for one in drawn:
             log_s, percent = cumulative_percent(one.counts)
             self._curves[one.key].setData(log_s, percent)
-            self._curves[one.key].setPen(styles[one.key].pen(1.8))
+            self._curves[one.key].setPen(styles[one.key].line_pen(1.8))
             if one.key in own:
                 name, color = self.name_of(one), styles[one.key].color
                 curves.append(DrawnCurve(one.key, name, color, log_s, percent))
@@ -93,7 +93,9 @@ class CumulativeView(PlotView):
             ]
         )
         told = ", ".join(filter(None, (clocks_text(shown), since_when(shown, part))))
-        self.show_heading(f"Cumulative {NAMES[part].lower()}", f"{told}; from bins, ±1.2 %")
+        self.show_heading(
+            f"Cumulative {NAMES[part].lower()}", f"{told}; all samples pooled, ±1.2 %"
+        )
         return ""
 
     def draw_lit(self) -> None:

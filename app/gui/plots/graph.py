@@ -53,7 +53,11 @@ class GraphView(PlotView):
         self.find_box.setToolTip("Marks the nodes whose name or operator holds this text.")
         self.find_box.setClearButtonEnabled(True)
         self.find_box.textChanged.connect(self._find)
-        self.controls.addWidget(self.find_box)
+        self.controls.add(self.find_box)
+
+    def offers(self) -> bool:
+        """Every case has a graph; it is read once somebody looks at it."""
+        return True
 
     def set_details(self, details: CaseDetails, label: str) -> None:
         """Open the case's model, unless all that is new of the case are its operator times."""

@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.gui.look.plot_font import plot_font
+from app.gui.look.shorter import shorter
 from app.gui.plots.axes import SolidAxis
 
 _LONGEST_PX = 190.0
@@ -22,6 +23,7 @@ class HeadingsAxis(SolidAxis):
     def __init__(self, names: Sequence[str], ink: QColor) -> None:
         super().__init__("top")
         self._names, self._ink = tuple(names), ink
+        self._brief: tuple[str, ...] = self._names
         self._upright = False
         self._box: pg.ViewBox | None = None
 
@@ -36,6 +38,8 @@ class HeadingsAxis(SolidAxis):
         self._box = box
         self._upright = widest + _GAP_PX > column_px and upright_px > column_px - _GAP_PX
         height = _GAP_PX + (upright_px if self._upright else metrics.height())
+        room = upright_px if self._upright else column_px - _GAP_PX
+        self._brief = tuple(shorter(self._names, room, metrics.horizontalAdvance))
         self.setHeight(height)
         self.update()
         return height
@@ -51,12 +55,10 @@ class HeadingsAxis(SolidAxis):
         metrics = QFontMetricsF(plot_font())
         painter.setFont(plot_font())
         painter.setPen(self._ink)
-        for place, name in enumerate(self._names):
+        for place, text in enumerate(self._brief):
             if not low <= place <= high:
                 continue
             at = self.mapFromItem(self._box, QPointF((place - low) * column_px + rect.left(), 0.0))
-            longest = room.height() - _GAP_PX if self._upright else column_px - _GAP_PX
-            text = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, longest)
             if not self._upright:
                 cell = QRectF(at.x() - column_px / 2, room.top(), column_px, room.height())
                 painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.formatting.text import significant
@@ -18,11 +18,13 @@ from app.gui.plots.tile_grid import TileOverlay
 
 _WORST = 10.0
 """Ratios from here on share the last colour."""
+_NOTCH_PX = 11.0
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One cell: `ratio` >= 1 to the row's best, None where `text` says why it has no figure."""
+    """One cell: `ratio` >= 1 to the best of its row, None where nothing compares with it; without a
+    figure `text` says why it has none."""
 
     row: int
     column: int
@@ -30,6 +32,7 @@ class Tile:
     ratio: float | None
     simulated: bool = False
     doubted: bool = False
+    has_figure: bool = True
 
     def texts(self) -> tuple[str, ...]:
         """What may be written into it, of which the first is that fits."""
@@ -45,8 +48,8 @@ def tile_color(ratio: float, theme: Theme) -> QColor:
 
 
 class TileLayer(TileOverlay):
-    """Simulated tiles are hatched and behind a rule, doubted ones hollow, those without a figure
-    only outlined."""
+    """Simulated tiles are hatched and behind a rule, doubted ones have a corner cut off, those
+    that nothing compares with are grey, and those without a figure only outlined."""
 
     def __init__(self, plot: pg.PlotItem, tiles: Sequence[Tile], theme: Theme) -> None:
         super().__init__(plot)
@@ -68,27 +71,29 @@ class TileLayer(TileOverlay):
 
     def _paint_tile(self, painter: QPainter, tile: Tile, rect: QRectF) -> None:
         theme = self._theme
-        if tile.ratio is None:
+        if not tile.has_figure:
             painter.setPen(QPen(QColor(theme.border), 1, Qt.PenStyle.DashLine))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(rect)
-            painter.setPen(QColor(theme.bad))
+            painter.setPen(QColor(theme.muted))
             _write(painter, rect, tile.texts(), plot_font(-1.0))
             return
-        color = tile_color(tile.ratio, theme)
+        color = QColor(theme.stripe) if tile.ratio is None else tile_color(tile.ratio, theme)
         ink = QColor("#000000" if color.lightnessF() > 0.58 else "#ffffff")
+        painter.fillRect(rect, color)
         if tile.doubted:
-            ink = QColor(theme.text)
-            painter.setPen(QPen(color, 4.0))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(rect.adjusted(2.0, 2.0, -2.0, -2.0))
-        else:
-            painter.fillRect(rect, color)
+            size = min(_NOTCH_PX, rect.height() / 2)
+            right, top = rect.right() + 1, rect.top()
+            corner = [QPointF(right - size, top), QPointF(right, top), QPointF(right, top + size)]
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.warning))
+            painter.drawPolygon(QPolygonF(corner))
         if tile.simulated:
             hatch = QColor(ink)
             hatch.setAlpha(45)
             painter.fillRect(rect, QBrush(hatch, Qt.BrushStyle.BDiagPattern))
             painter.setPen(QPen(QColor(theme.text), 1, Qt.PenStyle.DashLine))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(rect)
         painter.setPen(ink)
         _write(painter, rect, tile.texts(), plot_font())

@@ -8,10 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pyqtgraph as pg
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QWidget
 
 from app.gui.look.choice import Choice, Switch
 from app.gui.look.csv_file import Table
+from app.gui.look.plot_font import plot_font
+from app.gui.look.shorter import shorter
 from app.gui.plots.axes import NamesAxis, SolidAxis, count_axis, share_axis, time_axis
 from app.gui.plots.behind import Behind, behind, behind_entries
 from app.gui.plots.histogram_panel import MOST_FILLED, HistogramPanel
@@ -31,6 +34,8 @@ from app.stats.quantiles import EDGES_S
 
 _LOG_EDGES = np.log10(EDGES_S)
 _ALL_NAMES = ("p50", "p90", "p99", "p99.9")
+_NAME_PX = 150.0
+"""What a name may take before a percentile."""
 _MOST_TOLD = 8
 """Of more series over each other marks have no texts: they would hide what they stand beside, and
 the list tells the figures."""
@@ -49,14 +54,16 @@ class HistogramView(RowsView):
     def __init__(self, parent: QWidget | None = None) -> None:
         self._panel: HistogramPanel | RowPanel | None = None
         self._parts = PartBins()
+        self._brief_names: dict[str, str] = {}
         self._read = RoundQuantiles()
         super().__init__(parent)
         self._fine = FineBins(self)
         self._fine.ready.connect(self.mark_dirty)
         self.layout_choice = Choice(
             "Layout",
-            {"overlaid": "Overlaid", "stacked": "One below another"},
-            "Draw all series over each other, or each in a row of its own over the same axis.",
+            {"": "As many fit", "overlaid": "Overlaid", "stacked": "One below another"},
+            "Draw all series over each other, or each in a row of its own over the same axis. "
+            f"“As many fit”: rows from {_MOST_TOLD + 1} series on.",
         )
         self.height_choice = Choice(
             "Height",
@@ -94,8 +101,11 @@ class HistogramView(RowsView):
                 self.series, "No samples yet. The histogram appears with the first measured block."
             )
         styles = self.styles()
+        wide = QFontMetricsF(plot_font(-1.0)).horizontalAdvance
+        brief = shorter([self.name_of(one) for one in shown], _NAME_PX, wide)
+        self._brief_names = dict(zip((one.key for one in shown), brief, strict=True))
         published = published_marks(shown, self.theme) if self.published_box.isChecked() else []
-        stacked = self.layout_choice.value == "stacked"
+        stacked = self._is_stacked(len(shown))
         grey = self._grey(shown, each=stacked)
         draw = self._draw_rows if stacked else self._draw_overlaid
         marks = draw(shown, grey, styles, published)
@@ -188,7 +198,7 @@ class HistogramView(RowsView):
     ) -> list[Mark]:
         if not self.marks_box.isChecked():
             return []
-        called = self.name_of(one) if named else ""
+        called = self._brief_names[one.key] if named else ""
         marks = percentile_marks(one, styles[one.key].color, names, called)
         told = not named or len(self.series) <= _MOST_TOLD
         return marks if told else [replace(mark, text="") for mark in marks]
@@ -214,6 +224,10 @@ class HistogramView(RowsView):
         """How high one sample is."""
         return 1.0 / bins.total if self._is_density else 1.0
 
+    def _is_stacked(self, series: int) -> bool:
+        chosen = self.layout_choice.value
+        return chosen == "stacked" or (not chosen and series > _MOST_TOLD)
+
     @property
     def _is_density(self) -> bool:
         return self.height_choice.value == "density"
@@ -230,7 +244,7 @@ class HistogramView(RowsView):
 
     def _renewed(self, shown: Sequence[Series], grey: Sequence[Behind]) -> bool:
         """Whether the plot is to be made anew: other series or another layout are to be drawn."""
-        how = (self.layout_choice.value, self.log_box.isChecked(), self._is_density)
+        how = (self._is_stacked(len(shown)), self.log_box.isChecked(), self._is_density)
         told = [(one.key, self.name_of(one)) for one in shown]
         return self.renew(*how, self.part_choice.part, told, [one.series.key for one in grey])
 

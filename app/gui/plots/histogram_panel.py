@@ -53,7 +53,7 @@ class HistogramPanel:
             heights, floor = heights_of(bins.counts, unit(bins), log=log)
             edges, columns = occupied(bins, bins.counts, heights)
             self._outline(one.key, style, filled).set_columns(edges, columns, floor)
-            told = tuple((p.name, p.seconds) for p in percentiles(one))
+            told = tuple((p.label, p.seconds) for p in percentiles(one))
             drawn.append(DrawnBins(one.key, one.label, style.color, bins, heights, told))
             tops.append(float(heights.max(initial=floor)))
             bottoms.append(floor)

@@ -71,7 +71,7 @@ class RowPanel:
                 styles[one.key].color,
                 binned[one.key],
                 raised[one.key],
-                tuple((p.name, p.seconds) for p in percentiles(one)),
+                tuple((p.label, p.seconds) for p in percentiles(one)),
             )
             for one in shown
         ]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from app.cases.latency_columns import INTERVALS
@@ -37,6 +37,7 @@ class HistoryView(PlotView):
     def __init__(self, parent: QWidget | None = None) -> None:
         self._found: History | GraphlapError | None = None
         self._case, self._label = "", ""
+        self._has_others = False
         super().__init__(parent)
 
     def set_history(self, found: History | GraphlapError) -> None:
@@ -49,6 +50,16 @@ class HistoryView(PlotView):
         if (identity, label) != (self._case, self._label):
             self._case, self._label = identity, label
             self.mark_dirty()
+
+    def offers(self) -> bool:
+        """Whether other runs lie beside the open one; they are read once somebody looks."""
+        return self._has_others
+
+    def set_others(self, there: bool) -> None:
+        """Whether there are other runs beside the open one."""
+        if there != self._has_others:
+            self._has_others = there
+            self.stale.emit()
 
     def draw(self) -> str:
         if self._found is None:
@@ -64,9 +75,12 @@ class HistoryView(PlotView):
         words = {change.word for trend in trends for change in trend.changes}
         self.show_legend([self._entry(word) for word in ("faster", "slower") if word in words])
         runs = max(len(trend.points) for trend in trends)
+        bare = any(not point.low_us for trend in trends for point in trend.points)
         few = f"; a change is told from {LEAST_RUNS} runs on" if runs < LEAST_RUNS else ""
-        within = f"a change within {100 * self._found.band:g}% is none"
-        self.show_heading(f"History of {self._label}", f"{runs} runs; {within}{few}")
+        open_dots = "; open dots: no interval, too few rounds" if bare else ""
+        within = f"a change within {100 * self._found.band:g}% does not count"
+        heading = f"{runs} runs; {within}{few}{open_dots}"
+        self.show_heading(f"History of {self._label}", heading)
         return ""
 
     def _trends(self) -> list[Trend]:
@@ -94,7 +108,8 @@ class HistoryView(PlotView):
             lay_intervals(self.lay, plot, at.astype(float), low, high, pg.mkPen(color))
         plot.plot(
             places, values, pen=pg.mkPen(color, width=1.6), symbol="o", symbolSize=7,
-            symbolBrush=color, symbolPen=None,
+            symbolBrush=[_filling(color, point) for point in trend.points],
+            symbolPen=pg.mkPen(color, width=1.4),
         )  # fmt: skip
         self.lay(ChangeLayer(plot, trend, self.theme))
         self.let_read(plot, SpotReader([_spot(k, point) for k, point in enumerate(trend.points)]))
@@ -119,6 +134,11 @@ class HistoryView(PlotView):
             for point in trend.points
         ]
         return _COLUMNS, rows
+
+
+def _filling(color: QColor, point: Point) -> QBrush:
+    """Open where a run has no interval: one round looks no surer than three."""
+    return QBrush(color) if point.low_us else QBrush(Qt.BrushStyle.NoBrush)
 
 
 def _log(microseconds: float) -> float:

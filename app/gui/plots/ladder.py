@@ -19,6 +19,9 @@ class LadderView(BarView):
     title = "Ladder"
     hint = "What each step of a search over options gained, from the default to the winner."
 
+    def offers(self) -> bool:
+        return any(one.ladder and one.ladder.rungs for one in self._fed)
+
     def draw(self) -> str:
         found = self._found()
         if not found:

@@ -20,6 +20,9 @@ class LargestBatchView(BarView):
     title = "Largest batch"
     hint = "The largest batch that ran, and how the next larger one that was tried ended."
 
+    def offers(self) -> bool:
+        return any(any(one.status in FAILED for one in group) for _, _, group in self._found())
+
     def draw(self) -> str:
         found = self._found()
         if not found:

@@ -1,7 +1,8 @@
 """Vertical lines over a latency axis: percentiles of a series, and published figures.
 
-While only bins are known a percentile is provisional: dotted, and written with a tilde. From
-raw samples it is a solid line over the band of its 95 % interval.
+A percentile is the figure of the case's row: a solid line over the band of its 95 % interval.
+While there is none yet, that of all samples pooled stands in for it under that name: dotted, and
+written with a tilde. A figure without an interval, as of a single round, is dashed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
 from app.gui.plots.legend import Entry
 from app.insights.quality import standing
-from app.plot_data.series import Series
+from app.plot_data.series import Series, quoted
 from app.stats.quantiles import EDGES_S, Histogram, Interval, needed_samples
 
 SHOWN: dict[str, tuple[str, float]] = {
@@ -33,14 +34,14 @@ SHOWN: dict[str, tuple[str, float]] = {
 }
 """The percentiles that plots mark, by their key in a Summary: printed name and quantile."""
 
-_ROWS, _LONGEST_CALLED = 4, 22
+_ROWS = 4
 _TEXTS_SHARE = 0.4
 """Of the height: more rows of texts would hide what a low plot shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Percentile:
-    """One percentile in seconds, with its interval once it comes from raw samples."""
+    """One percentile in seconds, with its interval; a provisional one is of all samples pooled."""
 
     name: str
     quantile: float
@@ -48,20 +49,22 @@ class Percentile:
     interval_s: Interval | None
     provisional: bool
 
+    @property
+    def label(self) -> str:
+        """What it is called: the name of a row's figure is kept for that figure alone."""
+        return f"pooled {self.name}" if self.provisional else self.name
+
 
 def percentiles(series: Series) -> tuple[Percentile, ...]:
-    """What the series can support of p50, p90, p99, p99.9; from its summary if there is one."""
+    """The row's p50, p90, p99, p99.9; pooled from the bins only while the case has no figures."""
+    known = {key: quoted(series, key) for key in SHOWN}
     found = []
     for key, (name, quantile) in SHOWN.items():
-        if series.summary is not None:
-            value = series.summary.value_us(key)
-            interval = series.summary.interval_us(key)
-            if value is not None:
-                low_high = (
-                    Interval(_seconds(interval.low), _seconds(interval.high)) if interval else None
-                )
-                found.append(Percentile(name, quantile, _seconds(value), low_high, False))
-        elif int(series.counts.sum()) >= needed_samples(quantile):
+        if (of_row := known[key]) is not None:
+            low, high = of_row.low_us, of_row.high_us
+            ends = Interval(_seconds(low), _seconds(high)) if low and high else None
+            found.append(Percentile(name, quantile, _seconds(of_row.value_us), ends, False))
+        elif not any(known.values()) and int(series.counts.sum()) >= needed_samples(quantile):
             value = bin_quantile_s(series.counts, quantile)
             found.append(Percentile(name, quantile, value, None, True))
     return tuple(found)
@@ -82,7 +85,8 @@ def bin_quantile_s(counts: np.ndarray, quantile: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A line at `seconds`, `kind` one of measured, provisional, published."""
+    """A line at `seconds`, `kind` one of measured, single (without interval), provisional,
+    published."""
 
     seconds: float
     text: str
@@ -99,16 +103,16 @@ def percentile_marks(
 ) -> list[Mark]:
     """The series' percentiles of these names as marks; a failure's say that they are of one.
 
-    `called` tells whose they are, where there are others beside them.
+    `called` is the label of the series, where there are others beside it.
     """
-    whose = f"{_brief(called)} " if called else ""
+    whose = f"{called} " if called else ""
     failed = f", {series.status.replace('_', ' ')}" if standing(series) == "failed" else ""
     return [
         Mark(
             p.seconds,
-            f"{whose}{p.name} {_written(p)}{failed}",
+            f"{whose}{p.label} {_written(p)}{failed}",
             color,
-            "provisional" if p.provisional else "measured",
+            _kind(p),
             p.interval_s,
         )
         for p in percentiles(series)
@@ -116,9 +120,10 @@ def percentile_marks(
     ]
 
 
-def _brief(name: str) -> str:
-    """Short enough to stand before a percentile: its end tells more than its beginning."""
-    return name if len(name) <= _LONGEST_CALLED else f"…{name[1 - _LONGEST_CALLED :]}"
+def _kind(percentile: Percentile) -> str:
+    if percentile.provisional:
+        return "provisional"
+    return "single" if percentile.interval_s is None else "measured"
 
 
 def _written(percentile: Percentile) -> str:
@@ -146,8 +151,9 @@ def published_marks(series: Sequence[Series], theme: Theme) -> list[Mark]:
 def mark_entries(marks: Sequence[Mark], theme: Theme) -> list[Entry]:
     """Legend lines for the kinds of mark that are there."""
     told = {
-        "provisional": "provisional, from bins (±1.2 %)",
-        "measured": "from raw samples; band: 95 % interval",
+        "provisional": "all samples pooled, from bins (±1.2 %), until the table has the figure",
+        "measured": "as in the table; band: 95 % interval",
+        "single": "as in the table; without an interval, as of too few rounds",
         "published": "published, not measured here",
     }
     kinds = {mark.kind for mark in marks}
@@ -159,9 +165,10 @@ def mark_pen(color: QColor, kind: str) -> QPen:
     styles = {
         "provisional": Qt.PenStyle.DotLine,
         "measured": Qt.PenStyle.SolidLine,
-        "published": Qt.PenStyle.DashDotLine,
+        "single": Qt.PenStyle.DashLine,
+        "published": Qt.PenStyle.DashDotDotLine,
     }
-    pen = QPen(color, 1.4, styles[kind])
+    pen = QPen(color, 2.4 if kind == "published" else 1.4, styles[kind])
     pen.setCosmetic(True)
     return pen
 
@@ -212,7 +219,9 @@ class MarkLayer(Overlay):
         ground.setAlpha(225)
         for place, mark in texts:  # over all lines, so that none crosses a figure
             painter.fillRect(place, ground)
-            painter.setPen(mark.color)
+            swatch = QRectF(place.left() - 4, place.top() + 2, 3, place.height() - 4)
+            painter.fillRect(swatch, mark.color)
+            painter.setPen(QColor(self._theme.text))
             painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, mark.text)
 
     def _is_seen(self, mark: Mark, box: QRectF) -> bool:
@@ -238,7 +247,7 @@ class MarkLayer(Overlay):
         width = metrics.horizontalAdvance(mark.text)
         band = self._band(mark, x, 0.0, 1.0)
         for row, spans in enumerate(taken):
-            for left in (x + 4, x - 4 - width):
+            for left in (x + 8, x - 8 - width):
                 whole = QRectF(left, 0.0, width, 1.0) | band
                 inside = box.left() <= left and left + width <= box.right()
                 if inside and not any(_meet(whole, span) for span in spans):

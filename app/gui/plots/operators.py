@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
@@ -26,8 +28,7 @@ MOST_ROWS = 60
 class OperatorTime:
     """One node of the executed graph; `share` of the whole inference, from 0 to 1.
 
-    `engine` ran it, and calls it `called`. The other fields are those of
-    `app.cases.jobs.Operator` and of its resources.
+    `engine` ran it, and calls it `called`. The rest are those of `app.cases.jobs.Operator`.
     """
 
     node: str
@@ -40,14 +41,57 @@ class OperatorTime:
     bytes_moved: int | None = None
     peak_share: float | None = None
     in_use_bytes: int | None = None
-    wait_us: float | None = None
+    peak_bytes: int | None = None
+    arena_bytes: int | None = None
+    pool_run_us: float | None = None
+    pool_wait_us: float | None = None
+
+
+_COPIED = tuple(field.name for field in fields(OperatorTime))[6:]
+"""The figures that an `Operator` has by the same names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """A figure of the operators that bars can show, in the units of the axis."""
+
+    value: Callable[[OperatorTime], float | None]
+    text: Callable[[OperatorTime], str]
+    x_label: str
+
+
+_FIGURES = {
+    "time": _Figure(
+        lambda row: row.time_us,
+        lambda row: (
+            f"{time_text(row.time_us * 1e-6)}  {significant(100.0 * row.share)} %"
+            + _peak_text(row.peak_share)
+        ),
+        "Time in one inference (µs)",
+    ),
+    "memory": _Figure(
+        lambda row: None if row.peak_bytes is None else row.peak_bytes / 1e6,
+        lambda row: amount(row.peak_bytes or 0, "B"),
+        "Most memory in use while it runs (MB)",
+    ),
+    "waiting": _Figure(
+        lambda row: row.pool_wait_us,
+        lambda row: time_text((row.pool_wait_us or 0.0) * 1e-6),
+        "The calling thread waits for other threads (µs)",
+    ),
+}
 
 
 class OperatorsView(BarView):
     """The slowest operators on top, coloured by the engine that ran them."""
 
     title = "Operators"
-    hint = "The time that each operator of the graph takes, as the runtime's profiler tells it."
+    hint = (
+        "The time that each operator of the graph takes, as the runtime's profiler tells it. A "
+        "double click shows its node in the model graph."
+    )
+    node_asked = Signal(str)
+    """The name of a node, or of an operator, that is to be shown in the graph."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,12 +104,24 @@ class OperatorsView(BarView):
             {"node": "Each operator", "op": "By kind of operator"},
             "One bar for each node of the graph, or one for all nodes of a kind.",
         )
-        self.value_choice = Choice(
+        self.figure_choice = Choice(
             "Show",
-            {"time": "Time", "memory": "Memory in use"},
-            "The time of each operator, or what the engine has in use at its end.",
+            {"time": "Time", "memory": "Memory", "waiting": "Waiting for threads"},
+            "Time, the most memory in use while an operator runs, or how long its calling thread "
+            "waits for the others. ONNX Runtime reports the last two.",
         )
-        self.add_controls(self.group_choice, self.value_choice)
+        self.add_controls(self.group_choice, self.figure_choice)
+        self.crosshair.hands.double_clicked.connect(self._ask_node)
+        self.crosshair.hands.entered.connect(self._ask_node)
+
+    def offers(self) -> bool:
+        return bool(self._rows)
+
+    def _ask_node(self, *_: object) -> None:
+        reading = self.crosshair.reading
+        named = {_bar_name(row): row.node for row in self._grouped()}
+        if reading is not None and reading.title in named:
+            self.node_asked.emit(named[reading.title])
 
     def set_details(self, details: CaseDetails, label: str) -> None:
         """Show the case's operators; nothing yet if none were recorded."""
@@ -98,10 +154,11 @@ class OperatorsView(BarView):
             if self._reason:
                 return f"No operator profile of {self._name}: {self._reason}"
             return "No operator profile. A run has one if “Operator times” was checked."
-        if self.value_choice.value == "memory":
-            return self._draw_memory()
-        rows = self._grouped()
-        rows.sort(key=lambda row: -row.time_us)
+        figure = _FIGURES[self.figure_choice.value]
+        rows = [row for row in self._grouped() if figure.value(row) is not None]
+        if not rows:
+            return f"The engine of {self._name} reports no such figure of its operators."
+        rows.sort(key=lambda row: -(figure.value(row) or 0.0))
         engines = sorted({row.engine for row in rows})
         palette = list(self.theme.runtimes.values())
         styles = {
@@ -110,52 +167,28 @@ class OperatorsView(BarView):
         }
         bars = [
             Bar(
-                row.op if row.op == row.node else f"{row.op}  {row.node}",
-                row.time_us,
-                f"{time_text(row.time_us * 1e-6)}  {significant(100.0 * row.share)} %"
-                + ("" if row.peak_share is None else f"  {row.peak_share:.0%} of peak")
+                _bar_name(row),
+                figure.value(row),
+                figure.text(row)
                 + (f"  {row.called}" if row.called not in ("", row.node, row.op) else ""),
                 styles[row.engine],
             )
             for row in rows[:MOST_ROWS]
         ]
-        self.show_bars(bars, None, "Time in one inference (µs)", log=False)
+        self.show_bars(bars, None, figure.x_label, log=False)
         self.show_legend(
             [Entry(engine, styles[engine].pen(), styles[engine].fill(150)) for engine in engines]
         )
         how = f", medians of {self._runs:,} profiled runs" if self._runs else ""
-        rest = f"; the slowest {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else ""
-        self.show_heading(f"Operators of {self._name}", f"{CLOCK_TEXT[self._clock]}{how}{rest}")
-        return ""
-
-    def _draw_memory(self) -> str:
-        """Bars in the order of execution, with the high-water mark named in the heading."""
-        known = [(row, row.in_use_bytes) for row in self._rows if row.in_use_bytes is not None]
-        if not known:
-            return f"The engine of {self._name} does not account for memory at each operator."
-        most = max(size for _, size in known)
-        highest = next(row for row, size in known if size == most)
-        plain = QColor(next(iter(self.theme.runtimes.values())))
-        is_simulated = self._clock == "simulated"
-        styles = {
-            True: SeriesStyle(QColor(self.theme.warning), is_simulated),
-            False: SeriesStyle(plain, is_simulated),
-        }
-        bars = [
-            Bar(
-                row.op if row.op == row.node else f"{row.op}  {row.node}",
-                size,
-                amount(size, "B"),
-                styles[row is highest],
-            )
-            for row, size in known[:MOST_ROWS]
-        ]
-        self.show_bars(bars, None, "In use at the end of the operator (bytes)", log=False)
-        self.show_legend([])
-        rest = f"; the first {MOST_ROWS} of {len(known)}" if len(known) > MOST_ROWS else ""
-        self.show_heading(
-            f"Memory of {self._name}", f"most {amount(most, 'B')}, at {highest.node}{rest}"
+        rest = f"; the first {MOST_ROWS} of {len(rows)}" if len(rows) > MOST_ROWS else ""
+        highest = max(self._rows, key=lambda row: row.peak_bytes or 0)
+        most = (
+            f"; most memory in use {amount(highest.peak_bytes, 'B')}, at {highest.node}"
+            if highest.peak_bytes
+            else ""
         )
+        heading = f"{CLOCK_TEXT[self._clock]}{how}{rest}{most}"
+        self.show_heading(f"Operators of {self._name}", heading)
         return ""
 
     def _grouped(self) -> list[OperatorTime]:
@@ -165,13 +198,37 @@ class OperatorsView(BarView):
         for row in self._rows:
             totals.setdefault((row.op, row.engine), []).append(row)
         return [
-            OperatorTime(op, op, sum(r.time_us for r in rows), sum(r.share for r in rows), engine)
+            OperatorTime(
+                op,
+                op,
+                sum(r.time_us for r in rows),
+                sum(r.share for r in rows),
+                engine,
+                peak_bytes=max(_known(rows, "peak_bytes"), default=None),
+                pool_wait_us=sum(waits) if (waits := _known(rows, "pool_wait_us")) else None,
+            )
             for (op, engine), rows in totals.items()
         ]
 
     def table(self) -> Table:
         names = [field.name for field in fields(OperatorTime)]
         return names, [[getattr(row, name) for name in names] for row in self._grouped()]
+
+
+def _known(rows: Sequence[OperatorTime], name: str) -> list[Any]:
+    """The values of a figure that rows have."""
+    return [value for row in rows if (value := getattr(row, name)) is not None]
+
+
+def _bar_name(row: OperatorTime) -> str:
+    return row.op if row.op == row.node else f"{row.op}  {row.node}"
+
+
+def _peak_text(share: float | None) -> str:
+    """Nothing computes beyond the machine's peak: where a figure says so the peak is too low."""
+    if share is None:
+        return ""
+    return f"  {share:.0%} of peak" if share <= 1.0 else "  peak measured too low on a busy machine"
 
 
 def operator_times(
@@ -187,11 +244,7 @@ def operator_times(
             op.time_us / total_us if total_us else 0.0,
             elsewhere.get(op.node, engine),
             op.engine_name,
-            op.macs,
-            op.bytes_moved,
-            op.peak_share,
-            op.resources.in_use_bytes,
-            op.resources.wait_us,
+            **{name: getattr(op, name) for name in _COPIED},
         )
         for op in profile.ops
     ]

@@ -11,6 +11,7 @@ from typing import get_args
 
 import numpy as np
 
+from app.cases.column import Blank
 from app.cases.round import MEASURED
 from app.cases.status import FITS
 from app.gui.look.choice import Choice
@@ -59,7 +60,8 @@ class PartBins:
     def _binned(self, series: Series, part: Part) -> Series:
         if not series.case.scenario.is_open_loop:
             return series  # its latency is its service
-        return replace(series, counts=self._counts(series, part), summary=None, published=())
+        counts, row = self._counts(series, part), _without_latencies(series)
+        return replace(series, counts=counts, summary=None, published=(), row=row)
 
     def _counts(self, series: Series, part: Part) -> np.ndarray:
         total = Histogram().counts
@@ -73,6 +75,11 @@ class PartBins:
             self._rounds[key] = histogram, len(records)
             total += histogram.counts
         return total
+
+
+def _without_latencies(series: Series) -> Blank:
+    """Its row without the figures that are of the latency, as another part has its own."""
+    return Blank({name: x for name, x in series.row.items() if not name.startswith("latency_")})
 
 
 def without_samples(series: Sequence[Series], not_yet: str) -> str:

@@ -28,7 +28,7 @@ _MIDDLES = 0.5 * (np.log10(EDGES_S[:-1]) + np.log10(EDGES_S[1:]))
 
 
 class PercentileView(PlotView):
-    """A curve per series from the bins, and the summary's percentiles with their intervals."""
+    """A curve per series of all its samples pooled, and the row's percentiles with intervals."""
 
     title = "Percentiles"
     hint = "The latency that a share of the samples stayed below: 99 % is p99."
@@ -50,7 +50,7 @@ class PercentileView(PlotView):
         grey = behind(shown, self.arrangement, self.theme)
         styles = self.styles() | {one.series.key: one.style for one in grey}
         drawn = [*(one.series for one in grey), *shown]
-        if self.renew([(one.key, one.summary, styles[one.key]) for one in drawn]):
+        if self.renew([(one.key, _known(one), styles[one.key]) for one in drawn]):
             self._build(drawn, styles)
         furthest = 2.0
         ends: list[float] = []
@@ -73,14 +73,14 @@ class PercentileView(PlotView):
         else:
             self.plots[0].setRange(xRange=kept[0], yRange=kept[1], padding=0)
         entries = [*series_entries(shown, self.name_of, styles), *behind_entries(grey)]
-        if any(one.summary for one in shown):
+        if any(map(_known, shown)):
             muted = pg.mkPen(QColor(self.theme.muted))
-            entries.append(Entry("from raw samples, with 95 % interval", muted, symbol="o"))
+            entries.append(Entry("as in the table, with 95 % interval", muted, symbol="o"))
         self.show_legend(entries)
         self.show_heading(
             "Latency by percentile",
             f"{', '.join(filter(None, (clocks_text(shown), since_when(shown, 'latency'))))}; "
-            "curves from bins, ±1.2 %, as far as the samples bound them",
+            "dots: as in the table, of a typical round; curves: all samples pooled, ±1.2 %",
         )
         return ""
 
@@ -97,7 +97,7 @@ class PercentileView(PlotView):
         self._band = self.lay(BandLayer(plot, self.theme, upright=False))
         for one in shown:
             style = styles[one.key]
-            self._curves[one.key] = plot.plot(pen=style.pen(1.8), antialias=True)
+            self._curves[one.key] = plot.plot(pen=style.line_pen(1.8), antialias=True)
             self._points(plot, one, style)
 
     def draw_lit(self) -> None:
@@ -129,7 +129,7 @@ class PercentileView(PlotView):
                 rows.append(
                     [one.label, one.clock, p.quantile * 100.0, p.seconds * 1e6]
                     + [None if v is None else v * 1e6 for v in (low, high)]
-                    + ["bins" if p.provisional else "samples"]
+                    + ["pooled bins" if p.provisional else "row"]
                 )
         columns = ["latency_us", "ci_low_us", "ci_high_us", "from"]
         return ["series", "clock", "percentile", *columns], rows

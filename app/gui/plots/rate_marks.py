@@ -1,4 +1,4 @@
-"""Rates that a curve of latency over the rate is marked at, and the latency that it is to keep."""
+"""Rates that a curve over the rate is marked at: its knee, and what a search has found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.gui.look.theme import Theme
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RateMark:
     """A rate in the colour of its curve, with the text beside it; `line` is how it is drawn."""
 
     rate_hz: float
@@ -33,7 +33,7 @@ _TEXTS_SHARE = 0.5
 class RateMarks(Overlay):
     """A line at each rate, their texts one below another where there is room for all."""
 
-    def __init__(self, plot: pg.PlotItem, marks: Sequence[Mark], theme: Theme) -> None:
+    def __init__(self, plot: pg.PlotItem, marks: Sequence[RateMark], theme: Theme) -> None:
         super().__init__(plot)
         self._marks, self._theme = tuple(marks), theme
 
@@ -60,27 +60,5 @@ class RateMarks(Overlay):
             painter.drawText(place, Qt.AlignmentFlag.AlignCenter, mark.text)
 
 
-class TargetLine(Overlay):
-    """A dashed line at a latency in seconds, with what is to be kept over its left end."""
-
-    def __init__(self, plot: pg.PlotItem, limit_s: float, text: str, theme: Theme) -> None:
-        super().__init__(plot)
-        self._limit_s, self._text, self._theme = limit_s, text, theme
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
-        box, y = self.boundingRect(), self.y_px(math.log10(self._limit_s))
-        painter.setFont(plot_font(-1.0))
-        metrics = QFontMetricsF(painter.font())
-        painter.setPen(QPen(QColor(self._theme.bad), 1.4, Qt.PenStyle.DashLine))
-        painter.drawLine(QPointF(box.left(), y), QPointF(box.right(), y))
-        width, height = metrics.horizontalAdvance(self._text) + 6.0, metrics.height()
-        place = QRectF(box.left() + 4.0, y - height - 2.0, width, height)
-        painter.fillRect(place, QColor(self._theme.base))
-        painter.setPen(QColor(self._theme.bad))
-        painter.drawText(place, Qt.AlignmentFlag.AlignCenter, self._text)
-
-
-def _left_first(place: tuple[float, Mark]) -> float:
+def _left_first(place: tuple[float, RateMark]) -> float:
     return place[0]

@@ -114,5 +114,6 @@ class RidgeLayer(Overlay):
             if x + 3 >= free_from and x + 3 + width <= box.right():
                 place = QRectF(x + 3, row.top() + 1, width, metrics.height())
                 painter.fillRect(place, QColor(self._theme.base))
+                painter.setPen(QColor(self._theme.text))
                 painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, mark.text)
                 free_from = place.right() + 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,21 +11,34 @@ from PySide6.QtGui import QBrush, QColor, QPen
 
 from app.formatting.text import CLOCK_TEXT
 from app.gui.look.theme import Theme, mixed
-from app.gui.plots.colors import series_colors
+from app.gui.plots.colors import hues, series_colors
 from app.gui.plots.legend import Entry
 from app.insights.quality import NOT_VALID, Standing, is_invalid, standing
 from app.plot_data.series import Series
 
 _FADED = 0.82
+_MOST_BY_COLOR = 8
+"""More series than this are told apart by their lines too."""
+_PATTERNS: tuple[list[float], ...] = (
+    [],
+    [10.0, 2.0, 1.5, 2.0],
+    [10.0, 2.0, 1.5, 2.0, 1.5, 2.0],
+    [16.0, 2.5],
+)
+"""Of lines, in their own widths; the first is solid. Simulated and failed ones have others."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesStyle:
-    """How a series is drawn: one that is simulated, doubted or of a failure is never solid."""
+    """How a series is drawn: one that is simulated, doubted or of a failure is never solid.
+
+    `pattern` is that of its line, where there are more series than colours that are told apart.
+    """
 
     color: QColor
     simulated: bool
     standing: Standing = "sound"
+    pattern: int = 0
 
     def pen(self, width: float = 1.0) -> QPen:
         pen = QPen(self.color)
@@ -34,6 +48,13 @@ class SeriesStyle:
             pen.setDashPattern([1.0, 2.0])
         elif self.simulated:
             pen.setDashPattern([5.0, 3.0])
+        return pen
+
+    def line_pen(self, width: float) -> QPen:
+        """For a line across a plot, which has room for the pattern."""
+        pen = self.pen(width)
+        if self.pattern and pen.style() == Qt.PenStyle.SolidLine:
+            pen.setDashPattern(_PATTERNS[self.pattern % len(_PATTERNS)])
         return pen
 
     def fill(self, alpha: int = 70) -> QBrush:
@@ -65,10 +86,25 @@ class SeriesStyle:
 def series_styles(series: Sequence[Series], theme: Theme, by: str = "") -> dict[str, SeriesStyle]:
     """A style by key, coloured by the facet `by` or by what differs."""
     colors = series_colors(series, theme, by)
+    patterns = _patterns(series, theme, by)
     return {
-        one.key: SeriesStyle(colors[one.key], one.clock == "simulated", standing(one))
+        one.key: SeriesStyle(
+            colors[one.key], one.clock == "simulated", standing(one), patterns[one.key]
+        )
         for one in series
     }
+
+
+def _patterns(series: Sequence[Series], theme: Theme, by: str) -> dict[str, int]:
+    """Shades of a hue take turns with patterns of the line; few series have none."""
+    if len(series) <= _MOST_BY_COLOR:
+        return {one.key: 0 for one in series}
+    seen: Counter[str] = Counter()
+    found = {}
+    for one, hue in zip(series, hues(series, theme, by), strict=True):
+        found[one.key] = seen[hue] % len(_PATTERNS)
+        seen[hue] += 1
+    return found
 
 
 class LitStyle(SeriesStyle):
@@ -108,7 +144,7 @@ def series_entries(
     return [
         Entry(
             legend_text(one, name_of(one)),
-            styles[one.key].pen(1.0 if filled else 1.8),
+            styles[one.key].pen(1.0) if filled else styles[one.key].line_pen(1.8),
             styles[one.key].fill() if filled else None,
             of_series=True,
         )
@@ -122,6 +158,8 @@ def remark(series: Series) -> str:
     found = standing(series)
     if found == "sound":
         return ""
+    if series.damage:
+        return ", damaged"
     if series.status == "ok":
         return f", {NOT_VALID}" if is_invalid(series) else f", {found}"
     return f", {series.status.replace('_', ' ')}"

@@ -1,6 +1,7 @@
 """The timeline: every sample in the order it was taken, warm-up shaded, levels drawn through.
 
-Rounds are set one after another, each series' k-th round at the same place.
+Rounds stand one after another, each series' k-th round at the same place; or by the clock, so that
+what disturbed the machine is seen at one place in all cases that were measured then.
 """
 
 from __future__ import annotations
@@ -36,7 +37,13 @@ PANEL_PX, _PANEL_LINES = 76, 3.4
 """The least height in which a series of its own is read, below its name."""
 _MOST_WITH_LANES = 3
 _AXIS_WIDTH = 78.0
-_X_LABEL = "Time since the first round began (s), rounds set one after another"
+_X_LABELS = {
+    "rounds": "Time since the first round began (s), rounds set one after another",
+    "clock": "Clock time since the first sample that is shown (s)",
+}
+Offsets = dict[str, list[float]]
+"""By the key of a series where each of its rounds begins on the axis [s], and where the last one
+ends."""
 
 
 class TimelineView(RowsView):
@@ -62,11 +69,17 @@ class TimelineView(RowsView):
             {"stacked": "One below another", "overlaid": "Overlaid"},
             "Draw each series into its own plot over the same time axis, or all into one.",
         )
+        self.time_choice = Choice(
+            "Time",
+            {"rounds": "By round", "clock": "Clock time"},
+            "Rounds one after another, each series' rounds at the same places; or when each round "
+            "was measured, so that a disturbance of the machine shows in all cases of that moment.",
+        )
         self.part_choice = PartChoice()
         self.lanes_box = Switch(
             "Machine", "Clock, temperature, throttling and load below the samples, as recorded."
         )
-        self.add_controls(self.part_choice, self.layout_choice, self.lanes_box)
+        self.add_controls(self.part_choice, self.layout_choice, self.time_choice, self.lanes_box)
 
     def reset(self) -> None:
         super().reset()
@@ -77,6 +90,10 @@ class TimelineView(RowsView):
         self.part_choice.offer(self.series)
         part = self.part_choice.part
         shown = [one for one in self.series if any(len(r) for r in one.rounds) and one.has(part)]
+        if shown and self._by_clock:
+            shown = [one for one in shown if one.clock != "simulated"]
+            if not shown:
+                return "A simulated card has no clock time. Choose “By round”."
         if not shown:
             not_yet = "No raw samples yet. The timeline follows a round while it is measured."
             return without_samples(self.series, not_yet)
@@ -87,7 +104,7 @@ class TimelineView(RowsView):
         self._build(drawn, stacked)
         offsets = self._follow(drawn)
         if self.follows:
-            self.plots[0].setXRange(0.0, offsets[-1], padding=0.01)
+            self.plots[0].setXRange(0.0, max(own[-1] for own in offsets.values()), padding=0.01)
         self._draw_traces(drawn, offsets)
         if self.follows:
             self._fit_heights(drawn)
@@ -100,7 +117,10 @@ class TimelineView(RowsView):
             ]
         )
         count = sum(len(r) for one in drawn for r in one.rounds)
-        told = filter(None, (clocks_text(drawn), since_when(drawn, part), f"{count:,} samples"))
+        several = self._by_clock and len({_host(one) for one in drawn}) > 1
+        notes = [clocks_text(drawn), since_when(drawn, part), f"{count:,} samples"]
+        notes += ["each host from its own first sample"] if several else []
+        told = filter(None, notes)
         self.show_heading(f"{NAMES[part].removesuffix(' time')} over time", ", ".join(told))
         return ""
 
@@ -108,7 +128,7 @@ class TimelineView(RowsView):
         name = NAMES[self.part_choice.part]
         lanes = self._lane_names(drawn, stacked)
         told = [(one.key, self.name_of(one), lanes.get(one.key)) for one in drawn]
-        if not self.renew(stacked, name, told):
+        if not self.renew(stacked, name, self.time_choice.value, told):
             return
         in_rows = self._in_rows = stacked and len(drawn) > 1
         if in_rows:
@@ -120,7 +140,7 @@ class TimelineView(RowsView):
                 self._lit_points[one.key] = self._lit_points[drawn[0].key]
                 continue
             last = row == len(drawn) - 1 or not stacked
-            x_label = _X_LABEL if last else ""
+            x_label = _X_LABELS[self.time_choice.value] if last else ""
             plot = self.add_plot(
                 2 * row,
                 int(in_rows),
@@ -167,9 +187,9 @@ class TimelineView(RowsView):
         self._lanes[key] = LanePlot(plot, layer, len(names), above)
 
     def _let_read(
-        self, drawn: Sequence[Series], offsets: Sequence[float], styles: dict[str, SeriesStyle]
+        self, drawn: Sequence[Series], offsets: Offsets, styles: dict[str, SeriesStyle]
     ) -> None:
-        lanes = {one.key: self._lanes_of(one, offsets) for one in drawn}
+        lanes = {one.key: self._lanes_of(one, offsets[one.key]) for one in drawn}
         self._drawn = {
             one.key: [
                 DrawnRound(
@@ -178,7 +198,7 @@ class TimelineView(RowsView):
                     styles[one.key].color,
                     number,
                     records,
-                    offsets[number],
+                    offsets[one.key][number],
                     self._taken(one),
                     partial(told_at, lanes[one.key]),
                 )
@@ -228,10 +248,9 @@ class TimelineView(RowsView):
         """Another part is looked at: finer or coarser data for it at the next refresh."""
         self.mark_dirty()
 
-    def _follow(self, drawn: Sequence[Series]) -> list[float]:
-        """Read on in every round; where the rounds begin, and where the last one ends [s]."""
+    def _follow(self, drawn: Sequence[Series]) -> Offsets:
+        """Read on in every round; where each begins."""
         styles = self.styles()
-        lengths: list[float] = []
         for one in drawn:
             for number, records in enumerate(one.rounds):
                 trace = self._traces.get((one.key, number))
@@ -240,9 +259,39 @@ class TimelineView(RowsView):
                     self._traces[one.key, number] = trace
                 trace.set_style(styles[one.key])
                 trace.follow(records)
+        return self._clock_times(drawn) if self._by_clock else self._round_times(drawn)
+
+    @property
+    def _by_clock(self) -> bool:
+        return self.time_choice.value == "clock"
+
+    def _envelopes_of(self, series: Series) -> list[Envelope]:
+        return [self._traces[series.key, n].envelope for n in range(len(series.rounds))]
+
+    def _round_times(self, drawn: Sequence[Series]) -> Offsets:
+        """The k-th rounds of all series begin together, once the longest of those before ended."""
+        lengths: list[float] = []
+        for one in drawn:
+            for number, envelope in enumerate(self._envelopes_of(one)):
                 lengths += [0.0] * (number + 1 - len(lengths))
-                lengths[number] = max(lengths[number], trace.envelope.end_s)
-        return [0.0, *np.cumsum(lengths).tolist()]
+                lengths[number] = max(lengths[number], envelope.end_s)
+        return {one.key: [0.0, *np.cumsum(lengths).tolist()] for one in drawn}
+
+    def _clock_times(self, drawn: Sequence[Series]) -> Offsets:
+        """By the samples' own clock, which all processes of a host share; from a host's first."""
+        first_ns: dict[str, int] = {}
+        for one in drawn:
+            for envelope in self._envelopes_of(one):
+                if envelope.end_s:
+                    known = first_ns.get(_host(one), envelope.first_ns)
+                    first_ns[_host(one)] = min(known, envelope.first_ns)
+        found: Offsets = {}
+        for one in drawn:
+            envelopes, zero_ns = self._envelopes_of(one), first_ns.get(_host(one), 0)
+            begins = [(e.first_ns - zero_ns) * 1e-9 if e.end_s else 0.0 for e in envelopes]
+            ends = [begin + e.end_s for begin, e in zip(begins, envelopes, strict=True)]
+            found[one.key] = [*begins, max(ends, default=0.0)]
+        return found
 
     def _trace(self, series: Series, number: int, style: SeriesStyle) -> Trace:
         """A trace over what was read of its round before: rows come into sight and go."""
@@ -251,17 +300,17 @@ class TimelineView(RowsView):
         envelope = self._envelopes.setdefault(key, Envelope(taken))
         return Trace(self._panels[series.key], style, self.theme, taken, envelope)
 
-    def _draw_traces(self, drawn: Sequence[Series], offsets: Sequence[float]) -> None:
+    def _draw_traces(self, drawn: Sequence[Series], offsets: Offsets) -> None:
         low, high = self.plots[0].viewRange()[0]
         warm: dict[str, list[tuple[float, float]]] = {}
         for one in drawn:
             for number, records in enumerate(one.rounds):
-                trace = self._traces[one.key, number]
-                trace.draw(records, offsets[number], (low, high))
-                end = offsets[number] + trace.envelope.warmup_end_s
-                warm.setdefault(one.key, []).append((offsets[number], end))
+                trace, begin = self._traces[one.key, number], offsets[one.key][number]
+                trace.draw(records, begin, (low, high))
+                end = begin + trace.envelope.warmup_end_s
+                warm.setdefault(one.key, []).append((begin, end))
         for key, shade in self._shades.items():
-            shade.set_rounds(offsets, warm.get(key, []))
+            shade.set_rounds(offsets[key], warm.get(key, []))
 
     def _fit_heights(self, drawn: Sequence[Series]) -> None:
         for plot in dict.fromkeys(self._panels.values()):
@@ -299,3 +348,7 @@ class TimelineView(RowsView):
         told = [(one, self._taken(one)) for one in self.series if one.has(part)]
         header = ["series", "clock", "round", "started_ns", f"{part}_us", "phase"]
         return header, sample_rows(told)
+
+
+def _host(series: Series) -> str:
+    return str(series.row.get("host") or series.case.host)

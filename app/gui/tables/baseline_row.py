@@ -13,7 +13,7 @@ from app.comparison.measured_case import COMPARED
 from app.formatting.text import significant
 from app.gui.tables.columns import Column
 from app.gui.tables.deltas import DeltaColumn
-from app.plot_data.series import Series, ranked
+from app.plot_data.series import Series, is_same_work, ranked
 
 JUDGED = {f"latency_{name}_us": name for name in COMPARED}
 """The columns whose figures have a verdict against a baseline row."""
@@ -42,7 +42,7 @@ class BaselineRow:
             pairs = [
                 Pair(one.key, base.measured, one.measured)
                 for one in alike.values()
-                if one.clock == base.clock
+                if is_same_work(one, base)
             ]
             told = judged(pairs, self.band, in_turn=True)
             self._verdicts = {one.label: one.percentiles for one in told}

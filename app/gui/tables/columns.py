@@ -12,7 +12,7 @@ from app.cases.column_names import column as column_of
 from app.cases.columns import BY_NAME, NAMES
 from app.cases.latency_columns import PERCENTILES
 from app.formatting.text import CLOCK_TEXT, significant, time_text
-from app.plot_data.series import Series, number, ranked
+from app.plot_data.series import Series, number, quoted, ranked
 from app.plot_data.settings import TELLING
 
 Kind = Literal["text", "count", "lower", "higher"]
@@ -82,9 +82,9 @@ def _figure(series: Series, key: str) -> float | None:
     found = number(series, key)
     if found is None and key == "rounds" and series.timed:
         return float(len(series.timed))
-    queued = series.case.scenario.kind == "ahead"  # its samples are of many runs each
-    if found is None and series.summary is not None and key in _FROM_SUMMARY and not queued:
-        return series.summary.value_us(_FROM_SUMMARY[key])
+    if key in _FROM_SUMMARY:
+        latency = quoted(series, _FROM_SUMMARY[key])
+        return None if latency is None else latency.value_us
     return found
 
 
@@ -97,19 +97,22 @@ def _column(told: ResultColumn) -> Column:
 DEFAULT: tuple[str, ...] = (
     "model",
     "runtime",
+    "latency_p50_us",
+    "latency_p99_us",
     "precision",
     "batch_size",
     "status",
     "clock",
-    "latency_p50_us",
-    "latency_p99_us",
     "latency_p999_us",
     "throughput_per_s",
     "reason",
 )
-"""What is shown until somebody chooses otherwise."""
+"""What is shown until somebody chooses otherwise: the figures first, where they are always seen."""
+ALWAYS = DEFAULT[:4]
+"""What is shown although no row has it yet."""
 
-_PLACED = (*DEFAULT[:4], *TELLING, *DEFAULT[4:])
+_SETTINGS = DEFAULT.index("status")
+_PLACED = (*DEFAULT[:_SETTINGS], *TELLING, *DEFAULT[_SETTINGS:])
 
 COLUMNS: tuple[Column, ...] = tuple(
     _column(BY_NAME[key]) for key in (*_PLACED, *(k for k in NAMES if k not in _PLACED))

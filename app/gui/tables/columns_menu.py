@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from PySide6.QtWidgets import QMenu, QTableView, QToolButton
 
 from app.gui.tables.baseline_row import JUDGED
-from app.gui.tables.columns import COLUMNS, Column, shown_unasked
+from app.gui.tables.columns import ALWAYS, COLUMNS, Column, shown_unasked
 from app.gui.tables.deltas import DeltaColumn
 from app.gui.tables.model import VERDICTS, ResultsModel
 from app.gui.tables.varying import SettingColumn, varying
@@ -23,11 +23,15 @@ class ColumnsMenu:
     def __init__(self, model: ResultsModel, view: QTableView) -> None:
         self._model, self._view = model, view
         self._lent: set[str] = set()
+        self._filled: dict[str, bool] = {}
         self.button = QToolButton()
         self.button.setObjectName("columns")
         self.button.setText("Columns")
         self.button.setAccessibleName("Choose columns")
-        self.button.setToolTip("Chooses which columns of results.csv are shown.")
+        self.button.setToolTip(
+            "Chooses which columns of results.csv are shown; those without a value in any row "
+            "are not."
+        )
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self.button)
         self.menu.setToolTipsVisible(True)
@@ -119,6 +123,20 @@ class ColumnsMenu:
             width = before.get(key) or columns[places[key]].width
             self._view.setColumnWidth(places[key], width)
 
+    def fit_filled(self) -> None:
+        """Hide the columns that no row has a value in, and show those that have got one."""
+        filled = {column.key: self._is_filled(column) for column in self._model.columns}
+        if filled != self._filled:
+            self._filled = filled
+            self._changed()
+
+    def _is_filled(self, column: Column) -> bool:
+        series = self._model.series
+        if column.key in ALWAYS or not series:
+            return True
+        return any(column.raw(one) is not None for one in series)
+
     def _changed(self, *_: object) -> None:
         for place, action in enumerate(self.menu.actions()):
-            self._view.setColumnHidden(place, not action.isChecked())
+            filled = self._filled.get(action.data(), True)
+            self._view.setColumnHidden(place, not (action.isChecked() and filled))

@@ -6,6 +6,8 @@ proxy asks for, would cost half a second for 5,000.
 
 from __future__ import annotations
 
+from itertools import chain
+
 from PySide6.QtCore import QAbstractProxyModel, QModelIndex, Qt
 
 from app.cases.status import STATUSES, WELL
@@ -92,6 +94,12 @@ class ResultsFilter(QAbstractProxyModel):
         return sum(len(one.rows) for one in self._shown if isinstance(one, Group)) or len(
             self._shown
         )
+
+    def passing(self) -> list[Series]:
+        """The cases that the filter lets through, folded or not."""
+        series = self._model.series
+        rows = (one.rows if isinstance(one, Group) else (one,) for one in self._shown)
+        return [series[row] for row in dict.fromkeys(chain.from_iterable(rows))]
 
     def _source_reset(self) -> None:
         self._take(self._arranged())

@@ -20,7 +20,7 @@ from app.gui.tables.deltas import DeltaColumn
 from app.gui.tables.query import Term, typed_for
 from app.gui.tables.varying import SettingColumn, setting_columns
 from app.insights.quality import standing
-from app.plot_data.series import Series, number
+from app.plot_data.series import Series, quoted
 from app.plot_data.settings import TELLING, Setting, same_settings, settings
 from app.run_folder.diagnostics import diagnostics_of, text
 
@@ -216,7 +216,7 @@ class ResultsModel(QAbstractTableModel):
     def _tip(self, series: Series, column: Column) -> str | float | None:
         sides = self._held.sides(series, column)
         if sides is not None:
-            within = f"a change within {100 * self.band:g}% is none"
+            within = f"a change within {100 * self.band:g}% does not count"
             return plain_tip(f"{sides.verdict.word}: {sides.verdict.why or within}")
         if column.key == "status" and series.row.get("warnings"):
             return plain_tip("\n".join(map(text, diagnostics_of(series.row))))
@@ -289,9 +289,7 @@ def _interval(series: Series, column: Column) -> str:
     """The 95 % interval behind a percentile that is judged; "" where it has none."""
     if column.key not in JUDGED:
         return ""
-    stem = column.key.removesuffix("_us")
-    low, high = number(series, f"{stem}_ci_low_us"), number(series, f"{stem}_ci_high_us")
-    if (low is None or high is None) and series.summary is not None:
-        found = series.summary.interval_us(JUDGED[column.key])
-        low, high = (found.low, found.high) if found else (None, None)
-    return "" if low is None or high is None else f"  ({interval(low, high)})"
+    found = quoted(series, JUDGED[column.key])
+    if found is None or found.low_us is None or found.high_us is None:
+        return ""
+    return f"  ({interval(found.low_us, found.high_us)})"

@@ -33,11 +33,13 @@ from app.run_folder.table import neutralised
 
 
 class ResultsTable(QWidget):
-    """The table with its controls; `selected` tells the keys of the chosen rows,
-    `baselines_chosen` those with which all rows are compared."""
+    """The table with its controls; `selected` tells the keys of the chosen rows, `filtered` those
+    that the filter lets through (None for all), `baselines_chosen` those with which all rows are
+    compared. Its filter and chips stand where `filter_box` and `chips` are put."""
 
     title = "Results"
     selected = Signal(list)
+    filtered = Signal(object)
     baselines_chosen = Signal(tuple)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -69,6 +71,7 @@ class ResultsTable(QWidget):
         self.held = HeldAgainst(self.model)
         self.row_actions: list[QAction] = []
         self._judged = self._quiet = False
+        self._passing: frozenset[str] | None = None
         self.count_label = QLabel()
         self.count_label.setProperty("muted", True)
         self.group_choice = Choice(
@@ -167,11 +170,13 @@ class ResultsTable(QWidget):
             self.model.set_series(series)
         self.held.renew()
         self.columns.lend(self._judged)
+        self.columns.fit_filled()
         offered = {one.key: f"By {one.title.lower()}" for one in self.model.settings}
         self.group_choice.set_texts({"": "No groups", **offered})
         self.filter.set_group(self.group_choice.value)
         self._show_baseline_state()
         self._count()
+        self._tell_filter()
 
     def filter_by(self, query: str) -> None:
         """Show the rows that this finds, whatever their status; "" for all."""
@@ -269,6 +274,15 @@ class ResultsTable(QWidget):
         self.filter.set_group(self.group_choice.value)
         self.chips.show_text(self.filter_box.text())
         self._count()
+        self._tell_filter()
+
+    def _tell_filter(self) -> None:
+        """Which cases are left, where that has changed."""
+        is_open = not self.filter_box.text().strip() and not self.status_choice.value
+        keys = None if is_open else frozenset(one.key for one in self.filter.passing())
+        if keys != self._passing:
+            self._passing = keys
+            self.filtered.emit(keys)
 
     def _selection_changed(self, *_: QModelIndex) -> None:
         if not self._quiet:

@@ -92,7 +92,7 @@ class Figures(ModelFiles):
             term="comparisons with itself",
             example="20 … (none)",
             fold=FIGURES_FOLD,
-            values="whole number",
+            values="integer",
             absent="none",
             notes="Compares every case with itself this many times, from `rounds` fresh rounds a "
             "side each: the rate of false verdicts, and the smallest detectable change.",
@@ -145,7 +145,7 @@ class Figures(ModelFiles):
             label="Cold starts",
             example="20 … (none)",
             fold=FIGURES_FOLD,
-            values="whole number",
+            values="integer",
             absent="none",
             notes="[Fresh processes](null-and-cold-start.md) of each case after the rounds, for "
             "the time to their first answer.",

@@ -31,6 +31,8 @@ class Limits(Measurements):
         str,
         Setting(
             flag="--memory-limit",
+            label="&Memory",
+            term="memory limit",
             metavar="SIZE",
             help="host memory that a measuring process may use, such as 8GiB",
             form=Word(size),
@@ -72,7 +74,7 @@ class Limits(Measurements):
             example="2,3 … (as the system likes)",
             fold=PLACES_FOLD,
             values='`"2,3"`, `"2-5"`',
-            absent="the last ones, as many as a case has threads",
+            absent="the last ones, one for each thread of a case",
             notes="Where the measuring process runs: see [deadlines](deadlines.md).",
         ),
     ] = ""
@@ -93,14 +95,14 @@ class Limits(Measurements):
         Setting(
             flag="--realtime",
             metavar="PRIORITY",
-            help="SCHED_FIFO priority, 1 to 99; needs --cores that leave one out",
+            help="SCHED_FIFO priority, 1 to 99; needs --cores with one core left free",
             form=Word(whole(1)),
             group=PLACE,
             commands=(*PLANNED, "study"),
             label="Priority",
             example="1 to 99 … (the usual)",
             fold=PLACES_FOLD,
-            values="whole number from 1 to 99",
+            values="integer from 1 to 99",
             absent="none",
             notes="SCHED_FIFO priority of the measuring process. Needs `cores` that leave a core "
             "to everything else.",

@@ -43,15 +43,17 @@ class RunLength(BaseModel):
         Seed | None,
         Setting(
             flag="--seed",
+            label="See&d",
+            term="seed",
             metavar="N",
             help="draws the order of rounds, the data and the arrivals",
             form=Word(whole(0)),
             group=LENGTH,
             commands=(*PLANNED, "check", "study"),
-            values="whole number",
+            values="integer",
             absent="none",
             notes="Draws the order of the rounds, all data, and the moments at which requests "
-            "arrive. Without one, the order and the data are those of 0, and requests arrive at "
+            "arrive. Without a seed, order and data are as with seed 0, and requests arrive at "
             "other moments in each run.",
         ),
     ] = None
@@ -59,6 +61,8 @@ class RunLength(BaseModel):
         str,
         Setting(
             flag="--preset",
+            label="&Length",
+            term="profile",
             aliases=("--profile",),
             toml="preset",
             metavar="NAME",
@@ -75,16 +79,18 @@ class RunLength(BaseModel):
         Count | None,
         Setting(
             flag="--rounds",
+            label="R&ounds",
+            term="round",
             metavar="N",
             help="measuring processes per case (default: the preset's)",
             form=Word(whole(1)),
             group=LENGTH,
             commands=(*PLANNED, "study"),
             common=True,
-            values="whole number",
+            values="integer",
             absent="the preset's",
             notes="Processes for each case. With `ci_width` it is the largest number (40 unless "
-            "given); with `slo` the number at each rate, and with `tune` that of the final "
+            "given); with `slo` the number at each rate, and with `tune` the number in the final "
             "comparison (8 unless given).",
         ),
     ] = None
@@ -173,6 +179,7 @@ class Measurements(RunLength):
         On,
         Setting(
             flag="--op-times",
+            label="Operator times",
             aliases=("--profile-ops",),
             toml="op_times",
             help="also record per-operator times, in separate processes",
@@ -186,6 +193,7 @@ class Measurements(RunLength):
         On,
         Setting(
             flag="--largest-batch",
+            label="Largest batch",
             help="search for the largest batch that fits, from --batch or 1 on",
             form=Switch(),
             group=ALSO,
@@ -202,7 +210,7 @@ class Measurements(RunLength):
             commands=(*PLANNED, "check"),
             label="Compile only",
             fold=LIMITS_FOLD,
-            notes="[Compiles each case and runs none](check.md). Cannot be used with keys that say "
+            notes="[Compiles each case and runs none](check.md). Cannot be used with keys that set "
             "how to measure.",
         ),
     ] = False

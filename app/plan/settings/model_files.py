@@ -123,12 +123,12 @@ class ModelFiles(Limits):
         On,
         Setting(
             flag="--rotate-inputs",
-            help="change the inputs from run to run: those of --inputs, or 8 sets",
+            help="change the inputs from run to run: the sets of --inputs, or 8 sets",
             form=Switch(),
             group=MODEL,
             label="Rotate inputs",
             fold=FILES_FOLD,
-            notes="Uses another set from run to run: those of `inputs`, or eight that are drawn.",
+            notes="Uses another set in each run: the sets of `inputs`, or eight generated ones.",
         ),
     ] = False
     save_inputs: Annotated[
@@ -154,7 +154,7 @@ class ModelFiles(Limits):
             example="ids=0:999",
             fold=FILES_FOLD,
             values="table of two numbers",
-            absent="what the graph's names and uses say",
+            absent="derived from the graph's names and uses",
             notes="The range of a generated input: `input_range.ids = [0, 999]`. Finite numbers "
             "that the input's type can hold.",
         ),

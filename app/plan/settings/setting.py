@@ -29,7 +29,9 @@ def whole(least: int) -> Callable[[str], int]:
         except ValueError:
             number = least - 1
         if number < least:
-            raise InvalidValue(f"{word} is no whole number of at least {least}", "give one that is")
+            raise InvalidValue(
+                f"{word} is not an integer of at least {least}", "give such a number"
+            )
         return number
 
     return parse

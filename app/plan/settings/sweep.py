@@ -69,6 +69,7 @@ class Sweep(BaseModel):
         Field(min_length=1),
         Setting(
             flag="--models",
+            label="What",
             metavar="A,B,…",
             help="catalogue names, .onnx paths, globs, file.py:factory, hf:FOLDER",
             form=Words(),
@@ -85,6 +86,7 @@ class Sweep(BaseModel):
         tuple[str, ...],
         Setting(
             flag="--runtimes",
+            label="Where",
             metavar="A,B,…",
             help="default: all available runtimes; all: every known runtime",
             form=Words(),
@@ -129,7 +131,7 @@ class Sweep(BaseModel):
             label="&Batch",
             term="batch",
             example="1, 2, 4 … (the model's own)",
-            values="whole numbers",
+            values="integers",
             absent="the model's own",
             notes="Size of the batch axis.",
         ),
@@ -146,7 +148,7 @@ class Sweep(BaseModel):
             label="&Sequence",
             term="sequence",
             example="16, 64 … (the model's own)",
-            values="whole numbers",
+            values="integers",
             absent="the model's own",
             notes="Size of the axis `sequence`.",
         ),
@@ -182,7 +184,7 @@ class Sweep(BaseModel):
             label="&Threads",
             term="threads",
             example="1",
-            values="whole numbers",
+            values="integers",
             notes="How many threads the engine may use; `0` leaves the number to it.",
         ),
     ] = (1,)
@@ -190,6 +192,7 @@ class Sweep(BaseModel):
         dict[str, Annotated[tuple[OptionValue, ...], Field(min_length=1)]],
         Setting(
             flag="--option",
+            label="Runtime options",
             metavar="RUNTIME.NAME=V,…",
             help="values of a runtime's option, each a case of its own",
             form=Pairs("runtime.name=value", format=option_text, listed=True),
@@ -207,6 +210,7 @@ class Sweep(BaseModel):
         Field(min_length=1),
         Setting(
             flag="--scenario",
+            label="Scenario",
             metavar="S,…",
             help="closed_loop (default), poisson:200/s, …: see help scenarios",
             form=Words(lambda word: str(Scenario.parse(word))),
@@ -246,7 +250,7 @@ class Sweep(BaseModel):
             label="Condition",
             term="condition",
             values="`none`, `cold:64MB`, `sustained:30min`, `with:mlp`, `shapes:mix.csv`",
-            notes="[Conditions](conditions.md) beside the scenario: polluted caches, a long run, "
+            notes="[Conditions](conditions.md) added to the scenario: cold caches, a long run, "
             "another model at work, several shapes in one session.",
         ),
     ] = ("none",)
@@ -276,7 +280,7 @@ class Sweep(BaseModel):
             group=WORK,
             label="Replicas",
             example="2, 4 … (one)",
-            values="whole numbers",
+            values="integers",
             absent="none",
             notes="[Sessions that share the work](replicas.md) of `offline`, or of other "
             "`scenarios` that are given; a single one is measured too.",

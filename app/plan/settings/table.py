@@ -61,6 +61,16 @@ OUTPUTS = (
         commands=(*NEW, "check", "study"),
     ),
     Setting(
+        key="install",
+        flag="--install",
+        help="create missing environments of releases, as of ort-cpu@1.20",
+        form=Switch(),
+        group=PLACE,
+        commands=_RUN,
+        notes="Without it a person at a terminal is asked. They lie in the cache, see "
+        "[releases](releases.md).",
+    ),
+    Setting(
         key="show_config",
         flag="--show-config",
         help="print the value and the origin of each setting, and measure nothing",
@@ -77,6 +87,15 @@ OUTPUTS = (
         form=_WORD,
         group=COMPARISON,
         commands=_COMPARED,
+    ),
+    Setting(
+        key="history",
+        flag="--history",
+        metavar="DIR",
+        help="earlier runs that show how far two differ (default: those beside)",
+        form=_WORD,
+        group=COMPARISON,
+        commands=(*_COMPARED, "compare", "report"),
     ),
     Setting(
         key="fail_on",
@@ -236,7 +255,7 @@ def with_keys(part: Mapping[str, Any], scope: Scope) -> dict[str, Any]:
     keys = {row.toml: row.key for row in SETTINGS if row.toml and row.scope == scope}
     for name, key in keys.items():
         if name in part and key in part:
-            raise PlanError(f"{name} and {key} are the same setting", f"leave {key} out")
+            raise PlanError(f"{name} and {key} are the same setting", f"remove {key}")
     return {keys.get(name, name): value for name, value in part.items()}
 
 

@@ -72,10 +72,10 @@ def parse_address(text: str, insecure: bool = False) -> Address:
         raise CarrierError(f"{text!r} is no address of a scheduler", "write it as tls://HOST:8786")
     if not address.encrypted and not address.is_here and not insecure:
         raise CarrierError(
-            f"{address} is refused: whoever reaches a plain Dask port runs code there, since it "
-            "unpickles what it is sent",
+            f"{address} is refused: every process that reaches a plain Dask port can run "
+            "code there, since it unpickles what it receives",
             "use tls:// with certificates (docs/cluster.md), or --insecure-cluster in a network "
-            "that nobody else is in",
+            "that no one else uses",
         )
     return address
 
@@ -135,7 +135,7 @@ def _greeting(address: Address, stream: socket.socket) -> bytes:
     except TimeoutError:
         scheme = "tcp" if address.encrypted else "tls"
         raise CarrierError(
-            f"what listens at {address} has said nothing for {stream.gettimeout():g} s",
+            f"the server at {address} has sent nothing for {stream.gettimeout():g} s",
             f"a Dask scheduler speaks first: is it a {scheme}:// one?",
         ) from None
     except OSError:

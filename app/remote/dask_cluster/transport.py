@@ -257,7 +257,7 @@ async def travel(
     except CarrierError as error:
         told(Lost(str(error)))
     except TimeoutError:
-        told(Lost(f"nothing was heard of it for {silence_s:g} s"))
+        told(Lost(f"no answer for {silence_s:g} s"))
     except OSError as error:
         told(Lost(f"the way to it is broken ({error})"))
     except Exception as error:  # whatever it is, the sweep must not wait for ever
@@ -446,9 +446,7 @@ class DaskCarrier:
         except (OSError, TimeoutError):
             return None
         except (CodecError, ValueError) as error:
-            raise CarrierError(
-                f"the worker {name} tells what can't be understood ({error})"
-            ) from None
+            raise CarrierError(f"the worker {name} sends what can't be parsed ({error})") from None
 
     async def _run(self, host: str, job: HostJob, hear: Hear) -> None:
         try:

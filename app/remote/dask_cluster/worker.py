@@ -70,7 +70,7 @@ class Outbox:
         self.asked_s = time.monotonic()
         self.began = False
         self.over = False
-        self._why_forgotten = "the job ran before, and what it said was taken then"
+        self._why_forgotten = "the job ran before, and its messages were taken then"
 
     def hear(self, message: Message) -> None:
         """Take the job's next message; never waits. Nothing after its last is taken."""
@@ -262,7 +262,7 @@ class MeasureWorker(Worker):
             await self._end([job for job in left if not self._jobs[job].over])
             for job in left:
                 self._jobs[job].forget(
-                    f"the sweep was not heard of for {ABANDONED_S:g} s, and the job was ended"
+                    f"no message from the sweep for {ABANDONED_S:g} s, so the job was ended"
                 )
 
     async def _end(self, jobs: Collection[str]) -> None:

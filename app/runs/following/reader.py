@@ -357,7 +357,7 @@ class RunReader:
         key, run = case.case_id, self._journal.ledger.run
         rounds = run.rounds.get(key, {})
         timed = self._timed_rounds(key) if rounds else []
-        measured_now = live is not None and key in live.cases
+        measured_now = live is not None and key in live.cases and _goes_on(live, key, rounds)
         samples = self._samples.get(key)
         count, row, summary = self._answered.get(key, (0, {}, None))
         if count != len(rounds):
@@ -416,6 +416,12 @@ class RunReader:
         if alive:
             return "waiting", ""
         return "not_run", NOT_REACHED
+
+
+def _goes_on(live: Live, key: str, rounds: Mapping[int, RoundResult]) -> bool:
+    """Whether what is in flight is of the case's rounds: what follows them, such as operator times,
+    changes nothing of how it ended."""
+    return not rounds or any(number not in rounds for number in live.numbers_of(key))
 
 
 def _model_names(cases: Iterable[Case]) -> dict[str, str]:

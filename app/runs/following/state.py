@@ -136,7 +136,7 @@ def ending(state: RunState, live: Live) -> Ending:
             text = f"{live.disk_error}; can be resumed"
             return Ending(text, "error", "DISK FULL" if full else "DISK ERROR")
         if live.exit_code == _BROKEN:
-            text = "broken off by an error, the log says which; can be resumed"
+            text = "ended by an error, which is in the log; can be resumed"
             return Ending(text, "error", "BROKEN OFF")
         return Ending("stopped, can be resumed", "warning", "STOPPED")
     return _finished(state)
@@ -145,10 +145,10 @@ def ending(state: RunState, live: Live) -> Ending:
 def without_word(state: RunState) -> str:
     """Of a run of which no batch process tells how it stands."""
     if state.alive:
-        return "nothing is told yet"
+        return "no output yet"
     if state.series and all(one.status == "imported" for one in state.series):
         return "imported"
-    return "nothing is told of how it ended"
+    return "its end was not recorded"
 
 
 def _is_full(folder: Path) -> bool:

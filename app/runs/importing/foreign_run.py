@@ -69,7 +69,7 @@ def read_foreign(path: Path) -> Foreign:
     if program is None:
         raise ResultsError(
             f"{path} is no result file of a program that is known",
-            f"give one of {', '.join(PROGRAMS)}: docs/importing.md says which file of each",
+            f"give one of {', '.join(PROGRAMS)}: docs/importing.md lists the file of each",
         )
     try:
         found: Sequence[Found] = PROGRAMS[program].read(content)

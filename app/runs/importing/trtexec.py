@@ -38,7 +38,7 @@ def read(content: Content) -> list[Found]:
     queries = objects(content.data, "the file")
     start = next((name for name in _IN if name in queries[0]), None)
     if start is None:
-        raise Damaged("no query says when its first copy began")
+        raise Damaged("no query has the start of its first copy")
     before, after = f"{_IN[start]}Ms", f"{_OUT[_IN[start]]}Ms"
     begun, copied_in, computed, copied_out, latency = (
         _column(queries, name) for name in (start, before, "computeMs", after, "latencyMs")

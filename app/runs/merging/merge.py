@@ -254,7 +254,7 @@ def refuse_place(path: Path, sources: Sequence[Source]) -> None:
     refuse_occupied(path)
     for source in sources:
         if source.path.resolve() in path.resolve().parents:
-            raise ResultsError(f"{path} lies inside {source.path}", "give a folder beside it")
+            raise ResultsError(f"{path} lies inside {source.path}", "give a folder next to it")
     if is_being_written(_under_way(path)):
         raise ResultsError(f"{path} is being merged by another process", "wait for it")
 

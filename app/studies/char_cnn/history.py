@@ -16,15 +16,15 @@ from app.studies.study import Found, Study, Whole
 
 def tables(found: Found) -> Iterator[Block]:
     """One table of both, then what to think of the search."""
-    yield Heading("The history beside the search")
+    yield Heading("The history and the search")
     yield Paragraph(
-        "Published: other machines, other code, each step one more change, on hardware that grew "
-        "from one node to several GPUs. Measured: this machine alone, each step one more choice of "
-        "the search, all measured again in turn. Lines that stand beside each other are no pairs."
+        "Published: other machines and code, each step one more change, from one node to several "
+        "GPUs. Measured: this machine, each step one more choice of the search, all measured again "
+        "in turn. A published and a measured step in one line do not correspond."
     )
     answer = tunes_found(found.run)
     if answer is None or not any(one.rungs for _, one in answer.searches):
-        yield Paragraph("The search has not come to its final rounds: there is no ladder yet.")
+        yield Paragraph("The search has no final rounds: there is no ladder yet.")
         return
     yield _table(answer)
     yield Points(tuple(sentence for _, one in answer.searches for sentence in one.sentences))
@@ -72,8 +72,8 @@ STUDY = Study(
     name="char-cnn/ladder",
     title="A search instead of steps",
     repeats=(
-        "What a search over runtimes, precisions, batch sizes, threads and options finds by "
-        "itself, within an error of 2 % of the largest output."
+        "The result of a search over runtimes, precisions, batch sizes, threads and options, "
+        "within an error of 2 % of the largest output."
     ),
     tables=tables,
     one_host=True,
@@ -85,10 +85,10 @@ WHOLE = Whole(
     title="The character-level CNN, optimised",
     repeats=(
         "A history of seven steps took one network from 2.12 to 727.2 inputs a second: offloading, "
-        "batches, kernels for a GPU, fused operators, several GPUs. Repeated here are the steps, "
-        "with what a user of runtimes can choose in place of code, the author's checklist of "
-        "operators and fusions, and the way as a whole, as a search finds it. The network has "
-        "drawn weights: errors are of outputs, not of answers."
+        "batches, kernels for a GPU, fused operators, several GPUs. This study reproduces the "
+        "steps, by choosing runtimes instead of writing code, then the author's checklist of "
+        "operators and fusions, and the whole path, as the result of a search. The network has "
+        "random weights, so errors are of outputs, not of answers."
     ),
     parts=(steps.STUDY, operators.STUDY, STUDY),
     shares=(0.3, 0.2, 0.5),

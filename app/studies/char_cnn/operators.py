@@ -70,8 +70,8 @@ def tables(found: Found) -> Iterator[Block]:
     ]
     yield Heading("The checklist")
     yield Paragraph(
-        "What the author planned and did (yes, no), and what each engine does: of how many places "
-        "of the network one executed operator holds the whole pattern."
+        "What the author planned and did (yes, no), and what each engine does: the number of "
+        "places of the network at which one executed operator contains the whole pattern."
     )
     if executed:
         yield _checklist(executed, every)
@@ -86,9 +86,9 @@ def tables(found: Found) -> Iterator[Block]:
         return
     yield Heading("Time by block (µs)")
     yield Paragraph(
-        "The sum of the executed operators of each block, in a process of its own with the "
-        "engine's profiler. An operator that holds parts of two blocks counts in the later one. "
-        "Engines rearrange tensors between operators; that is a row of its own."
+        "The sum of the executed operators of each block, in a separate process with the engine's "
+        "profiler. An operator with parts of two blocks counts in the later one. Engines rearrange "
+        "tensors between operators; this has a separate row."
     )
     yield _by_block(executed, every)
 

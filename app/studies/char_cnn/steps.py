@@ -79,20 +79,20 @@ def tables(found: Found) -> Iterator[Block]:
     """The history with what is nearest, then batches, replicas and devices of this machine."""
     yield Heading("Step by step")
     yield Paragraph(
-        "On the left the history as it was published, of other machines and other code, each step "
-        f"on top of those before. On the right what is nearest to it here, on {_FIRST} unless it "
-        "says otherwise, each by itself: from, to, and how many times that is, with its 95 % "
-        "interval from pairs of rounds. That takes three: a gain of fewer is told with their "
-        "number, and may be the machine's."
+        "Left: the published history, on other machines and with other code, each step on top of "
+        f"the steps before. Right: the nearest equivalent here, on {_FIRST} unless stated, each "
+        "step alone: from, to, and the gain with its 95 % interval from pairs of rounds. An "
+        "interval takes three rounds. With fewer, their number is shown, and the gain may be the "
+        "machine's."
     )
     yield _beside(found)
     yield Heading("Throughput by batch size (inputs/s, one thread)")
     yield _by_batch(found)
     yield Heading("Replicas")
     yield Paragraph(
-        "Sessions that share the same work, one thread each, all inputs over the time from the "
-        "first start to the last end; efficiency is the speedup over the replicas, with its 95 % "
-        "interval from pairs of rounds."
+        "Sessions with one thread each share the work. Throughput is all inputs over the time from "
+        "the first start to the last end. Efficiency is the speedup over the number of replicas, "
+        "with its 95 % interval from pairs of rounds."
     )
     yield Paragraph(_several_devices(found))
     yield _replicas(found)
@@ -207,7 +207,7 @@ def _several_devices(found: Found) -> str:
     """What was there to deal sessions over."""
     dealt = dict.fromkeys(one.case.runtime for one in found.measured if _count(one))
     if not dealt:
-        return "No runtime of this run had several devices, so that all sessions are on one."
+        return "No runtime of this run has several devices, so all sessions are on one."
     return f"Over several devices, the efficiency against the first of them: {', '.join(dealt)}."
 
 
@@ -292,7 +292,7 @@ STUDY = Study(
     title="One step at a time",
     repeats=(
         "The history made a character-level CNN 343 times faster, from 2.12 to 727.2 inputs a "
-        "second, by code that was written for it. Here runtimes are chosen, not written."
+        "second, by code written for it. Here runtimes are chosen, not written."
     ),
     tables=tables,
     one_host=True,

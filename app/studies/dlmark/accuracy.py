@@ -21,9 +21,9 @@ def tables(found: Found) -> Iterator[Block]:
     images = max((accuracy.images for accuracy in told if accuracy is not None), default=0)
     yield Heading("Accuracy against throughput, both measured")
     yield Paragraph(
-        f"Top-1 is of {images or 'the'} images that none of the networks has seen, as the runtime "
-        "of the line computes them in its precision. Lines whose outputs are farther from the "
-        "reference than their types allow are told too: what that costs, top-1 says."
+        f"Top-1 on {images or 'the'} images that no network was trained on, computed by the "
+        "runtime of the line in its precision. Lines with outputs outside the tolerance of their "
+        "type are included: top-1 shows the effect."
     )
     yield Picture(_PICTURE, "measured top-1 over measured images a second")
     names = tuple(Column(name, is_name=True) for name in ("model", "device"))
@@ -45,7 +45,7 @@ def tables(found: Found) -> Iterator[Block]:
         for one in found.measured
     )
     if untested:
-        yield Paragraph(f"The run has not come to the top-1 of {untested} lines: resume it.")
+        yield Paragraph(f"The top-1 of {untested} lines is not measured yet: resume the run.")
 
 
 def files(found: Found) -> Mapping[str, bytes]:
@@ -77,8 +77,8 @@ STUDY = Study(
     name="dlmark/accuracy",
     title="Accuracy against throughput",
     repeats=(
-        "Perceptrons and convolutional networks of six widths, trained on scikit-learn's digits: a "
-        "data set that ships, in place of ImageNet's, which does not. Batch 64, as in the study."
+        "Perceptrons and convolutional networks of six widths, trained on scikit-learn's digits, "
+        "a data set that ships with it, unlike ImageNet. Batch 64, as in the study."
     ),
     tables=tables,
     files=files,

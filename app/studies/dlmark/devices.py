@@ -49,7 +49,7 @@ STUDY = Study(
     name="dlmark/devices",
     title="Throughput by device",
     repeats=(
-        "AlexNet and ResNet-v2-50, the two that the study compares devices with; the devices are "
+        "AlexNet and ResNet-v2-50, with which the study compares devices. The devices here are "
         "the runtimes of this machine, and the machines of a run on several."
     ),
     tables=tables,

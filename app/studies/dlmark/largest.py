@@ -17,7 +17,7 @@ from app.formatting import text
 from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
 from app.present.figure import Axis, Figure
 from app.studies.dlmark.figures import MEMORY, mib, picture_files, series_of
-from app.studies.study import NOT_COME_TO, Found, Study, cell
+from app.studies.study import NOT_RUN, Found, Study, cell
 
 _PICTURE = "largest.svg"
 
@@ -27,7 +27,7 @@ def tables(found: Found) -> Iterator[Block]:
     limit = found.run.manifest.asked.memory_limit
     yield Heading("Largest batch size")
     yield Paragraph(
-        f"A measuring process may hold {limit} of the host's memory. The memory that tries held "
+        f"A measuring process may hold {limit} of the host's memory. The memory of earlier tries "
         "predicts the next batch. The search ends with a batch that ran and one at most a 32nd "
         "larger that failed."
     )
@@ -48,7 +48,7 @@ def tables(found: Found) -> Iterator[Block]:
 def _row(found: Found, search: Search, tries: Sequence[Try]) -> tuple[str, ...]:
     tried, model = search.tried(tries), search.base.model
     if not tried:
-        return (model, search.base.runtime, NOT_COME_TO, "", "", "")
+        return (model, search.base.runtime, NOT_RUN, "", "", "")
     fits = largest_fit(tried)
     over = search.next_case(tries) is None
     ending = stopped_by(tried) if over else f"not over, {stopped_by(tried)}"
@@ -86,8 +86,8 @@ STUDY = Study(
     name="dlmark/largest",
     title="The largest batch",
     repeats=(
-        "The largest batch that runs shows what memory a network really needs, pools of engines or "
-        "not. A CPU has no memory of its own, so the limit is one that we set."
+        "The largest batch that runs shows how much memory a network needs, whatever the engine's "
+        "pools hold. A CPU has no separate memory, so the limit is set by the study."
     ),
     tables=tables,
     files=files,

@@ -54,10 +54,10 @@ def claims(found: Found) -> Iterator[Block]:
         return
     yield Heading("The document's claims")
     yield Paragraph(
-        "It says that throughput increases with the batch size, and that memory increases linearly "
-        f"with it. Throughput counts as increased from {MORE:g} times on. Memory counts as linear "
-        "where the growth by one more image is the same from the smallest to the middle batch size "
-        f"and from there to the largest, within a factor of {ALIKE:g}."
+        "Throughput increases with the batch size, and memory increases linearly with it. "
+        f"Throughput counts as increased from {MORE:g} times. Memory counts as linear if the "
+        "growth by one image is the same from the smallest to the middle batch size as from there "
+        f"to the largest, within a factor of {ALIKE:g}."
     )
     yield Points(tuple(answers))
 
@@ -74,7 +74,8 @@ def _throughput(label: str, line: Sequence[Measured], names: Sequence[str]) -> s
         return ""
     rising = sum(_rises(own) for own in curves if first in own and last in own)
     return (
-        f"{label}: throughput at batch {last} is over {MORE:g} times that at batch {first} in "
+        f"{label}: throughput at batch {last} is over {MORE:g} times the throughput at batch "
+        f"{first} in "
         f"{sum(ratio > MORE for ratio in ratios)} of {len(ratios)} networks and lower in "
         f"{sum(ratio < 1 for ratio in ratios)}; the median is {median(ratios):.2f} times. It "
         f"increases at every step in {rising}."
@@ -135,8 +136,8 @@ def tables(found: Found) -> Iterator[Block]:
     yield _throughput_by_batch(found, RATE, text.rate_text)
     yield Heading("Memory by batch size (MiB)")
     yield Paragraph(
-        "The most that the measuring process held of the host's memory, engine and weights "
-        "included. Engines keep memory in pools, so that it is no exact need."
+        "The peak of host memory in the measuring process, with engine and weights. Engines keep "
+        "memory in pools, so this is not an exact requirement."
     )
     yield _throughput_by_batch(found, MEMORY, mib)
     yield from claims(found)
@@ -147,9 +148,8 @@ def tables(found: Found) -> Iterator[Block]:
         return
     instead = "" if batch == _OF_THE_STUDY else f", which most have; the study has {_OF_THE_STUDY}"
     yield Paragraph(
-        f"Throughput is measured here, with weights that are drawn, at batch {batch}{instead}. "
-        "Top-1 is published: of the trained networks on ImageNet's validation set. It was not "
-        "measured here."
+        f"Throughput is measured here, with random weights, at batch {batch}{instead}. Top-1 is "
+        "published, for trained networks on ImageNet's validation set, and not measured here."
     )
     yield Picture(_PUBLISHED, "published top-1 over the images a second that were measured here")
     lines = lines_of(found.measured)
@@ -264,9 +264,9 @@ WHOLE = Whole(
     repeats=(
         "The study of MXNet's Gluon model zoo has four figures: throughput by batch size, the "
         "largest batch and memory, throughput by device, and accuracy against throughput. Each is "
-        "repeated here with the same architectures. Their weights are drawn, since speed does not "
-        "ask for trained ones, and accuracy is measured of networks that are trained; of the zoo "
-        "it is published, and stands in a column that says so."
+        "reproduced here with the same architectures. Their weights are random, which does not "
+        "change the speed. Accuracy is measured on networks that are trained; the zoo's accuracy "
+        "is published, in a column of that name."
     ),
     parts=(STUDY, largest.STUDY, devices.STUDY, accuracy.STUDY),
     shares=(0.4, 0.2, 0.2, 0.2),

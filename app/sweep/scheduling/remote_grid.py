@@ -66,10 +66,10 @@ def _of_code(case: Case, send_code: bool) -> str:
     """Why a module can't be built on another machine; empty if it can."""
     for model in (case.model, case.condition.model):
         if is_hugging_face(model):
-            return f"builds {model} from a folder of this machine: leave it out of --runtimes"
+            return f"builds {model} from a folder of this machine: remove it from --runtimes"
         if is_factory_file(model) and not send_code:
             return (
-                f"would run {model} on other machines: add --send-code, or leave it out of "
+                f"would run {model} on other machines: add --send-code, or remove it from "
                 "--runtimes"
             )
     return ""

@@ -61,17 +61,17 @@ def batches(case: Case, model: ExportedModel) -> tuple[ExportedModel, ...]:
         return ()
     axis = model.batch
     if not isinstance(axis, str):
-        raise Unsupported(f"{case.model} has no open batch axis", "leave --batcher out")
+        raise Unsupported(f"{case.model} has no open batch axis", "remove --batcher")
     if model.states:
         raise Unsupported(
             f"{case.model} hands its state from run to run, and a batch holds requests of several "
             "streams",
-            "leave --batcher out",
+            "remove --batcher",
         )
     if runtime(parse_spec(case.runtime).name).clock == "simulated":
         raise Unsupported(
             f"{case.runtime} has no server to wait for: its schedule knows runs of one batch",
-            "leave --batcher out",
+            "remove --batcher",
         )
     return tuple(model.at({**case.axes, axis: size}) for size in case.batcher.sizes)
 
@@ -83,8 +83,8 @@ def why_not(condition: Condition, runtime: Runtime, device: str = "") -> str:
     if condition.kind == "none" or runtime.clock != "simulated":
         return ""
     if condition.kind == "shapes":
-        return f"{runtime.name} is compiled for one shape: leave --condition out"
-    return f"a simulated card is as fast under {condition}: leave --condition out"
+        return f"{runtime.name} is compiled for one shape: remove --condition"
+    return f"a simulated card is as fast under {condition}: remove --condition"
 
 
 def shapes_of(case: Case, model: ExportedModel, sessions: int) -> tuple[Mapping[str, int], ...]:
@@ -99,13 +99,13 @@ def shapes_of(case: Case, model: ExportedModel, sessions: int) -> tuple[Mapping[
         raise Unsupported(
             f"{case.model} could only be exported for each size by itself, and {told} needs one "
             "graph for all",
-            "leave --condition out",
+            "remove --condition",
         )
     if model.states:
         raise Unsupported(
             f"{case.model} hands its state from run to run, and under {told} the next run has "
             "another shape",
-            "leave --condition out",
+            "remove --condition",
         )
     if sessions != 1 or case.options.get("streams", 1) != 1:
         raise Unsupported(

@@ -206,7 +206,7 @@ class LargestBatch(Searching[Search]):
         for case in schedule.cases:
             refused = refused_without_model(schedule, case)
             if case.case_id not in found:
-                reason = f"{case.model} has no open batch axis: leave --largest-batch out"
+                reason = f"{case.model} has no open batch axis: remove --largest-batch"
                 refused = "unsupported", reason
             if refused is None:
                 self._searches.append(found[case.case_id])
@@ -247,7 +247,7 @@ class LargestBatch(Searching[Search]):
         positions = _batch_positions(reply.model, axis)
         if positions is None:
             reason = f"not every input and output of {case.model} has the axis {axis!r}"
-            reason = f"{reason}: leave --largest-batch out"
+            reason = f"{reason}: remove --largest-batch"
             return settled(self.schedule, case, 0, "unsupported", reason, tried)
         folder = self.schedule.samples_folder.parent / REFERENCES
         folder.mkdir(exist_ok=True)

@@ -133,7 +133,7 @@ class CheckWork(Work):
         else:
             reason = (
                 f"the check ended with {checker.how_it_ended()}: "
-                "check this case alone to see all that the engine says"
+                "check this case alone to see the engine's whole output"
             )
         case = self.job.case
         return RoundResult(

@@ -159,7 +159,7 @@ class ExportWork(Work):
         elif ended:
             reason = (
                 f"{said} ended with {exporter.how_it_ended()}: "
-                "export this model alone to see all that it says"
+                "export this model alone to see its whole output"
             )
         elif self._deadline == self.budget_ends_s:
             status = "cancelled"

@@ -202,9 +202,9 @@ class OperatorWork(FollowUpWork[OperatorTimes]):
     def text(self, models: ModelNames = FILE_NAMES) -> str:
         said, result = f"operators of {case_label(self.job.case, models)}", self.result
         if result is None:
-            return f"{said} were not told: {self._why_dropped}"
+            return f"{said} were not reported: {self._why_dropped}"
         if not result.ops:
-            return f"{said} were not told"
+            return f"{said} were not reported"
         return f"{said}: {len(result.ops)} in {text.latency(result.total_us)}"
 
     def _job(self) -> Mapping[str, Any]:

@@ -201,9 +201,9 @@ def unsound(far: HostTalk, job: MeasureJob, result: RoundResult) -> str:
     if (result.case_id, result.round) != (job.case_id, job.round):
         return "it answered for another round"
     if result.status in _NOT_OF_A_WORKER or result.imported is not None:
-        return f"its round ended with {result.status}, which no worker says"
+        return f"its round ended with {result.status}, which no worker reports"
     if not result.samples:
-        return "it says that it measured, and has no samples" if result.status in FITS else ""
+        return "it reports a measurement without samples" if result.status in FITS else ""
     if result.samples_crc32 != far.crc32:
         return "its samples did not arrive as they were written"
     if result.clock not in _clocks(job.runtime):

@@ -242,7 +242,7 @@ class RoundWork(ProcessWork):
         transient = is_of_circumstance(worker)
         reason = (
             f"the measuring process ended in {self.phase} with {self._worker.how_it_ended()}: "
-            "run this case alone to see all that the engine says"
+            "run this case alone to see the engine's whole output"
         )
         if self._broke_its_memory_limit:
             status, transient = "out_of_memory", False

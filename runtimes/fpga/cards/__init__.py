@@ -235,7 +235,7 @@ def _made(kind: type[_Made], data: Mapping[str, Any], where: str) -> _Made:
         raise CardError(f"{where}: {cause}", remedy) from None
 
 
-_KINDS = {"int": "whole number", "float": "number", "string": "text"}
+_KINDS = {"int": "an integer", "float": "a number", "string": "a text"}
 
 
 def _told(error: ErrorDetails, known: Iterable[str]) -> tuple[str, str]:
@@ -252,8 +252,8 @@ def _told(error: ErrorDetails, known: Iterable[str]) -> tuple[str, str]:
             return f"{name} = {value} must be zero or more", "correct it"
         case "finite_number":
             return f"{name} = {value} is not a finite number", "correct it"
-    word = _KINDS.get(kind.partition("_")[0], "value of the right kind")
-    return f"{name} = {value!r} is not a {word}", "correct it"
+    word = _KINDS.get(kind.partition("_")[0], "a value of the right kind")
+    return f"{name} = {value!r} is not {word}", "correct it"
 
 
 def _nearest(wanted: str, known: Iterable[str]) -> str:

@@ -83,6 +83,6 @@ def _positive(name: str, text: str, whole: bool) -> int | float:
     except ValueError:
         value = 0
     if not 0 < value < float("inf"):
-        what = "whole number" if whole else "number"
-        raise OptionError(f"{name}={text} is not usable", f"give a {what} above 0")
+        what = "an integer" if whole else "a number"
+        raise OptionError(f"{name}={text} is not usable", f"give {what} above 0")
     return value

@@ -197,7 +197,7 @@ def _transposed_begin(call: Call, span: tuple[int, ...]) -> tuple[int, ...]:
         return (0,) * len(span)
     extra = call.integers("output_padding") or (0,) * len(span)
     if mode.startswith("SAME") and any(extra):
-        raise Refused(f"its output_padding has two meanings beside auto_pad {mode}")
+        raise Refused(f"its output_padding has two meanings with auto_pad {mode}")
     total = [
         max(full + e - n, 0)
         for full, e, n in zip(span, extra, call.output_shapes[0][2:], strict=True)
@@ -212,9 +212,9 @@ def _window(call: Call) -> Window:
     window = window_of(call, size)
     mode = call.text("auto_pad", "NOTSET")
     if mode.startswith("SAME") and any(step > 1 for step in window.dilation):
-        raise Refused(f"its dilations have two meanings beside auto_pad {mode}")
+        raise Refused(f"its dilations have two meanings with auto_pad {mode}")
     if mode.startswith("SAME") and call.integer("ceil_mode", 0):
-        raise Refused(f"its ceil_mode has two meanings beside auto_pad {mode}")
+        raise Refused(f"its ceil_mode has two meanings with auto_pad {mode}")
     starts = ((n - 1) * s for n, s in zip(window.output, window.stride, strict=True))
     inside = (n + b for n, b in zip(call.shape(0)[2:], window.begin, strict=True))
     if any(start >= end for start, end in zip(starts, inside, strict=True)):

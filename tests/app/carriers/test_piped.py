@@ -74,7 +74,7 @@ def test_a_host_that_falls_silent_is_lost_once_and_begins_anew(
         agent = agent_of(carrier, "one")
         child = child_of(agent)
         cut_off(agent)
-        assert heard.wait() == Lost("nothing was heard of it for 4 s")
+        assert heard.wait() == Lost("no answer for 4 s")
         wait_until(lambda: is_gone(agent) and is_gone(child))
         carrier.run("one", job(model, tmp_path), again)
         assert again.wait() == Ended("exit code 0"), "the next job starts it anew"

@@ -35,6 +35,9 @@ PAIRS = [(a, b) for place, a in enumerate(MODE_FLAGS) for b in MODE_FLAGS[place 
 TOGETHER = {
     ("--cache-clear", "--cache-info"),
     ("--compare", "--history"),
+    ("--report", "--history"),
+    ("--resume", "--history"),
+    ("--headless", "--history"),
     ("--import", "--headless"),
     ("--merge", "--headless"),
     ("--study", "--resume"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.commands.cache import cache_text, clear_cache
+from app.machine.release_environments import PINNED
 from exporters.cache import Store
 
 
@@ -45,3 +46,20 @@ def test_engines_are_told_beside_the_exports_and_cleared_with_them(cache: Path) 
 def test_while_a_plan_runs_no_engine_is_taken_from_it(cache: Path) -> None:
     assert "freed     0.0 MiB" in cache_text(clear_cache())
     assert (cache / "engines" / "tensorrt" / "kept.engine").exists()
+    environment = cache / "environments" / "onnxruntime-1.20"
+    environment.mkdir(parents=True)
+    (environment / PINNED).write_bytes(bytes(2 * 2**20))
+    clear_cache()
+    assert environment.exists()
+
+
+def test_environments_of_releases_are_listed_and_cleared_with_them(cache: Path) -> None:
+    release(cache)
+    environment = cache / "environments" / "onnxruntime-1.20"
+    environment.mkdir(parents=True)
+    (environment / PINNED).write_bytes(bytes(2 * 2**20))
+    (cache / "environments" / ".aside-x").mkdir()
+    before = cache_text(None)
+    assert "2.0 MiB in 1 environments" in before and "onnxruntime-1.20\n" in before
+    clear_cache()
+    assert not environment.exists()

@@ -21,9 +21,9 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.gui.arrangement import views_of
 from app.gui.panels.palette import Palette
-from app.gui.views import PAGES, VIEWS
+from app.gui.shell.frame import COMPOSER, WORK
+from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.plan.command_line import parse
 from app.plan.expand import expand
@@ -98,8 +98,8 @@ def test_the_palette_leads_to_views_cases_models_terms_and_runs(
     def go(letters: str) -> None:
         QTest.keyClick(find(window, letters).line, Qt.Key.Key_Return)
 
-    go("heat map")
-    assert window.views.by_key["heatmap"].isVisible()
+    go("matrix")
+    assert window.views.by_key["matrix"].isVisible()
     window.preferences.add_recent(run)
     go("monday recent")
     qtbot.waitUntil(lambda: window.feed.state is not None, timeout=10_000)
@@ -112,7 +112,7 @@ def test_the_palette_leads_to_views_cases_models_terms_and_runs(
     assert one.case.options["latency_us"] == 50.0
     go("char_cnn model")
     assert any("char_cnn" in name for name in window.editor.draft.sweeps[0].models)
-    assert window.docks.page == "measure"
+    assert window.frame.page == COMPOSER
     opened = find(window, "wait policy term")
     assert "spinning" in opened.hint.text(), "a term is told before anything is pressed"
     QTest.keyClick(opened.line, Qt.Key.Key_Escape)
@@ -120,7 +120,7 @@ def test_the_palette_leads_to_views_cases_models_terms_and_runs(
 
 
 def test_the_palette_is_moved_through_by_arrows_and_read_aloud(window: MainWindow) -> None:
-    opened = find(window, "page")
+    opened = find(window, "pane")
     first = opened.line.accessibleDescription()
     assert first.startswith(rows(opened)[0][0])
     QTest.keyClick(opened.line, Qt.Key.Key_Down)
@@ -160,7 +160,7 @@ def test_a_row_is_looked_into_from_its_menu(window: MainWindow, qtbot: QtBot, ru
     at = window.table.view.visualRect(window.table.filter.index(2, 0)).center()
     asked_for_menu(window.table.view.viewport(), QContextMenuEvent.Reason.Mouse, at)
     do(menu_of(qtbot), "Inspect")
-    assert window.docks.page == "inspect"
+    assert window.frame.page == WORK
     assert window.views.by_key["graph"].isVisible()
     assert window.table.selected_keys() == [CASES[2].case_id]
 
@@ -169,6 +169,7 @@ def test_a_plot_has_a_menu_by_mouse_and_by_key(
     window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_run(window, qtbot, run)
+    window.frame.show_key("histogram")
     view = window.views.by_key["histogram"]
     qtbot.waitUntil(lambda: bool(view.plots), timeout=10_000)
     middle = view.canvas.viewport().rect().center()
@@ -229,7 +230,7 @@ def urls(*paths: Path) -> list[QUrl]:
 def test_what_a_file_manager_drops_on_a_plot_is_opened(
     window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
 ) -> None:
-    window.docks.show("histogram")
+    window.frame.show_key("histogram")
     dropped(window, urls(run))
     qtbot.waitUntil(lambda: window.feed.folder == run, timeout=10_000)
     models = [tiny_model(tmp_path / name) for name in ("a b.onnx", "ü.ONNX")]
@@ -281,19 +282,16 @@ def test_everything_that_takes_the_keyboard_has_a_name(
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
     open_run(window, qtbot, run)
-    window.docks.show("editor")
     checked = 0
-    for page in PAGES:
-        window.docks.go_to(page)
-        for key in [*views_of(page), "results", "queue", "log"]:
-            window.docks.show(key)
-            QApplication.processEvents()
-            for widget in window.findChildren(QWidget):
-                takes = widget.focusPolicy() & Qt.FocusPolicy.TabFocus and not widget.focusProxy()
-                if takes and widget.isVisible() and not _inner(widget):
-                    checked += 1
-                    text = widget.text() if isinstance(widget, QAbstractButton) else ""
-                    assert widget.accessibleName() or text, (key, widget)
+    for key in ["welcome", "editor", "results", "queue", "log", *(spec.key for spec in VIEWS)]:
+        window.frame.show_key(key)
+        QApplication.processEvents()
+        for widget in window.findChildren(QWidget):
+            takes = widget.focusPolicy() & Qt.FocusPolicy.TabFocus and not widget.focusProxy()
+            if takes and widget.isVisible() and not _inner(widget):
+                checked += 1
+                text = widget.text() if isinstance(widget, QAbstractButton) else ""
+                assert widget.accessibleName() or text, (key, widget)
     assert checked > 100
 
 

@@ -26,7 +26,7 @@ def test_a_case_is_followed_over_the_runs_beside_the_open_one(
         night.rename(tmp_path / night.name)
     open_run(window, qtbot, tmp_path / nights[-1].name)
     window.table.select([CASE.case_id])
-    window.docks.show("history")
+    window.frame.show_key("history")
     view = window.views.by_key["history"]
     assert isinstance(view, HistoryView)
     qtbot.waitUntil(lambda: bool(view.plots), timeout=60_000)

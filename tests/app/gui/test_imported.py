@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from app.__main__ import main
 from app.gui.plots.style import legend_text
-from app.gui.views import PAGES
+from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from app.plot_data.series import ranked
 from tests.app.gui.windows import open_run, seen, statuses, wait_for_summaries
@@ -35,12 +35,12 @@ def test_it_is_shown_hollow_under_its_own_clock_and_ranked_by_nothing(
     assert cells[names.index("clock")] == "CUDA events of trtexec"
 
     def is_told() -> bool:
-        return any(button.accessibleName() == "all: imported" for button in window.trust.buttons)
+        return window.badge.headline.startswith("imported: all 2 cases")
 
     qtbot.waitUntil(is_told)
     shown = seen(window).series
     assert [legend_text(one).partition(" (")[2] for one in shown] == [LEGEND] * 2
     assert not ranked(shown)
-    for page in PAGES:
-        window.docks.go_to(page)
+    for spec in VIEWS:
+        window.frame.show_key(spec.key)
         window.grab()

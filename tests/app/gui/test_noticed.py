@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
@@ -44,16 +45,21 @@ def test_a_click_on_what_was_noticed_shows_its_cases_in_the_view_that_shows_it(
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
     open_run(window, qtbot, run)
-    qtbot.waitUntil(lambda: bool(window.noticed.buttons), timeout=30_000)
-    assert window.noticed.isVisible()
+    badge = window.badge
+
+    def links() -> list[QToolButton]:
+        badge.open()
+        return badge.links[-len(badge.findings) :] if badge.findings else []
+
+    qtbot.waitUntil(lambda: bool(links()), timeout=30_000)
     sentences = [one.sentence for one in noticed(Rows().measured(read_run(run)))]
-    assert [button.accessibleName() for button in window.noticed.buttons] == sentences
-    (bimodal,) = (b for b in window.noticed.buttons if "bimodal" in b.accessibleName())
-    window.docks.go_to("results")
+    assert [link.accessibleName() for link in links()] == [f"Show: {one}" for one in sentences]
+    (bimodal,) = (link for link in badge.links if "bimodal" in link.accessibleName())
+    window.frame.show_key("boxes")
     window.table.filter_by("threads=2")
     QTest.mouseClick(bimodal, Qt.MouseButton.LeftButton)
     assert window.table.selected_keys() == [CASES[6].case_id]
-    assert window.docks.page == "measure"
+    assert window.frame.current == "distribution"
     assert window.views.by_key["histogram"].isVisible()
     qtbot.waitUntil(lambda: seen(window).shown == (CASES[6].case_id,), timeout=10_000)
     assert {one.view for one in seen(window).noticed} <= {view.key for view in VIEWS}

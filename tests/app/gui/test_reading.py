@@ -58,9 +58,8 @@ def test_what_is_clicked_in_a_plot_is_selected_in_the_table_and_the_rest_stays(
 def test_what_is_selected_in_the_table_is_framed_in_the_plots_that_show_all(
     opened: MainWindow, qtbot: QtBot
 ) -> None:
-    opened.docks.go_to("results")
-    opened.docks.show("heatmap")
-    heat = opened.views.by_key["heatmap"]
+    opened.frame.show_key("matrix")
+    heat = opened.views.by_key["matrix"]
     qtbot.waitUntil(lambda: bool(heat.plots), timeout=10_000)
     before = heat.canvas.grab().toImage()
     opened.table.select([CASES[1].case_id])
@@ -74,9 +73,8 @@ def test_what_is_selected_in_the_table_is_framed_in_the_plots_that_show_all(
 def test_where_all_is_selected_nothing_is_framed(opened: MainWindow, qtbot: QtBot) -> None:
     """Frames around every mark of box plots hid the marks and the colours of the cases."""
     opened.table.view.selectAll()
-    opened.docks.go_to("results")
-    for key in ("boxes", "heatmap"):
-        opened.docks.show(key)
+    for key in ("boxes", "matrix"):
+        opened.frame.show_key(key)
         view = opened.views.by_key[key]
         qtbot.waitUntil(lambda view=view: bool(view.plots), timeout=10_000)  # type: ignore[misc]
         framed = [layer.spots for layer in view.crosshair._framed.values()]
@@ -87,7 +85,7 @@ def test_a_row_that_the_filter_hides_is_shown_again_when_it_is_clicked_in_a_plot
     opened: MainWindow,
 ) -> None:
     opened.table.filter_box.setText("threads=2")
-    opened.views.by_key["heatmap"].picked.emit((CASES[2].case_id,), False)
+    opened.views.by_key["matrix"].picked.emit((CASES[2].case_id,), False)
     assert opened.table.filter_box.text() == ""
     assert opened.table.selected_keys() == [CASES[2].case_id]
 
@@ -97,7 +95,7 @@ def test_a_marked_range_lights_the_same_iterations_in_every_view(
 ) -> None:
     opened.views.by_key["histogram"].brushed.emit(Brush("latency", 500e-6, 2e-3))
     for key in ("histogram", "cumulative", "percentiles", "timeline"):
-        opened.docks.show(key)
+        opened.frame.show_key(key)
         view = opened.views.by_key[key]
         qtbot.waitUntil(partial(_is_lit, view), timeout=10_000)
         assert view.lit is opened.feed.lit
@@ -112,13 +110,12 @@ def test_a_marked_range_lights_the_same_iterations_in_every_view(
 def test_a_double_click_leads_to_the_iterations_in_the_timeline(
     opened: MainWindow, qtbot: QtBot
 ) -> None:
-    opened.docks.go_to("results")
     stalled = CASES[0].case_id
     boxes = opened.views.by_key["boxes"]
     boxes.brushed.emit(Brush("latency", 500e-6, keys=(stalled,)))
     boxes.opened.emit(stalled)
     timeline = opened.views.by_key["timeline"]
-    assert opened.docks.page == "measure"
+    assert opened.frame.current == "timeline"
     qtbot.waitUntil(timeline.isVisible, timeout=10_000)
     state = opened.feed.state
     assert state is not None and opened.feed.lit is not None

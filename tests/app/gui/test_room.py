@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QTabBar
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
-from app.gui.arrangement import views_of
 from app.gui.look.preferences import Preferences
-from app.gui.views import PAGES
+from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from exporters.diagnostics.catalogue import diagnostic
 from tests.app.gui.geometry import cut_off
@@ -61,21 +60,20 @@ def shown(qtbot: QtBot, tmp_path: Path, width: int, height: int) -> MainWindow:
 
 
 def assert_room(window: MainWindow, qtbot: QtBot, run: Path) -> None:
-    """Nothing is cut off in any view of any page, and each plot has half of the height."""
+    """Nothing is cut off in any view, and each plot has half of the height."""
     assert not cut_off(window)
-    window.docks.show("editor")
+    window.frame.show_key("editor")
     QApplication.processEvents()
     assert not cut_off(window)
     open_run(window, qtbot, run)
-    qtbot.waitUntil(window.trust.isVisible, timeout=10_000)
-    for page in PAGES:
-        window.docks.go_to(page)
-        for key in views_of(page):
-            window.docks.show(key)
-            qtbot.wait(60)
-            view = window.views.by_key[key]
-            assert not cut_off(window), key
-            assert 2 * view.canvas.height() >= window.height(), key
+    qtbot.waitUntil(window.badge.isVisible, timeout=10_000)
+    for spec in VIEWS:
+        window.frame.show_key(spec.key)
+        qtbot.wait(60)
+        QApplication.sendPostedEvents()  # a text of a moment ago has its room by now
+        view = window.views.by_key[spec.key]
+        assert not cut_off(window), spec.key
+        assert 2 * view.canvas.height() >= window.height(), spec.key
 
 
 @pytest.mark.parametrize(("width", "height"), [(900, 560), (1280, 800), (3840, 2160)])
@@ -99,39 +97,25 @@ def test_so_it_is_with_a_font_of_175_percent(
     window.close()
 
 
-def test_a_window_that_is_made_small_and_large_again_keeps_both_arrangements(
-    window: MainWindow, qtbot: QtBot
+def test_a_low_window_folds_the_details_until_they_are_asked_for(
+    window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
-    log, table = window.docks.docks["log"], window.docks.docks["results"]
-    log.hide()
-    window.resize(900, 560)
-    qtbot.waitUntil(lambda: table in window.tabifiedDockWidgets(window.docks.docks["histogram"]))
-    assert not log.isHidden(), "each has an arrangement of its own"
     window.resize(1280, 800)
-    qtbot.waitUntil(
-        lambda: table not in window.tabifiedDockWidgets(window.docks.docks["histogram"])
-    )
-    assert log.isHidden()
+    open_run(window, qtbot, run)
+    assert window.table.isVisible()
+    window.resize(900, 560)
+    qtbot.waitUntil(lambda: not window.table.isVisible())
+    window.actions_by_key["details"].trigger()
+    assert window.table.isVisible()
 
 
-def test_the_editor_folds_once_a_run_starts_and_comes_back_where_it_was(
+def test_the_composer_closes_once_the_run_that_was_asked_for_has_begun(
     window: MainWindow, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    editor = window.docks.docks["editor"]
-    plot = window.docks.docks["histogram"]
-    qtbot.waitUntil(editor.isVisible)
-    before = editor.geometry()
+    window.frame.show_key("editor")
     run_plan(window, qtbot, fake_plan(tiny_model(tmp_path / "tiny.onnx")))
-    qtbot.waitUntil(editor.isHidden, timeout=TIMEOUT_MS)
-    qtbot.waitUntil(lambda: plot.x() == 0, timeout=10_000)
-    assert not window.actions_by_key["editor"].isChecked()
-    window.activateWindow()
-    assert QTest.qWaitForWindowActive(window)
-    QTest.keyClick(window, Qt.Key.Key_F9)
-    qtbot.waitUntil(lambda: editor.geometry() == before, timeout=10_000)
-    assert window.actions_by_key["editor"].isChecked()
-    QTest.keyClick(window, Qt.Key.Key_F9)
-    assert editor.isHidden()
+    qtbot.waitUntil(lambda: not window.editor.isVisible(), timeout=TIMEOUT_MS)
+    assert window.view_area.isVisible()
     qtbot.waitUntil(lambda: window.control.state == "idle", timeout=TIMEOUT_MS)
 
 
@@ -140,27 +124,21 @@ def test_one_view_has_the_whole_window_and_gives_it_back(
     window: MainWindow, qtbot: QtBot, run: Path, back: Qt.Key
 ) -> None:
     open_run(window, qtbot, run)
-    window.docks.show("percentiles")
-    docks = window.docks.docks
-    there = [key for key, dock in docks.items() if not dock.isHidden()]
+    window.frame.show_key("percentiles")
+    panes = (window.header, window.series_list, window.frame.details)
+    there = [pane.isVisible() for pane in panes]
     view = window.views.by_key["percentiles"]
     view.canvas.setFocus()
     window.activateWindow()
     assert QTest.qWaitForWindowActive(window)
     QTest.keyClick(window, Qt.Key.Key_F11)
     qtbot.waitUntil(lambda: view.width() > window.width() - 20)
-    assert [key for key, dock in docks.items() if not dock.isHidden()] == ["percentiles"]
-    assert not window.tool_bar.isVisible()
-    assert window.trust.isVisible() == bool(window.trust.buttons)
-    assert window.progress.isVisible(), "what is wrong with a run is told there too"
-    window.docks.save()
+    assert not any(pane.isVisible() for pane in panes)
+    assert window.progress.isVisible(), "what is wrong with a run is shown there too"
     QTest.keyClick(view.canvas, back)
-    qtbot.waitUntil(window.tool_bar.isVisible)
-    assert [key for key, dock in docks.items() if not dock.isHidden()] == there
-    assert not view.visibleRegion().isEmpty(), "and it is in front as before"
-    window.docks.go_to("results")
-    window.docks.go_to("measure")
-    assert [key for key, dock in docks.items() if not dock.isHidden()] == there
+    qtbot.waitUntil(window.header.isVisible)
+    assert [pane.isVisible() for pane in panes] == there
+    assert view.is_in_sight, "and it is in front as before"
 
 
 FIRST = """
@@ -199,21 +177,3 @@ def test_the_first_start_fits_the_screen(
         check=False,
     )
     assert done.stdout.startswith(told), (done.stdout, done.stderr)
-
-
-def test_a_second_start_with_a_kept_arrangement_leaves_the_menus_free(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
-) -> None:
-    window.close()
-    later = MainWindow(Preferences(tmp_path / "window.ini"))
-    qtbot.addWidget(later)
-    later.show()
-    # Without a loop Qt deletes nothing later: what an arrangement that is gone leaves is seen.
-    for _ in range(10):
-        QApplication.processEvents()
-    direct = Qt.FindChildOption.FindDirectChildrenOnly
-    bars = [bar for bar in later.findChildren(QTabBar, options=direct) if bar.isVisible()]
-    over = [bar for bar in bars if bar.geometry().intersects(later.menuBar().geometry())]
-    assert not over, "tab bars of an arrangement that is gone stand over the menus"
-    assert any(later.rect().contains(bar.geometry()) for bar in bars), "those of this one are there"
-    later.close()

@@ -67,7 +67,7 @@ def test_pause_and_stop_from_the_window(window: MainWindow, qtbot: QtBot, tmp_pa
     qtbot.waitUntil(lambda: "measuring" in statuses(window), timeout=TIMEOUT_MS)
     actions["pause"].trigger()
     qtbot.waitUntil(lambda: "paused" in window.progress.values["phase"].text(), timeout=TIMEOUT_MS)
-    assert actions["pause"].text() == "&Go on"
+    assert actions["pause"].text() == "&Resume"
     actions["stop"].trigger()
     qtbot.waitUntil(lambda: window.control.state == "idle", timeout=TIMEOUT_MS)
     qtbot.waitUntil(actions["resume_run"].isEnabled, timeout=10_000)
@@ -131,12 +131,10 @@ def test_closing_with_a_queue_is_asked_about(
     assert window.close()
 
 
-def test_the_first_result_is_two_clicks_away(window: MainWindow, qtbot: QtBot) -> None:
-    window.welcome.try_button.click()
-    qtbot.waitUntil(window.editor.footer.run_button.isEnabled, timeout=10_000)
+def test_the_first_result_is_one_click_away(window: MainWindow, qtbot: QtBot) -> None:
+    window.editor.run_asked.disconnect(window.runs.run_plan)
     with qtbot.waitSignal(window.editor.run_asked, timeout=10_000) as asked:
-        window.editor.run_asked.disconnect(window.runs.run_plan)
-        window.editor.footer.run_button.click()
+        window.start_page.try_button.click()
     plan, found = asked.args
     assert plan.sweeps[0].runtimes == ("ort-cpu",)
     assert found.longest_s < 60

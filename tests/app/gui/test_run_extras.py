@@ -33,8 +33,7 @@ def test_operator_times_of_a_real_run_are_shown(
     sweep = {"models": [str(model)], "runtimes": ["ort-cpu"]}
     plan = parse_plan({"rounds": 1, "profile_ops": True, "sweeps": [sweep]}, "test")
     folder = _measure(window, qtbot, plan)
-    window.docks.go_to("inspect")
-    window.docks.show("operators")
+    window.frame.show_key("operators")
     view = window.views.by_key["operators"]
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
     nodes, recorded = view.table()[1], read_run(folder).operators

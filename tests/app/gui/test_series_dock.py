@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QIcon
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
+from app.gui.panels.case_rows import Line
 from app.gui.plots.export import export_svg
 from app.gui.plots.histogram import HistogramView
 from app.gui.window import MainWindow
@@ -42,20 +43,28 @@ def _swatch(window: MainWindow, key: str) -> QColor:
     return image.pixelColor(image.width() // 2, image.height() // 2)
 
 
+def _drawn(window: MainWindow) -> list[Line]:
+    """The lines of the tree with a swatch: what plots show."""
+    shown = set(seen(window).shown)
+    return [line for line in window.series_list.rows.lines if line.key in shown]
+
+
 def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
     window: MainWindow, qtbot: QtBot, run: Path, tmp_path: Path
 ) -> None:
     open_run(window, qtbot, run)
+    window.frame.show_key("histogram")
     window.table.select([case.case_id for case in CASES[:2]])
-    lines = window.series_list.rows
-    qtbot.waitUntil(lambda: len(lines.lines) == 2, timeout=20_000)
-    assert [line.name for line in lines.lines] == ["cnn_tiny", "lstm_tiny"]
-    assert window.docks.docks["series"].isVisible()
+    rows = window.series_list.rows
+    assert [line.key for line in rows.lines] == [one.key for one in seen(window).series]
+    assert rows.selected_keys() == [case.case_id for case in CASES[:2]], "as in the table"
+    assert window.series_list.isVisible()
     view = window.views.by_key["histogram"]
     assert isinstance(view, HistogramView)
     qtbot.waitUntil(lambda: len(view.series) == 2, timeout=20_000)
     styles = view.styles()
-    for line in lines.lines:
+    qtbot.waitUntil(lambda: {line.key for line in _drawn(window)} == styles.keys())
+    for line in _drawn(window):
         assert line.style == styles[line.key]
         assert _swatch(window, line.key) == line.style.color
     beyond = next(one.key for one in seen(window).series if one.key not in styles)
@@ -66,9 +75,9 @@ def test_list_plots_and_table_tell_the_same_series_by_the_same_colours(
     assert not any(entry.of_series for entry in view.legend._entries)
     export_svg(view, tmp_path / "picture.svg")
     assert "lstm_tiny (wall clock)" in (tmp_path / "picture.svg").read_text("utf-8")
-    window.actions_by_key["series"].trigger()
-    assert window.docks.docks["series"].isHidden()
+    window.actions_by_key["cases"].trigger()
+    assert window.series_list.isHidden()
     view.refresh()
     assert sum(entry.of_series for entry in view.legend._entries) == 2
-    window.actions_by_key["series"].trigger()
-    assert window.docks.docks["series"].isVisible()
+    window.actions_by_key["cases"].trigger()
+    assert window.series_list.isVisible()

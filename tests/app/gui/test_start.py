@@ -20,9 +20,10 @@ from app.gui.window import MainWindow
 window = MainWindow(Preferences(Path(sys.argv[1]) / "window.ini"))
 window.show()
 window.editor.learn_runtimes()
-window.welcome.try_button.click()
-for page in ("results", "inspect", "measure"):
-    window.docks.go_to(page)
+window.editor.run_asked.disconnect(window.runs.run_plan)
+window.start_page.try_button.click()
+for key in ("matrix", "graph", "histogram", "editor"):
+    window.frame.show_key(key)
 for _ in range(20):
     app.processEvents()
 window.close()

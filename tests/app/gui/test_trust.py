@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from app.cases.case import Case
 from app.cases.status import Status
+from app.formatting.text import one_line
 from app.gui import run_feed
 from app.gui.window import MainWindow
 from app.run_folder.live_status import Live, LiveFile
@@ -36,30 +38,39 @@ def run(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def test_the_strip_says_what_is_wrong_and_each_word_finds_its_rows(
+def test_the_badge_says_what_is_wrong_and_each_line_finds_its_cases(
     window: MainWindow, qtbot: QtBot, run: Path
 ) -> None:
     open_run(window, qtbot, run)
     wait_for_summaries(window, qtbot)
 
-    def told() -> dict[str, int]:
-        return {button.accessibleName(): k for k, button in enumerate(window.trust.buttons)}
+    badge, busy = window.badge, f"Show: {rendering.title(BUSY)}: 3 of 14 cases"
 
-    busy = f"3 of 14: {rendering.title(BUSY)}"
-    qtbot.waitUntil(lambda: busy in told(), timeout=30_000)
-    assert window.trust.isVisible()
-    assert "1 of 14: wrong output" in told()
+    def links() -> dict[str, QToolButton]:
+        return {link.accessibleName(): link for link in badge.links}
+
+    def is_there() -> bool:
+        badge.open()
+        return busy in links()
+
+    qtbot.waitUntil(is_there, timeout=30_000)
+    assert badge.isVisible() and badge.panel.isVisible()
+    assert badge.text().startswith("wrong output: 1 of 14 cases"), "the gravest first"
+    assert len(badge.groups) <= 6
+    assert badge.groups[0].cause == "Failed cases"
     few = rendering.title(diagnostic("few_rounds", rounds=1))
-    assert any(few in text for text in told())
-    button = window.trust.buttons[told()[busy]]
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert any(few in text for text in links())
+    (group,) = (one for one in badge.groups if one.cause == "Disturbed machine")
+    assert group.action == one_line(rendering.action(BUSY))
+    QTest.mouseClick(links()[busy], Qt.MouseButton.LeftButton)
+    assert not badge.panel.isVisible()
     assert window.table.filter.rowCount() == 3
-    assert rendering.action(BUSY) in window.trust.remedy.text()
-    assert button.isChecked()
-    window.docks.go_to("results")
-    assert window.trust.isVisible(), "another page has its own layout, not its own truth"
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    for key in ("ranking", "trends", "matrix", "summary"):
+        keys = {one.key for one in window.views.by_key[key].series}
+        assert keys == {case.case_id for case in CASES[:3]}, "the filter holds for every view"
+    window.table.filter_by("")
     assert window.table.filter.rowCount() == 14
+    assert len(window.views.by_key["ranking"].series) == 14
     assert "1 of 14 cases failed" in window.progress.bar.format()
 
 
@@ -67,6 +78,7 @@ def test_what_is_not_shown_is_said(
     window: MainWindow, qtbot: QtBot, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_feed, "MOST_SHOWN", 12)
+    window.frame.show_key("histogram")
     open_run(window, qtbot, run)
     view = window.views.by_key["histogram"]
     qtbot.waitUntil(lambda: len(seen(window).shown) == 6 and len(view.series) == 6)

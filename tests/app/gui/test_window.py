@@ -17,7 +17,8 @@ from pytestqt.qtbot import QtBot
 from app.cases.case import Case
 from app.gui.export_view import export
 from app.gui.look.preferences import Preferences
-from app.gui.views import PAGES, VIEWS
+from app.gui.shell.frame import COMPOSER, WORK
+from app.gui.views import VIEWS
 from app.gui.window import MainWindow
 from exporters.types import GraphlapError
 from tests.app.gui.runs import new_run, record_round, records, tiny_model
@@ -42,9 +43,9 @@ def test_every_view_takes_a_run_and_is_exported(
 ) -> None:
     open_run(window, qtbot, run)
     wait_for_summaries(window, qtbot)
-    for page in PAGES:
-        window.docks.go_to(page)
-        qtbot.wait(120)
+    for spec in VIEWS:
+        window.frame.show_key(spec.key)
+        qtbot.wait(40)
     for spec in VIEWS:
         for ending in ("png", "svg", "csv"):
             path = tmp_path / f"{spec.key}.{ending}"
@@ -78,24 +79,25 @@ def test_filter_and_baseline_reach_the_table(window: MainWindow, qtbot: QtBot, r
     assert window.table.model.baseline is not None
 
 
-def test_a_layout_is_saved_restored_kept_and_reset(
-    window: MainWindow, qtbot: QtBot, tmp_path: Path
+def test_folded_panes_and_the_view_in_front_are_there_again_in_the_next_start(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, run: Path
 ) -> None:
-    log = window.docks.docks["log"]
-    log.hide()
-    window.actions_by_key["keep_layout"].trigger()
-    window.docks.reset()
-    assert not log.isHidden()
-    window.actions_by_key["custom_layout"].trigger()
-    assert log.isHidden()
-    window.docks.go_to("results")
-    window.docks.go_to("measure")
-    assert log.isHidden(), "a page comes back as it was left"
+    window.resize(1280, 800)
+    open_run(window, qtbot, run)
+    assert window.series_list.isVisible() and window.table.isVisible()
+    window.actions_by_key["cases"].trigger()
+    window.actions_by_key["details"].trigger()
+    window.frame.show_key("percentiles")
     window.close()
     again = MainWindow(Preferences(tmp_path / "window.ini"))
     qtbot.addWidget(again)
     again.show()
-    assert again.docks.docks["log"].isHidden(), "and so it does in the next start"
+    open_run(again, qtbot, run)
+    assert again.frame.current == "distribution"
+    assert again.views.by_key["percentiles"].isVisible()
+    assert not again.series_list.isVisible() and not again.table.isVisible()
+    again.actions_by_key["reset_layout"].trigger()
+    assert again.series_list.isVisible() and again.table.isVisible()
     again.close()
 
 
@@ -149,8 +151,7 @@ def test_a_damaged_journal_is_told_with_its_whole_cause_and_its_remedy(
     assert str(journal) in cause and "is damaged" in cause
     assert remedy == "remove that line and resume the run"
     dialogs(window)[0].close()
-    told = window.trust.buttons[0]
-    assert "is damaged" in told.accessibleName() and told.property("tone") == "error"
+    assert "is damaged" in window.badge.headline and window.badge.property("tone") == "error"
     assert not window.actions_by_key["resume_run"].isEnabled()
 
 
@@ -172,6 +173,7 @@ def test_the_focus_never_goes_where_nobody_sees_it(
     open_run(window, qtbot, run)
     with qtbot.waitActive(window):
         window.activateWindow()
+    window.frame.show_key("histogram")
     window.views.by_key["histogram"].fit_button.setFocus()
     for _ in range(30):
         QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_Tab)
@@ -193,11 +195,12 @@ def test_a_view_behind_another_is_not_drawn_until_its_tab_is_chosen(
         return draw()
 
     monkeypatch.setattr(behind, "draw", counted)
+    window.frame.show_key("histogram")
     open_run(window, qtbot, run)
     wait_for_summaries(window, qtbot)
     qtbot.waitUntil(lambda: bool(window.views.by_key["histogram"].plots), timeout=10_000)
     assert not drawn
-    window.docks.show("cumulative")
+    window.frame.show_key("cumulative")
     qtbot.waitUntil(lambda: bool(drawn), timeout=10_000)
 
 
@@ -216,19 +219,59 @@ def test_a_window_in_which_nothing_moves_stands_still_and_wakes_for_what_does(
     assert QGuiApplication.styleHints().cursorFlashTime() == 0, "each blink paints"
     window.table.select([CASES[1].case_id])
     qtbot.waitUntil(lambda: seen(window).shown == (CASES[1].case_id,), timeout=10_000)
-    window.docks.go_to("inspect")
+    window.frame.show_key("graph")
     assert window.feed.is_awake, "a view that is looked at is fed"
 
 
-def test_a_model_that_is_opened_on_another_page_leads_to_the_sweep(
-    window: MainWindow, tmp_path: Path
+def test_a_model_that_is_opened_leads_to_the_composer_and_escape_leads_back(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, run: Path
 ) -> None:
-    window.docks.go_to("results")
+    open_run(window, qtbot, run)
+    window.frame.show_key("matrix")
     window.files.open_paths([tiny_model(tmp_path / "mine.onnx")])
-    assert window.docks.page == "measure"
-    assert window.editor.isVisible()
-    window.docks.go_to("results")
-    assert window.docks.docks["editor"].isHidden(), "it is no tab among the results"
+    assert window.frame.page == COMPOSER and window.editor.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert window.frame.page == WORK and window.frame.current == "matrix"
+
+
+def test_the_start_page_is_shown_whenever_no_run_is_open(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, run: Path
+) -> None:
+    assert window.start_page.isVisible()
+    open_run(window, qtbot, run)
+    assert not window.start_page.isVisible()
+    window.close()
+    again = MainWindow(Preferences(tmp_path / "window.ini"))
+    qtbot.addWidget(again)
+    again.show()
+    assert again.start_page.isVisible()
+    again.close()
+
+
+def test_f6_moves_the_keyboard_through_all_panes_that_are_seen(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    open_run(window, qtbot, run)
+    with qtbot.waitActive(window):
+        window.activateWindow()
+    panes = (window.header, window.series_list, window.view_area, window.frame.details)
+    reached = []
+    for _ in range(2 * len(panes)):
+        QTest.keyClick(QApplication.focusWidget() or window, Qt.Key.Key_F6)
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        reached.append(next(pane for pane in panes if pane.isAncestorOf(focused)))
+    assert reached[: len(panes)] == reached[len(panes) :]
+    assert {id(pane) for pane in reached} == {id(pane) for pane in panes}
+
+
+def test_at_most_64_pixels_of_controls_stand_above_the_views(
+    window: MainWindow, qtbot: QtBot, run: Path
+) -> None:
+    window.resize(1280, 800)
+    open_run(window, qtbot, run)
+    assert window.header.height() <= 34
+    assert window.header.height() + window.view_area.head.height() <= 64
 
 
 def test_two_windows_follow_one_run_and_the_second_says_that_it_watches(
@@ -265,10 +308,10 @@ def test_every_action_is_reached_by_keyboard_and_none_hides_another(window: Main
     keys = [a.shortcut().toString() for a in window.actions_by_key.values() if a.shortcut()]
     taken = [key for key in keys if key]
     assert len(set(taken)) == len(taken)
-    menus = window.menuBar().findChildren(QMenu)
+    menus = window.header.menu_bar.findChildren(QMenu)
     reachable = {action for menu in menus for action in menu.actions()}
     assert set(window.actions_by_key.values()) <= reachable
-    for button in window.tool_bar.findChildren(QAbstractButton):
+    for button in window.header.findChildren(QAbstractButton):
         if button.isVisible():
             assert button.accessibleName()
 

@@ -105,7 +105,7 @@ def test_what_has_no_queue_or_needs_time_between_two_runs_is_a_row_that_says_why
     queue = (*FAKE, *SCRIPT, "--option", "fake.queue=1")
     for models, flags, said in (
         ("cnn_tiny", (), "cnn_tiny's state has to be fed back"),
-        ("add.onnx", ("--rotate-inputs",), "leave --rotate-inputs out"),
+        ("add.onnx", ("--rotate-inputs",), "remove --rotate-inputs"),
     ):
         folder = models.partition(".")[0]
         run("--headless", "--models", models, *queue, *once, *flags, "--out", folder)

@@ -38,4 +38,4 @@ def test_a_runtime_that_is_simulated_says_why_it_has_no_batcher(tmp_path: Path) 
     )
     (row,) = rows(tmp_path / "run")
     assert row["status"] == "unsupported"
-    assert "leave --batcher out" in row["reason"]
+    assert "remove --batcher" in row["reason"]

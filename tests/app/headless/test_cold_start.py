@@ -100,7 +100,7 @@ def test_what_could_not_run_is_not_started(work: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--cold-start", "0"), "--cold-start 0 is no whole number of at least 1"),
+        (("--cold-start", "0"), "--cold-start 0 is not an integer of at least 1"),
         (("--cold-start", "-3"), "--cold-start -3"),
         (("--cold-start", "many"), "--cold-start many"),
         (("--cold-start", "3", "--page-cache", "cold"), "--page-cache cold is not known"),

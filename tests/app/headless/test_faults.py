@@ -26,12 +26,12 @@ HANGS = {"5": "warmup", "150": "measure"}
 
 FAULTS: Mapping[str, tuple[str, str]] = {
     "none": ("ok", ""),
-    "unavailable": ("unavailable", "told not to be there"),
-    "unsupported": ("unsupported", "told to refuse"),
-    "compile": ("compile_failed", "told not to compile"),
+    "unavailable": ("unavailable", "set not to be there"),
+    "unsupported": ("unsupported", "set to refuse"),
+    "compile": ("compile_failed", "set not to compile"),
     "compile_crash": ("crashed", "ended in compile with signal SIGSEGV"),
-    "run": ("run_failed", "told to fail this run"),
-    "oom": ("out_of_memory", "told to run out of memory"),
+    "run": ("run_failed", "set to fail this run"),
+    "oom": ("out_of_memory", "set to run out of memory"),
     "wrong": ("wrong_output", "differs from the"),
     "nan": ("wrong_output", "NaN or infinite where the other is not"),
     "crash": ("crashed", "ended in first_inference with signal SIGSEGV"),

@@ -67,7 +67,7 @@ def test_several_files_are_fed_in_turn_and_a_card_says_that_it_cannot(
     assert (on_cpu["status"], on_cpu["batch_size"]) == ("ok", "2")
     assert on_cpu["user_files"] == "inputs=a.npz,b.npz rotated"
     assert on_card["status"] == "unsupported"
-    assert "leave --rotate-inputs out" in on_card["reason"]
+    assert "remove --rotate-inputs" in on_card["reason"]
     with np.load(sorted((work / "run" / "inputs").iterdir())[0]) as second:
         assert second["x"][0, 0] == 2.0
 

@@ -52,5 +52,5 @@ def test_a_runtime_that_fails_is_not_searched(work: Path) -> None:
     failing = ("--headless", "--models", "add.onnx", *FAKE, "--option", "fake.fail=run")
     code, out, _ = run(*failing, "--slo", "p90=1ms", "--out", "run")
     assert code == 1
-    assert "holds no rate at p90 <= 1.00 ms: fake was told to fail this run" in out
+    assert "holds no rate at p90 <= 1.00 ms: fake was set to fail this run" in out
     assert recorded(work / "run") == 1

@@ -48,7 +48,7 @@ def test_a_default_that_fails_has_no_answer(work: Path) -> None:
     failing = ("--option", "fake.fail=run")
     code, out, _ = run(*TUNE, *failing, "--tune", "p50", "--out", "run")
     assert code == 1
-    assert "fake was told to fail this run" in out
+    assert "fake was set to fail this run" in out
 
 
 def test_what_can_not_be_asked_writes_nothing(work: Path) -> None:

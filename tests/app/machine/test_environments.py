@@ -104,7 +104,7 @@ def test_an_environment_that_breaks_our_children_is_told_with_its_last_words(
     python = make_environment(tmp_path)
     (site,) = tmp_path.glob("lib/python*/site-packages")
     (site / "numpy.py").write_text("raise ImportError('torn')")
-    assert "can't tell which runtimes it has (ImportError: torn)" in refusal(python)
+    assert "can't list its runtimes (ImportError: torn)" in refusal(python)
 
 
 def test_a_link_to_an_interpreter_is_not_followed(python: Path) -> None:

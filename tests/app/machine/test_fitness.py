@@ -132,7 +132,7 @@ def test_the_busiest_are_named(tmp_path: Path) -> None:
     others = ((Process(7, "cc1plus", 0), 0.98), (Process(9, "firefox", 0), 0.2))
     judged = judge_load(Busy(1.3, 0.0, others))
     assert judged.found == "1.3 cores are busy: cc1plus (7) 98%, firefox (9) 20%"
-    assert judge_load(Busy(1.3, 0.0, ())).found.endswith("nobody who is seen from here")
+    assert judge_load(Busy(1.3, 0.0, ())).found.endswith("no process that is visible from here")
     assert judge_load(QUIET) == Judged("other load", "ok", "0.0 cores are busy")
 
 

@@ -25,7 +25,13 @@ def test_every_library_of_qt_has_a_package() -> None:
     if spec is None or spec.origin is None:
         pytest.skip("needs PySide6")
     qt = Path(spec.origin).with_name("Qt")
-    files = ("plugins/platforms/libqxcb.so", "lib/libQt6XcbQpa.so.6", "lib/libQt6Gui.so.6")
+    files = (
+        "plugins/platforms/libqxcb.so",
+        "lib/libQt6XcbQpa.so.6",
+        "plugins/platforms/libqwayland.so",
+        "lib/libQt6WaylandClient.so.6",
+        "lib/libQt6Gui.so.6",
+    )
     linked: set[str] = set()
     for file in files:
         command = ["readelf", "-d", str(qt / file)]
@@ -48,6 +54,19 @@ def test_a_library_that_is_not_here_is_named_with_its_package(
 def test_a_window_without_x11_needs_no_library_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     assert not any("xcb" in library for library in missing_packages())
+
+
+@pytest.mark.parametrize(("platform", "display"), [("wayland", ""), ("", "wayland-0")])
+def test_a_window_on_wayland_needs_its_libraries_and_none_of_x11(
+    monkeypatch: pytest.MonkeyPatch, platform: str, display: str
+) -> None:
+    monkeypatch.setattr(open, "_is_here", lambda _library: False)
+    monkeypatch.setenv("QT_QPA_PLATFORM", platform)
+    monkeypatch.setenv("WAYLAND_DISPLAY", display)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    lacking = missing_packages()
+    assert lacking["libwayland-client.so.0"] == "libwayland-client0"
+    assert not any("xcb" in library for library in lacking)
 
 
 def test_the_program_names_the_packages_that_are_missing() -> None:

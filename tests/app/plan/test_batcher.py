@@ -72,8 +72,8 @@ def test_an_axis_of_another_name_may_be_the_batch(tmp_path: Path) -> None:
         ({"scenarios": ["closed_loop"]}, "closed_loop waits for answers"),
         ({"scenarios": ["rate:9/s", "paced:1ms"]}, "paced:1000us waits for answers"),
         ({"scenarios": ["multistream:8"]}, "multistream:8 waits for answers"),
-        ({"batch_size": [4]}, "the batch is to be 4: leave --batch out, or make it 1"),
-        ({"axes": {"batch": [1, 2]}}, "the batch is to be 2"),
+        ({"batch_size": [4]}, "the batch is 4: remove --batch, or make it 1"),
+        ({"axes": {"batch": [1, 2]}}, "the batch is 2"),
         ({"options": {"fake.sessions": [1, 2]}}, "one server, and fake.sessions makes several"),
     ],
 )

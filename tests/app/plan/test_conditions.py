@@ -43,7 +43,7 @@ def test_without_a_condition_nothing_changes() -> None:
         (
             {"conditions": ["cold:1MB"], "scenarios": ["rate:200/s"]},
             {},
-            "rate has none to give: use --scenario closed_loop or paced",
+            "rate has no pauses: use --scenario closed_loop or paced",
         ),
         ({"conditions": ["cold:900TB"]}, {}, "more than a quarter of this machine's memory: use"),
         ({"conditions": ["with:mlpp"]}, {}, "did you mean"),
@@ -51,7 +51,7 @@ def test_without_a_condition_nothing_changes() -> None:
         (
             {"conditions": ["with:mlp"]},
             {"input_range": {"x": (0, 1)}},
-            "is measured beside as it is, and files and nodes are given for all: leave out",
+            "as it is, and the files or nodes apply to all models: remove your files",
         ),
     ],
 )

@@ -49,7 +49,7 @@ def test_the_command_line_of_such_a_plan_says_replicas(tmp_path: Path) -> None:
     ("flags", "sentence"),
     [
         (("--runtimes", "fpga"), "fpga can't run several sessions at once"),
-        (("--runtimes", "fake", "--option", "fake.sessions=2"), "both say how many sessions"),
+        (("--runtimes", "fake", "--option", "fake.sessions=2"), "both set the number of sessions"),
     ],
 )
 def test_what_makes_no_sense_is_refused(flags: tuple[str, ...], sentence: str) -> None:

@@ -74,7 +74,7 @@ def test_a_file_that_leaves_its_batch_open_needs_no_other_size(mix: Path, tmp_pa
         ("batch\n", "has 0 different shapes"),
         ("batch\n" + "\n".join(map(str, range(1, 66))), "has 65 different shapes, and a session"),
         ("batch\n1\n2,3\n", "line 3 of .* has 2 values for 1 columns: give each column one"),
-        ("batch\n1\n0\n", "line 3 of .* has '0' as the size of 'batch': give a whole number"),
+        ("batch\n1\n0\n", "line 3 of .* has '0' as the size of 'batch': give an integer"),
         ("batch\n1\n2.5\n", "line 3 of .* has '2.5' as the size of 'batch'"),
         ("batch\n1\n4294967296\n", "has '4294967296' as the size of 'batch'"),
         ("batch,weight\n1,1\n8,-1\n", "line 3 of .* has the weight '-1': give a number above 0"),
@@ -102,8 +102,8 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     [
         ({"batch_size": [4]}, {}, "gives 'batch' its sizes, and so does the plan: leave"),
         ({"axes": {"batch": [4]}}, {}, "gives 'batch' its sizes, and so does the plan: leave"),
-        ({"scenarios": ["rate:200/s"]}, {}, "one at a time, and rate has none to give"),
-        ({"scenarios": ["offline"]}, {}, "one at a time, and offline has none to give"),
+        ({"scenarios": ["rate:200/s"]}, {}, "one at a time, and rate has no pauses"),
+        ({"scenarios": ["offline"]}, {}, "one at a time, and offline has no pauses"),
         (
             {"scenarios": ["rate:200/s"], "batcher": ["max=8,wait=2ms"]},
             {},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from app.history.run_comparison import RunSide, compare_runs, side_of
 from app.report.page import ratio_figure
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
+from tests.app.results.pasts import night_at
 from tests.app.results.runs import manifest_of, record
 
 FAST, SLOW = (Case("net", runtime) for runtime in ("ort-cpu", "openvino-cpu"))
@@ -64,3 +66,23 @@ def test_the_comparison_is_the_first_thing_on_the_page(folders: tuple[Path, Path
     text = page.read_text("utf-8")
     assert text.index("<h1>after against before</h1>") < text.index('id="run-0"')
     assert "<figcaption>after over before</figcaption>" in text
+
+
+def test_the_page_judges_two_runs_by_the_history_as_the_command_does(tmp_path: Path) -> None:
+    for number in range(6):
+        night_at(tmp_path / "past" / f"{number}", number)
+    first = night_at(tmp_path / "a" / "run", 6)
+    second = night_at(tmp_path / "b" / "run", 7, 1.1)
+    page = tmp_path / "page.html"
+
+    def is_slower(*more: object) -> bool:
+        line = ("report", first, second, "-o", page, *more)
+        assert main([str(word) for word in line]) == 0
+        (figure,) = re.findall(r"<figure.*?</figure>", page.read_text("utf-8"), re.S)[:1]
+        return ", slower" in figure
+
+    assert not is_slower()
+    assert is_slower("--history", tmp_path / "past")
+    for number in range(6):
+        night_at(tmp_path / "a" / f"{number}", number)
+    assert is_slower(), "the runs beside the first"

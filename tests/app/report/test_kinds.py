@@ -21,7 +21,6 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Exported
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
-from runtimes.execution import NodeResources
 from tests.app.report.pages import CHROMIUM, rendered
 from tests.app.results.filled import MODEL
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
@@ -31,8 +30,13 @@ ORT, OV, CARD = (
 )
 PEAK = Peak(1e11, 1e10, 1 << 20, "numpy")
 OPS = (
-    Operator("a", "MatMul", 8.0, "mm", ("a",), 40_000, 8_000, 0.8, NodeResources(4096)),
-    Operator("<b>", "Relu", 2.0, "relu", ("<b>", "c"), resources=NodeResources(1024)),
+    Operator("a", "MatMul", 8.0, "mm", ("a",), macs=40_000, bytes_moved=8_000, roof_us=0.8),
+    Operator(
+        *("<b>", "Relu", 2.0, "relu", ("<b>", "c")),
+        in_use_bytes=3_000,
+        peak_bytes=5_000,
+        arena_bytes=8_000,
+    ),
 )
 TOP_1 = ((ORT, 0.9), (OV, 0.8))
 
@@ -131,16 +135,14 @@ def test_accuracy_operators_roofline_and_card_have_the_rows_figures(path: Path) 
     assert (points.marks[0].x, points.marks[0].y) == (10.0, 1e10)
     assert 10.0 in [mark.x for mark in roof.marks]
     assert max(mark.y for mark in roof.marks) == 1e11
+    used, held, top = run.memory(ORT.case_id).figure.series
+    assert [(mark.x, mark.y) for mark in used.marks] == [(2, 5_000)], "the second of two reports it"
+    assert [mark.y for mark in held.marks] == [8_000]
+    assert top.marks[0].y == 5_000 and "<b>" in top.marks[0].text
     assert run.card().figure.marks[0].x == 25.0
     fastest = run.verdicts()
     assert fastest.loc[0, "first"] == "ort-cpu"
     assert bool(fastest.loc[0, "told_apart"])
-
-
-def test_memory_in_use_has_its_high_water_mark(path: Path) -> None:
-    in_use, highest = open_run(path).memory(ORT.case_id).figure.series
-    assert [(mark.x, mark.y) for mark in in_use.marks] == [(1, 4096), (2, 1024)]
-    assert [(mark.x, mark.y) for mark in highest.marks] == [(1, 4096)]
 
 
 def test_what_a_run_has_not_is_said_and_not_on_its_page(path: Path) -> None:

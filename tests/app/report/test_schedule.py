@@ -62,7 +62,7 @@ def test_a_page_has_one_of_each_model_and_says_what_is_left_out(path: Path, tmp_
     assert main(["--report", str(path), "-o", str(page)]) == 0
     text = page.read_text("utf-8")
     assert text.count("<figcaption>Schedule of step") == 1
-    assert "Schedule of gone" in text and "there is none (" in text
+    assert "Schedule of gone" in text and "not available (" in text
     assert "The schedules of 2 of 3 simulated cases are drawn" in text
 
 

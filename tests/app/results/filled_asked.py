@@ -29,6 +29,8 @@ CHECKED = {
     "engine_size_mib": 1.5,
     "refused_node": "/c/Conv",
     "fallback_ops": "Resize 2, Loop 1",
+    "partitions": 3,
+    "splitting_nodes": "Resize 'up' on CPUExecutionProvider",
 }
 BESIDE = {"colocated_runs_per_s": 4000.0, "colocated_busy_fraction": 1.0}
 

@@ -51,6 +51,25 @@ def test_rates_and_causes_are_those_of_all_rounds_together(tmp_path: Path) -> No
     assert expected in diagnostics_of(row)
 
 
+@pytest.mark.parametrize(
+    ("told", "is_contended"),
+    [
+        ([QUIET], False),
+        ([replace(QUIET, involuntary_switches=9, steal_share=0.009)], False),
+        ([replace(QUIET, involuntary_switches=10)], True),
+        ([replace(QUIET, steal_share=0.01)], True),
+        ([QUIET, QUIET, replace(QUIET, involuntary_switches=30)], True),
+        ([QUIET, replace(QUIET, involuntary_switches=19)], False),
+        ([replace(QUIET, involuntary_switches=None), None], False),
+    ],
+)
+def test_rounds_from_which_other_work_took_the_core_are_marked(
+    told: list[Interference | None], is_contended: bool, tmp_path: Path
+) -> None:
+    row = told_by(tmp_path / "run", *told * 3)
+    assert ("contended" in str(row["ci_flags"]).split()) == is_contended
+
+
 def test_what_no_round_could_read_is_empty_and_not_0(tmp_path: Path) -> None:
     row = told_by(tmp_path / "run", replace(QUIET, minor_faults=None), None)
     for column in ("steal_fraction", "interrupts_per_s", "page_faults_per_s", "cpu_clock_min_mhz"):

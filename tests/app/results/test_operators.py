@@ -17,7 +17,6 @@ from app.run_folder.journal import Operators
 from app.run_folder.operators import operator_warnings, read_operators, write_operators
 from app.runs.reader import read_run
 from exporters.diagnostics.catalogue import diagnostic
-from runtimes.execution import NodeResources
 from tests.app.gui.runs import new_run
 from tests.app.results.runs import CASE, record
 
@@ -37,24 +36,22 @@ def test_operator_times_survive_their_file(tmp_path: Path) -> None:
 
 def test_what_an_operator_holds_and_reaches_survives_its_file(tmp_path: Path) -> None:
     peak = Peak(1e9, 1e6, 1000, "by hand")
-    resources = NodeResources(2048, 4096, 65536, 3.0, 0.5)
-    known = Operator("fused a", "Gemm", 4.0, "k", ("a", "b"), 512, 896, 1.0, resources)
-    own = Operator("reorder", "Reorder", 1.0, "k")
+    known = Operator("fused a", "Gemm", 4.0, "k", ("a", "b"), 512, 896, 1.0)
+    own = Operator(
+        *("reorder", "Reorder", 1.0, "k"),
+        in_use_bytes=100,
+        peak_bytes=200,
+        arena_bytes=4096,
+        pool_run_us=0.5,
+        pool_wait_us=0.0,
+    )
     times = OperatorTimes("case", "wall", 7, (known, own), run_us=9.5, peak=peak)
     with new_run(tmp_path / "run", [CASE]) as folder:
         line = write_operators(folder, times)
     assert read_operators(tmp_path / "run", line) == times
     assert known.peak_share == 0.25
-
-
-def test_the_high_water_mark_is_the_first_operator_with_most_in_use() -> None:
-    sizes = (None, 10, 30, 30, 20)
-    ops = tuple(
-        Operator(str(size), "Relu", 1.0, "k", resources=NodeResources(in_use_bytes=size))
-        for size in sizes
-    )
-    assert OperatorTimes("case", ops=ops).high_water == 2
-    assert OperatorTimes("case", ops=ops[:1]).high_water is None
+    assert times.high_water == own
+    assert replace(times, ops=(known,)).high_water is None
 
 
 def test_a_table_of_an_earlier_version_is_read(tmp_path: Path) -> None:

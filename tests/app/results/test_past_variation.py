@@ -13,6 +13,7 @@ import pytest
 from app.__main__ import main
 from app.cases.case import Case
 from app.cases.errors import PlanError
+from app.interface.run import compare
 from app.plan.expand import expand
 from app.plan.plan import Plan, parse_plan
 from app.plan.reference_cases import ANCHOR_MODEL, is_anchor
@@ -183,3 +184,61 @@ def test_an_anchor_of_one_run_alone_is_none(
     second = anchored(tmp_path / "b" / "run", 1.5, 1.0)
     _, found = compared(tmp_path, capsys, first, second)
     assert found["p50"]["run_variation_from"] == "stated"
+
+
+def test_a_run_that_ends_is_compared_with_a_stored_one_by_the_history_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A whole run that is resumed measures nothing and is compared."""
+    for number in range(6):
+        night_at(tmp_path / "past" / "deep" / f"{number}", number)
+    first = night_at(tmp_path / "a" / "run", 6)
+    second = night_at(tmp_path / "b" / "run", 7, 1.1)
+    answer = tmp_path / "answer.json"
+
+    def sources(*more: object) -> tuple[int, set[str]]:
+        line = ("resume", second, "--against", first, "--fail-on", "slower", "--json", answer)
+        code, _ = told(capsys, *line, *more)
+        found = json.loads(answer.read_text())["cases"]
+        return code, {one["percentiles"]["p50"]["run_variation_from"] for one in found}
+
+    assert sources() == (0, {"stated"})
+    assert sources("--history", tmp_path / "past") == (3, {"history"})
+    for number in range(6):
+        night_at(second.parent / f"{number}", number)
+    assert sources() == (3, {"history"}), "the runs beside the one that ended"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("run", "mlp", "--history", "past"),
+        ("run", "mlp", "--baseline", "fake", "--history", "past"),
+        ("run", "mlp", "--against", "RUN", "--history", "absent"),
+        ("report", "RUN", "--history", "past"),
+        ("report", "RUN", "RUN", "--history", "absent"),
+    ],
+    ids=["nothing compared", "a baseline", "no folder", "one run", "no folder of a report"],
+)
+def test_a_history_without_use_or_without_runs_is_refused(
+    line: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stored = night_at(tmp_path / "past" / "run", 1)
+    assert main([str(stored) if word == "RUN" else word for word in line]) == 2
+    assert "--history" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["past"], "nothing was written"
+
+
+def test_python_compares_by_the_runs_beside_or_by_a_named_history(tmp_path: Path) -> None:
+    for number in range(6):
+        night_at(tmp_path / "past" / f"{number}", number)
+    first = night_at(tmp_path / "a" / "run", 6)
+    second = night_at(tmp_path / "b" / "run", 7, 1.1)
+    for history, source in ((None, "stated"), (tmp_path / "past", "history")):
+        found = compare(first, second, history=history).found
+        p50 = next(one for one in found.cases if one.case_id == CASE.identity_id).percentiles["p50"]
+        assert p50.verdict.variation is not None and p50.verdict.variation.source == source

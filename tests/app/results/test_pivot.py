@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.cases.scenario import Scenario
 from app.plot_data.matrix import VARIANT, Cell, Pivot, pivot, sides
 from app.plot_data.series import Series
 from runtimes.execution import Clock
@@ -67,7 +68,7 @@ def test_a_place_has_the_best_of_its_cases_and_says_how_many_they_are(cases: lis
 
 def test_a_simulated_card_and_a_failure_are_nobodys_rivals(cases: list[Series]) -> None:
     found = pivot(cases, "batch_size", "runtime", P50, highest=False)
-    assert _at(found, "1", "fpga:v80").ratio == 1.0
+    assert _at(found, "1", "fpga:v80").ratio is None
     assert _at(found, "1", "ort-cpu").ratio == 1.0
     missing = _at(found, "1", "ort-cuda")
     assert (missing.value, missing.ratio, missing.case.status) == (None, None, "unavailable")
@@ -83,6 +84,24 @@ def test_precisions_are_rivals_only_where_they_are_a_side() -> None:
     both = [_case("ort-cpu", us, precision=name) for name, us in (("fp32", 10.0), ("int8", 5.0))]
     both = [replace(b, case=replace(b.case, precision=b.row["precision"])) for b in both]
     apart = pivot(both, "model", VARIANT, P50, highest=False)
-    assert [cell.ratio for cell in apart.cells] == [1.0, 1.0]
+    assert [cell.ratio for cell in apart.cells] == [None, None]
     over = pivot(both, "model", "precision", P50, highest=False)
     assert sorted(cell.ratio or 0.0 for cell in over.cells) == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("rival", "compared"),
+    [
+        ({}, True),
+        ({"threads": 2}, False),
+        ({"scenario": Scenario.parse("paced:5ms")}, False),
+        ({"axes": {"batch": 4}}, False),
+    ],
+)
+def test_only_what_does_the_same_work_is_a_rival(rival: dict[str, Any], compared: bool) -> None:
+    """Cases at other rates, threads or sizes once shared the colour of the best of a row."""
+    first, second = _case("ort-cpu", 10.0), _case("torch-cpu", 20.0)
+    second = replace(second, case=replace(second.case, **rival))
+    found = pivot([first, second], "model", VARIANT, P50, highest=False)
+    ratios = sorted(cell.ratio or 0.0 for cell in found.cells)
+    assert ratios == ([1.0, 2.0] if compared else [0.0, 0.0])

@@ -284,5 +284,5 @@ def test_lines_that_are_lost_are_missed_where_a_run_has_ended(
         (run / "live.json").write_text(json.dumps({"state": state}))
         assert main(["--verify", str(run)]) == code
     told = capsys.readouterr().out
-    assert f"{CASE.case_id}.1.bin was measured, and no line of a journal tells of it" in told
+    assert f"{CASE.case_id}.1.bin was measured, but no journal line records it" in told
     assert "restore journal/ from a copy" in told

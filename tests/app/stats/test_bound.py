@@ -12,6 +12,7 @@ import pytest
 from scipy.special import stdtrit
 
 from app.stats.estimates import Rounds, typical_quantile, upper_bound
+from app.stats.intervals import round_correlation
 from tests.seldom import seldom_but
 from tests.simulated.bound_streams import FRESH
 from tests.simulated.bounds import bounded
@@ -37,7 +38,7 @@ def test_where_processes_differ_the_bound_is_that_of_their_logarithms() -> None:
     factors = np.exp([0.0, 0.1, -0.1, 0.05, -0.05])  # neighbours do not resemble each other
     found = upper_bound(Rounds.of([shape * factor for factor in factors]), 0.9).value
     middle = np.sort(shape)[math.ceil(0.9 * 5000) - 1]
-    error = math.sqrt((0.1**2 + 0.05**2) * 2 / 4 / 5)
+    error = math.sqrt((0.1**2 + 0.05**2) * 2 / 4 / 5) * round_correlation(factors).inflation
     reach = math.exp(float(stdtrit(4, 0.99)) * error)
     pooled = np.sort(np.concatenate([shape * factor for factor in factors]))
     assert found == pytest.approx(middle * reach)

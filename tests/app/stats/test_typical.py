@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.estimates import Rounds, marks_of, typical_quantile
+from app.stats.estimates import Rounds, marks_of, typical_mean, typical_quantile, upper_bound
 
 
 def drawn(runs: int, spells: int = 1) -> list[np.ndarray]:
@@ -58,6 +58,39 @@ def test_rounds_within_a_minute_and_rounds_that_correlate_are_marked() -> None:
     )
     for one in (spread, unknown):
         assert marks_of(one, [typical_quantile(one, 0.5)]) == ("rounds_correlated",)
+
+
+def test_contention_widens_the_mean_and_upper_percentiles_and_not_the_median() -> None:
+    """Rounds that differ far more than their runs, so that rounds alone decide the widths."""
+    levels = 100.0 * np.exp(0.05 * np.random.default_rng(7).standard_normal(8))
+    rounds = [level * np.linspace(0.99, 1.01, 5000) for level in levels]
+    rng = np.random.default_rng(9)
+    shuffled = [rng.permutation(latencies) for latencies in rounds]
+    quiet, contended = Rounds.of(shuffled), Rounds.of(shuffled, is_contended=True)
+    assert typical_quantile(contended, 0.5) == typical_quantile(quiet, 0.5)
+    pairs = [(typical_quantile(one, 0.99), typical_mean(one)) for one in (quiet, contended)]
+    for before, after in zip(*pairs, strict=True):
+        assert before.interval is not None and after.interval is not None
+        assert before.value == after.value
+        assert after.interval.width > 1.3 * before.interval.width
+    bounds = [upper_bound(one, 0.99).value for one in (quiet, contended)]
+    assert bounds[0] is not None and bounds[1] is not None and bounds[0] < bounds[1]
+    assert marks_of(contended) == ("contended",) and marks_of(quiet) == ()
+
+
+def test_contended_rounds_within_ten_minutes_are_marked_as_close() -> None:
+    rounds = [
+        level * (100.0 + np.arange(2000) % 7) for level in (1.0, 1.1, 0.9, 1.0, 1.1, 0.9, 1, 1)
+    ]
+    marks = {}
+    for is_contended in (False, True):
+        for gap_s in (8.0, 70.0, 80.0):
+            starts_s = [gap_s * number for number in range(8)]
+            one = Rounds.of(rounds, starts_s=starts_s, is_contended=is_contended)
+            found = marks_of(one, [typical_quantile(one, 0.5)])
+            marks[is_contended, gap_s] = "rounds_close_in_time" in found
+    assert [gap for (contended, gap), close in marks.items() if close and not contended] == [8.0]
+    assert [gap for (contended, gap), close in marks.items() if close and contended] == [8.0, 70.0]
 
 
 def test_a_surer_interval_takes_more_runs_and_says_so() -> None:

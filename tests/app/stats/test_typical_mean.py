@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.stats.estimates import Rounds, typical_mean
-from app.stats.intervals import interval_between
+from app.stats.intervals import interval_between, round_correlation
 
 
 def pareto(rng: np.random.Generator, runs: int) -> np.ndarray:
@@ -31,7 +31,8 @@ def test_processes_that_differ_decide_the_interval() -> None:
     levels = np.array([100.0, 130.0, 90.0, 110.0])
     rounds = [level + 0.1 * rng.standard_normal(2000) for level in levels]
     found = typical_mean(Rounds.of(rounds)).interval
-    between = interval_between(np.array([one.mean() for one in rounds]))
+    means = np.array([one.mean() for one in rounds])
+    between = interval_between(means, inflation=round_correlation(means).inflation)
     assert found == between
 
 

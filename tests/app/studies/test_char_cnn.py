@@ -142,7 +142,7 @@ def test_of_several_hosts_the_page_is_of_one_and_tells_what_all_serve(tmp_path: 
             record(folder, case, number, [took] * 30, host=case.host)
     found = found_in(tmp_path / "run", load_study("char-cnn/steps"), one_host=True)
     told = as_markdown(page(study("char-cnn/steps"), found))
-    assert "The run is of 2 hosts, board, server. Tables are of board" in told
+    assert "The run has 2 hosts, board, server. The tables show board" in told
     assert "on that of board" in told, "the machine above the tables is theirs"
     assert "dealt to" in told and "of 2 such; a million inputs" in told
 
@@ -167,7 +167,7 @@ def test_a_search_has_as_many_rounds_as_it_asks_for_and_lacks_none(tmp_path: Pat
     found = Found(run, tuple(Rows().measured(run)))
     heading, said, *_ = as_markdown(missing(found, run.manifest.asked)).split("\n\n")
     assert heading == "## Not measured"
-    assert said.startswith("What the search itself has not come to")
+    assert said.startswith("The text below the table of the search")
 
 
 def test_a_search_that_has_no_ladder_yet_says_so(tmp_path: Path) -> None:

@@ -170,4 +170,4 @@ def test_a_run_of_other_cases_too_tells_how_many(tmp_path: Path) -> None:
     found = found_in(folder, other)
     assert (len(found.measured), found.others) == (60, 44)
     text = as_markdown(page(study("neurio"), found))
-    assert "44 cases of this run are not the study's" in text
+    assert "44 cases of this run do not belong to the study" in text

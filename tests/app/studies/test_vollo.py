@@ -67,7 +67,7 @@ def test_a_real_clock_has_columns_of_its_own(told: str) -> None:
                 if heading.endswith(" simulated"):
                     assert cell in ("3.00", "does not fit")
                 elif heading.endswith(" measured"):
-                    assert cell == ("40.0" if heading.startswith("ort-cpu") else "not come to")
+                    assert cell == ("40.0" if heading.startswith("ort-cpu") else "not run")
 
 
 def test_what_does_not_fit_is_told_and_has_no_error(told: str) -> None:
@@ -94,7 +94,7 @@ def test_what_was_not_come_to_is_named(told: str) -> None:
     left_out = told.partition("## Not measured")[2].partition("\n## ")[0]
     assert "- no round: torch-cpu all 8" in left_out
     # Of 40 cases 4 ended, 8 lack three rounds and the other 28 two.
-    assert "the budget of 15 min 00 s left out 80 of 120 rounds" in left_out
+    assert "not run in the budget of 15 min 00 s: 80 of 120 rounds" in left_out
     assert "1 of 3 rounds: ort-cpu all 8; fpga:v80\\@sdk26 all 3" in left_out
     # Of these cards two and one LSTMs ended where they do not fit.
     fit = "lstm\\_tiny, lstm\\_small"
@@ -115,7 +115,9 @@ def test_what_another_run_of_the_models_lacks_is_named(tmp_path: Path) -> None:
 
 
 def test_fewer_rounds_than_the_study_has_are_told(told: str) -> None:
-    assert "rounds asked for: 3 of the lengths standard; the study's own are 8 of standard" in told
+    assert (
+        "requested rounds: 3 of preset standard; the study's plan has 8 of preset standard" in told
+    )
 
 
 @pytest.mark.parametrize(

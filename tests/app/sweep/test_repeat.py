@@ -113,7 +113,9 @@ def test_the_command_repeats_a_run_and_takes_nothing_else_with_it(
     assert run(*base)[0] == 0
     code, _, errors = run("--headless", "--plan", "one", "--rounds", "2")
     assert code == 2
-    assert "--rounds says what the run that is repeated has settled: leave it out" in errors
+    assert (
+        "--rounds cannot be used with the run that is repeated, which sets it: remove it" in errors
+    )
     assert run("--headless", "--plan", "one", "--out", "two")[0] == 0
     assert [row["case_id"] for row in rows(Path("two"))] == [
         row["case_id"] for row in rows(Path("one"))

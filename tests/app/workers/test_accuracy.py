@@ -83,7 +83,7 @@ def test_data_of_another_kind_is_a_reason(echo: ExportedModel, tmp_path: Path) -
 def test_more_classes_than_the_model_has_is_a_reason(echo: ExportedModel, tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     np.savez(path, images=np.zeros((64, 10), np.float32), labels=np.full(64, 10))
-    assert "tells 10 classes apart and the labels go up to 10" in measured(echo, path)["reason"]
+    assert "has 10 classes and the labels go up to 10" in measured(echo, path)["reason"]
 
 
 @pytest.mark.rare

@@ -213,4 +213,4 @@ def test_what_fails_in_one_session_is_told_in_the_engines_words(
     options = {"sessions": 2, "fail": "run", "fail_session": 1, "fail_after": 60}
     result, _, _ = measure("fake", options=options, scenario=scenario)
     assert result.status == "run_failed"
-    assert "fake was told" in result.reason
+    assert "fake was set" in result.reason

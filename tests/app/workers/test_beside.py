@@ -53,7 +53,7 @@ def test_a_neighbour_that_does_not_compile_ends_the_round_with_its_reason(
 ) -> None:
     result, _, _ = measure("fake", neighbour=job_of(counter, "fake", fail="compile"))
     assert result.status == "compile_failed"
-    assert "the neighbour counter can't be measured beside: fake was told not" in result.reason
+    assert "the neighbour counter can't run as co-located load: fake was set not" in result.reason
 
 
 def under_way(job: MeasureJob) -> UnderWay:

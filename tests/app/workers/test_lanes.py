@@ -181,7 +181,7 @@ def test_what_fails_in_one_session_is_told_in_the_engines_words(
     options = {"sessions": 2, "fail": fail, "fail_session": 1, "fail_after": after}
     result, _, _ = measure("fake", options=options)
     assert result.status == status
-    assert "fake was told" in result.reason
+    assert "fake was set" in result.reason
 
 
 def test_a_wrong_output_of_one_session_marks_the_row_and_names_it(measure: Measure) -> None:

@@ -111,7 +111,25 @@ def test_a_partial_graph_with_other_outputs_still_says_what_it_left(
     result, records, _ = measure("fpga:v80", model=model)
     assert result.status == "partial"
     assert "Det 'determinant' on CPUExecutionProvider" in result.reason
+    assert result.facts["partitions"] == 2, "the card, then the processor"
+    assert "splitting_nodes" not in result.facts, "nothing of the card's comes after it"
     assert result.check is not None
     assert not result.check.output_ok
     assert "outputs_inexact" in codes(result.warnings)
     assert len(records) == 0
+
+
+def test_a_node_that_splits_the_graph_is_named(measure: Measure, tmp_path: Path) -> None:
+    path = saved(
+        tmp_path / "between.onnx",
+        [
+            helper.make_node("Relu", ["x"], ["positive"], name="before"),
+            helper.make_node("Det", ["positive"], ["scale"], name="between"),
+            helper.make_node("Relu", ["scale"], ["y"], name="after"),
+        ],
+    )
+    model = replace(described(path, tmp_path / "between.npz"), name="between")
+    result, _, _ = measure("fpga:v80", model=model)
+    assert result.status == "partial"
+    assert result.facts["partitions"] == 3
+    assert result.facts["splitting_nodes"] == "Det 'between' on CPUExecutionProvider"

@@ -26,7 +26,7 @@ from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs, vector
 
 pytestmark = pytest.mark.skipif(
-    not (timed.built() and api.built()),
+    not (timed.built() and install_layout.extension("runtimes.onnxruntime._native_base")),
     reason=f"the loop in C was not built; {install_layout.COMPILER_REMEDY}",
 )
 

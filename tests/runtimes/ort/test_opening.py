@@ -8,9 +8,9 @@ from pathlib import Path
 import onnxruntime
 import pytest
 
-from runtimes.base import Available, Unavailable
+from runtimes.base import Available, Runtime, Unavailable
 from runtimes.onnxruntime import opening
-from runtimes.onnxruntime.runtime import OrtCpu
+from runtimes.onnxruntime.runtime import OrtCpu, OrtEp
 
 
 @pytest.fixture
@@ -32,12 +32,22 @@ def test_a_package_of_any_name_is_used(module: Path) -> None:
     assert OrtCpu().availability() == Available("1.28.0")
 
 
-def test_one_that_does_not_tell_its_placement_is_refused(module: Path) -> None:
-    (module / "__init__.py").write_text('__version__ = "1.23.2"\n', "utf-8")
-    state = OrtCpu().availability()
+@pytest.mark.parametrize(
+    ("runtime", "version", "oldest"), [(OrtCpu(), "1.16.3", "1.17"), (OrtEp(), "1.23.2", "1.24")]
+)
+def test_one_that_is_too_old_is_refused(
+    module: Path, runtime: Runtime, version: str, oldest: str
+) -> None:
+    (module / "__init__.py").write_text(f'__version__ = "{version}"\n', "utf-8")
+    state = runtime.availability()
     assert isinstance(state, Unavailable)
-    assert state.reason == "ONNX Runtime 1.23.2 is older than 1.24"
+    assert version in state.reason and oldest in state.reason
     assert state.remedy == "pip install --upgrade 'graphlap[cpu]'"
+
+
+def test_on_the_cpu_an_old_one_will_do(module: Path) -> None:
+    (module / "__init__.py").write_text('__version__ = "1.17.0"\n', "utf-8")
+    assert OrtCpu().availability() == Available("1.17.0")
 
 
 def test_where_there_is_none_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,9 +80,10 @@ class BinReader:
         low_s, high_s = float(self._edges_s[number]), float(self._edges_s[number + 1])
         title = f"{time_text(10.0**place.x, 4)} in the bin {range_text(low_s, high_s)}"
         mark = self._mark_near(place)
-        lines = [
-            _line(case, name, number) for case, name in zip(self._cases, self._names, strict=True)
-        ]
+        pairs = zip(self._cases, self._names, strict=True)
+        here = [(case, name) for case, name in pairs if case.bins.counts[number]]
+        here.sort(key=lambda pair: -int(pair[0].bins.counts[number]))
+        lines = [_line(case, name, number) for case, name in here]
         if mark is not None:
             case, name, seconds = mark
             lines.append(Line(f"{name} of {case.label}: {time_text(seconds, 4)}", case.color))

@@ -51,9 +51,10 @@ class CumulativeReader:
 
     def at(self, place: Place) -> Reading | None:
         heights = [curve.height(place.x) for curve in self._curves]
+        here = sorted(zip(self._curves, self._names, heights, strict=True), key=lambda one: -one[2])
         lines = tuple(
             Line(f"{name}: {rank_text(percent / 100.0)} at most so slow", curve.color)
-            for curve, name, percent in zip(self._curves, self._names, heights, strict=True)
+            for curve, name, percent in here
         )
         meant = _nearest(self._curves, heights, place)
         seconds, keys = 10.0**place.x, (meant[0].key,) if meant else ()
@@ -83,7 +84,11 @@ class PercentileReader:
             return None
         pairs = zip(self._curves, self._names, strict=True)
         told = [self._told(curve, name, place) for curve, name in pairs]
-        lines = tuple(Line(text, c.color) for (text, _), c in zip(told, self._curves, strict=True))
+        slowest_first = sorted(
+            zip(told, self._curves, strict=True),
+            key=lambda one: -one[0][1] if math.isfinite(one[0][1]) else math.inf,
+        )
+        lines = tuple(Line(text, curve.color) for (text, _), curve in slowest_first)
         heights = [height for _, height in told]
         meant = _nearest(self._curves, heights, place)
         title = f"p{rank_text(1.0 - 10.0**-place.x).removesuffix(' %')}"
@@ -110,7 +115,7 @@ class PercentileReader:
         if place.x > curve.x[-1]:
             return f"{called}: not bounded by its samples", math.inf
         height = curve.height(place.x)
-        return f"{called}: ~{time_text(10.0**height)}", height
+        return f"{called}: pooled ~{time_text(10.0**height)}", height
 
 
 def _nearest(

@@ -14,8 +14,9 @@ from app.gui.look.theme import Theme
 from app.gui.plots.read.reading import Line, Reading
 
 _MARGIN_PX = 10
-_NEAR_PX = 24
-_MOST_LINES = 12
+_MOST_LINES = 9
+_MOST_CHARACTERS = 52
+_ASIDE_PX = 16
 
 
 class Readout(QLabel):
@@ -63,19 +64,22 @@ class Readout(QLabel):
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, self.plain))
 
     def _stand(self, within: QRect, pointer: QPoint | None) -> None:
-        """In its upper corner, in the other one while the pointer is there."""
-        width = min(self.fontMetrics().averageCharWidth() * 64, within.width() - 2 * _MARGIN_PX)
+        """Beside the pointer's column, or in its own upper corner where keys read."""
+        characters = self.fontMetrics().averageCharWidth() * _MOST_CHARACTERS
+        width = min(characters, within.width() - 2 * _MARGIN_PX)
         self.setMaximumWidth(max(80, width))
         self.adjustSize()
         below = self._canvas.height() - within.top() - 2 * _MARGIN_PX
         self.resize(self.width(), min(self.height(), max(40, below)))
-        places = [within.right() - _MARGIN_PX - self.width(), within.left() + _MARGIN_PX]
-        first, second = reversed(places) if self._at_left else places
-        hidden = (
-            pointer is not None
-            and max(first - pointer.x(), pointer.x() - first - self.width()) < _NEAR_PX
-        )
-        self.move(second if hidden else first, within.top() + _MARGIN_PX)
+        corner = within.left() + _MARGIN_PX
+        if not self._at_left or pointer is not None:
+            corner = within.right() - _MARGIN_PX - self.width()
+        if pointer is not None:
+            beside = pointer.x() + _ASIDE_PX
+            if beside > corner:
+                beside = pointer.x() - _ASIDE_PX - self.width()
+            corner = max(within.left() + _MARGIN_PX, min(beside, corner))
+        self.move(corner, within.top() + _MARGIN_PX)
 
 
 def _head(reading: Reading | None) -> list[Line]:

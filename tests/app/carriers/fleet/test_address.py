@@ -29,7 +29,7 @@ def test_a_plain_address_of_this_machine_is_taken(text: str) -> None:
     "text", ["tcp://10.0.0.1:8786", "tcp://scheduler", "tcp://0.0.0.0:8786", "tcp://[2001:db8::1]"]
 )
 def test_a_plain_address_of_another_is_refused_with_the_reason(text: str) -> None:
-    with pytest.raises(CarrierError, match=r"runs code there.*unpickles.*--insecure-cluster"):
+    with pytest.raises(CarrierError, match=r"run code there.*unpickles.*--insecure-cluster"):
         parse_address(text)
     assert not parse_address(text, insecure=True).encrypted
 
@@ -62,7 +62,7 @@ def test_another_server(greeting: bytes) -> None:
 
 
 def test_a_server_that_says_nothing() -> None:
-    with _server(None) as port, pytest.raises(CarrierError, match=r"said nothing for 0\.3 s"):
+    with _server(None) as port, pytest.raises(CarrierError, match=r"sent nothing for 0\.3 s"):
         reach(parse_address(f"tcp://127.0.0.1:{port}"), None, within_s=0.3)
 
 

@@ -9,9 +9,10 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QCheckBox
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QLabel
 from pytestqt.qtbot import QtBot
 
+from app.gui.action_table import ACTIONS
 from app.gui.editor.editor import SweepEditor
 from app.gui.editor.fields import ChoicesField
 from app.gui.editor.models import ModelTree
@@ -255,8 +256,49 @@ def test_an_open_axis_without_a_size_is_asked_for_before_the_start(
     onnx.save(model, tmp_path / "open.onnx")
     _drop(editor.grid_form.models.tree, tmp_path / "open.onnx")
     qtbot.waitUntil(lambda: "'rows'" in editor.footer.verdict.text())
+    assert "--" not in editor.footer.verdict.text(), "it names a field and no option"
+    assert "Other axes" in editor.footer.verdict.text()
     QTest.keyClicks(editor.grid_form.axes, "rows=4,8")
     qtbot.waitUntil(lambda: editor.footer.verdict.text().split()[1].startswith("case"))
+
+
+def test_a_dropped_model_with_an_open_batch_axis_can_be_run_at_once_with_the_assumed_size(
+    editor: SweepEditor, qtbot: QtBot, tmp_path: Path
+) -> None:
+    import onnx
+
+    model = onnx.load(tiny_model(tmp_path / "open.onnx"))
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "batch"
+    onnx.save(model, tmp_path / "open.onnx")
+    _drop(editor.grid_form.models.tree, tmp_path / "open.onnx")
+    assumed = editor.grid_form.models.assumed
+    qtbot.waitUntil(assumed.isVisible, timeout=20_000)
+    assert "open.onnx with batch = 1" in assumed.text()
+    with qtbot.waitSignal(editor.run_asked, timeout=20_000) as asked:
+        editor.footer.run_button.click()
+    assert asked.args[0].sweeps[0].models == (str(tmp_path / "open.onnx"),)
+    editor.grid_form.batch.setFocus()
+    QTest.keyClicks(editor.grid_form.batch, "2")
+    qtbot.waitUntil(lambda: not assumed.isVisible(), timeout=20_000)
+
+
+def test_to_measure_without_a_model_asks_for_one(editor: SweepEditor, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(editor.models_asked):
+        editor.ask_to_run()
+
+
+def test_no_two_letters_with_alt_are_the_same(editor: SweepEditor) -> None:
+    editor.advanced.open()
+    menus = {title[title.index("&") + 1].lower() for title in ACTIONS}
+    labels = [w for w in editor.findChildren(QLabel) if w.isVisible() and w.buddy() is not None]
+    buttons = [w for w in editor.findChildren(QAbstractButton) if w.isVisible()]
+    texts = [*(w.text() for w in labels), *(w.text() for w in buttons)]
+    marked = [text for text in texts if "&" in text.replace("&&", "")]
+    letters = [text[text.index("&") + 1].lower() for text in marked]
+    assert len(letters) > 5
+    assert len(set(letters)) == len(letters)
+    assert not menus & set(letters)
 
 
 def test_every_runtime_is_listed_with_its_version_or_its_reason(
@@ -337,9 +379,10 @@ def test_no_length_of_a_round_is_rounded_to_nothing(qtbot: QtBot) -> None:
     bar = PlanBar()
     qtbot.addWidget(bar)
     told = [bar.profile.itemText(place) for place in range(bar.profile.count())]
-    assert [text.partition(" ")[0] for text in told] == list(named_lengths())
+    keys = [bar.profile.itemData(place) for place in range(bar.profile.count())]
+    assert keys == list(named_lengths())
     for text, lengths in zip(told, named_lengths().values(), strict=True):
-        shown = float(text.partition(" rounds of ")[2].partition(" s or more")[0])
+        shown = float(text.partition(" rounds of at least ")[2].removesuffix(" s"))
         assert shown == lengths.limits.min_s
 
 

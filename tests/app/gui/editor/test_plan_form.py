@@ -109,7 +109,7 @@ def test_every_key_of_a_plan_has_a_field_in_the_editor(editor: SweepEditor) -> N
         ("percentiles", "50, 100", "100 is no percentile: give numbers between 0 and 100"),
         ("band", "much", "Threshold 'much' is no share: write it as 2% or as 0.02"),
         ("budget_s", "soon", "Budget soon is no time"),
-        ("aa", "0", "0 is no whole number of at least 1"),
+        ("aa", "0", "0 is not an integer of at least 1"),
         ("baseline", "ort-gpu", "The baseline 'ort-gpu' is no case of this plan"),
         ("weights", "gone.safetensors", "gone.safetensors"),
         ("slo", "p99", "Slo 'p99'"),
@@ -158,6 +158,8 @@ def test_tab_leads_through_the_fields_of_the_whole_sweep_as_they_are_seen(
     editor: SweepEditor, qtbot: QtBot
 ) -> None:
     editor.activateWindow()
+    editor.advanced.open()
+    editor.plan_form.folds["Figures and verdicts of the sweep"].open()
     fields = editor.plan_form.fields
     fields["cold_start"].setFocus()
     seen: list[QWidget | None] = []

@@ -64,6 +64,7 @@ def _typed(window: MainWindow, text: str) -> None:
 
 
 def _legend(window: MainWindow) -> set[str]:
+    window.frame.show_key("histogram")
     view = window.views.by_key["histogram"]
     view.refresh()
     return {e.text for e in view.legend._entries if e.text.startswith("baseline ")}
@@ -99,7 +100,7 @@ def test_a_row_is_named_from_its_menu_and_the_name_outlives_the_window(
     QTest.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
     asked_for_menu(rows.viewport(), QContextMenuEvent.Reason.Mouse, at)
     menu = menu_of(qtbot)
-    assert words(menu) == ["Rename baseline…", "Drop all baselines"]
+    assert words(menu) == ["Rename baseline…", "Clear baselines"]
     do(menu, "Rename")
     _typed(monday, "one thread")
     qtbot.waitUntil(lambda: _names(monday)[0] == "one thread", timeout=10_000)

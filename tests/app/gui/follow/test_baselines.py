@@ -36,6 +36,7 @@ def _run(path: Path, latency_us: float, cases: tuple[Case, ...]) -> Path:
 def monday(window: MainWindow, qtbot: QtBot, tmp_path: Path) -> HistogramView:
     """The histogram of an open run, all of whose cases are summarised as soon as asked for."""
     open_run(window, qtbot, _run(tmp_path / "monday", 100.0, CASES))
+    window.frame.show_key("histogram")
     view = window.views.by_key["histogram"]
     assert isinstance(view, HistogramView)
     qtbot.waitUntil(lambda: len(view.series) == 3, timeout=20_000)
@@ -119,11 +120,11 @@ def test_another_run_is_a_baseline_of_the_cases_that_it_has(
     assert behind == [CASES[0].case_id, CASES[1].case_id], "the third is not in that run"
     qtbot.waitUntil(lambda: bool(monday.strip.layer.moved), timeout=20_000)
     for view in ("cumulative", "percentiles", "boxes"):
-        window.docks.show(view)
+        window.frame.show_key(view)
         shown = window.views.by_key[view]
         qtbot.waitUntil(partial(_has_plots, shown), timeout=20_000)
         assert [one.name for one in window.series_list.baselines.baselines] == ["tuesday"]
-    window.docks.show("histogram")
+    window.frame.show_key("histogram")
     qtbot.waitUntil(lambda: any(_told(window, "p50 / tuesday")), timeout=60_000)
     ratio = float(_told(window, "p50 / tuesday")[0].split()[0])
     assert ratio == pytest.approx(103.0 / 153.0, rel=5e-3)

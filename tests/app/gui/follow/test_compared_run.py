@@ -14,6 +14,7 @@ from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from tests.app.gui.runs import MLP, new_run, record_round, records
 from tests.app.gui.windows import dialogs, open_run, seen
+from tests.app.results.pasts import night_at
 from tests.app.results.runs import damage_line
 
 CASE = Case("mlp", "fake")
@@ -39,7 +40,7 @@ def test_the_second_run_is_asked_for_and_its_ratios_are_shown(
     window.actions_by_key["compare"].trigger()
     view = window.views.by_key["compare"]
     qtbot.waitUntil(lambda: view.table()[1] != [], timeout=20_000)
-    assert window.docks.page == "results"
+    assert window.frame.current == "compare"
     header, rows = view.table()
     assert len(rows) == 1, "only what both runs measured"
     told = dict(zip(header, rows[0], strict=True))
@@ -47,6 +48,24 @@ def test_the_second_run_is_asked_for_and_its_ratios_are_shown(
     assert ratio == pytest.approx(200.33 / 103.33, rel=1e-3)
     assert isinstance(low, float) and isinstance(ratio, float) and isinstance(high, float)
     assert low <= ratio <= high
+
+
+def test_the_runs_beside_the_two_say_how_far_runs_differ(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path
+) -> None:
+    for number in range(6):
+        night_at(tmp_path / str(number), number)
+    first = night_at(tmp_path / "before", 6)
+    second = night_at(tmp_path / "after", 7, 1.1)
+    open_run(window, qtbot, first)
+    window.compare_with(second)
+    view = window.views.by_key["compare"]
+
+    def verdicts() -> list[object]:
+        header, rows = view.table()
+        return [row[header.index(f"{name}_verdict")] for row in rows for name in ("p50", "p99")]
+
+    qtbot.waitUntil(lambda: verdicts()[:2] == ["slower", "slower"], timeout=60_000)
 
 
 def test_a_run_that_is_opened_is_judged_within_its_plans_band(

@@ -1,10 +1,8 @@
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSettings, Qt
-from PySide6.QtWidgets import QDockWidget, QMainWindow
-from pytestqt.qtbot import QtBot
+from PySide6.QtCore import QByteArray, QSettings
 
-from app.gui.look.preferences import LAYOUT_VERSION, Preferences
+from app.gui.look.preferences import Preferences
 
 
 def test_layouts_come_back_and_recent_runs_are_newest_first(tmp_path: Path) -> None:
@@ -50,28 +48,3 @@ def test_damaged_values_count_as_not_there(tmp_path: Path) -> None:
     assert preferences.theme == "light"
     assert preferences.recent_runs() == ()
     assert preferences.layout("measure").isEmpty()
-
-
-def test_a_layout_that_was_kept_before_a_dock_was_renamed_is_restored(
-    qtbot: QtBot, tmp_path: Path
-) -> None:
-    def window_with(*docks: str) -> QMainWindow:
-        made = QMainWindow()
-        qtbot.addWidget(made)
-        for name in docks:
-            dock = QDockWidget(name, made)
-            dock.setObjectName(name)
-            made.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
-        return made
-
-    def dock_of(window: QMainWindow, name: str) -> QDockWidget:
-        return next(d for d in window.findChildren(QDockWidget) if d.objectName() == name)
-
-    before = window_with("graph", "profile")
-    before.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock_of(before, "profile"))
-    preferences = Preferences(tmp_path / "window.ini")
-    preferences.save_layout("inspect", before.saveState(LAYOUT_VERSION))
-    after = window_with("graph", "operators")
-    assert after.restoreState(preferences.layout("inspect"), LAYOUT_VERSION)
-    area = after.dockWidgetArea(dock_of(after, "operators"))
-    assert area == Qt.DockWidgetArea.RightDockWidgetArea

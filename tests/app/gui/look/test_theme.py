@@ -9,7 +9,8 @@ import pytest
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
-from app.gui.look.theme import DARK, LIGHT, THEMES, Theme, apply_theme, runtime_color
+from app.gui.look.style_sheet import apply_theme
+from app.gui.look.theme import DARK, LIGHT, THEMES, Theme, runtime_color
 from app.gui.plots.style import series_styles
 from runtimes.registry import RUNTIMES
 from tests.app.gui.look.seen import VISIONS, linear, seen_as
@@ -34,11 +35,16 @@ def test_no_two_runtimes_look_alike(theme: Theme, vision: np.ndarray) -> None:
 @pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
 def test_lines_and_texts_stand_out_from_the_ground(theme: Theme) -> None:
     base = QColor(theme.base)
-    told = (theme.good, theme.warning, theme.bad, theme.faster, theme.slower)
-    for text in (theme.text, theme.muted, *told):
+    for text in (theme.text, theme.muted, theme.accent, theme.good, theme.warning, theme.bad):
+        for ground in (theme.base, theme.stripe, theme.window, theme.raised):
+            assert _contrast(QColor(text), QColor(ground)) >= 4.5, (text, ground)
+    for text in (theme.faster, theme.slower):
         assert _contrast(QColor(text), base) >= 4.5, text
-    for name in theme.runtimes:
-        assert _contrast(runtime_color(name, theme), base) >= 2.9, name
+    assert _contrast(QColor(theme.on_accent), QColor(theme.accent)) >= 4.5
+    for ground in (theme.base, theme.window, theme.raised):
+        assert _contrast(QColor(theme.control), QColor(ground)) >= 3.0, ground
+    for color in (*map(QColor, theme.hues), *(runtime_color(n, theme) for n in theme.runtimes)):
+        assert _contrast(color, base) >= 3.0, color.name()
 
 
 @pytest.mark.rare

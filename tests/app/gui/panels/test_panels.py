@@ -17,7 +17,6 @@ from app.cases.case import Case
 from app.formatting.text import NOT_MEASURED
 from app.gui.launch.control import RunControl
 from app.gui.launch.queue import SweepQueue
-from app.gui.panels.first_run import FirstRunPanel
 from app.gui.panels.log import LogPanel
 from app.gui.panels.progress import ProgressLine
 from app.gui.panels.queue import QueuePanel
@@ -141,7 +140,7 @@ def test_the_bar_says_how_a_run_ended(qtbot: QtBot, state: RunState) -> None:
     stopped = replace(live, state="stopped", exit_code=130)
     assert told(stopped, "ok") == ("stopped, can be resumed", "warning")
     full = told(replace(stopped, exit_code=1), "ok")
-    assert full == ("broken off by an error, the log says which; can be resumed", "error")
+    assert full == ("ended by an error, which is in the log; can be resumed", "error")
 
 
 def test_paused_is_said_and_no_time_is_promised(qtbot: QtBot, state: RunState) -> None:
@@ -262,13 +261,3 @@ def test_the_queue_can_be_ordered_and_shortened(qtbot: QtBot, tmp_path: Path) ->
     queue.hold()
     assert queue.take() is None
     assert "held" in panel.note.text()
-
-
-def test_recent_runs_are_offered_first_thing(qtbot: QtBot, tmp_path: Path) -> None:
-    panel = FirstRunPanel()
-    qtbot.addWidget(panel)
-    panel.show_recent([tmp_path / "one", tmp_path / "two"])
-    buttons = [b for b in panel.findChildren(type(panel.try_button)) if b.text() == "two"]
-    with qtbot.waitSignal(panel.open_asked) as asked:
-        buttons[0].click()
-    assert asked.args == [tmp_path / "two"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,9 +13,10 @@ from PySide6.QtGui import QColor
 from app.gui.look.theme import LIGHT, THEMES, Theme, contrast, runtime_color
 from app.gui.look.vision import apart
 from app.gui.plots.colors import series_colors
+from app.gui.plots.style import series_styles
 from app.plot_data.series import Series
 from tests.app.gui.look.seen import VISIONS, seen_as
-from tests.app.gui.plots.grids import grid
+from tests.app.gui.plots.grids import grid, many
 
 CPU, TWO = ("ort-cpu",), ("ort-cpu", "openvino-cpu")
 FOUR = (*TWO, "torch-cpu", "fpga:v80")
@@ -93,3 +95,18 @@ def test_colours_that_look_alike_to_some_are_told_to_be_near() -> None:
     )
     assert apart(red, green) == pytest.approx(least, abs=1e-3)
     assert least < 0.7 * plain
+
+
+def test_beyond_eight_series_lines_are_told_apart_by_their_pattern_too() -> None:
+    """Four shades of one blue were the same to the eye."""
+    few = series_styles(many(8), LIGHT)
+    assert {style.pattern for style in few.values()} == {0}
+    cases = many(24)
+    styles = [series_styles(cases, LIGHT)[one.key] for one in cases]
+    for one, other in pairwise(styles):
+        assert (one.color.name(), one.pattern) != (other.color.name(), other.pattern)
+    assert len({tuple(style.line_pen(1.8).dashPattern()) for style in styles}) >= 3
+    simulated = replace(styles[1], simulated=True)
+    assert simulated.line_pen(1.8).dashPattern() not in [
+        style.line_pen(1.8).dashPattern() for style in styles
+    ]

@@ -16,6 +16,8 @@ from app.gui.look.theme import LIGHT
 from app.gui.plots.axes import NamesAxis
 from app.gui.plots.boxes import BoxesView
 from app.gui.plots.histogram import HistogramView
+from app.gui.plots.histogram_panel import HistogramPanel
+from app.gui.plots.histogram_rows import RowPanel
 from app.gui.plots.marks import Mark, MarkLayer
 from app.gui.plots.ridges import ROW_PX
 from app.gui.plots.rounds import NameLayer
@@ -53,7 +55,18 @@ def _turn_wheel(view: RowsView, steps: int, *, ctrl: bool = False) -> None:
 @pytest.mark.parametrize(("count", "filled"), [(1, True), (3, True), (4, False), (12, False)])
 def test_fills_are_left_out_where_they_would_mix(qtbot: QtBot, count: int, filled: bool) -> None:
     view = on_screen(qtbot, HistogramView(), many(count))
+    view.layout_choice.choose("overlaid")
     assert {one._filled for one in view.outlined.outlines.values()} == {filled}
+
+
+def test_more_series_than_can_be_told_apart_over_each_other_stand_in_rows(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, HistogramView(), many(8))
+    assert isinstance(view._panel, HistogramPanel)
+    view.set_series(many(9))
+    view.refresh()
+    assert isinstance(view._panel, RowPanel)
+    view.layout_choice.choose("overlaid")
+    assert isinstance(view._panel, HistogramPanel), "what was chosen holds for any number"
 
 
 def test_twelve_rows_are_named_high_enough_and_share_one_title_and_axis(qtbot: QtBot) -> None:

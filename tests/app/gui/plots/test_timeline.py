@@ -144,3 +144,30 @@ def test_samples_of_zero_nanoseconds_do_not_break_the_log_axis(qtbot: QtBot) -> 
     assert np.isfinite(_highest(view))
     for curve in view.plots[0].listDataItems():
         assert np.isfinite(curve.yData).all()
+
+
+def test_by_the_clock_a_disturbance_is_at_one_place_in_all_cases(qtbot: QtBot) -> None:
+    """By rounds, cases that were disturbed at the same moment show it at different places."""
+    first = records(latencies_ns(20.0, 2_000, 1))
+    second = records(latencies_ns(20.0, 2_000, 2))
+    for rows, begun_s in ((first, 5.0), (second, 6.5)):
+        for name in ("started_ns", "finished_ns", "scheduled_ns"):
+            rows[name] += int(begun_s * 1e9)
+    cases = [
+        replace(series(key=key, count=300, rounds=1), rounds=(rows,))
+        for key, rows in (("a", first), ("b", second))
+    ]
+    simulated = replace(series("fpga:v80", key="c", count=300, clock="simulated"))
+    view = TimelineView()
+    qtbot.addWidget(view)
+    view.resize(900, 500)
+    view.set_series([*cases, simulated])
+    view.show()
+    view.time_choice.choose("clock")
+    begins = {key: drawn[0].offset_s for key, drawn in view._drawn.items()}
+    assert begins == pytest.approx({"a": 0.0, "b": 1.5}), "a simulated card has no clock time"
+    high = view.plots[0].viewRange()[0][1]
+    assert 1.5 < high < 2.0
+    view.time_choice.choose("rounds")
+    assert {key: drawn[0].offset_s for key, drawn in view._drawn.items()}.keys() == {"a", "b", "c"}
+    assert all(drawn[0].offset_s == 0.0 for drawn in view._drawn.values())

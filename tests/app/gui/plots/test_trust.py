@@ -10,12 +10,9 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from app.gui.look.theme import LIGHT, verdict_color
-from app.gui.plots.bars import BarLayer
-from app.gui.plots.batch import BatchView
 from app.gui.plots.compare import CompareView
-from app.gui.plots.devices import DevicesView
-from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.histogram import HistogramView
+from app.gui.plots.matrix import MatrixView
 from app.gui.plots.outline import OutlineLayer
 from app.gui.plots.style import legend_text, series_styles
 from app.plot_data.series import Series
@@ -95,56 +92,17 @@ def rivals() -> list[Series]:
 def test_the_best_of_a_row_is_of_one_clock_and_one_precision(
     qtbot: QtBot, rivals: list[Series]
 ) -> None:
-    view = on_screen(qtbot, HeatmapView(), rivals)
+    view = on_screen(qtbot, MatrixView(), rivals)
     found = view._pivot()
     columns = list(found.columns)
     assert columns == ["ort-cpu", "torch-cpu", "openvino-cpu", "fpga:v80"], "simulated ones last"
     by_name = {columns[cell.column]: cell for cell in found.cells}
     ratios = {name: cell.ratio for name, cell in by_name.items()}
-    assert ratios == {"ort-cpu": 1.0, "torch-cpu": 2.5, "openvino-cpu": 1.0, "fpga:v80": 1.0}
+    assert ratios == {"ort-cpu": 1.0, "torch-cpu": 2.5, "openvino-cpu": None, "fpga:v80": None}
     doubted = {name: view._tile(cell).doubted for name, cell in by_name.items()}
     assert doubted["ort-cpu"] and not doubted["torch-cpu"]
     view.simulated_box.setChecked(False)
     assert "fpga:v80" not in view._pivot().columns
-
-
-def test_a_simulated_card_does_not_set_the_scale_of_what_was_measured(
-    qtbot: QtBot, rivals: list[Series]
-) -> None:
-    rivals[2] = replace(
-        rivals[2],
-        row={**rivals[2].row, "throughput_ci_low_per_s": 3.8e4, "throughput_ci_high_per_s": 4.4e4},
-    )
-    view = on_screen(qtbot, DevicesView(), rivals)
-    measured, simulated = view._layers
-    assert isinstance(measured, BarLayer) and isinstance(simulated, BarLayer)
-    assert [bar.name for bar in simulated._bars] == ["fpga:v80"]
-    fastest = max(bar.value or 0.0 for bar in measured._bars)
-    assert view.plots[0].viewRange()[0][1] < 2.0 * fastest
-    assert [bar.interval for bar in measured._bars if bar.name == "torch-cpu"] == [(3.8e4, 4.4e4)]
-    told = {bar.name: bar.text for bar in measured._bars}
-    assert told["ort-cpu"].endswith("wall clock, doubted")
-    view.simulated_box.setChecked(False)
-    assert len(view.plots) == 1
-
-
-def test_throughput_against_batch_has_intervals_and_hollow_points(qtbot: QtBot) -> None:
-    ends = {"throughput_ci_low_per_s": 90.0, "throughput_ci_high_per_s": 110.0}
-    cases = [
-        series(key="1", count=20, batch_size=1),
-        series(key="2", count=20, batch_size=2, warnings=BUSY),
-    ]
-    cases = [replace(c, row={**c.row, "throughput_per_s": 100.0, **ends}) for c in cases]
-    view = on_screen(qtbot, BatchView(), cases)
-    header, rows = view.table()
-    low = header.index("throughput_ci_low_per_s")
-    assert [row[low] for row in rows] == [90.0, 90.0]
-    (line,) = (item for item in view.plots[0].listDataItems() if len(item.xData) == 2)
-    assert [brush.style() for brush in line.opts["symbolBrush"]] == [
-        Qt.BrushStyle.SolidPattern,
-        Qt.BrushStyle.NoBrush,
-    ]
-    assert any("hollow" in entry.text for entry in view.legend._entries)
 
 
 def test_comparing_has_the_words_and_colours_of_the_verdicts(qtbot: QtBot) -> None:

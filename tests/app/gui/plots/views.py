@@ -15,25 +15,24 @@ from pytestqt.qtbot import QtBot
 from app.capabilities.simulated_card.inference import CardRun
 from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer
 from app.gui.plots.accuracy import AccuracyView
-from app.gui.plots.against import AgainstView
 from app.gui.plots.base import PlotView
-from app.gui.plots.batch import BatchView
 from app.gui.plots.boxes import BoxesView
 from app.gui.plots.checks import ChecksView
 from app.gui.plots.compare import CompareView
 from app.gui.plots.cumulative import CumulativeView
-from app.gui.plots.devices import DevicesView
 from app.gui.plots.graph import GraphView
-from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.history import HistoryView
 from app.gui.plots.ladder import LadderView
 from app.gui.plots.largest import LargestBatchView
-from app.gui.plots.load import LoadView
+from app.gui.plots.matrix import MatrixView
 from app.gui.plots.operators import OperatorsView, OperatorTime
 from app.gui.plots.percentiles import PercentileView
+from app.gui.plots.ranking import RankingView
 from app.gui.plots.schedule import ScheduleView
+from app.gui.plots.summary import SummaryView
 from app.gui.plots.timeline import TimelineView
+from app.gui.plots.trends import TrendsView
 from app.history.run_comparison import RunSide
 from app.history.trends import read_history
 from app.plot_data.series import ReferenceLine, Series, Standing
@@ -215,14 +214,14 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "percentiles": lambda _: _set(PercentileView(), live()),
     "timeline": lambda _: _set(TimelineView(), live()),
     "boxes": lambda _: _set(BoxesView(), live()),
-    "batch": lambda _: _set(BatchView(), finished()),
-    "against": lambda _: _set(AgainstView(), finished()),
-    "load": lambda _: _set(LoadView(), loaded()),
-    "devices": lambda _: _set(DevicesView(), finished()),
+    "summary": lambda _: _set(SummaryView(), finished()),
+    "ranking": lambda _: _set(RankingView(), finished()),
+    "trends": lambda _: _set(TrendsView(), finished()),
+    "loads": lambda _: _set(TrendsView(), loaded()),
     "ladder": lambda _: _set(LadderView(), tuned()),
     "largest": lambda _: _set(LargestBatchView(), finished()),
     "accuracy": lambda _: _set(AccuracyView(), finished()),
-    "heatmap": lambda _: _set(HeatmapView(), finished()),
+    "matrix": lambda _: _set(MatrixView(), finished()),
     "checks": lambda _: _set(ChecksView(), checks()),
     "operators": _operators,
     "schedule": _schedule,
@@ -231,7 +230,7 @@ FILLED: dict[str, Callable[[Path], PlotView]] = {
     "graph": _graph,
 }
 EMPTY: tuple[type[PlotView], ...] = (
-    HistogramView, CumulativeView, PercentileView, TimelineView, BoxesView, BatchView, DevicesView,
-    LargestBatchView, AccuracyView, HeatmapView, OperatorsView, ScheduleView, CompareView,
-    GraphView, HistoryView, LoadView, ChecksView, AgainstView,
+    HistogramView, CumulativeView, PercentileView, TimelineView, BoxesView, SummaryView,
+    LargestBatchView, AccuracyView, MatrixView, OperatorsView, ScheduleView, CompareView,
+    GraphView, HistoryView, RankingView, ChecksView, TrendsView,
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -158,7 +159,7 @@ def test_a_change_within_the_plans_band_is_none(table: ResultsTable) -> None:
         table.show_plan(Plan(sweeps=grid, band=band))
         told.append(_text(table, 1, P50).split()[-1])
         tip = table.filter.index(1, P50).data(Qt.ItemDataRole.ToolTipRole)
-        assert f"within {100 * band:g}% is none" in tip
+        assert f"within {100 * band:g}% does not count" in tip
     assert told == ["slower", "same"]
 
 
@@ -289,6 +290,7 @@ def test_the_csv_holds_the_rows_and_columns_in_view(table: ResultsTable, tmp_pat
 
 
 def test_columns_can_be_chosen_and_kept(table: ResultsTable) -> None:
+    table.set_series([_case("a", 1.0, macs=1000)])
     table.set_visible_columns(["model", "macs", "of_a_later_version"])
     assert table.visible_columns() == ["model", "macs"]
     shown = [k for k in range(len(COLUMNS)) if not table.view.isColumnHidden(k)]
@@ -324,3 +326,42 @@ def test_percentiles_that_a_plan_chose_are_columns_of_that_run(table: ResultsTab
     table.set_series([_case("a", 9.5, ci_method="t_ranks")])
     assert table.model.columns == COLUMNS
     assert "latency_p9999_us" not in table.visible_columns()
+
+
+def test_columns_without_any_value_are_hidden_until_they_have_one(table: ResultsTable) -> None:
+    def shown() -> set[str]:
+        return {column.key for column in table.columns.shown()}
+
+    table.set_series([_case("a", 1.0)])
+    assert "throughput_per_s" not in shown() and "reason" not in shown()
+    assert {"model", "runtime", "latency_p50_us", "latency_p99_us"} <= shown()
+    table.set_series([_case("a", 1.0), failed("ort-cpu", "cnn_tiny", "crashed", "signal 11")])
+    assert "reason" in shown()
+
+
+def test_p50_and_p99_stand_right_after_the_runtime(table: ResultsTable) -> None:
+    keys = [column.key for column in table.columns.shown()]
+    assert keys[:4] == ["model", "runtime", "latency_p50_us", "latency_p99_us"]
+
+
+@pytest.mark.parametrize(
+    ("other", "judged"),
+    [({}, True), ({"model": "mlp"}, False), ({"axes": {"batch": 4}}, False)],
+)
+def test_a_verdict_is_given_only_between_cases_that_do_the_same_work(
+    table: ResultsTable, other: dict[str, Any], judged: bool
+) -> None:
+    """A row of another model was once called slower than the baseline, in orange."""
+    first, second = (
+        series(runtime, key=runtime, median_us=us, count=2000, seed=seed)
+        for seed, (runtime, us) in enumerate((("ort-cpu", 20.0), ("torch-cpu", 40.0)), 1)
+    )
+    second = replace(second, case=replace(second.case, **other))
+    table.set_series([first, second])
+    table.view.setCurrentIndex(table.filter.index(0, 0))
+    table.toggle_baseline()
+    text = _text(table, 1, P50)
+    assert "+100 %" in text or "2.0" in text or "+99 %" in text, "the ratio is told"
+    assert text.endswith("slower") is judged
+    index = table.model.index(1, P50)
+    assert (index.data(Qt.ItemDataRole.ForegroundRole) is not None) is judged

@@ -200,3 +200,19 @@ def test_rounds_that_are_still_to_come_are_no_warning_until_the_run_has_ended(
         assert not state.series[0].row["warnings"]
     ended = _settled(reader)
     assert "rounds_missing" in codes(diagnostics_of(ended.series[0].row))
+
+
+def test_a_case_keeps_how_it_ended_while_its_operators_are_timed(
+    tmp_path: Path, close: Close
+) -> None:
+    """Its figure once vanished, and a wrong output was measuring again."""
+    with new_run(tmp_path / "run", CASES) as folder:
+        record_round(folder, CASES[0], 0, records([50.0] * 10))
+        record_round(folder, CASES[1], 0, records([50.0] * 10), status="wrong_output")
+        live = LiveFile(folder)
+        for case in CASES:
+            live.write(Live("measuring", case_id=case.case_id, phase="operators"), always=True)
+            reader = close(RunReader(tmp_path / "run"))
+            state = _polled(reader)
+            assert state.alive
+            assert [one.status for one in state.series] == ["ok", "wrong_output"]

@@ -7,7 +7,7 @@ intervals are compared here, and no wording.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -108,3 +108,32 @@ def test_nothing_in_a_run_contradicts_anything_else(rounds: int, shared: float, 
         kinds |= {one.kind for one in notices}
     if rounds == 8 and own == 0.03:
         assert {"best", "not_told_apart"} <= kinds, "the sentences are made at all"
+
+
+def moves(shared: float, own: float, tries: int) -> float:
+    """In which share of simulated runs the machine is said to have moved."""
+    rng = np.random.default_rng(12)
+    kinds = [{one.kind for one in noticed(run_of(rng, 8, shared, own))} for _ in range(tries)]
+    return sum("machine_moves" in one for one in kinds) / tries
+
+
+def test_a_machine_that_moves_all_cases_is_noticed_and_independent_processes_are_not() -> None:
+    assert moves(0.0, 0.03, 200) <= 0.03
+    assert moves(0.03, 0.01, 60) >= 0.85
+
+
+def test_other_work_is_noticed_by_the_means_alone() -> None:
+    """It takes the core from a few runs, more of them in some passes: the medians stay."""
+    rng = np.random.default_rng(13)
+    work = np.exp(rng.standard_normal(8))
+    run = run_of(rng, 8, 0.0, 0.03)
+    for means, is_noticed in ((work, True), (np.ones(8), False)):
+        measured = []
+        for one in run:
+            assert one.summary is not None
+            own = means * np.exp(0.1 * rng.standard_normal(8))
+            mean = Estimate(typical(own), interval_between(own), "", tuple(own.tolist()))
+            figures = {**one.summary.figures, "mean": mean}
+            measured.append(replace(one, summary=replace(one.summary, figures=figures)))
+        kinds = {notice.kind for notice in noticed(measured)}
+        assert ("machine_moves" in kinds) == is_noticed

@@ -63,7 +63,7 @@ def test_rows_whose_pairs_of_rounds_disagree_are_only_not_told_apart(path: Path)
     found = by_kind(measured(path, *rows))
     assert list(found) == ["not_told_apart"]
     one = found["not_told_apart"]
-    assert one.sentence.startswith("mlp: ort-cpu and openvino-cpu can't be told apart")
+    assert one.sentence.startswith("mlp: ort-cpu and openvino-cpu can't be distinguished")
     assert one.case_ids == (ORT.case_id, OV.case_id)
 
 

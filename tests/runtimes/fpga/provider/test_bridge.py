@@ -205,7 +205,7 @@ def test_a_subgraph_may_read_what_the_card_made() -> None:
     ("texts", "words"),
     [
         ({"core": "3"}, "no provider option 'core': did you mean 'cores'"),
-        ({"cores": "-1"}, "cores=-1 is not usable: give a whole number above 0"),
+        ({"cores": "-1"}, "cores=-1 is not usable: give an integer above 0"),
         ({"tiles": "many"}, "tiles=many is not usable"),
         ({"clock": "inf"}, "clock=inf is not usable"),
         ({"card": "v81"}, "no card 'v81'.*'v80'"),
@@ -221,7 +221,7 @@ def test_a_bad_option_stops_the_session(texts: dict[str, str], words: str) -> No
 def test_options_are_checked_before_they_are_handed_over() -> None:
     assert provider_options("v80", cores=3) == {"card": "v80", "release": "", "cores": "3"}
     assert taken(card_session(mlp(), provider_options("ia-420f", clock=400.5))) != []
-    with pytest.raises(OptionError, match="give a whole number"):
+    with pytest.raises(OptionError, match="give an integer"):
         provider_options(cores=0)
     with pytest.raises(CardError, match="v80"):
         provider_options("v8")

@@ -15,8 +15,8 @@ from app.gui.plots.base import PlotView
 from app.gui.plots.boxes import BoxesView
 from app.gui.plots.cumulative import CumulativeView
 from app.gui.plots.export import export_png
-from app.gui.plots.heatmap import HeatmapView
 from app.gui.plots.histogram import HistogramView
+from app.gui.plots.matrix import MatrixView
 from app.gui.plots.percentiles import PercentileView
 from app.gui.plots.read.brush import Brush
 from app.gui.plots.read.lit import Lit
@@ -170,7 +170,7 @@ def test_views_with_samples_can_be_marked_and_say_what_is_in_it(
 
 
 def test_a_click_on_a_mark_picks_its_case_and_ctrl_adds(qtbot: QtBot) -> None:
-    view = on_screen(qtbot, HeatmapView(), finished())
+    view = on_screen(qtbot, MatrixView(), finished())
     where = at(view, 0.0, 1.0)
     hover(view, where)
     assert view.crosshair.reading is not None

@@ -1,0 +1,369 @@
+"""Rows of the case tree: a check mark for visible, a swatch, a name, p50, p99 and its certainty.
+
+Rows of several models stand below their model, whose own row selects all of them. Everything that
+the mouse does there a key does too: Space hides, Alt+Space or Alt+Return shows one alone, Alt+Up
+and Alt+Down move it, and the current row is the one that is lit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import (
+    QColor,
+    QDropEvent,
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QWidget,
+)
+
+from app.gui.look.shorter import shorter
+from app.gui.look.swatch import swatch
+from app.gui.look.theme import Theme
+from app.gui.look.words import plain_tip
+from app.gui.plots.style import SeriesStyle
+
+NAME, P50, P99, SURE = range(4)
+_LEAST_LINES = 20
+"""Its width in heights of a line of text, below which four columns are too many."""
+_KEY = Qt.ItemDataRole.UserRole
+_BESIDE_NAME_PX, _BETWEEN_ROWS_PX = 56, 6
+"""What check mark, swatch and margins take of the column, and what is left free between rows."""
+_HIGHEST_PX = 10_000
+_LINES, _CUT = 1.8, "…"
+"""A name that is cut in one line has so many lines' room in two, as words don't fill them."""
+Index = QModelIndex | QPersistentModelIndex
+_CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One case as it is listed; `remark` says why it is not to be taken as others are, `whole`
+    is its full name, `sure` how wide the interval of its p50 is, `group` its model."""
+
+    key: str
+    name: str
+    remark: str
+    p50: str
+    p99: str
+    whole: str
+    style: SeriesStyle
+    shown: bool
+    sure: str = ""
+    group: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.name} ({self.remark})" if self.remark else self.name
+
+    @property
+    def spoken(self) -> str:
+        figures = [f"p50 {self.p50}" if self.p50 else "", f"p99 {self.p99}" if self.p99 else ""]
+        return ", ".join(filter(None, (self.whole, *figures, "" if self.shown else "hidden")))
+
+
+class CaseRows(QTreeWidget):
+    """`checked` tells a key and whether it is shown now, `soloed` the one to be shown alone or no
+    longer, `pointed` the one that is pointed at ("" for none), `ordered` all keys as they stand,
+    `selected` those of the selected rows."""
+
+    checked = Signal(str, bool)
+    soloed = Signal(str)
+    pointed = Signal(str)
+    ordered = Signal(tuple)
+    selected = Signal(list)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("series")
+        self.setAccessibleName("Cases")
+        self.setToolTip(
+            "A click selects a case, which every view then shows; Space or a click on the check "
+            "mark hides it, Alt+click shows it alone; drag it, or move it with Alt+Up and Alt+Down."
+        )
+        self.setHeaderLabels(["Case", "p50", "p99", "±"])
+        self.headerItem().setToolTip(SURE, "How wide the 95 % interval of the p50 is.")
+        self.setRootIsDecorated(False)
+        self.setIndentation(10)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setWordWrap(True)
+        self.setMouseTracking(True)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
+        self.setTextElideMode(Qt.TextElideMode.ElideLeft)
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
+        for column in (P50, P99, SURE):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+            self.headerItem().setTextAlignment(column, _RIGHT)
+        # Later: rows that are being taken away, or put there, resize it too.
+        self._wrap_later = QTimer(self, singleShot=True, interval=0)
+        self._wrap_later.timeout.connect(self._wrap)
+        header.sectionResized.connect(self._resized)
+        self._lines: tuple[Line, ...] = ()
+        self._theme: Theme | None = None
+        self._by_key: dict[str, QTreeWidgetItem] = {}
+        self._filter: frozenset[str] | None = None
+        self._quiet = False
+        self.itemSelectionChanged.connect(self._selection_changed)
+        self.itemClicked.connect(self._clicked)
+        self.itemChanged.connect(self._changed)
+        self.itemEntered.connect(lambda item, _column: self.pointed.emit(_key_of(item)))
+
+    def show_lines(self, lines: Sequence[Line], theme: Theme) -> None:
+        """List these; rows that stay keep their place, and so does the current one."""
+        if (tuple(lines), theme) == (self._lines, self._theme):
+            return
+        before = {line.key: line for line in self._lines} if theme == self._theme else {}
+        self.blockSignals(True)
+        if _structure(lines) != _structure(self._lines):
+            self._rebuild(lines)
+            before = {}
+        changed = [line for line in lines if before.get(line.key) != line]
+        for line in changed:
+            self._fill(self._by_key[line.key], line, theme)
+        self._lines, self._theme = tuple(lines), theme
+        self.blockSignals(False)
+        if changed:
+            self._wrap()
+
+    def _rebuild(self, lines: Sequence[Line]) -> None:
+        """Other rows, or the same in another order; what was selected stays so."""
+        current, chosen = self.current_key(), set(self.selected_keys())
+        self._quiet = True
+        self.clear()
+        self._by_key = {line.key: self._item(line.key) for line in lines}
+        groups = list(dict.fromkeys(line.group for line in lines))
+        if len(groups) < 2:
+            self.addTopLevelItems(list(self._by_key.values()))
+        else:
+            for group in groups:
+                item = self._group_item(group)
+                self.addTopLevelItem(item)
+                own = [self._by_key[line.key] for line in lines if line.group == group]
+                item.addChildren(own)
+                item.setExpanded(True)
+                item.setFirstColumnSpanned(True)
+        for key in chosen & self._by_key.keys():
+            self._by_key[key].setSelected(True)
+        self._go_to(current)
+        self._apply_filter()
+        self._quiet = False
+
+    def set_filter(self, keys: frozenset[str] | None) -> None:
+        """Show the rows of these alone; None for all."""
+        self._filter = keys
+        self._apply_filter()
+
+    def _apply_filter(self) -> None:
+        for key, item in self._by_key.items():
+            item.setHidden(self._filter is not None and key not in self._filter)
+        for place in range(self.topLevelItemCount()):
+            group = self.topLevelItem(place)
+            if group is not None and group.childCount():
+                group.setHidden(all(child.isHidden() for child in _children(group)))
+
+    def selected_keys(self) -> list[str]:
+        """Those of the selected rows, from top to bottom."""
+        return [key for key, item in self._by_key.items() if item.isSelected()]
+
+    def select(self, keys: Sequence[str]) -> None:
+        """Select the rows of these cases without telling of it."""
+        wanted = set(keys)
+        if wanted == set(self.selected_keys()):
+            return
+        self._quiet = True
+        for key, item in self._by_key.items():
+            item.setSelected(key in wanted)
+        self._quiet = False
+        first = next((item for key, item in self._by_key.items() if key in wanted), None)
+        if first is not None:
+            self.scrollToItem(first)
+
+    def _selection_changed(self) -> None:
+        if not self._quiet:
+            self.selected.emit(self.selected_keys())
+
+    def _clicked(self, item: QTreeWidgetItem, _column: int) -> None:
+        """A model's row selects its cases."""
+        keys = [_key_of(child) for child in _children(item) if not child.isHidden()]
+        if keys:
+            self.select(keys)
+            self.selected.emit(keys)
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        return self._lines
+
+    def current_key(self) -> str:
+        """The key of the row that the keyboard is at, "" for none."""
+        item = self.currentItem()
+        return "" if item is None else _key_of(item)
+
+    def _items(self) -> list[QTreeWidgetItem]:
+        """Those of all cases, from top to bottom."""
+        return list(self._by_key.values())
+
+    def _group_item(self, name: str) -> QTreeWidgetItem:
+        item = QTreeWidgetItem([name])
+        item.setFlags(Qt.ItemFlag.ItemIsEnabled)
+        font = item.font(NAME)
+        font.setBold(True)
+        item.setFont(NAME, font)
+        item.setToolTip(NAME, plain_tip(f"{name}: a click selects all of its cases"))
+        return item
+
+    @staticmethod
+    def _item(key: str) -> QTreeWidgetItem:
+        item = QTreeWidgetItem()
+        item.setData(NAME, _KEY, key)
+        item.setFlags(
+            Qt.ItemFlag.ItemIsEnabled
+            | Qt.ItemFlag.ItemIsSelectable
+            | Qt.ItemFlag.ItemIsUserCheckable
+            | Qt.ItemFlag.ItemIsDragEnabled
+        )
+        for column in (P50, P99, SURE):
+            item.setTextAlignment(column, _RIGHT)
+        return item
+
+    @staticmethod
+    def _fill(item: QTreeWidgetItem, line: Line, theme: Theme) -> None:
+        style = line.style
+        picture = swatch(style.color, QColor(theme.base), style.fill().style())
+        item.setIcon(NAME, picture)
+        for column, text in ((P50, line.p50), (P99, line.p99), (SURE, line.sure)):
+            item.setText(column, text)
+        for column in (NAME, P50, P99, SURE):
+            item.setToolTip(column, plain_tip(line.whole))
+        item.setCheckState(NAME, _CHECKED if line.shown else _UNCHECKED)
+        item.setData(NAME, Qt.ItemDataRole.AccessibleTextRole, line.spoken)
+
+    def _resized(self, column: int, *_: int) -> None:
+        if column == NAME:
+            self._wrap_later.start()
+
+    def _wrap(self) -> None:
+        """Names made shorter together: in a line where that leaves whole words, else in two."""
+        room = QRect(0, 0, max(1, self.columnWidth(NAME) - _BESIDE_NAME_PX), _HIGHEST_PX)
+        metrics, wrap = self.fontMetrics(), Qt.TextFlag.TextWordWrap
+        names = [line.text for line in self._lines]
+        brief = shorter(names, room.width(), metrics.horizontalAdvance)
+        if any(_CUT in text for text in brief):
+            brief = shorter(names, _LINES * room.width(), metrics.horizontalAdvance)
+        self.blockSignals(True)
+        for item, text in zip((self._by_key[line.key] for line in self._lines), brief, strict=True):
+            if item.text(NAME) != text:
+                item.setText(NAME, text)
+            high = metrics.boundingRect(room, wrap, item.text(NAME)).height() + _BETWEEN_ROWS_PX
+            if item.sizeHint(NAME).height() != high:
+                item.setSizeHint(NAME, QSize(0, high))
+        self.blockSignals(False)
+
+    def _changed(self, item: QTreeWidgetItem, column: int) -> None:
+        if column == NAME and _key_of(item):
+            shown = item.checkState(NAME) == Qt.CheckState.Checked
+            self.checked.emit(_key_of(item), shown)
+
+    def _go_to(self, key: str) -> None:
+        if key in self._by_key:
+            self.setCurrentItem(self._by_key[key], NAME, QItemSelectionModel.SelectionFlag.NoUpdate)
+
+    def _move_current(self, step: int) -> None:
+        keys = [line.key for line in self._lines]
+        if self.current_key() in keys:
+            self._put_current(max(0, keys.index(self.current_key()) + step))
+
+    def _put_current(self, place: int) -> None:
+        keys = [line.key for line in self._lines if line.key != self.current_key()]
+        keys.insert(place, self.current_key())
+        self.ordered.emit(tuple(keys))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
+        """Where it is narrow names have the room of the certainty; p50 and p99 are always seen."""
+        super().resizeEvent(event)
+        self.setColumnHidden(SURE, self.width() < _LEAST_LINES * self.fontMetrics().height())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        if event.modifiers() & Qt.KeyboardModifier.AltModifier:
+            steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
+            if event.key() in steps:
+                self._move_current(steps[Qt.Key(event.key())])
+                return
+            if event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return) and self.current_key():
+                self.soloed.emit(self.current_key())
+                return
+        super().keyPressEvent(event)
+
+    def currentChanged(self, current: Index, previous: Index) -> None:  # noqa: N802
+        super().currentChanged(current, previous)
+        if self.hasFocus():
+            self.pointed.emit(self.current_key())
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802
+        super().focusOutEvent(event)
+        self.pointed.emit("")
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802
+        at = event.position().toPoint()
+        item = self.itemAt(at)
+        if item is not None and _key_of(item):
+            if event.modifiers() & Qt.KeyboardModifier.AltModifier:
+                self.soloed.emit(_key_of(item))
+                return
+            mark = self.style().pixelMetric(QStyle.PixelMetric.PM_IndicatorWidth)
+            inside = at.x() - self.visualItemRect(item).left()
+            if 0 <= inside <= mark + _BETWEEN_ROWS_PX:  # it is looked at, and no other selected
+                shown = item.checkState(NAME) == Qt.CheckState.Checked
+                item.setCheckState(NAME, _UNCHECKED if shown else _CHECKED)
+                return
+        super().mousePressEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802
+        super().leaveEvent(event)
+        self.pointed.emit("")
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802
+        others = [item for item in self._items() if item is not self.currentItem()]
+        at = event.position().y()
+        self._put_current(sum(self.visualItemRect(item).center().y() < at for item in others))
+        event.setDropAction(Qt.DropAction.CopyAction)  # of a move Qt would remove the row itself
+        event.accept()
+        self.setState(QAbstractItemView.State.NoState)
+        self.viewport().update()
+
+
+def _key_of(item: QTreeWidgetItem) -> str:
+    """The key of a case's row; "" of a model's."""
+    return str(item.data(NAME, _KEY) or "")
+
+
+def _children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
+    found = (item.child(place) for place in range(item.childCount()))
+    return [child for child in found if child is not None]
+
+
+def _structure(lines: Sequence[Line]) -> list[tuple[str, str]]:
+    return [(line.group, line.key) for line in lines]

@@ -1,0 +1,245 @@
+"""All cases of a run as a tree beside the views: which is which, how fast, how sure, shown or not.
+
+Its filter and its selection hold for every view. It is the one place where somebody says how series
+are arranged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from app.formatting.case_labels import apart
+from app.formatting.text import CLOCK_TEXT, is_too_noisy, share, time_text
+from app.gui.look.choice import Choice
+from app.gui.look.theme import LIGHT, Theme, runtime_color
+from app.gui.look.words import Words
+from app.gui.panels.baseline_list import BaselineList
+from app.gui.panels.case_rows import CaseRows, Line
+from app.gui.plots.arrangement import Arrangement
+from app.gui.plots.marks import percentiles
+from app.gui.plots.style import SeriesStyle, legend_text, remark
+from app.insights.quality import standing
+from app.plot_data.series import Baseline, Series, facets, quoted
+
+_BY_ITSELF = "What differs"
+_LEAST_LINES = 17
+"""Its least width in heights of a line of text."""
+
+
+class CaseTree(QWidget):
+    """`arranged` carries the Arrangement whenever it is another, `colored` by key the colour and
+    the brush of each series, `selected` the keys of the selected cases."""
+
+    title = "Cases"
+    arranged = Signal(object)
+    colored = Signal(object)
+    selected = Signal(list)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(self.title)
+        self.setMinimumWidth(_LEAST_LINES * self.fontMetrics().height())
+        self.arrangement = Arrangement()
+        self.theme = LIGHT
+        self._series: tuple[Series, ...] = ()
+        self._cases: tuple[Series, ...] = ()
+        self._known: dict[str, tuple[Series, SeriesStyle, str, Line]] = {}
+        self._before_solo: frozenset[str] | None = None
+        self._told: object = None
+        self.color_choice = Choice(
+            "Colour by",
+            {"": _BY_ITSELF},
+            "What has a hue for each of its values; shades are for the rest.",
+        )
+        self.color_choice.currentIndexChanged.connect(self._recolor)
+        self.all_button = QToolButton()
+        self.all_button.setText("All")
+        self.all_button.setAccessibleName("Show all series, in their own order")
+        self.all_button.setToolTip("Shows all series again, in their own order.")
+        self.all_button.clicked.connect(self.show_all)
+        self.rows = CaseRows()
+        self.rows.checked.connect(self._check)
+        self.rows.soloed.connect(self.solo)
+        self.rows.pointed.connect(self._light)
+        self.rows.ordered.connect(self._order)
+        self.rows.selected.connect(self.selected)
+        self.shared_label = Words(wrap=True)
+        self.shared_label.setProperty("muted", True)
+        self.baselines = BaselineList()
+        self.baselines.hide()
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        controls = QHBoxLayout()
+        controls.setSpacing(6)
+        label = QLabel("Colour &by")
+        label.setBuddy(self.color_choice)
+        controls.addWidget(label)
+        controls.addWidget(self.color_choice, 1)
+        controls.addWidget(self.all_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(6, 6, 6, 6)
+        column.setSpacing(6)
+        self._column = column
+        column.addLayout(controls)
+        column.addWidget(self.shared_label)
+        column.addWidget(self.rows, 1)
+        column.addWidget(self.baselines)
+
+    def set_series(self, series: Sequence[Series]) -> None:
+        """List these; what was hidden or moved stays so where it is still there."""
+        self._series = tuple(series)
+        names = {name: name.capitalize() for name in facets(series)}
+        self.color_choice.set_texts({"": _BY_ITSELF, **names})
+        if self.color_choice.value != self.arrangement.color_by:
+            self._recolor()
+        self._show()
+
+    def set_cases(self, cases: Sequence[Series]) -> None:
+        """List all of these; those that plots do not show have an empty swatch."""
+        self._cases = tuple(cases)
+        self._show()
+
+    def add_filter(self, *widgets: QWidget) -> None:
+        """Put the filter, which holds for all views, above the rows."""
+        for place, widget in enumerate(widgets):
+            self._column.insertWidget(place, widget)
+
+    def set_filter(self, keys: frozenset[str] | None) -> None:
+        """List the cases that the filter finds; None for all."""
+        self.rows.set_filter(keys)
+
+    def select(self, keys: Sequence[str]) -> None:
+        """Show these rows as selected, without telling of it."""
+        self.rows.select(keys)
+
+    def apply_theme(self, theme: Theme) -> None:
+        self.theme = theme
+        self.baselines.show_baselines(self.arrangement.baselines, theme)
+        self._show()
+
+    def show_all(self) -> None:
+        """Hide none, and have them in the order in which they are measured."""
+        self._before_solo = None
+        self._arrange(hidden=frozenset(), order=())
+
+    def solo(self, key: str) -> None:
+        """Show this one alone; once more, what was shown before."""
+        others = frozenset(one.key for one in self._series) - {key}
+        if self.arrangement.hidden == others and self._before_solo is not None:
+            hidden, self._before_solo = self._before_solo, None
+        else:
+            hidden, self._before_solo = others, self.arrangement.hidden - {key}
+        self._arrange(hidden=hidden)
+
+    def set_listed(self, listed: bool) -> None:
+        """Whether somebody sees this list, so that legends need not repeat it."""
+        self._arrange(listed=listed)
+
+    def set_baselines(self, baselines: Sequence[Baseline]) -> None:
+        """Name those that the series are held against, and have them drawn behind."""
+        self.baselines.show_baselines(baselines, self.theme)
+        self.baselines.setVisible(bool(baselines))
+        self._arrange(baselines=tuple(baselines))
+
+    def _check(self, key: str, shown: bool) -> None:
+        hidden = self.arrangement.hidden
+        self._before_solo = None
+        self._arrange(hidden=hidden - {key} if shown else hidden | {key})
+
+    def _light(self, key: str) -> None:
+        self._arrange(lit=key or None)
+
+    def _order(self, keys: Sequence[str]) -> None:
+        self._arrange(order=tuple(keys))
+
+    def _recolor(self, *_: object) -> None:
+        self._arrange(color_by=self.color_choice.value)
+
+    def _arrange(self, **changes: object) -> None:
+        changed = replace(self.arrangement, **changes)  # type: ignore[arg-type]
+        if changed != self.arrangement:
+            self.arrangement = changed
+            self._show()
+            self.arranged.emit(changed)
+
+    def _show(self) -> None:
+        lit = replace(self.arrangement, lit=None)
+        styles = lit.styles(self._series, self.theme)
+        fresh = {one.key: one for one in self._series}
+        listed = tuple(fresh.pop(one.key, one) for one in self._cases) + tuple(fresh.values())
+        shared, names = apart({one.key: one.label for one in listed})
+        self.shared_label.setText(shared)
+        self.shared_label.setVisible(bool(shared))
+        clocks = len({one.clock for one in listed}) > 1
+        grouped = len({one.model for one in listed}) > 1
+        lines = [
+            self._line(one, names[one.key], styles, clocks, grouped)
+            for one in self.arrangement.ordered(listed)
+        ]
+        self.rows.show_lines(lines, self.theme)
+        self.all_button.setEnabled(bool(self.arrangement.hidden or self.arrangement.order))
+        if styles != self._told:
+            self._told = styles
+            self.colored.emit({key: (style.color, style.fill()) for key, style in styles.items()})
+
+    def _line(
+        self, one: Series, name: str, styles: Mapping[str, SeriesStyle], clocks: bool, grouped: bool
+    ) -> Line:
+        """As it was, where nothing of the case has changed: of thousands few do at a time."""
+        empty = SeriesStyle(runtime_color(one.runtime, self.theme), False, "doubted")
+        style, shown = styles.get(one.key, empty), one.key not in self.arrangement.hidden
+        stamp = f"{name} {clocks} {grouped} {shown}"
+        known = self._known.get(one.key)
+        if known is not None and known[0] is one and known[1:3] == (style, stamp):
+            return known[3]
+        called = name.removeprefix(f"{one.model} · ") if grouped else name
+        line = Line(
+            one.key,
+            called,
+            _remark(one, clocks),
+            *_figures(one),
+            legend_text(one),
+            style,
+            shown,
+            _certainty(one),
+            one.model if grouped else "",
+        )
+        self._known[one.key] = one, style, stamp, line
+        return line
+
+
+def _certainty(series: Series) -> str:
+    """`3 %`: by so much the p50 may be more or less; why that is not known."""
+    median = quoted(series, "p50")
+    if median is None:
+        return ""
+    if not median.low_us or not median.high_us:
+        return "" if series.clock == "simulated" else "?"
+    if is_too_noisy(median.low_us, median.high_us):
+        return "noisy"
+    return share(math.sqrt(median.high_us / median.low_us) - 1.0)
+
+
+def _remark(series: Series, clocks: bool) -> str:
+    """In the little room of the list only what neither its swatch nor most others say: hollow is
+    doubted, and the wall clock the usual one. The whole text has both."""
+    told = CLOCK_TEXT[series.clock] if clocks and series.clock != "wall" else ""
+    why = "" if standing(series) == "doubted" and series.status == "ok" else remark(series)
+    return f"{told}{why}".removeprefix(", ")
+
+
+def _figures(series: Series) -> tuple[str, str]:
+    """p50 and p99 with their units, a tilde before those that come from bins."""
+    found = {one.name: one for one in percentiles(series)}
+    told = []
+    for name in ("p50", "p99"):
+        one = found.get(name)
+        tilde = "~" if one is not None and one.provisional else ""
+        told.append("" if one is None else f"{tilde}{time_text(one.seconds)}")
+    return told[0], told[1]

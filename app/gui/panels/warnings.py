@@ -1,0 +1,226 @@
+"""What is wrong with the run as a badge: one headline, and a panel of its causes with what to do.
+
+Warnings are grouped by the subject of their codes, so that there are never more than six groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.gui.look.words import Words, caption
+from app.insights.insight import Notice
+from app.insights.quality import Doubt, doubts
+from app.insights.rules import HEADING
+from app.runs.following.state import RunState
+from exporters.diagnostics.catalogue import TABLES
+
+CAUSES: dict[str, tuple[str, ...]] = {
+    "Damaged files": (),
+    "Failed cases": (),
+    "Disturbed machine": ("Machine", "GPU", "Hosts"),
+    "Unsteady latency": ("Statistics",),
+    "Too little measured, or too much load": ("Rounds", "Load", "Conditions"),
+    "Engine and outputs": ("Engine", "Outputs", "Export", "Imported results"),
+}
+"""The groups, the gravest first, each with the subjects of the catalogue whose codes are in it."""
+_SUBJECTS = {code: subject for subject, table in TABLES.items() for code in table}
+_GROUPS = {subject: cause for cause, subjects in CAUSES.items() for subject in subjects}
+_DAMAGE, _FAILED, _MACHINE, *_ = CAUSES
+_MOST_HIGH_PX, _WIDE_PX = 460, 460
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The doubts of one cause, those of most cases first."""
+
+    cause: str
+    doubts: tuple[Doubt, ...]
+
+    @property
+    def is_error(self) -> bool:
+        return any(one.tone == "error" for one in self.doubts)
+
+    @property
+    def action(self) -> str:
+        """What to do about most of it."""
+        return next((one.remedy for one in self.doubts if one.remedy), "")
+
+
+def grouped(found: Iterable[Doubt], damaged: int) -> list[Group]:
+    """By cause, the gravest first; the first so many doubts are of damage."""
+    by_cause: dict[str, list[Doubt]] = {cause: [] for cause in CAUSES}
+    for number, one in enumerate(found):
+        if one.code:
+            cause = _GROUPS.get(_SUBJECTS.get(one.code, ""), _MACHINE)
+        elif number < damaged:
+            cause = _DAMAGE
+        else:
+            cause = _FAILED if "status" in one.query else _MACHINE
+        by_cause[cause].append(one)
+    groups = [Group(cause, tuple(sorted(of, key=_gravity))) for cause, of in by_cause.items() if of]
+    return sorted(groups, key=lambda group: not group.is_error)
+
+
+def _gravity(doubt: Doubt) -> tuple[bool, bool, int]:
+    """Sorts first what rows were warned of themselves, then what holds for the whole machine."""
+    return doubt.tone != "error", not doubt.query.startswith(("code:", "status")), -doubt.rows
+
+
+class WarningsBadge(QToolButton):
+    """`query_asked` carries the filter of the doubt that was clicked, `cases_asked` the view that
+    shows a finding and its cases."""
+
+    query_asked = Signal(str)
+    cases_asked = Signal(str, tuple)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("warnings")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        self.clicked.connect(self.open)
+        self.groups: list[Group] = []
+        self.findings: tuple[Notice, ...] = ()
+        self.links: list[QToolButton] = []
+        """What can be clicked in the panel."""
+        self._cases = 0
+        self._stamp: object = None
+        self.panel = QFrame(self, Qt.WindowType.Popup)
+        self.panel.setFrameShape(QFrame.Shape.StyledPanel)
+        self._scroll = QScrollArea()
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        column = QVBoxLayout(self.panel)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._scroll)
+        self.hide()
+
+    def show_run(self, state: RunState) -> None:
+        """What is to be said of this run, as it stands."""
+        stamp = (state.folder, state.revision, state.alive, state.damaged, state.noticed)
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        merged = state.manifest.merged
+        found = doubts(state.series, state.environments, not state.alive, merged, state.damaged)
+        self._cases = len(state.series)
+        self.groups = grouped(found, damaged=int(bool(state.damaged)))
+        self.findings = state.noticed
+        self._tell()
+
+    @property
+    def headline(self) -> str:
+        """The gravest of all, and how much else there is."""
+        if not self.groups:
+            count = len(self.findings)
+            return f"{count} finding{'s' * (count != 1)}" if count else ""
+        first = self.groups[0].doubts[0]
+        rest = sum(len(group.doubts) for group in self.groups) - 1
+        return self._text(first) + (f" · {rest} more" if rest else "")
+
+    def _text(self, doubt: Doubt) -> str:
+        if not doubt.query.startswith("host:"):
+            return f"{doubt.what}: {_share(doubt.rows, self._cases)}"
+        return f"Damaged: {doubt.what}" if doubt.tone == "error" else doubt.what
+
+    def _tell(self) -> None:
+        told = self.headline
+        self.setText(caption(self.fontMetrics().elidedText(told, _RIGHT, _WIDE_PX)))
+        self.setToolTip("What is wrong with this run, and what to do about it")
+        self.setAccessibleDescription(told)
+        tone = "error" if self.groups and self.groups[0].is_error else "warning"
+        self.setProperty("tone", tone if self.groups else "")
+        self.style().polish(self)
+        self.setVisible(bool(told))
+        if self.panel.isVisible():
+            self._fill()
+
+    def open(self) -> None:
+        """Show the panel below the badge, within the window."""
+        self._fill()
+        top = self.mapToGlobal(QPoint(0, self.height()))
+        window = self.window().geometry()
+        left = min(top.x(), window.right() - self.panel.width())
+        self.panel.move(max(window.left(), left), top.y())
+        self.panel.show()
+        if self.links:
+            self.links[0].setFocus()
+
+    def _fill(self) -> None:
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(14, 10, 14, 12)
+        column.setSpacing(4)
+        self.links = []
+        for group in self.groups:
+            column.addWidget(_heading(group.cause))
+            for doubt in group.doubts:
+                act = partial(self.query_asked.emit, doubt.query)
+                column.addLayout(self._row(self._text(doubt), doubt.detail, act))
+            if group.action:
+                action = Words(group.action, wrap=True)
+                action.setProperty("muted", True)
+                column.addWidget(action)
+        if self.findings:
+            column.addWidget(_heading(HEADING.capitalize()))
+        for notice in self.findings:
+            act = partial(self.cases_asked.emit, notice.view, notice.case_ids)
+            column.addLayout(self._row(notice.sentence, "", act))
+        column.addStretch(1)
+        self._scroll.setWidget(content)
+        content.setFixedWidth(_WIDE_PX)
+        high = column.heightForWidth(_WIDE_PX) if column.hasHeightForWidth() else 0
+        high = max(high, content.sizeHint().height())
+        self.panel.setFixedSize(QSize(_WIDE_PX + 24, min(_MOST_HIGH_PX, high) + 4))
+
+    def _row(self, text: str, detail: str, act: Callable[[], None]) -> QHBoxLayout:
+        """A sentence, its figures in the tip, and the button that shows its cases."""
+        row = QHBoxLayout()
+        words = Words(text, wrap=True)
+        words.setToolTip(detail)
+        link = QToolButton()
+        link.setText("Show")
+        link.setAccessibleName(f"Show: {text}")
+        link.setToolTip("Shows these cases in every view.")
+        link.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        link.clicked.connect(lambda _: self._follow(act))
+        self.links.append(link)
+        row.addWidget(words, 1)
+        row.addWidget(link, 0, Qt.AlignmentFlag.AlignTop)
+        return row
+
+    def _follow(self, act: Callable[[], None]) -> None:
+        self.panel.hide()
+        act()
+
+
+def _share(rows: int, cases: int) -> str:
+    """`3 of 14 cases`, `all 14 cases`, `the only case`."""
+    if rows < cases:
+        return f"{rows:,} of {cases:,} cases"
+    return "the only case" if cases == 1 else f"all {cases:,} cases"
+
+
+_RIGHT = Qt.TextElideMode.ElideRight
+
+
+def _heading(text: str) -> QLabel:
+    label = Words(text)
+    font = label.font()
+    font.setBold(True)
+    label.setFont(font)
+    return label

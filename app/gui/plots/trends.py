@@ -1,0 +1,245 @@
+"""Any figure over any setting that is a number: batch, threads, a rate of requests, an option.
+
+Over a rate or a gap its curves have a knee, the rate that a search has found, and its target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPen
+from PySide6.QtWidgets import QWidget
+
+from app.formatting.text import CLOCK_TEXT, figure, is_too_noisy, latency, rate_text, significant
+from app.gui.look.choice import Choice
+from app.gui.look.csv_file import Table
+from app.gui.plots.figure_view import FigureView
+from app.gui.plots.legend import Entry
+from app.gui.plots.rate_marks import RateMark, RateMarks
+from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry, series_styles
+from app.insights.quality import standing
+from app.plot_data.curves import Curve, curves
+from app.plot_data.series import Series, interval_columns, number, ranked
+from app.plot_data.settings import Line, figures, lines, numeric_settings
+from app.present.figure import Axis, Figure, Mark, ReferenceLine, Symbol, Unit
+from app.present.figure import Series as Marks
+
+_BOTH = "p50_p99"
+_COLUMNS = {_BOTH: ("latency_p50_us", "latency_p99_us")}
+_PERCENTILES: Mapping[str, tuple[str, Symbol]] = {
+    "latency_p50_us": ("p50", "circle"),
+    "latency_p99_us": ("p99", "diamond"),
+}
+_RATE, _GAP = "offered_rate_hz", "gap_us"
+_WIDE, _MOST_TICKS = 8.0, 12
+"""Values so many times apart lie on a logarithmic axis; fewer values than that have a tick each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One column of a line of cases, by its name in the legend."""
+
+    line: Line
+    column: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.line.model} {self.line.name} {self.column}"
+
+    def known(self) -> list[tuple[float, Series, float]]:
+        """(x, case, value) of the cases that have the figure."""
+        found = ((x, one, number(one, self.column)) for x, one in self.line.points)
+        return [(x, one, value) for x, one, value in found if value is not None]
+
+
+class TrendsView(FigureView):
+    """A plot for each model; in it a line for whatever differs beside the setting along x."""
+
+    title = "Trends"
+    hint = (
+        "Any figure over any size, option, rate or gap of the sweep that is a number, with its "
+        "interval; over a rate also the knee, beyond which requests wait."
+    )
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.over_choice = Choice("Over", {}, "Which setting of the sweep goes across.")
+        self.figure_choice = Choice("Figure", {}, "Which column goes up.")
+        self.add_controls(self.figure_choice, self.over_choice)
+
+    def offers(self) -> bool:
+        return bool(numeric_settings(_well(self._fed)))
+
+    def draw(self) -> str:
+        shown = _well(self.series)
+        self.over_choice.set_texts(numeric_settings(shown))
+        known = figures(shown)
+        both = {_BOTH: "p50 and p99"} if set(_COLUMNS[_BOTH]) <= known.keys() else {}
+        self.figure_choice.set_texts(both | known)
+        trends = self._trends(shown)
+        if not trends:
+            return (
+                "Nothing that varies here is a number. Measure several batch sizes, threads, rates "
+                "or values of an option."
+            )
+        styles = self._styles_of(trends)
+        models = list(dict.fromkeys(trend.line.model for trend in trends))
+        found = [self._figure(model, trends) for model in models]
+        plots = self.show_figures(found, styles)
+        if self._over_load:
+            for plot, model in zip(plots, models, strict=True):
+                of_model = [one for one in curves(shown) if one.model == model]
+                self.lay(RateMarks(plot, list(_rate_marks(of_model, trends, styles)), self.theme))
+        self._explain(trends, styles)
+        return ""
+
+    @property
+    def _over_load(self) -> bool:
+        return self.over_choice.value == _RATE
+
+    def _trends(self, shown: Sequence[Series]) -> list[Trend]:
+        chosen = self.figure_choice.value
+        columns = _COLUMNS.get(chosen, (chosen,))
+        found = [Trend(line, c) for line in lines(shown, self.over_choice.value) for c in columns]
+        return [trend for trend in found if trend.known()]
+
+    def _styles_of(self, trends: Sequence[Trend]) -> dict[str, SeriesStyle]:
+        """Lines of one name look alike in every plot."""
+        firsts = {trend.line.name: trend.line.points[0][1] for trend in trends}
+        look = series_styles(list(firsts.values()), self.theme)
+        return {trend.name: look[firsts[trend.line.name].key].of_line() for trend in trends}
+
+    def _figure(self, model: str, trends: Sequence[Trend]) -> Figure:
+        over = self.over_choice.value
+        every = [known for trend in trends for known in trend.known()]
+        columns = [trend.column for trend in trends]
+        x = _axis([x for x, _, _ in every], over, self.over_choice.currentText(), ticks=True)
+        y = _axis([v for _, _, v in every], columns[0], self.figure_choice.currentText())
+        of_model = [trend for trend in trends if trend.line.model == model]
+        targets = {
+            sought.limit_us: f"{sought.latency} <= {latency(sought.limit_us)}"
+            for trend in of_model
+            for _, one, _ in trend.known()
+            if self._over_load and (sought := one.sought) is not None
+        }
+        return Figure(
+            model,
+            x,
+            y,
+            tuple(series for trend in of_model for series in _marks(trend, y.unit)),
+            tuple(ReferenceLine("y", us, text, "error") for us, text in targets.items()),
+        )
+
+    def _explain(self, trends: Sequence[Trend], styles: Mapping[str, SeriesStyle]) -> None:
+        firsts = {trend.line.name: trend for trend in trends}
+        entries = [
+            Entry(
+                f"{name} ({CLOCK_TEXT[trend.line.points[0][1].clock]})",
+                styles[trend.name].line_pen(1.8),
+                symbol="o",
+            )
+            for name, trend in firsts.items()
+        ]
+        muted = pg.mkPen(QColor(self.theme.muted))
+        cases = [one for trend in trends for _, one, _ in trend.known()]
+        if self.figure_choice.value == _BOTH:
+            entries += [Entry("p50", muted, symbol="o"), Entry("p99", muted, symbol="d")]
+        if any(one not in ranked([one]) for one in cases):
+            entries.append(Entry("not valid, see its warnings", muted, symbol="x"))
+        notes = [clocks_text(cases)]
+        if self._over_load:
+            dotted = QPen(QColor(self.theme.muted), 1.2, Qt.PenStyle.DotLine)
+            entries.append(Entry("knee: beyond it waiting grows faster than the rate", dotted))
+            notes.append("open loops from when runs were due")
+            notes += dict.fromkeys(one.sought.sentence for one in cases if one.sought)
+        self.show_legend([*entries, *hollow_entry(cases, self.theme, dots=True)])
+        title = f"{self.figure_choice.currentText()} over {self.over_choice.currentText().lower()}"
+        self.show_heading(title, "; ".join(filter(None, notes)))
+
+    def table(self) -> Table:
+        shown, over = _well(self.series), self.over_choice.value
+        trends = self._trends(shown)
+        columns = list(dict.fromkeys(trend.column for trend in trends))
+        header = [name for column in columns for name in (column, *interval_columns(column))]
+        return ["model", "line", "clock", over, "valid", *header], [
+            [line.model, line.name, one.clock, x, one in ranked([one])]
+            + [number(one, name) for name in header]
+            for line in {(t.line.model, t.line.name): t.line for t in trends}.values()
+            for x, one in line.points
+            if any(number(one, column) is not None for column in columns)
+        ]
+
+
+def _well(series: Sequence[Series]) -> list[Series]:
+    """Those with figures: the ranked ones, and of loads also what broke its own protocol, crossed,
+    since it shows where that begins."""
+    valid = {id(one) for one in ranked(series)}
+    return [
+        one
+        for one in series
+        if id(one) in valid or (one.status == "ok" and one.case.scenario.is_open_loop)
+    ]
+
+
+def _unit(name: str) -> Unit:
+    if name.endswith("_us"):
+        return "us"
+    return "per_s" if name.endswith(("_per_s", "_hz")) else ""
+
+
+def _axis(values: Sequence[float], name: str, title: str, *, ticks: bool = False) -> Axis:
+    """Times and rates are always logarithmic, what has a zero never; a chosen value has a tick."""
+    unit, chosen = _unit(name), sorted(set(values))
+    positive = min(values) > 0.0
+    is_log = positive and (bool(unit) or max(values) >= _WIDE * min(values))
+    told = ticks and not unit and len(chosen) <= _MOST_TICKS
+    return Axis(
+        title,
+        unit if positive or not unit else "",
+        "log" if is_log else "linear",
+        ticks=tuple((value, f"{value:.6g}") for value in chosen) if told else (),
+    )
+
+
+def _marks(trend: Trend, unit: Unit) -> Iterator[Marks]:
+    """The line, and crosses over the cases that broke their own protocol."""
+    label, symbol = _PERCENTILES.get(trend.column, ("", "circle"))
+    known = trend.known()
+    marks = [_mark(x, one, value, trend.column, label, unit) for x, one, value in known]
+    name, keys = trend.name, tuple(one.key for _, one, _ in known)
+    yield Marks(name, tuple(marks), "line", symbol=symbol, cases=keys)
+    broken = [k for k, (_, one, _) in enumerate(known) if one not in ranked([one])]
+    if broken:
+        crossed, cases = tuple(marks[k] for k in broken), tuple(keys[k] for k in broken)
+        yield Marks(name, crossed, symbol="cross", cases=cases, has_legend=False)
+
+
+def _mark(x: float, one: Series, value: float, column: str, label: str, unit: Unit) -> Mark:
+    low, high = (number(one, end) for end in interval_columns(column))
+    if not low or not high or is_too_noisy(low, high):
+        low = high = None
+    shown = figure(value, unit) if unit else significant(value, 4)
+    text = f"{one.label}: {label} {shown}".replace("  ", " ")
+    if low is not None and high is not None and unit:
+        text += f" ({figure(low, unit)} to {figure(high, unit)})"
+    hollow = standing(one) != "sound" or (unit == "us" and low is None)
+    return Mark(x, value, text, low, high, is_hollow=hollow)
+
+
+def _rate_marks(
+    found: Sequence[Curve], trends: Sequence[Trend], styles: Mapping[str, SeriesStyle]
+) -> Iterator[RateMark]:
+    by_case = {one.key: trend.name for trend in trends for _, one, _ in trend.known()}
+    for curve in found:
+        name = next((by_case[one.key] for one in curve.cases if one.key in by_case), "")
+        if not name:
+            continue
+        color, sought = styles[name].color, curve.sought()
+        if (knee := curve.knee_hz()) is not None:
+            yield RateMark(knee, f"knee {rate_text(knee)}", color, Qt.PenStyle.DotLine)
+        if sought is not None and sought.low_hz:
+            held = sought.low_hz
+            yield RateMark(held, f"holds {rate_text(held)}", color, Qt.PenStyle.SolidLine)

@@ -1,0 +1,34 @@
+"""The bundled typeface: the application's own, with figures of one width."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QFont, QFontInfo, QFontMetricsF
+from PySide6.QtWidgets import QApplication
+
+from app.gui.look.style_sheet import apply_theme
+from app.gui.look.typeface import FAMILY, SIZES, font, points
+
+
+def test_the_bundled_typeface_has_figures_of_one_width(qapp: QApplication) -> None:
+    apply_theme("light")
+    for bold in (False, True):
+        made = font("body", bold=bold)
+        assert QFontInfo(made).family() == FAMILY
+        widths = {
+            round(QFontMetricsF(made).horizontalAdvance(figure), 3) for figure in "0123456789"
+        }
+        assert len(widths) == 1
+
+
+def test_sizes_follow_a_larger_desktop_font(qapp: QApplication) -> None:
+    apply_theme("light")
+    before = QApplication.font()
+    larger = QFont(before)
+    larger.setPointSizeF(1.75 * before.pointSizeF())
+    body = points("body")
+    QApplication.setFont(larger)
+    try:
+        assert abs(points("body") / body - 1.75) < 1e-6
+        assert [points(size) for size in SIZES] == sorted(points(size) for size in SIZES)
+    finally:
+        QApplication.setFont(before)

@@ -1,0 +1,252 @@
+"""The case tree by mouse and keys: what it says, hides, shows alone, moves and lights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QDropEvent, QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QTreeWidgetItem
+from pytestqt.qtbot import QtBot
+
+from app.gui.look.theme import DARK, LIGHT
+from app.gui.panels.case_rows import NAME
+from app.gui.panels.case_tree import CaseTree
+from app.gui.plots.arrangement import Arrangement
+from app.gui.plots.base import PlotView
+from app.gui.plots.boxes import BoxesView
+from app.gui.plots.cumulative import CumulativeView
+from app.gui.plots.histogram import HistogramView
+from app.gui.plots.percentiles import PercentileView
+from app.gui.plots.style import series_styles
+from app.gui.plots.timeline import TimelineView
+from app.plot_data.series import Series
+from tests.app.gui.plots.grids import grid, many
+from tests.app.gui.plots.views import live, on_screen
+
+Views = tuple[HistogramView, CumulativeView]
+
+
+def _listed(qtbot: QtBot, cases: Sequence[Series]) -> CaseTree:
+    panel = CaseTree()
+    qtbot.addWidget(panel)
+    panel.resize(300, 400)
+    panel.show()
+    qtbot.waitExposed(panel)
+    panel.set_series(cases)
+    return panel
+
+
+def _with_views(qtbot: QtBot, cases: Sequence[Series]) -> tuple[CaseTree, Views]:
+    views = (HistogramView(), CumulativeView())
+    panel = _listed(qtbot, cases)
+    for view in views:
+        on_screen(qtbot, view, cases)
+        panel.arranged.connect(view.arrange)
+    return panel, views
+
+
+def _row(panel: CaseTree, key: str) -> QTreeWidgetItem:
+    return next(
+        item for item, line in zip(panel.rows._items(), panel.rows.lines, strict=True)
+        if line.key == key
+    )  # fmt: skip
+
+
+def _place(panel: CaseTree, key: str) -> QPoint:
+    return panel.rows.visualItemRect(_row(panel, key)).center()
+
+
+def _drawn(views: Views) -> list[list[str]]:
+    for view in views:
+        view.refresh()
+    return [[one.key for one in view.series] for view in views]
+
+
+def test_it_says_what_sets_series_apart_and_their_figures(qtbot: QtBot) -> None:
+    panel = _listed(qtbot, grid(("cnn", "lstm"), batches=(4,), finished=True))
+    assert panel.shared_label.text() == "ort-cpu · batch 4"
+    first, second = panel.rows.lines
+    assert (first.name, second.name) == ("cnn", "lstm")
+    assert first.p50.endswith(" µs") and 19.0 < float(first.p50.split()[0]) < 21.0
+    assert 24.0 < float(second.p50.split()[0]) < 26.0
+    measuring = _listed(qtbot, many(2))
+    assert measuring.rows.lines[0].p50.startswith("~"), "known from bins alone"
+
+
+def test_a_remark_says_what_is_simulated_among_others(qtbot: QtBot) -> None:
+    panel = _listed(qtbot, live())
+    assert [line.text.endswith("(simulated)") for line in panel.rows.lines] == [False, False, True]
+    assert "simulated" in _row(panel, live()[2].key).data(NAME, Qt.ItemDataRole.AccessibleTextRole)
+
+
+def test_a_check_mark_hides_a_series_in_every_view(qtbot: QtBot) -> None:
+    panel, views = _with_views(qtbot, many(3))
+    keys = [one.key for one in many(3)]
+    panel.rows.setCurrentItem(_row(panel, keys[1]))
+    panel.rows.setFocus()
+    QTest.keyClick(panel.rows, Qt.Key.Key_Space)
+    assert _drawn(views) == [[keys[0], keys[2]]] * 2
+    QTest.keyClick(panel.rows, Qt.Key.Key_Space)
+    assert _drawn(views) == [keys] * 2
+
+
+def test_hiding_all_says_how_to_see_them_again(qtbot: QtBot) -> None:
+    panel, views = _with_views(qtbot, many(2))
+    for one in many(2):
+        panel.rows.setCurrentItem(_row(panel, one.key))
+        QTest.keyClick(panel.rows, Qt.Key.Key_Space)
+    assert _drawn(views) == [[]] * 2
+    assert all("hidden" in view._missing.text() for view in views)
+    panel.all_button.click()
+    assert _drawn(views) == [[one.key for one in many(2)]] * 2
+    assert not any(view._missing.isVisible() for view in views)
+
+
+@pytest.mark.parametrize("by", ["mouse", "keys"])
+def test_one_is_shown_alone_and_then_what_was_shown_before(qtbot: QtBot, by: str) -> None:
+    panel, views = _with_views(qtbot, many(4))
+    keys = [one.key for one in many(4)]
+    panel.rows.setCurrentItem(_row(panel, keys[0]))
+    QTest.keyClick(panel.rows, Qt.Key.Key_Space)
+    alt = Qt.KeyboardModifier.AltModifier
+
+    def solo(key: str) -> None:
+        if by == "mouse":
+            at = _place(panel, key)
+            QTest.mouseClick(panel.rows.viewport(), Qt.MouseButton.LeftButton, alt, at)
+        else:
+            panel.rows.setCurrentItem(_row(panel, key))
+            QTest.keyClick(panel.rows, Qt.Key.Key_Space, alt)
+
+    solo(keys[2])
+    assert _drawn(views) == [[keys[2]]] * 2
+    solo(keys[2])
+    assert _drawn(views) == [keys[1:]] * 2
+
+
+def test_series_are_moved_by_keys_and_by_dragging(qtbot: QtBot) -> None:
+    panel, views = _with_views(qtbot, many(3))
+    first, second, third = (one.key for one in many(3))
+    panel.rows.setCurrentItem(_row(panel, third))
+    QTest.keyClick(panel.rows, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    assert _drawn(views) == [[first, third, second]] * 2
+    assert panel.rows.current_key() == third
+    _drag(panel, first, _place(panel, second) + QPoint(0, 8))
+    assert _drawn(views) == [[third, second, first]] * 2
+    panel.all_button.click()
+    assert _drawn(views) == [[first, second, third]] * 2
+
+
+def _drag(panel: CaseTree, key: str, to: QPoint) -> None:
+    """As a drag within the list ends: offscreen there is no pointer to drag with."""
+    rows = panel.rows
+    rows.setCurrentItem(_row(panel, key))
+    data = rows.model().mimeData(rows.selectedIndexes())
+    assert isinstance(data, QMimeData)
+    drop = QDropEvent(
+        QPointF(to), Qt.DropAction.MoveAction, data, Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )  # fmt: skip
+    rows.dropEvent(drop)
+
+
+def test_pointing_at_a_series_lights_it_and_lets_the_others_fade(qtbot: QtBot) -> None:
+    panel, views = _with_views(qtbot, many(4))
+    own = {key: style.color.name() for key, style in series_styles(many(4), LIGHT).items()}
+    lit = many(4)[2].key
+    at = QPointF(_place(panel, lit))
+    moved = QMouseEvent(
+        QEvent.Type.MouseMove, at, panel.rows.viewport().mapToGlobal(at), Qt.MouseButton.NoButton,
+        Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
+    )  # fmt: skip
+    QApplication.sendEvent(panel.rows.viewport(), moved)
+    assert panel.arrangement.lit == lit
+    for view in views:
+        view.refresh()
+        colors = {key: style.color.name() for key, style in view.styles().items()}
+        assert [key for key in own if colors[key] == own[key]] == [lit]
+    shades = {key: one._style.color.name() for key, one in views[0].outlined.outlines.items()}
+    assert [key for key in own if shades[key] == own[key]] == [lit]
+    panel.rows.leaveEvent(QEvent(QEvent.Type.Leave))
+    assert views[0].styles() == series_styles(many(4), LIGHT)
+
+
+@pytest.mark.parametrize("view_class", [PercentileView, TimelineView, BoxesView])
+def test_every_view_of_distributions_is_arranged(qtbot: QtBot, view_class: type[PlotView]) -> None:
+    first, second, third = (one.key for one in many(3))
+    view = on_screen(qtbot, view_class(), many(3))
+    view.arrange(Arrangement(frozenset({first}), (third,), lit=second))
+    view.refresh()
+    assert [one.key for one in view.series] == [third, second]
+    own = series_styles(many(3), LIGHT)
+    assert view.styles()[second] == own[second] and view.styles()[third] != own[third]
+
+
+def test_colours_are_the_same_in_the_list_and_in_every_view(qtbot: QtBot) -> None:
+    cases = grid(("a", "b"), batches=(1, 4))
+    panel, views = _with_views(qtbot, cases)
+    panel.color_choice.choose("batch")
+    expected = series_styles(cases, LIGHT, "batch")
+    assert {line.key: line.style for line in panel.rows.lines} == expected
+    assert all(view.styles() == expected for view in views)
+    panel.set_series(cases[:1])
+    assert panel.arrangement.color_by == "", "what no longer differs colours nothing"
+
+
+def test_the_legend_leaves_to_the_list_what_the_list_says(qtbot: QtBot) -> None:
+    panel, views = _with_views(qtbot, many(3))
+    view = views[0]
+    whole = len(view.legend._entries)
+    panel.set_listed(True)
+    view.refresh()
+    assert len(view.legend._entries) == whole - 3
+    panel.set_listed(False)
+    view.refresh()
+    assert len(view.legend._entries) == whole
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_a_swatch_has_a_ground_of_its_own(qtbot: QtBot, theme: object) -> None:
+    panel = _listed(qtbot, many(2))
+    wanted = DARK if theme is DARK else LIGHT
+    panel.apply_theme(wanted)
+    item = _row(panel, many(2)[0].key)
+    image = item.icon(NAME).pixmap(14, 14).toImage()
+    assert image.pixelColor(0, 0) == QColor(wanted.base)
+    middle = image.pixelColor(image.width() // 2, image.height() // 2)
+    assert middle == panel.rows.lines[0].style.color
+
+
+def test_what_is_hidden_or_moved_stays_so_while_samples_arrive(qtbot: QtBot) -> None:
+    panel, views = _with_views(qtbot, many(3))
+    first, second, third = (one.key for one in many(3))
+    panel.rows.setCurrentItem(_row(panel, first))
+    QTest.keyClick(panel.rows, Qt.Key.Key_Space)
+    QTest.keyClick(panel.rows, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    panel.set_series(many(4))
+    for view in views:
+        view.set_series(many(4))
+    assert _drawn(views)[0] == [second, third, many(4)[3].key]
+
+
+def test_long_names_are_made_shorter_together_and_are_told_apart(qtbot: QtBot) -> None:
+    """Cut at their beginning they were all `…ad · batch 1`."""
+    cases = [
+        replace(one, label=f"{one.label} · {threads} threads of a long name")
+        for threads, one in enumerate(grid(("cnn", "lstm"), ("ort-cpu", "openvino-cpu")), 1)
+    ]
+    panel = _listed(qtbot, cases)
+    for width in (220, 260, 400):
+        panel.resize(width, 400)
+        QApplication.processEvents()
+        metrics = panel.rows.fontMetrics()
+        texts = [_row(panel, line.key).text(NAME) for line in panel.rows.lines]
+        assert len(set(texts)) == len(cases)
+        for line, text in zip(panel.rows.lines, texts, strict=True):
+            room = panel.rows.visualItemRect(_row(panel, line.key))
+            lines = -(-metrics.horizontalAdvance(text) // panel.rows.columnWidth(NAME))
+            assert room.height() >= lines * metrics.height()

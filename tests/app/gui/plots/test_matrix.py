@@ -1,0 +1,133 @@
+"""The heat map over any two settings, and matrices that are larger than their view."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QFontMetricsF, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.gui.look.plot_font import plot_font
+from app.gui.plots.heat_tiles import Tile, TileLayer
+from app.gui.plots.matrix import MatrixView
+from app.plot_data.series import Series
+from tests.app.gui.plots.views import on_screen
+from tests.app.gui.synthetic import case_of, series
+
+COLUMNS, ROWS = 42, 40
+
+
+ONE = series("ort-cpu", "m", count=10, rounds=1, finished=False)
+"""What all cases have in common: to draw samples for each would take longer than the tests."""
+
+
+def _case(model: str, option: int, p50_us: float, batch: int = 1) -> Series:
+    given = {"batch_size": batch, "options": f"distribution=normal_{option}_us"}
+    row = {**ONE.row, **given, "model": model, "latency_p50_us": p50_us}
+    key, case = f"{model} {option} {batch}", case_of(model, "ort-cpu", given)
+    return replace(ONE, key=key, label=key, model=model, case=case, row=row)
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> MatrixView:
+    """Forty models by 42 options: more than there is room for."""
+    cases = [
+        _case(f"model {row}", column, 1000.0 + row * column)
+        for row in range(ROWS)
+        for column in range(COLUMNS)
+    ]
+    return on_screen(qtbot, MatrixView(), cases)
+
+
+def _layer(view: MatrixView) -> TileLayer:
+    (layer,) = (item for item in view.canvas.scene().items() if isinstance(item, TileLayer))
+    return layer
+
+
+def test_every_figure_in_sight_is_whole_however_many_columns_there_are(view: MatrixView) -> None:
+    layer, metrics = _layer(view), QFontMetricsF(plot_font())
+    seen = [
+        t for t in layer._tiles if layer.boundingRect().contains(layer.rect_of(t.row, t.column))
+    ]
+    assert len(seen) > 100
+    for tile in seen:
+        room = layer.rect_of(tile.row, tile.column)
+        assert metrics.horizontalAdvance(tile.text) <= room.width() - 6.0
+        assert metrics.height() <= room.height()
+
+
+def test_headings_stand_upright_and_none_touches_the_next(view: MatrixView) -> None:
+    headings = view._headings
+    assert headings is not None and headings._upright
+    layer = _layer(view)
+    apart = layer.x_px(1.0) - layer.x_px(0.0)
+    assert QFontMetricsF(plot_font()).height() <= apart
+
+
+def test_bars_wheel_and_keys_scroll_to_what_is_out_of_sight(qtbot: QtBot, view: MatrixView) -> None:
+    across, down = view._bars
+    assert across.isVisible() and down.isVisible()
+    across.setFocus()
+    QTest.keyClick(across, Qt.Key.Key_End)
+    (_, right), _ = view.plots[0].viewRange()
+    assert right == COLUMNS - 0.5
+    for _ in range(ROWS):
+        at = QPointF(view.canvas.rect().center())
+        turn = QWheelEvent(
+            at, view.canvas.mapToGlobal(at), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(view.canvas.viewport(), turn)
+    _, (_, last) = view.plots[0].viewRange()
+    assert last == ROWS - 0.5
+    assert f" to {COLUMNS} of {COLUMNS}; rows " in view.heading._note, "a picture says so too"
+    keys = [view._pivot().cells[-1].case.key]
+    layer = _layer(view)
+    middle = view.canvas.mapFromScene(
+        layer.mapToScene(layer.rect_of(ROWS - 1, COLUMNS - 1).center())
+    )
+    with qtbot.waitSignal(view.picked) as picked:
+        QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(middle))
+    assert picked.args == [tuple(keys), False]
+
+
+def test_what_fits_has_no_bars(qtbot: QtBot) -> None:
+    small = on_screen(qtbot, MatrixView(), [_case("m", option, 10.0) for option in range(3)])
+    assert not any(bar.isVisible() for bar in small._bars)
+    assert small.plots[0].viewRange()[0] == [-0.5, 2.5]
+
+
+def test_rows_and_columns_are_whatever_was_chosen(qtbot: QtBot) -> None:
+    cases = [_case("m", option, 10.0 * option * b, b) for option in (1, 2) for b in (8, 1)]
+    chosen = on_screen(qtbot, MatrixView(), cases)
+    chosen.rows_choice.choose("batch_size")
+    chosen.columns_choice.choose("option:distribution")
+    assert chosen.batch_choice.isHidden(), "every batch is a row"
+    header, rows = chosen.table()
+    assert header == ["batch_size", "normal_1_us", "normal_2_us"]
+    assert rows == [["1", "10.0 µs", "20.0 µs"], ["8", "80.0 µs", "160 µs"]]
+    assert chosen.heading._title == "p50 latency of each batch by distribution"
+    chosen.columns_choice.choose("batch_size")
+    assert "not the same" in chosen._missing.text()
+
+
+def test_a_tile_says_its_distance_where_that_fits() -> None:
+    assert Tile(0, 0, "24.1 µs", 2.5).texts() == ("24.1 µs  2.50x", "24.1 µs")
+    assert Tile(0, 0, "24.1 µs", 1.0).texts() == ("24.1 µs",)
+
+
+def test_headings_leave_room_for_tiles_in_a_low_window(qtbot: QtBot, view: MatrixView) -> None:
+    """Long names above the columns once took all of it, and no tile was seen."""
+    view.resize(900, 290)
+    qtbot.waitUntil(lambda: view.canvas.height() < 290, timeout=5_000)
+    QApplication.processEvents()
+    layer, least = _layer(view), QFontMetricsF(plot_font()).height()
+    room = view.plots[0].getViewBox().rect()
+    assert room.height() >= 0.4 * view.body.geometry().height()
+    seen = layer.in_sight(layer._tiles)
+    assert seen
+    assert all(layer.rect_of(tile.row, tile.column).height() >= least for tile in seen)

@@ -1,0 +1,230 @@
+"""Trends: which points are on which line, where, between which ends; knee, target and validity."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pyqtgraph as pg
+import pytest
+from PySide6.QtGui import QImage, QPainter
+from pytestqt.qtbot import QtBot
+
+from app.capabilities.slo_search.answer import RateAnswer
+from app.cases.scenario import Scenario
+from app.gui.plots.axes import LogAxis
+from app.gui.plots.figure_layer import FigureLayer
+from app.gui.plots.rate_marks import RateMarks
+from app.gui.plots.trends import TrendsView
+from app.plot_data.series import Series, number
+from app.plot_data.settings import figures, lines, numeric_settings
+from app.present.figure import Mark
+from tests.app.gui.plots.read.pointing import at, hover
+from tests.app.gui.plots.views import finished, loaded, on_screen
+from tests.app.gui.synthetic import series
+
+P50 = "latency_p50_us"
+
+
+def _case(p50_us: float, spread: float, threads: int = 1, **row: Any) -> Series:
+    """A case with an option that is a number, and an interval of 10 % about its median."""
+    one = series(
+        "ort-cpu", "m", key=f"{spread} {threads} {row}", count=10, rounds=1, finished=False,
+        threads=threads, options=f"spread={spread:g}", **row,
+    )  # fmt: skip
+    ends = {"latency_p50_ci_low_us": 0.9 * p50_us, "latency_p50_ci_high_us": 1.1 * p50_us}
+    return replace(one, row={**one.row, P50: p50_us, **ends})
+
+
+def _loaded_at(scenario: str, p50: float, p99: float, **row: object) -> Series:
+    """A case with these figures and nothing else."""
+    one = series(key=f"{scenario} {row}", count=1, rounds=1, finished=False)
+    case = replace(one.case, scenario=Scenario.parse(scenario))
+    figures_of_it = {"latency_p50_us": p50, "latency_p99_us": p99}
+    return replace(one, case=case, row={**one.row, **figures_of_it, **row})
+
+
+@pytest.fixture
+def cases() -> list[Series]:
+    return [
+        _case(10.0 * spread / threads, spread, threads)
+        for spread in (30.0, 1.0, 3.0)
+        for threads in (1, 2)
+    ]
+
+
+def _layers(view: TrendsView) -> list[FigureLayer]:
+    return [layer for layer in view._layers if isinstance(layer, FigureLayer)]
+
+
+def test_every_number_that_varies_can_go_across_and_every_figure_up(cases: list[Series]) -> None:
+    assert numeric_settings(cases) == {"threads": "Threads", "option:spread": "spread"}
+    assert next(iter(figures(cases))) == P50
+    assert "threads" not in figures(cases)
+    assert "seed" not in figures(cases), "the same in all rows"
+
+
+def test_what_else_differs_is_a_line_of_its_own_by_rising_x(cases: list[Series]) -> None:
+    found = {line.name: [x for x, _ in line.points] for line in lines(cases, "option:spread")}
+    assert found == {
+        "ort-cpu threads 1": [1.0, 3.0, 30.0],
+        "ort-cpu threads 2": [1.0, 3.0, 30.0],
+    }
+    assert len(lines(cases, "threads")) == 3
+
+
+def test_a_rate_or_a_gap_goes_across_though_the_scenarios_are_several() -> None:
+    paced = [_loaded_at(f"paced:{gap}us", 10.0, 20.0) for gap in (20, 40, 80)]
+    assert "gap_us" in numeric_settings(paced)
+    (line,) = lines(paced, "gap_us")
+    assert [x for x, _ in line.points] == [20.0, 40.0, 80.0]
+
+
+def test_points_and_intervals_lie_where_the_rows_say(qtbot: QtBot, cases: list[Series]) -> None:
+    view = on_screen(qtbot, TrendsView(), cases)
+    view.over_choice.choose("option:spread")
+    (layer,) = _layers(view)
+    assert isinstance(view.plots[0].getAxis("bottom"), LogAxis), "thirty times apart"
+    found = {series.name: series.marks for series in layer.figure.series}
+    assert [mark.x for mark in found[f"m ort-cpu threads 1 {P50}"]] == [1.0, 3.0, 30.0]
+    assert [mark.y for mark in found[f"m ort-cpu threads 2 {P50}"]] == [5.0, 15.0, 150.0]
+    ends = [(mark.low, mark.high) for mark in found[f"m ort-cpu threads 1 {P50}"]]
+    assert ends[0] == pytest.approx((9.0, 11.0))
+    header, rows = view.table()
+    told = [dict(zip(header, row, strict=True)) for row in rows]
+    assert len(told) == 6
+    assert (told[0]["option:spread"], told[0][P50]) == (1.0, 10.0)
+    view.over_choice.choose("threads")
+    assert not isinstance(view.plots[0].getAxis("bottom"), LogAxis), "1 and 2 are near"
+
+
+def test_a_plot_for_each_model_with_p50_and_p99_of_each_runtime(qtbot: QtBot) -> None:
+    view = on_screen(qtbot, TrendsView(), finished())
+    first, second = _layers(view)
+    assert [first.figure.title, second.figure.title] == ["alexnet", "vgg16"]
+    assert len(first.figure.series) == 4, "two percentiles of two runtimes"
+    (p99,) = (s for s in first.figure.series if s.name == "alexnet ort-cpu latency_p99_us")
+    wanted = [number(one, "latency_p99_us") for one in finished()[:3]]
+    assert [mark.y for mark in p99.marks] == wanted
+    assert view.plots[0].viewRange() == view.plots[1].viewRange(), "on one scale"
+
+
+def test_an_interval_that_would_rule_the_axis_ends_in_an_arrow(qtbot: QtBot) -> None:
+    """One p50 of 12 µs with an interval to 6 s once left the data a fifth of the height."""
+    wide = [_case(10.0 + spread, spread) for spread in (1.0, 2.0, 3.0)]
+    ends = {"latency_p50_ci_low_us": 4.0, "latency_p50_ci_high_us": 39.0}
+    wide[1] = replace(wide[1], row={**wide[1].row, **ends})
+    view = on_screen(qtbot, TrendsView(), wide)
+    (layer,) = _layers(view)
+    low, high = view.plots[0].viewRange()[1]
+    values = [math.log10(mark.y * 1e-6) for mark in layer.figure.marks]
+    assert max(values) - min(values) > 0.3 * (high - low)
+    assert [mark.high for mark in layer.clipped()] == [39.0]
+
+
+def test_marks_of_several_lines_at_one_place_stand_side_by_side(
+    qtbot: QtBot, cases: list[Series]
+) -> None:
+    view = on_screen(qtbot, TrendsView(), cases)
+    view.over_choice.choose("option:spread")
+    (layer,) = _layers(view)
+    columns = [
+        layer.point(series, next(mark for mark in series.marks if mark.x == 3.0)).x()
+        for series in layer.figure.series
+    ]
+    assert abs(columns[0] - columns[1]) >= 5.0
+
+
+def test_the_readout_has_all_lines_at_a_place_the_slowest_first(
+    qtbot: QtBot, cases: list[Series]
+) -> None:
+    view = on_screen(qtbot, TrendsView(), cases)
+    view.over_choice.choose("option:spread")
+    told = hover(view, at(view, math.log10(3.0), math.log10(30e-6))).splitlines()
+    assert told[0] == "spread 3"
+    figures_told = [line.rpartition(": ")[2].split(" (")[0] for line in told[1:]]
+    assert figures_told == ["p50 30.0 µs", "p50 15.0 µs"]
+
+
+def test_a_single_round_is_open(qtbot: QtBot) -> None:
+    """Without an interval a point looked as sure as one of many rounds."""
+    bounded, bare = _case(10.0, 1.0), _case(20.0, 2.0)
+    row = {**bare.row, "latency_p50_ci_low_us": None, "latency_p50_ci_high_us": None}
+    view = on_screen(qtbot, TrendsView(), [bounded, replace(bare, row=row)])
+    (series_,) = _layers(view)[0].figure.series
+    assert [mark.is_hollow for mark in series_.marks] == [False, True]
+
+
+def test_a_figure_with_a_zero_is_not_on_a_logarithmic_axis(
+    qtbot: QtBot, cases: list[Series]
+) -> None:
+    counted = [replace(one, row={**one.row, "outliers": k}) for k, one in enumerate(cases)]
+    view = on_screen(qtbot, TrendsView(), counted)
+    view.figure_choice.choose("outliers")
+    assert not isinstance(view.plots[0].getAxis("left"), LogAxis)
+    assert view.heading._title.startswith("Outliers over")
+
+
+def test_one_value_of_each_says_what_to_measure(qtbot: QtBot, cases: list[Series]) -> None:
+    view = on_screen(qtbot, TrendsView(), cases[:1])
+    assert not view.offers()
+    assert "Measure several batch sizes" in view._missing.text()
+
+
+def test_the_values_that_a_sweep_chose_are_the_ticks(qtbot: QtBot, cases: list[Series]) -> None:
+    """An axis of batches 1, 4 and 16 told 2, 5 and 10, where nothing was measured."""
+    view = on_screen(qtbot, TrendsView(), cases)
+    for setting, texts in (("option:spread", ["1", "3", "30"]), ("threads", ["1", "2"])):
+        view.over_choice.choose(setting)
+        assert _tick_texts(view.plots[0].getAxis("bottom")) == texts
+    view.over_choice.choose("option:spread")
+    view.set_series([_case(10.0 * spread, float(spread)) for spread in range(1, 41)])
+    view.refresh()
+    assert 2 < len(_tick_texts(view.plots[0].getAxis("bottom"))) < 20, "of forty those with room"
+
+
+def _tick_texts(axis: pg.AxisItem) -> list[str]:
+    """The texts of its ticks, as they are painted."""
+    picture = QImage(10, 10, QImage.Format.Format_RGB888)
+    painter = QPainter(picture)
+    specs: Any = axis.generateDrawSpecs(painter)
+    painter.end()
+    return [text for _, _, text in specs[2]]
+
+
+def test_a_case_that_broke_its_own_protocol_is_crossed_out(qtbot: QtBot) -> None:
+    rates = [_loaded_at(f"rate:{rate}/s", 10.0, 20.0) for rate in (100, 200, 400)]
+    late = _loaded_at("rate:800/s", 90.0, 200.0, valid=False)
+    failed = replace(_loaded_at("rate:1600/s", 1.0, 1.0), status="timeout")
+    view = on_screen(qtbot, TrendsView(), [*rates, late, failed])
+    assert "not valid, see its warnings" in [entry.text for entry in view.legend._entries]
+    header, rows = view.table()
+    assert [row[header.index("valid")] for row in rows] == [True, True, True, False]
+    crossed = [s for s in _layers(view)[0].figure.series if s.symbol == "cross"]
+    assert {mark.x for series in crossed for mark in series.marks} == {800.0}
+
+
+def test_over_a_rate_the_knee_and_what_a_search_found_are_marked(qtbot: QtBot) -> None:
+    sentence = "ort-cpu holds 38,000/s at p99 <= 2.00 ms (limit: 38,000/s to 42,000/s)"
+    found = RateAnswer("p99", 2000.0, sentence, 38_000.0, 42_000.0)
+    view = on_screen(qtbot, TrendsView(), [replace(one, sought=found) for one in loaded()])
+    assert view.over_choice.value == "offered_rate_hz"
+    assert sentence in view.heading._note
+    (target,) = _layers(view)[0].figure.references
+    assert (target.value, target.label) == (2000.0, "p99 <= 2.00 ms")
+    low, high = view.plots[0].viewRange()[1]
+    assert low < math.log10(2e-3) < high, "the target is in view"
+    (marks,) = [layer for layer in view._layers if isinstance(layer, RateMarks)]
+    assert "holds 38.0k/s" in [mark.text for mark in marks._marks]
+    assert any(mark.text.startswith("knee") for mark in marks._marks)
+    view.set_series([replace(one, sought=RateAnswer("p99", 2000.0)) for one in loaded()])
+    view.refresh()
+    (marks,) = [layer for layer in view._layers if isinstance(layer, RateMarks)]
+    assert not any("holds" in mark.text for mark in marks._marks), "it goes on"
+
+
+def test_a_mark_without_an_interval_is_never_clipped(qtbot: QtBot, cases: list[Series]) -> None:
+    view = on_screen(qtbot, TrendsView(), cases)
+    assert all(isinstance(mark, Mark) for mark in _layers(view)[0].figure.marks)
+    assert _layers(view)[0].clipped() == []

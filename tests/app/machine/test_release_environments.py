@@ -1,0 +1,115 @@
+"""Environments of a release: what is installed in one, where it lies, and one that fails."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.cases.errors import PlanError
+from app.machine import release_environments as environments
+from app.machine.installed_runtimes import asked
+from app.machine.release_environments import ReleaseEnvironment, create, release_environments
+from runtimes.base import Available
+from tests.wheels import install_from, write_wheel
+
+
+@pytest.fixture(autouse=True)
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the package index has, in place of the real one."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    install_from(folder, monkeypatch)
+    for package, version in (
+        ("onnxruntime", "1.18.0"),
+        ("onnxruntime", "1.20.0"),
+        ("onnxruntime", "1.20.1"),
+        ("numpy", "1.26.4"),
+        ("numpy", "2.1.0"),
+    ):
+        write_wheel(folder, package, version)
+    return folder
+
+
+def of(release: str) -> ReleaseEnvironment:
+    (found,) = release_environments([f"ort-cpu@{release}"]).values()
+    return found
+
+
+def pinned(environment: ReleaseEnvironment) -> set[str]:
+    lines = (environment.folder / environments.PINNED).read_text("utf-8").splitlines()
+    return {line for line in lines if line.startswith(("numpy==", "onnxruntime=="))}
+
+
+def test_only_the_release_of_an_engine_with_wheels_makes_an_environment() -> None:
+    names = ["ort-cpu", "ort-cpu@spring", "ort-cpu@1.20", "openvino-cpu@2025.4.1", "fake@1.20"]
+    names += ["fpga:v80@sdk26", "ort-cpu@1", "no-such@1.20", "ort-cpu@1.20.x"]
+    assert release_environments(names) == {
+        "1.20": ReleaseEnvironment("1.20", ("onnxruntime",)),
+        "2025.4.1": ReleaseEnvironment("2025.4.1", ("openvino",)),
+    }
+
+
+def test_two_engines_of_one_name_share_an_environment() -> None:
+    (both,) = release_environments(["torch-cpu@2.7", "ort-cpu@2.7"]).values()
+    assert both.packages == ("onnxruntime", "torch")
+    assert both.folder != of("2.7").folder
+
+
+@pytest.mark.parametrize(
+    ("release", "numpy"), [("1.17.3", "numpy<2"), ("1.18", "numpy<2"), ("1.19", "numpy")]
+)
+def test_an_old_engine_gets_an_old_numpy(release: str, numpy: str) -> None:
+    assert of(release).requirements == (f"onnxruntime=={release}.*", numpy)
+
+
+def test_the_newest_of_a_release_is_installed_and_written_down() -> None:
+    environment = of("1.20")
+    assert not environment.exists
+    create(environment)
+    assert environment.exists
+    assert pinned(environment) >= {"onnxruntime==1.20.1", "numpy==2.1.0"}
+    found = asked("1.20", environment.python)
+    assert isinstance(found.runtimes["ort-cpu"].availability, Available)
+    create(of("1.18"))
+    assert pinned(of("1.18")) >= {"onnxruntime==1.18.0", "numpy==1.26.4"}
+
+
+def test_one_that_can_not_be_installed_leaves_nothing() -> None:
+    environment = of("0.9")
+    with pytest.raises(PlanError, match=r"onnxruntime==0\.9\.\*"):
+        create(environment)
+    assert list(environment.folder.parent.iterdir()) == []
+
+
+def test_one_whose_python_is_gone_is_made_again() -> None:
+    environment = of("1.20")
+    create(environment)
+    Path(environment.python).unlink()
+    assert not environment.exists
+    create(environment)
+    assert environment.exists
+    subprocess.run([environment.python, "-c", "import numpy"], check=True)
+
+
+def test_what_a_killed_installation_left_is_removed_later(tmp_path: Path) -> None:
+    folder = environments.environments_folder()
+    old, new = folder / ".aside-old", folder / ".aside-new"
+    for aside in (old, new):
+        (aside / "environment").mkdir(parents=True)
+    os.utime(old, (0, 0))
+    create(of("1.20"))
+    assert not old.exists()
+    assert new.exists(), "somebody may be at it now"
+
+
+def test_without_uv_and_pip_the_option_that_needs_neither_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(environments, "find_spec", lambda _name: None)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(PlanError, match="--python"):
+        create(of("1.20"))

@@ -1,0 +1,59 @@
+"""Eight rounds of recorded runs, chosen as a sweep schedules them, contain the run's own figures.
+
+`python -m tests.benchmarks.stretches` has the whole table.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.plan.plan import named_lengths
+from tests.benchmarks.stretches import (
+    FIGURES,
+    KEPT,
+    RECORDED,
+    SECOND,
+    THIRD,
+    marked_share,
+    read_recorded,
+    scheduled,
+    shares_held,
+)
+
+ROUNDS = 8
+
+
+@pytest.mark.parametrize("path", KEPT, ids=["first", "second", "third"])
+def test_rounds_as_publication_spreads_them_contain_the_figures_of_half_an_hour(path: Path) -> None:
+    recorded, spread_s = read_recorded(path), named_lengths()["publication"].spread_s
+    assert recorded.begun_s[-1] >= 20 * 60
+    samples = list(scheduled(recorded, ROUNDS, spread_s))
+    assert marked_share(recorded, samples) == 0.0
+    for name in FIGURES[:3]:  # the throughput is the inverse of the mean
+        assert min(shares_held(recorded, name, samples).values()) >= 0.85, name
+
+
+@pytest.mark.parametrize(
+    ("path", "least"),
+    [(RECORDED, 0.85), (SECOND, 0.85), (THIRD, 0.75)],
+    ids=["first", "second", "third"],
+)
+def test_rounds_of_two_minutes_are_marked_and_mostly_contain_the_median(
+    path: Path, least: float
+) -> None:
+    recorded, spread_s = read_recorded(path), named_lengths()["standard"].spread_s
+    samples = list(scheduled(recorded, ROUNDS, spread_s))
+    assert min(shares_held(recorded, "p50", samples).values()) >= least
+    assert marked_share(recorded, samples) >= 0.95
+
+
+def test_rounds_are_scheduled_when_they_are_due() -> None:
+    recorded = read_recorded(RECORDED)
+    for chosen in list(scheduled(recorded, ROUNDS, 600.0))[::10]:
+        begun_s = recorded.begun_s[chosen] - recorded.begun_s[chosen[0]]
+        for number, begin_s in enumerate(begun_s):
+            due_s = 600.0 * number / (ROUNDS - 1)
+            before = recorded.begun_s[chosen[number] - 1] - recorded.begun_s[chosen[0]]
+            assert begin_s >= due_s - 1e-9 and (number == 0 or before < due_s)
