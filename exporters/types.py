@@ -101,6 +101,11 @@ TEXT = "str"
 """The dtype of an input or output that holds texts."""
 
 
+def is_engine_format(path: Path) -> bool:
+    """Whether the file is in ONNX Runtime's own format, which nothing else reads."""
+    return path.suffix.lower() == ORT_ENDING
+
+
 class GraphlapError(Exception):
     """What every error of ours carries: a cause and a remedy, and the option that is at fault.
 

@@ -14,9 +14,8 @@ import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 from onnx.inliner import inline_local_functions
 
-from exporters.onnx_files.engine import is_engine_format
 from exporters.onnx_files.graph import Shape, ShapeConflict, inferred, known_shapes, nodes_of, reads
-from exporters.types import Made
+from exporters.types import Made, is_engine_format
 
 _PRODUCT = re.compile(r"Conv(?!ert)|Gemm|MatMul|Einsum|LSTM|GRU|RNN|Attention")
 _PASSES_WEIGHTS_ON = frozenset(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from onnx import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto, helper
 
 from exporters.onnx_files.evaluator import opened, plain
-from exporters.types import ORT_ENDING, ExportError, MissingPackage
+from exporters.types import ExportError, MissingPackage, is_engine_format
 from exporters.validation import objection
 
 if TYPE_CHECKING:
@@ -26,11 +26,6 @@ _TENSOR = re.compile(r"tensor\((\w+)\)")
 _SEQUENCE = re.compile(r"seq\((.+)\)")
 _OPTIONAL = re.compile(r"optional\((.+)\)")
 _MAP = re.compile(r"map\((\w+),(.+)\)")
-
-
-def is_engine_format(path: Path) -> bool:
-    """Whether the file is in ONNX Runtime's own format, which nothing else reads."""
-    return path.suffix.lower() == ORT_ENDING
 
 
 def accepted(path: Path, called: str, custom_ops: Sequence[str]) -> str:

@@ -30,7 +30,6 @@ from exporters.agreement import (
     two_agree,
 )
 from exporters.file_access import file_sha256
-from exporters.onnx_files.engine import is_engine_format
 from exporters.onnx_files.graph import all_nodes, node_name, reads
 from exporters.semantics.random_operators import RANDOM
 from exporters.source import Point
@@ -44,6 +43,7 @@ from exporters.types import (
     axes_key,
     deepest,
     first_line,
+    is_engine_format,
 )
 from exporters.validation import EVALUATOR_LIMIT_S, TooSlow, within
 

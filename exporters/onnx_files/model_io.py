@@ -20,10 +20,18 @@ from onnx.helper import tensor_dtype_to_np_dtype
 
 from exporters.file_access import file_sha256
 from exporters.onnx_files.ends import input_spec, is_fixed, output_spec
-from exporters.onnx_files.engine import accepted, declare_outputs, ends, is_engine_format
+from exporters.onnx_files.engine import accepted, declare_outputs, ends
 from exporters.onnx_files.graph import part
 from exporters.onnx_files.input_roles import meant
-from exporters.types import ONNX_ENDING, ORT_ENDING, Dimension, ExportError, Made, TensorSpec
+from exporters.types import (
+    ONNX_ENDING,
+    ORT_ENDING,
+    Dimension,
+    ExportError,
+    Made,
+    TensorSpec,
+    is_engine_format,
+)
 
 LARGEST_PROTOBUF_BYTES = 2**31 - 1
 

@@ -31,7 +31,6 @@ from exporters.codec import from_json, to_json
 from exporters.messages import Outline, OutlineReply, OutlineRequest, with_sums
 from exporters.onnx_files.caches import SLIDING_NAME
 from exporters.onnx_files.ends import has_shape
-from exporters.onnx_files.engine import is_engine_format
 from exporters.onnx_files.graph import ShapeConflict, inferred, part
 from exporters.onnx_files.model_io import (
     batch_of,
@@ -44,7 +43,7 @@ from exporters.onnx_files.model_io import (
     read,
     sequence_of,
 )
-from exporters.types import ExportError, GraphlapError, TensorSpec
+from exporters.types import ExportError, GraphlapError, TensorSpec, is_engine_format
 
 # Field numbers of onnx.proto: ModelProto, GraphProto, TensorProto.
 _IR_VERSION, _GRAPH, _OPSET_IMPORT, _FUNCTIONS = 1, 7, 8, 25

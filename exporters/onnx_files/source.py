@@ -19,7 +19,7 @@ from exporters.file_access import file_sha256, user_path
 from exporters.inputs import in_ranges, paired
 from exporters.messages import ExportRequest
 from exporters.onnx_files.counts import UNKNOWN, count
-from exporters.onnx_files.engine import declare_outputs, is_engine_format
+from exporters.onnx_files.engine import declare_outputs
 from exporters.onnx_files.evaluator import FileEvaluator, is_repeatable
 from exporters.onnx_files.graph import part, put_in_order
 from exporters.onnx_files.model_io import (
@@ -40,6 +40,7 @@ from exporters.types import (
     Reference,
     StatePair,
     TensorSpec,
+    is_engine_format,
 )
 
 
