@@ -53,7 +53,8 @@ class DrawnRound:
     def places_s(self, indices: np.ndarray) -> np.ndarray:
         """Where these records lie on the axis [n]."""
         starts = self.records["started_ns"]
-        found: np.ndarray = (starts[indices] - starts[0]) * 1e-9 + self.offset_s
+        first = starts[:1].sum()  # of a round whose samples are damaged there may be none
+        found: np.ndarray = (starts[indices] - first) * 1e-9 + self.offset_s
         return found
 
     def log_s(self, index: int) -> float:
