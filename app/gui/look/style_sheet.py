@@ -21,7 +21,7 @@ def apply_theme(name: str) -> Theme:
     use_typeface()
     sheet = style_sheet(theme)
     if app.styleSheet() != sheet:  # each of these dresses every widget anew
-        if not app.styleSheet():  # once: another style under living widgets crashed the window
+        if not app.styleSheet():  # once: each change of the style dresses every widget anew
             app.setStyle("Fusion")
         app.setPalette(_palette(theme))
         app.setStyleSheet(sheet)
