@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.column import Row
+from app.cases.dimensions import DIMENSIONS
 from app.cases.latency_columns import LATENCY
 from app.cases.round import Imported, RoundResult
 from app.columns.environment import engine_columns
@@ -95,8 +95,8 @@ def _setting_columns(run: Run, case: Case) -> Row:
         "user_files": str(case.given) or None,
         "options": _pairs(_options(run, case)),
     }
-    for axis in AXES:
-        values |= axis.row(case)
+    for dimension in DIMENSIONS:
+        values |= dimension.row(case)
     return values
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from app.cases.case import Case
 from app.cases.column import Row, Value, number_of
+from app.cases.dimensions import MATCHING, value_label
 from app.cases.objectives import JUDGED, THROUGHPUT
 from app.formatting.case_labels import model_labels, unusual_options
 from app.run_folder.run import Run
@@ -85,35 +86,6 @@ def timed_rounds(run: Run, case: Case) -> tuple[int, ...]:
     return tuple(result.round for result in run.rounds_of(case) if result.iterations)
 
 
-LIKE = (
-    "model",
-    "axes",
-    "precision",
-    "threads",
-    "scenario",
-    "gap_us",
-    "offered_rate_hz",
-    "burst_size",
-    "burst_period_us",
-    "wait_policy",
-    "batcher",
-    "condition",
-    "concurrency",
-    "user_files",
-    "clock",
-    "boundary",
-    "host",
-)
-"""The model first; what is left are the runtime and its options."""
-_TELLING = ("precision", "scenario", "condition", "clock")
-"""Their values say of themselves what they are of."""
-_OF_SCENARIO = {
-    "gap_us": "gap {:g} µs",
-    "offered_rate_hz": "{:g}/s",
-    "burst_size": "{} at once",
-    "burst_period_us": "every {:g} µs",
-}
-
 Key = tuple[Value, ...]
 
 
@@ -123,23 +95,13 @@ def contender(row: Row) -> str:
     return f"{row['runtime']} {options}".strip()
 
 
-def names(keys: Sequence[Key], columns: Sequence[str] = LIKE) -> dict[Key, str]:
+def names(keys: Sequence[Key], columns: Sequence[str] = MATCHING) -> dict[Key, str]:
     """The model of each key, and what sets it apart from the others; keys are of `columns`."""
     models = model_labels(str(key[0]) for key in keys)
     differing = [place for place in range(1, len(columns)) if len({key[place] for key in keys}) > 1]
     return {
         key: " · ".join(
-            [models[str(key[0])], *(_word(columns[p], key[p]) for p in differing if key[p])]
+            [models[str(key[0])], *(value_label(columns[p], key[p]) for p in differing if key[p])]
         )
         for key in keys
     }
-
-
-def _word(name: str, value: Value) -> str:
-    if name == "axes":
-        return str(value).replace("=", " ")
-    if name == "host":
-        return f"on {value}"
-    if name in _OF_SCENARIO:
-        return _OF_SCENARIO[name].format(value)
-    return str(value) if name in _TELLING else f"{name} {value}"

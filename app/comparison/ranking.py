@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from itertools import islice
 
 from app.cases.column import Row
+from app.cases.dimensions import MATCHING, without
 from app.comparison.judge import run_difference
-from app.comparison.measured_case import LIKE, Key, Measured, confidence_of, contender, names
+from app.comparison.measured_case import Key, Measured, confidence_of, contender, names
 from app.stats.intervals import LEAST_ROUNDS
 from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide, with_least_spread
 
 _P50 = "p50"
 _HOST = "host"
-_LIKE_OVER_HOSTS = tuple(name for name in LIKE if name != _HOST)
+_MATCHING_OVER_HOSTS = without(_HOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ def fastest(measured: Iterable[Measured], band: float) -> list[Fastest]:
     well = [one for one in measured if one.is_well and one.value_us(_P50)]
     placed = [one for one in well if one.case.host and one.row["clock"] != "simulated"]
     contests = [
-        *_contests(well, LIKE, lambda row: "", contender),
-        *_contests(placed, _LIKE_OVER_HOSTS, contender, _on_host),
+        *_contests(well, MATCHING, lambda row: "", contender),
+        *_contests(placed, _MATCHING_OVER_HOSTS, contender, _on_host),
     ]
     confidence = confidence_of(one for contest in contests for one in contest.group)
     measured_differences = [d for contest in contests for d in contest.differences]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.cases.axes import AXES, scenario_of
 from app.cases.column import Row, Value, number_of
 from app.cases.column_names import chosen_names, current_name
 from app.cases.column_names import column as column_of
 from app.cases.columns import BY_NAME
+from app.cases.dimensions import DIMENSIONS, EMPTY_IS_VALUE, scenario_of
 from app.cases.errors import PlanError, suggestion
 from app.cases.status import TONES, Tone
 from app.cases.units import DEFAULT, name_of, shown, told
@@ -20,17 +20,10 @@ from app.formatting.text import printable
 from app.present.document import Cell, Column, Table
 from app.run_folder.folder import RESULTS
 
-_VARIABLE = (
-    *(axis.column for axis in AXES),
-    "sequence_length",
-    "options",
-    "clock",
-    "accuracy_top1",
-    "host",
-)
-_ONLY_APART = ("host",)
-"""What is told where it tells rows apart, and not where all share it."""
-_EMPTY_IS_USUAL = ("options", "condition", "batcher")
+_TABLE_DIMENSIONS = tuple(dimension for dimension in DIMENSIONS if dimension.table_column)
+_VARIABLE = (*(dimension.table_column for dimension in _TABLE_DIMENSIONS), "accuracy_top1")
+"""Columns that are shown where rows differ in them."""
+_WHEN_VARIED = {one.table_column for one in _TABLE_DIMENSIONS if one.when_varied}
 _SORTED_BY = {"batch": "batch_size", "mean": "latency_mean_us"}
 """The headings that are called otherwise in results.csv; percentiles are too."""
 SHOWN = ("p50", "p99")
@@ -127,10 +120,10 @@ def varied_and_common(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     for column in _VARIABLE:
         # Of these what is left out is the default; anything else left out was not come to.
         values = set(map(shown_as(column), rows))
-        values -= {""} if column not in _EMPTY_IS_USUAL or values == {""} else set()
+        values -= {""} if column not in EMPTY_IS_VALUE or values == {""} else set()
         if len(values) > 1:
             varied.append(column)
-        elif values and column not in _ONLY_APART:
+        elif values and column not in _WHEN_VARIED:
             common.append(f"{heading(column)} {values.pop()}")
     return varied, common
 

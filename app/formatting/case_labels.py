@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, islice
 from math import prod
 from pathlib import Path
 
-from app.cases.axes import AXES
 from app.cases.case import Case
+from app.cases.dimensions import BY_NAME, DIMENSIONS, GRID, group_of
 from app.cases.scenario import Scenario
 from app.formatting.text import printable
 from app.machine.installed_runtimes import options_of
@@ -26,6 +27,7 @@ FILE_NAMES: ModelNames = {}
 _BETWEEN = " · "
 _USUAL = Case("", "")
 """A case with all at its default."""
+_SIZES_AND_OPTIONS = (BY_NAME["axes"], BY_NAME["options"])
 
 
 def case_label(case: Case, models: ModelNames = FILE_NAMES) -> str:
@@ -34,9 +36,11 @@ def case_label(case: Case, models: ModelNames = FILE_NAMES) -> str:
     `models` are the `model_labels` of its run; without them a model goes by its file's name alone.
     """
     model = models.get(case.model) or file_name(case.model)
-    words = [model, case.runtime, *_sizes(case), *_options(case)]
-    words += [told for axis in AXES if (told := axis.told(case)) != axis.told(_USUAL)]
-    return printable(" ".join([*words, *_host(case)]))
+    words = [model, case.runtime]
+    for dimension in (*_SIZES_AND_OPTIONS, *GRID, BY_NAME["host"]):
+        labels = dimension.labels(case)
+        words += labels if labels != dimension.labels(_USUAL) else []
+    return printable(" ".join(words))
 
 
 def labels(cases: Sequence[Case]) -> dict[str, str]:
@@ -79,20 +83,27 @@ def differences(
 ) -> dict[str, list[str]]:
     """Case id -> the words that tell it apart from others, model and runtime left out.
 
-    Sizes set apart only cases of one model, options only those of one runtime, each of which
-    has its own; every other axis all of them. `but` names by case id a size that is left out.
+    Sizes distinguish only cases of one model, options only those of one runtime, each of which
+    has its own; every other dimension all of them. `but` names by case id a size that is left out.
     """
     found: dict[str, list[str]] = {case.case_id: [] for case in cases}
-    for axis in AXES:
-        told = {case.case_id: axis.told(case) for case in cases}
-        if len(set(told.values())) > 1:
-            _add_differing(found, {case_id: ("", [word]) for case_id, word in told.items()})
-    sizes = {case.case_id: (case.model, _sizes(case, but.get(case.case_id, ""))) for case in cases}
-    _add_differing(found, sizes)
-    _add_differing(found, {case.case_id: (case.runtime, _options(case)) for case in cases})
-    _add_differing(found, {case.case_id: (case.model, str(case.given).split()) for case in cases})
-    _add_differing(found, {case.case_id: ("", _host(case)) for case in cases})
+    for dimension in DIMENSIONS:
+        labels = {
+            case.case_id: (
+                group_of(case, dimension),
+                list(map(printable, dimension.labels(_without_size(case, but)))),
+            )
+            for case in cases
+        }
+        _add_differing(found, labels)
     return found
+
+
+def _without_size(case: Case, but: Mapping[str, str]) -> Case:
+    name = but.get(case.case_id)
+    if name is None:
+        return case
+    return replace(case, axes={axis: size for axis, size in case.axes.items() if axis != name})
 
 
 def model_name(model: str) -> str:
@@ -139,18 +150,6 @@ def unusual_options(spec: str, options: str) -> str:
     known = options_of(spec) if parse_spec(spec).name in registry.names() else ()
     usual = {f"{option.name}={option.default}" for option in known}
     return " ".join(pair for pair in options.split(" ") if pair not in usual)
-
-
-def _sizes(case: Case, but: str = "") -> list[str]:
-    return [f"{printable(name)} {case.axes[name]}" for name in sorted(case.axes) if name != but]
-
-
-def _options(case: Case) -> list[str]:
-    return [f"{name}={value}" for name, value in sorted(case.options.items())]
-
-
-def _host(case: Case) -> list[str]:
-    return [f"on {printable(case.host)}"] if case.host else []
 
 
 def _add_differing(found: dict[str, list[str]], told: Mapping[str, tuple[str, list[str]]]) -> None:
@@ -234,7 +233,7 @@ def _traits(case: Case, model: str) -> Traits:
         "": model,
         " ": case.runtime,
         **{name: str(size) for name, size in case.axes.items()},
-        **{axis.field: _word(getattr(case, axis.field)) for axis in AXES},
+        **{dimension.name: _word(getattr(case, dimension.name)) for dimension in GRID},
         "wait": case.wait_policy,
         **{name: str(value) for name, value in case.options.items()},
         "user_files": str(case.given),

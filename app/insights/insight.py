@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
+from app.cases.dimensions import MATCHING
 from app.columns.environment import STEAL_SHARE, SWITCHES_PER_S
-from app.comparison.measured_case import LIKE, Key, Measured
+from app.comparison.measured_case import Key, Measured
 from app.formatting import text
 from app.formatting.case_labels import Together
 from exporters.model_names import is_null
@@ -59,7 +60,7 @@ def told(
     yield Notice(kind, sentence, tuple(case_ids), view, brief)
 
 
-_BARE: Row = dict.fromkeys((*LIKE, "runtime", "options"))
+_BARE: Row = dict.fromkeys((*MATCHING, "runtime", "options"))
 """A file of an earlier version has not every column."""
 
 
@@ -103,7 +104,7 @@ def alike_but(found: Sequence[Fact], column: str = "", option: str = "") -> list
     """Groups of two and more that share all settings but this column's, or this option's."""
     groups: dict[tuple[Key, object], list[Fact]] = {}
     for one in found:
-        shared = tuple(one.row.get(name) for name in LIKE if name != column)
+        shared = tuple(one.row.get(name) for name in MATCHING if name != column)
         options = {name: value for name, value in one.options.items() if name != option}
         own = (one.case.runtime, tuple(sorted(options.items())))
         groups.setdefault((shared, own), []).append(one)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.cases.axes import AXES
 from app.cases.case import Case
+from app.cases.dimensions import GRID
 from app.plan.command_line import parse
 from app.plan.estimate import EXPAND_UP_TO, estimate
 from app.plan.expand import expand
@@ -90,7 +90,7 @@ _SIZES = {"batch": "batch_size", "sequence": "sequence_length"}
 def one_case(asked: Plan, case: Case) -> Plan:
     """`asked` is the plan of the run; a null twin is measured with the case that it belongs to."""
     words: dict[str, Any] = {
-        axis.key: (_word(axis.key, getattr(case, axis.field)),) for axis in AXES
+        dimension.key: (_word(dimension.key, getattr(case, dimension.name)),) for dimension in GRID
     }
     sizes = {} if case.batcher or case.condition.shapes else dict(case.axes)
     named: dict[str, Any] = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from app.cases.axes import AXES
+from app.cases.dimensions import GRID
 from app.cases.scenario import Condition
 from app.machine.installed_runtimes import grid_runtimes
 from app.plan.expand import expand
@@ -143,7 +143,7 @@ def _exports_s(exported: tuple[str, Precision]) -> float:
 
 def _grid_cases(grid: Sweep) -> int:
     models = sum(_axis_points(grid, name) for name in grid.models)
-    settings = math.prod(len(getattr(grid, axis.key)) for axis in AXES)
+    settings = math.prod(len(getattr(grid, dimension.key)) for dimension in GRID)
     return models * _per_runtime(grid) * settings
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from app.cases.axes import AXES
 from app.cases.case import Case
+from app.cases.dimensions import GRID
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import Condition
 from app.cases.user_files import NOTHING, Given
@@ -185,7 +185,7 @@ def _grid(
         values: dict[str, Sequence[Any]] = {
             "axes": sizes,
             "options": list(option_sets(sweep, name)),
-            **{axis.field: [axis.value(v) for v in getattr(sweep, axis.key)] for axis in AXES},
+            **{one.name: [one.parse(v) for v in getattr(sweep, one.key)] for one in GRID},
         }
         if condition.shapes:
             values["condition"] = [condition]

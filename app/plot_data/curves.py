@@ -13,13 +13,15 @@ from app.capabilities.slo_search.answer import RateAnswer
 from app.capabilities.slo_search.search import knee
 from app.cases.case import Case
 from app.cases.column import Row, number_of
+from app.cases.dimensions import without
 from app.cases.scenario import CLOSED_LOOP, Scenario, ScenarioKind
-from app.comparison.measured_case import LIKE, Key, contender, names
+from app.comparison.measured_case import Key, contender, names
 from app.formatting.case_labels import differences
 from app.plan.curves import LEAST_GAPS
 from app.plot_data.series import Series, number
 
-_LIKE = tuple(name for name in LIKE if name not in ("scenario", "gap_us", "wait_policy"))
+_MATCHING_OVER_GAPS = without("scenario")
+"""Rows of one curve are paced or back to back, and share everything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,10 @@ def idleness(rows: Iterable[Row]) -> list[Idleness]:
     found: dict[Key, dict[str, list[GapPoint]]] = {}
     for row in rows:
         if row["scenario"] in ("paced", "closed_loop") and row["latency_p50_us"] is not None:
-            key = tuple(row[name] for name in _LIKE)
+            key = tuple(row[name] for name in _MATCHING_OVER_GAPS)
             found.setdefault(key, {}).setdefault(contender(row), []).append(_point(row))
     kept = {key: curves for key, curves in found.items() if _gaps(curves) >= LEAST_GAPS}
-    called = names(list(kept), _LIKE)
+    called = names(list(kept), _MATCHING_OVER_GAPS)
     return [Idleness(called[key], _curves(curves)) for key, curves in kept.items()]
 
 

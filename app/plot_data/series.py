@@ -15,9 +15,9 @@ import numpy as np
 
 from app.capabilities.slo_search.answer import RateAnswer
 from app.capabilities.tuning.answer import TuneAnswer
-from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.column import Blank
+from app.cases.dimensions import GRID
 from app.cases.round import latency_ns
 from app.cases.status import Status
 from app.comparison.judge import Pair, Sides, judged
@@ -220,7 +220,7 @@ def facets(series: Sequence[Series]) -> dict[str, dict[str, str]]:
 
 def _all_of(case: Case, model: str) -> dict[str, str]:
     own = {"runtime": case.runtime, "model": model}
-    own |= {axis.field: axis.told(case) for axis in AXES}
+    own |= {one.name: " ".join(one.labels(case)) for one in GRID}
     own |= {"host": f"on {printable(case.host)}"} if case.host else {}
     own |= {name: f"{name} {size}" for name, size in sorted(case.axes.items())}
     return own | {name: f"{name}={value}" for name, value in sorted(case.options.items())}

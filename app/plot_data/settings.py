@@ -11,28 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.columns import BY_NAME, COLUMNS
+from app.cases.dimensions import DIMENSIONS, EMPTY_IS_VALUE, SETTINGS, UNLABELLED
 from app.plot_data.series import Series, number
 
-TELLING: tuple[str, ...] = (
-    "sequence_length",
-    "threads",
-    "scenario",
-    "gap_us",
-    "offered_rate_hz",
-    "burst_size",
-    "burst_period_us",
-    "wait_policy",
-    "condition",
-    "batcher",
-    "host",
-)
-"""The columns that a sweep may vary beside model, runtime, precision and batch."""
-_USUAL = ("model", "runtime", "precision", "batch_size")
-_NONE_TELLS = ("condition", "batcher")
-"""Of what tells rows apart, that whose absence is a value like others."""
 _SIZES_WITH_COLUMNS = ("batch", "sequence")
 Of = Literal["column", "option", "axis"]
 
@@ -61,7 +44,7 @@ class Setting:
         """As the case has it; an option that it leaves to its runtime as the rounds told it."""
         if self.of == "column":
             found = _column(series, self.name)
-            return ("none" if self.name in _NONE_TELLS else None) if found == "" else found
+            return ("none" if self.name in EMPTY_IS_VALUE else None) if found == "" else found
         own = series.case.options if self.of == "option" else series.case.axes
         if self.name in own:
             return str(own[self.name])
@@ -72,7 +55,7 @@ class Setting:
 
 def settings(series: Sequence[Series]) -> list[Setting]:
     """All by which these differ, the usual ones first."""
-    names = (*_USUAL, *TELLING)
+    names = SETTINGS
     columns = [_setting(series, "column", name) for name in names if _differs(series, name)]
     return [*columns, *_own(series, "option"), *_own(series, "axis")]
 
@@ -81,12 +64,12 @@ def _differs(series: Sequence[Series], name: str) -> bool:
     """Whether a column tells these apart; a size or a gap that some lack sets none apart, a
     condition or a batcher does."""
     values = {_column(one, name) for one in series}
-    return len(values if name in _NONE_TELLS else values - {""}) > 1
+    return len(values if name in EMPTY_IS_VALUE else values - {""}) > 1
 
 
 def same_settings(one: Series, other: Series) -> bool:
     """Whether nothing that a setting is read from has moved."""
-    names = (*_USUAL, *TELLING, "options")
+    names = (*SETTINGS, "options")
     return (
         one.case == other.case
         and one.batch_axis == other.batch_axis
@@ -111,7 +94,7 @@ def _column(series: Series, name: str) -> str:
 
 def _of_case(case: Case) -> dict[str, object]:
     """What its row will have of the axes, before there is one."""
-    return {name: value for axis in AXES for name, value in axis.row(case).items()}
+    return {name: value for dimension in DIMENSIONS for name, value in dimension.row(case).items()}
 
 
 def _setting(series: Sequence[Series], of: Of, name: str) -> Setting:
@@ -153,8 +136,6 @@ _FIRST = ("latency_p50_us", "latency_p99_us", "latency_mean_us", "throughput_per
 _OF_SCENARIO = ("gap_us", "offered_rate_hz", "burst_size", "burst_period_us")
 _UNIT = " (µs)"
 """An axis of times prints its own units."""
-_SAY_THEMSELVES = ("precision", "scenario", "condition", "batcher", "wait_policy")
-"""Settings whose values need no word before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +205,7 @@ def _name(case: Series, rest: Sequence[Setting]) -> str:
             continue
         if one.of == "option":
             words.append(f"{one.name}={value}")
-        elif one.key in _SAY_THEMSELVES:
+        elif one.key in UNLABELLED:
             words.append(value)
         else:
             words.append(f"{one.title.lower()} {value}")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.column import number_of
+from app.cases.dimensions import GRID
 from app.cases.errors import PlanError, ResultsError, suggestion
 from app.cases.status import INCOMPLETE
 from app.columns.rows import Rows
@@ -154,7 +154,7 @@ def batch_sizes(line: Iterable[Measured]) -> list[int]:
 
 
 def _words(case: Case, by_batch: bool) -> list[str]:
-    words = [axis.told(case) for axis in AXES]
+    words = [word for dimension in GRID for word in dimension.labels(case)]
     if by_batch and BATCH in case.axes:
         words.append(f"batch {case.axes[BATCH]}")
     words += [f"{name}={value}" for name, value in sorted(case.options.items())]

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.cases.column import Row, Value, number_of
+from app.cases.dimensions import MATCHING, without
 from app.cases.status import TONES
-from app.comparison.measured_case import LIKE, Key, Measured, contender, names
+from app.comparison.measured_case import Key, Measured, contender, names
 from app.comparison.published_figures import Published, published_for
 from app.comparison.ranking import Fastest
 from app.console.answer.summary import EndedRun
@@ -24,9 +25,9 @@ MOST_LINES = 20
 LEADS, UNDECIDED, SAME = "*", "?", "="
 _P50 = "latency_p50_us"
 _US = "us"
-_OF_THE_ENGINE = frozenset({"precision", "clock", "boundary", "concurrency", "host"})
-"""What a row has only once it was measured, or what a simulated card has otherwise."""
-_SHARED = tuple(name for name in LIKE if name not in _OF_THE_ENGINE)
+_BY_ENGINE = ("precision", "clock", "boundary", "concurrency", "host")
+"""Dimensions that a row has only once it was measured, or that a simulated card has otherwise."""
+_BY_PLAN = without(*_BY_ENGINE)
 _PACING = {"paced": "spaced"}
 """Which published figures are of which scenario; others are of no pacing."""
 _PUBLISHED = "published"
@@ -71,7 +72,7 @@ def matrix_of(ended: EndedRun) -> Matrix:
     others: list[Measured] = []
     for one in ended.own:
         if _is_main(one):
-            key = tuple(one.row.get(name) for name in LIKE)
+            key = tuple(one.row.get(name) for name in MATCHING)
             lines.setdefault(key, Line(key)).measured[contender(one.row)] = one
         else:
             others.append(one)
@@ -121,18 +122,18 @@ def _is_main(one: Measured) -> bool:
 
 def _line_for(one: Measured, lines: dict[Key, Line]) -> Line:
     """The line of a case that was not timed, or simulated: by its settings, then its precision."""
-    shared = [one.row.get(name) for name in _SHARED]
+    shared = [one.row.get(name) for name in _BY_PLAN]
     fitting = [
         line
         for key, line in lines.items()
-        if [value for name, value in zip(LIKE, key, strict=True) if name in _SHARED] == shared
+        if [value for name, value in zip(MATCHING, key, strict=True) if name in _BY_PLAN] == shared
     ]
     precision = one.row.get("precision_requested")
-    place = LIKE.index("precision")
+    place = MATCHING.index("precision")
     fitting.sort(key=lambda line: line.key[place] != precision)
     if fitting:
         return fitting[0]
-    key = tuple(one.row.get(name) for name in LIKE)
+    key = tuple(one.row.get(name) for name in MATCHING)
     return lines.setdefault(key, Line(key))
 
 
@@ -165,10 +166,10 @@ def _full_labels(lines: Sequence[Line]) -> list[str]:
     usual = next((line.key for line in lines if any(map(_is_main, line.measured.values()))), None)
     keys = []
     for line in lines:
-        pairs = zip(LIKE, line.key, usual or line.key, strict=True)
+        pairs = zip(MATCHING, line.key, usual or line.key, strict=True)
         keys.append(
             tuple(
-                other if name in _OF_THE_ENGINE and own in (None, "") else own
+                other if name in _BY_ENGINE and own in (None, "") else own
                 for name, own, other in pairs
             )
         )

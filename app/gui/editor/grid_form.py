@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.cases.axes import AXES
+from app.cases.dimensions import GRID
 from app.cases.scenario import WAIT_POLICIES, Scenario
 from app.gui.editor.axes_field import AxesField
 from app.gui.editor.fields import ChoicesField, SizesField, ValuesField
@@ -69,12 +69,12 @@ class GridForm(QObject):
         forms = {row.key: row.form for row in SWEEP_SETTINGS if isinstance(row.form, Words)}
         self._plain = {
             axis: ValuesField(
-                axis.field,
+                axis.name,
                 getattr(EMPTY_GRID, axis.key)[0],
                 forms[axis.key].parse,
                 forms[axis.key].separator,
             )
-            for axis in AXES
+            for axis in GRID
             if axis.key not in self._parts
         }
         self._parts |= {axis.key: field for axis, field in self._plain.items()}
@@ -100,7 +100,7 @@ class GridForm(QObject):
         )
         scenario = _rows(("wait_policy", self.wait_policy))
         for axis, values in self._plain.items():
-            add_row(scenario, axis.field.capitalize(), values, axis.field)
+            add_row(scenario, axis.name.capitalize(), values, axis.name)
         scenario.insertRow(0, self.scenarios)
         self.rest = _column(
             _group("Work", work),

@@ -10,10 +10,10 @@ from app.cases.column import Column as ResultColumn
 from app.cases.column_names import all_names
 from app.cases.column_names import column as column_of
 from app.cases.columns import BY_NAME, NAMES
+from app.cases.dimensions import SETTINGS
 from app.cases.latency_columns import PERCENTILES
 from app.formatting.text import CLOCK_TEXT, significant, time_text
 from app.plot_data.series import Series, number, quoted, ranked
-from app.plot_data.settings import TELLING
 
 Kind = Literal["text", "count", "lower", "higher"]
 """lower and higher: a figure of which less or more is better, compared with a baseline."""
@@ -112,7 +112,7 @@ ALWAYS = DEFAULT[:4]
 """What is shown although no row has it yet."""
 
 _SETTINGS = DEFAULT.index("status")
-_PLACED = (*DEFAULT[:_SETTINGS], *TELLING, *DEFAULT[_SETTINGS:])
+_PLACED = tuple(dict.fromkeys((*DEFAULT[:_SETTINGS], *SETTINGS, *DEFAULT[_SETTINGS:])))
 
 COLUMNS: tuple[Column, ...] = tuple(
     _column(BY_NAME[key]) for key in (*_PLACED, *(k for k in NAMES if k not in _PLACED))

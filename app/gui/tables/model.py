@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QIcon
 
+from app.cases.dimensions import SETTINGS
 from app.cases.status import FAILED, WELL
 from app.comparison.measured_case import COMPARED
 from app.formatting.text import interval
@@ -21,11 +22,11 @@ from app.gui.tables.query import Term, typed_for
 from app.gui.tables.varying import SettingColumn, setting_columns
 from app.insights.quality import standing
 from app.plot_data.series import Series, quoted
-from app.plot_data.settings import TELLING, Setting, same_settings, settings
+from app.plot_data.settings import Setting, same_settings, settings
 from app.run_folder.diagnostics import diagnostics_of, text
 
 _IDENTITY = ("model", "runtime", "precision", "status", "clock", "reason", "device_name")
-_SEARCHED = tuple(column for column in COLUMNS if column.key in (*_IDENTITY, *TELLING))
+_SEARCHED = tuple(column for column in COLUMNS if column.key in (*_IDENTITY, *SETTINGS))
 DOUBTED = "!"
 """Behind the status of a case that ended well, and whose figures should be doubted."""
 VERDICTS = tuple(f"baseline_{name}_verdict" for name in COMPARED)

@@ -17,9 +17,9 @@ from app.capabilities.slo_search.answer import ANSWERS, RateAnswer, read_answers
 from app.capabilities.tuning.answer import TuneAnswer
 from app.capabilities.tuning.files import ANSWERS as LADDERS
 from app.capabilities.tuning.files import read_answers as read_ladders
-from app.cases.axes import AXES
 from app.cases.case import Case
 from app.cases.column import Blank, Row
+from app.cases.dimensions import GRID
 from app.cases.errors import ResultsError
 from app.cases.jobs import OperatorTimes
 from app.cases.round import RoundResult
@@ -445,5 +445,5 @@ def _asked_for(case: Case) -> Row:
         "host": case.host or None,
         "batch_size": case.axes.get("batch"),
         "sequence_length": case.axes.get("sequence"),
-        **{name: value for axis in AXES for name, value in axis.row(case).items()},
+        **{name: value for dimension in GRID for name, value in dimension.row(case).items()},
     }

@@ -86,7 +86,7 @@ def test_batchers_are_typed_with_semicolons_since_their_words_hold_commas(
 ) -> None:
     _check(editor, "cnn_tiny")
     form = editor.grid_form
-    (field,) = (field for axis, field in form._plain.items() if axis.field == "batcher")
+    (field,) = (field for axis, field in form._plain.items() if axis.name == "batcher")
     QTest.keyClicks(field, "none; max=8,wait=2ms")
     (sweep,) = editor.plan().sweeps
     assert sweep.batcher == ("none", "max=8,wait=2ms")

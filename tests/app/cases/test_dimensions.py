@@ -1,0 +1,85 @@
+"""The table of dimensions: whatever distinguishes cases is in it, and everything obeys it."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from app.cases.case import Case
+from app.cases.columns import BY_NAME as COLUMNS
+from app.cases.dimensions import DIMENSIONS, GRID, MATCHING, SETTINGS, without
+from app.cases.scenario import Batcher, Condition, Scenario
+from app.cases.user_files import Given
+from app.comparison.measured_case import names
+from app.formatting.case_labels import case_label, labels
+from app.insights.insight import Fact, alike_but
+from app.plan.settings.sweep import Sweep
+
+CASE = Case("mlp", "ort-cpu", axes={"batch": 1})
+OTHERS: dict[str, Any] = {
+    "model": "cnn_tiny",
+    "runtime": "torch-cpu",
+    "precision": "int8",
+    "threads": 2,
+    "scenario": Scenario.parse("paced:20us"),
+    "condition": Condition.parse("cold:64MB"),
+    "batcher": Batcher.parse("max=8,wait=2ms"),
+    "axes": {"batch": 8},
+    "options": {"graph_optimization": "basic"},
+    "given": Given(rotate_inputs=True),
+    "host": "spring",
+    "wait_policy": "sleep",
+}
+_FIELD = {"user_files": "given"}
+_OF_ROWS = ("concurrency", "clock", "boundary")
+"""Dimensions that only a measured row has."""
+
+
+def test_every_field_that_names_a_case_is_a_dimension() -> None:
+    own = {field.name for field in fields(Case)} - {"suite", "naming", "case_id"}
+    named = {_FIELD.get(one.name, one.name) for one in DIMENSIONS} - set(_OF_ROWS)
+    # The wait policy is a part of the scenario.
+    assert own - {"wait_policy"} == named
+
+
+def test_what_a_plan_varies_is_a_list_of_its_grid() -> None:
+    lists = {"precisions", "threads", "scenarios", "conditions", "batcher"}
+    assert {one.key for one in GRID} == lists <= set(Sweep.model_fields)
+
+
+@pytest.mark.parametrize("column", sorted({*MATCHING, *SETTINGS}))
+def test_its_columns_are_declared(column: str) -> None:
+    assert column in COLUMNS
+
+
+@pytest.mark.parametrize("name", sorted(OTHERS))
+def test_two_cases_that_differ_in_one_dimension_have_different_labels(name: str) -> None:
+    other = replace(CASE, **{name: OTHERS[name]})
+    assert other.case_id != CASE.case_id
+    texts = labels([CASE, other])
+    assert len(set(texts.values())) == 2
+    assert not any("case " in text for text in texts.values()), "words, not an id"
+    if name != "given":
+        assert case_label(CASE) != case_label(other)
+
+
+@pytest.mark.parametrize("column", MATCHING)
+def test_rows_that_differ_in_a_matching_column_are_never_compared(column: str) -> None:
+    row = {**dict.fromkeys(MATCHING), "model": "mlp"}
+    values = ("a", "b") if COLUMNS[column].kind == "text" else (1, 2)
+    facts = [
+        Fact(replace(CASE, options={"number": index}), {**row, column: value}, 10.0, None)
+        for index, value in enumerate(values)
+    ]
+    assert not alike_but(facts, option="number")
+    keys = [tuple(fact.row[name] for name in MATCHING) for fact in facts]
+    assert len(set(names(keys).values())) == 2, "and their groups have different names"
+
+
+def test_columns_can_be_left_out_by_dimension() -> None:
+    assert set(MATCHING) - set(without("scenario", "host")) == {
+        *("scenario", "gap_us", "offered_rate_hz", "burst_size", "burst_period_us"),
+        *("wait_policy", "host"),
+    }
