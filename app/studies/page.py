@@ -100,14 +100,14 @@ def _load(found: Found) -> Iterator[Paragraph]:
         return
     cores = found.environment.get("cores_usable") or 1
     on = f"{cores} core{'s' * (cores != 1)}"
-    load = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
+    load_text = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
     if others_ran(max(loads), cores):
         yield Paragraph(
-            f"Loaded: other work shared the machine, {load}. Measured times are longer than on a "
-            "quiet machine; simulated times are not affected."
+            f"Loaded: other work shared the machine, {load_text}. Measured times are longer than "
+            "on a quiet machine; simulated times are not affected."
         )
     else:
-        yield Paragraph(f"The machine had {load}.")
+        yield Paragraph(f"The machine had {load_text}.")
 
 
 def _rounds(found: Found) -> Iterator[RoundResult]:
