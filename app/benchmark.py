@@ -27,12 +27,12 @@ from app.plan.plan_files import load_suite
 from app.run_folder.files import write_atomically
 from app.run_folder.folder import RESULTS
 from app.run_folder.manifest import read_manifest
-from app.run_folder.table import csv_line, neutralised, table_of
+from app.run_folder.table import csv_line, neutralise_formula, table_of
 from app.runs.exporting.json_file import as_json, profile
 from app.runs.exporting.tables import frame_of, pandas, run_frame
 from app.runs.reader import read_run
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from exporters.file_access import read_file
 from runtimes.base import Runtime
 
@@ -141,7 +141,7 @@ class _SuiteBenchmark:
         values = {"name": self.suite, "seed": self.seed, "profile": self.profile}
         plan = parse_plan({**values, "sweeps": [grid]}, f"the benchmark {self.suite}")
         with (
-            begin(plan, Path(out) if out else None) as folder,
+            create_run(plan, Path(out) if out else None) as folder,
             SweepRun(folder, describe_host()) as sweep,
         ):
             while not sweep.finished:
@@ -271,7 +271,7 @@ def _as_cell(value: Any) -> str:
     if isinstance(value, list | dict):
         return json.dumps(value)
     if isinstance(value, str):
-        return neutralised(storable(value))
+        return neutralise_formula(storable(value))
     is_missing = value is None or (isinstance(value, float) and math.isnan(value))
     return "" if is_missing else str(value)
 

@@ -15,16 +15,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from app.capabilities.slo_search.answer import rates_found
-from app.capabilities.tuning.answer import tunes_found, with_peak
+from app.capabilities.slo_search.answer import rate_results
+from app.capabilities.tuning.answer import tune_results, with_peak
 from app.cases.column import Row
 from app.cases.column_names import parse_columns
 from app.cases.errors import PlanError, ResultsError, current_folder, unwritable
 from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
-from app.comparison.aggregate_throughput import hosts_together
-from app.comparison.measured_case import Measured
+from app.comparison.aggregate_throughput import throughput_over_hosts
+from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import run_document
-from app.console.answer.summary import EndedRun
+from app.console.answer.summary import RunResult
 from app.console.check import check_page
 from app.console.exporting import export, formats_of
 from app.console.installing import make_missing
@@ -32,11 +32,11 @@ from app.console.output_files import write_output
 from app.console.progress import Display, display_for
 from app.console.regression_gate import SLOWER
 from app.console.row_table import sort_column
-from app.console.run_comparison import Comparing, comparing_of
-from app.console.scaling import write_together
+from app.console.run_comparison import Comparer, comparer_of
+from app.console.scaling import write_throughputs
 from app.console.scenario_tables import gap_figures
 from app.console.searches import ladder_code, write_ladder, write_rates
-from app.console.streams import Lasting, report, width_of, write_error_file
+from app.console.streams import ResilientStream, report, width_of, write_error_file
 from app.console.verdicts import write
 from app.formatting.case_labels import case_label, model_labels
 from app.formatting.text import printable
@@ -44,13 +44,13 @@ from app.machine import installed_runtimes
 from app.machine.child import take_steered
 from app.machine.environment import describe_host
 from app.machine.system import program_begun_s
-from app.plan.command_line import given_settings, refuse_with_check, refuse_with_run_as_plan
-from app.plan.curves import refuse_without_gaps
+from app.plan.command_line import explicit_settings, reject_with_check, reject_with_run_as_plan
+from app.plan.curves import reject_without_gaps
 from app.plan.exclusions import reject_exclusions, reject_without_effect
 from app.plan.options import config_text, plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.runtime_selection import environments_of, with_default_runtimes
-from app.plan.validation import refuse_misplaced
+from app.plan.validation import reject_misplaced
 from app.plot_data.curves import idleness
 from app.present.svg import svg_document
 from app.present.terminal import write_formatted
@@ -58,9 +58,9 @@ from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
 from app.sweep.cluster import Cluster, cluster_of
-from app.sweep.resumption import measurable, started_in
+from app.sweep.resumption import resumable_manifest, started_in
 from app.sweep.run import SweepRun, close_quietly
-from app.sweep.run_creation import begin, new_path, repeat
+from app.sweep.run_creation import create_run, new_path, repeat
 from app.tune.ablation import round_name
 from exporters.cache import default_root
 from exporters.diagnostics import catalogue
@@ -147,7 +147,7 @@ def assumed_line(sizes_by_model: Mapping[str, Mapping[str, int]]) -> str:
 OK, FAILURE, INTERRUPTED = 0, 1, 130
 STEP_S = 0.2
 STDIN = 0
-Then = Callable[[Run, Sequence[Measured]], int]
+Then = Callable[[Run, Sequence[MeasuredCase]], int]
 """Is given the run as it ended, with its rows; returns an exit code."""
 _OWN_FILES = ("resume", "plan", "baseline_run", "history", "json", "junit", "plot")
 """The options that name a file or a folder, of a run that is resumed or repeated."""
@@ -171,13 +171,13 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     plan = _asked(flags, manifest)
     make_missing(plan, flags.install)
     if plan.check:
-        refuse_with_check(flags)
-    reject_without_effect(plan, given_settings(flags, "command"))
+        reject_with_check(flags)
+    reject_without_effect(plan, explicit_settings(flags, "command"))
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     columns = parse_columns(flags.columns, plan.percentiles) if flags.columns is not None else ()
-    comparing = comparing_of(flags, plan)
+    comparing = comparer_of(flags, plan)
     if flags.plot is not None:
-        refuse_without_gaps(plan)
+        reject_without_gaps(plan)
     with (
         started_in(manifest),
         cluster_of(plan) as cluster,
@@ -185,7 +185,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     ):
         return measure(
             folder,
-            make_run=partial(SweepRun, cluster=cluster, columns=columns, begun_s=program_begun_s()),
+            make_run=partial(SweepRun, cluster=cluster, columns=columns, start_s=program_begun_s()),
             strict=flags.strict,
             formats=formats,
             columns=columns,
@@ -194,7 +194,7 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
             plot=flags.plot or "",
             form=flags.format,
             verbose=flags.verbose,
-            log=Lasting(None) if flags.quiet else None,
+            log=ResilientStream(None) if flags.quiet else None,
             here=here,
             then=then,
             stdin=STDIN if steered else None,
@@ -208,7 +208,7 @@ def measure(
     formats: Sequence[str] = (),
     columns: Sequence[str] = (),
     sort: str = "",
-    comparing: Comparing | None = None,
+    comparing: Comparer | None = None,
     plot: str = "",
     form: str = "table",
     verbose: bool = False,
@@ -225,8 +225,8 @@ def measure(
     a shell in the folder `here`; it is `verbose` if all rows and warnings are to be shown, and a
     document in the format `form`. Progress and notes go to `log`.
     """
-    shown, errors = Lasting(out or sys.stdout), Lasting(sys.stderr)
-    log = errors if log is None else Lasting(log)
+    shown, errors = ResilientStream(out or sys.stdout), ResilientStream(sys.stderr)
+    log = errors if log is None else ResilientStream(log)
     with make_run(folder, describe_host()) as run, Steering(run, stdin) as steering:
         models = model_labels(case.model for case in run.run.cases)
         for line in run.voided:
@@ -250,23 +250,23 @@ def measure(
         display.close()
         measured = run.measured()
         rows = [one.row for one in measured]
-        search = folder.manifest.asked.largest_batch
-        tunes = tunes_found(run.run)
+        search = folder.manifest.requested_plan.largest_batch
+        tunes = tune_results(run.run)
         if tunes is not None and not run.stopped:
             tunes = with_peak(tunes, run.run, default_root())
         code = INTERRUPTED if run.stopped else exit_code(rows, strict, search)
         if tunes is not None and not run.stopped and not strict:
             code = ladder_code(tunes)
-        compared = (comparing or Comparing()).of(run.run, measured)
+        compared = (comparing or Comparer()).outcome_of(run.run, measured)
         if compared is not None and code != INTERRUPTED:
             code = SLOWER if compared.code == SLOWER else code or compared.code
         try:
             run.close(code, rows)
-            rates = rates_found(run.run)
+            rates = rate_results(run.run)
             if rates is not None:
                 write_rates(folder, rates)
-            together = hosts_together(run.run, measured)
-            write_together(folder, together)
+            together = throughput_over_hosts(run.run, measured)
+            write_throughputs(folder, together)
             if tunes is not None:
                 write_ladder(folder, run.run, tunes)
             export(run.run, measured, formats, columns)
@@ -275,17 +275,17 @@ def measure(
         steering.release()  # all is kept, and what is left is to tell it
         if compared is not None and compared.markdown:
             shown.write(compared.markdown)
-        elif folder.manifest.asked.check and form == "markdown":
+        elif folder.manifest.requested_plan.check and form == "markdown":
             shown.write("\n".join(check_page(run.run, measured)) + "\n")
         elif then is not None:
             page_code = then(run.run, measured)
             code = code or page_code
         else:
             width = width_of(shown)
-            ended = EndedRun(
+            ended = RunResult(
                 run.run,
                 measured,
-                run.wanted,
+                run.planned_rounds,
                 compared,
                 rates,
                 tunes,
@@ -295,7 +295,7 @@ def measure(
             )
             write_formatted(run_document(ended, width, sort, verbose), form, shown, width)
         shown.flush()
-        if shown.lost:
+        if shown.has_lost_output:
             why = shown.fault.strerror if shown.fault else ""
             where = folder.path / RESULTS
             report(f"the table can't be printed ({why}): read {where}", errors)
@@ -305,7 +305,7 @@ def measure(
             write_output(Path(plot), svg_document(gap_figures(found)))
         elif plot:
             report(f"{plot} is not written: too few pauses were measured", errors)
-        return code or int(shown.lost)
+        return code or int(shown.has_lost_output)
 
 
 def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
@@ -331,10 +331,12 @@ def _drive(run: SweepRun, steering: Steering, display: Display) -> None:
 def _of_a_run(flags: argparse.Namespace) -> Manifest | None:
     """The manifest of the run that the flags have resumed or repeated; None for a new plan."""
     if flags.resume is not None:
-        return _with_budget(measurable(Path(flags.resume)), given_settings(flags, "plan"))
+        return _with_budget(
+            resumable_manifest(Path(flags.resume)), explicit_settings(flags, "plan")
+        )
     if _is_repeated(flags):
-        refuse_with_run_as_plan(flags)
-        return measurable(Path(flags.plan))
+        reject_with_run_as_plan(flags)
+        return resumable_manifest(Path(flags.plan))
     return None
 
 
@@ -343,7 +345,7 @@ def _with_budget(manifest: Manifest, given: Mapping[str, Any]) -> Manifest:
     which takes none."""
     if "budget_s" not in given:
         return manifest
-    if manifest.asked.check:
+    if manifest.requested_plan.check:
         raise PlanError("--budget is for rounds, and a check measures none", "Leave --budget out")
     plan = {**manifest.plan, "budget_s": given["budget_s"]}
     parse_plan(plan, "the command line")
@@ -356,7 +358,9 @@ def _with_absolute_paths(flags: argparse.Namespace) -> argparse.Namespace:
         return flags
     named = {name: getattr(flags, name) for name in _OWN_FILES}
     if flags.resume is None:
-        named["out"] = flags.out or str(new_path(measurable(Path(flags.plan)).asked))
+        named["out"] = flags.out or str(
+            new_path(resumable_manifest(Path(flags.plan)).requested_plan)
+        )
     paths = {name: str(Path(path).absolute()) for name, path in named.items() if path}
     return argparse.Namespace(**{**vars(flags), **paths})
 
@@ -368,8 +372,8 @@ def _asked(flags: argparse.Namespace, manifest: Manifest | None) -> Plan:
         plan = plan_from_options(flags)
         return with_default_runtimes(plan) if flags.models_named else plan
     if flags.resume is None:
-        return manifest.asked
-    resumed = manifest.asked.model_copy(update=given_settings(flags, "plan"))
+        return manifest.requested_plan
+    resumed = manifest.requested_plan.model_copy(update=explicit_settings(flags, "plan"))
     reject_exclusions(resumed)
     return resumed
 
@@ -379,21 +383,21 @@ def _folder(
     plan: Plan,
     manifest: Manifest | None,
     cluster: Cluster | None,
-    comparing: Comparing,
+    comparing: Comparer,
 ) -> RunFolder:
     """The folder to write to: a new one for a new plan, or the one to resume."""
     if manifest is not None:
-        comparing.refuse_useless(plan, manifest.cases, resumed=flags.resume is not None)
+        comparing.reject_useless(plan, manifest.cases, resumed=flags.resume is not None)
     if flags.resume is not None:
         if cluster is None:
-            refuse_misplaced(plan)
+            reject_misplaced(plan)
         environments_of(plan)
         installed_runtimes.refuse_unwritable()
         return RunFolder.reopen(Path(flags.resume), manifest)
     out = Path(flags.out) if flags.out else None
     if _is_repeated(flags):
         return repeat(Path(flags.plan), out)
-    return begin(plan, out, cluster, comparing.refuse_useless)
+    return create_run(plan, out, cluster, comparing.reject_useless)
 
 
 def _is_repeated(flags: argparse.Namespace) -> bool:

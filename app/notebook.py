@@ -23,12 +23,12 @@ from app.present.html import WIDE
 from app.present.svg import svg_document
 from app.present.terminal import as_text
 from app.report import comparison_figures, execution_figures, figures
-from app.report.execution_figures import memory, roofline, slowest
-from app.report.figures import Shown, shown
+from app.report.execution_figures import memory, roofline, slowest_operators
+from app.report.figures import TimedCase, timed_cases
 from app.run_folder.run import Run
 from app.runs.exporting.tables import pandas, run_frame, samples_frame
 from app.runs.following.state import case_operators
-from app.runs.verify import read_whole
+from app.runs.verify import read_intact
 from exporters.types import GraphlapError
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def open(path: str | Path) -> OpenedRun:
     >>> run = graphlap.open("runs/nets")
     >>> run.rows.sort_values("latency_p50_us")
     """
-    found = read_whole(Path(path))
-    for sentence in found.left_out:
+    found = read_intact(Path(path))
+    for sentence in found.damage_texts:
         warn(sentence, stacklevel=2)
     return OpenedRun(found.run)
 
@@ -185,8 +185,8 @@ class OpenedRun:
         """Which instruction a simulated card runs on which unit when, of one case; waits for the
         card's compiler."""
 
-        def drawn(cases: Sequence[Shown]) -> Figure | None:
-            line = execution_figures.asked_of(cases[0])
+        def drawn(cases: Sequence[TimedCase]) -> Figure | None:
+            line = execution_figures.question_for(cases[0])
             if not line:
                 return None
             (answer,) = card_runs([line])
@@ -205,7 +205,7 @@ class OpenedRun:
 
     def operators(self, case_id: str) -> DrawnFigure:
         """The slowest operators of one case."""
-        return self._of_operators(case_id, slowest, "its operators were not timed")
+        return self._of_operators(case_id, slowest_operators, "its operators were not timed")
 
     def roofline(self, case_id: str) -> DrawnFigure:
         """FLOP/s of one case's operators below the machine's peaks."""
@@ -216,9 +216,9 @@ class OpenedRun:
         return self._of_operators(case_id, memory, "its engine reported no memory of operators")
 
     def _of_operators(
-        self, case_id: str, draw: Callable[[Shown, OperatorTimes], Figure | None], why_not: str
+        self, case_id: str, draw: Callable[[TimedCase, OperatorTimes], Figure | None], why_not: str
     ) -> DrawnFigure:
-        def drawn(cases: Sequence[Shown]) -> Figure | None:
+        def drawn(cases: Sequence[TimedCase]) -> Figure | None:
             times = case_operators(self.run, cases[0].measured.case)
             return draw(cases[0], times) if times is not None and times.ops else None
 
@@ -228,7 +228,7 @@ class OpenedRun:
         """Which runtime is the fastest, for each set of cases that are alike: what they share, the
         first, the second, how many times as long it takes, and whether they are told apart.
         ResultsError where there is no such set."""
-        band = self.run.manifest.asked.band
+        band = self.run.manifest.requested_plan.band
         found = fastest(self.measured, band)
         if not found:
             raise ResultsError(
@@ -236,21 +236,21 @@ class OpenedRun:
                 "measure a model on two runtimes, or compare two runs: graphlap.compare",
             )
         told = [
-            (one.what, one.first, one.second, one.times, one.parted, verdict_text(one, band))
+            (one.label, one.first, one.second, one.times, one.parted, verdict_text(one, band))
             for one in found
         ]
         return pandas().DataFrame(told, columns=list(_FASTEST))
 
     def _drawn(
         self,
-        draw: Callable[[Sequence[Shown]], Figure | None],
+        draw: Callable[[Sequence[TimedCase]], Figure | None],
         cases: Sequence[str],
         why_not: str = "",
     ) -> DrawnFigure:
         # It may be an index of a dataframe, which is neither true nor false.
         named = [cases] if isinstance(cases, str) else list(cases)
         self._refuse_unknown(named)
-        timed = shown(self.run, self.measured)
+        timed = timed_cases(self.run, self.measured)
         chosen = [one for one in timed if not named or one.case_id in named]
         return _or_why(
             lambda: draw(chosen) if chosen else None, why_not if chosen else "no case was timed"
@@ -282,7 +282,7 @@ def comparison_frame(found: Comparison) -> pd.DataFrame:
             bounds = (interval.low, interval.high) if interval else (None, None)
             confidence = verdict.confidence if interval else None
             figures_us = (sides.first, sides.second, sides.ratio)
-            judged = (verdict.word, verdict.why, confidence, verdict.reason)
+            judged = (verdict.word, verdict.detail, confidence, verdict.reason)
             lines.append((case.label, name, *figures_us, *bounds, *judged))
     return pandas().DataFrame(lines, columns=list(_COMPARED))
 

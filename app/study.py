@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.errors import PlanError, ResultsError, suggestion
-from app.comparison.measured_case import Measured
-from app.console.streams import Lasting
+from app.comparison.measured_case import MeasuredCase
+from app.console.streams import ResilientStream
 from app.console.verify import DAMAGED, OK
 from app.formatting.text import printable
 from app.headless import INTERRUPTED, Then, run_headless
@@ -26,7 +26,7 @@ from app.runs.reader import read_run
 from app.studies.page import page, page_of_parts, told, written, written_alone
 from app.studies.study import Found, Study, Whole, found_in, found_of, refuse_others, study, whole
 from app.sweep.cluster import cluster_of
-from app.sweep.run_creation import begin, new_path
+from app.sweep.run_creation import create_run, new_path
 
 
 def run_parts(whole: Whole, flags: argparse.Namespace) -> int:
@@ -40,7 +40,7 @@ def run_parts(whole: Whole, flags: argparse.Namespace) -> int:
     there, code, found = _parts_in(whole, root), 0, dict[str, Found]()
     for number, part in enumerate(there, 1):
         folder = root / whole.folder_of(part)
-        log = Lasting(sys.stderr)
+        log = ResilientStream(sys.stderr)
         log.write(printable(f"{part.title} ({number} of {len(there)}): {folder}") + "\n")
         log.flush()
         again = parse(["--study", part.name, "--resume", str(folder)])
@@ -56,7 +56,7 @@ def run_parts(whole: Whole, flags: argparse.Namespace) -> int:
 def _writer(part: Study, found: dict[str, Found]) -> Then:
     """Writes a part's page and prints nothing: the whole is told at the end, of what is `found`."""
 
-    def write(run: Run, measured: Sequence[Measured]) -> int:
+    def write(run: Run, measured: Sequence[MeasuredCase]) -> int:
         found[part.name] = found_of(run, measured, load_study(part.name), part.one_host)
         written(part, found[part.name])
         return 0
@@ -75,7 +75,7 @@ def _begun(whole: Whole, flags: argparse.Namespace) -> Path:
     for part in whole.parts:
         if part.name in plans:
             with cluster_of(plans[part.name]) as cluster:
-                begin(plans[part.name], root / whole.folder_of(part), cluster).close()
+                create_run(plans[part.name], root / whole.folder_of(part), cluster).close()
     return root
 
 
@@ -164,7 +164,7 @@ def run_study(flags: argparse.Namespace) -> int:
         # before it is gone on with
         refuse_others(read_run(Path(flags.resume)), plan)
 
-    def then(run: Run, measured: Sequence[Measured]) -> int:
+    def then(run: Run, measured: Sequence[MeasuredCase]) -> int:
         return tell(asked, found_of(run, measured, plan, asked.one_host))
 
     return run_headless(flags, then)

@@ -12,7 +12,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Literal
 
 from app.cases.scenario import CLOSED_LOOP, NO_CONDITION, Batcher, Condition, Scenario, WaitPolicy
-from app.cases.user_files import NOTHING, Given
+from app.cases.user_files import NO_USER_FILES, UserFiles
 from exporters.types import Precision
 from runtimes.options import OptionValue
 
@@ -41,7 +41,7 @@ class Case:
     condition: Condition = NO_CONDITION
     host: str = ""
     suite: str = ""
-    given: Given = NOTHING
+    given: UserFiles = NO_USER_FILES
     naming: Literal[1, 2] = 2
     case_id: str = field(init=False, compare=False)
 
@@ -56,12 +56,12 @@ class Case:
         What is at its default is left out, so that a new axis renames no older case; neither
         the suite nor paths of files count.
         """
-        told: dict[str, Any] = {"model": self.model, "runtime": self.runtime}
-        for name, usual in _AXES:
+        values: dict[str, Any] = {"model": self.model, "runtime": self.runtime}
+        for name, default in _AXES:
             value = getattr(self, name)
-            if value is not usual and value != usual:
-                told[name] = _told(value)
-        return told | self.given.identity
+            if value is not default and value != default:
+                values[name] = _identity_value(value)
+        return values | self.given.identity
 
     @property
     def identity_id(self) -> str:
@@ -74,17 +74,17 @@ _WORDS = (Scenario, Batcher)
 """What is one word with its figures, as people write it."""
 
 
-def _told(value: object) -> object:
+def _identity_value(value: object) -> object:
     if isinstance(value, Condition):
         return value.identity
     return str(value) if isinstance(value, _WORDS) else value
 
 
-def _usual(one: Field[Any]) -> object:
-    return one.default_factory() if one.default_factory is not MISSING else one.default
+def _default_of(spec: Field[Any]) -> object:
+    return spec.default_factory() if spec.default_factory is not MISSING else spec.default
 
 
-_AXES = tuple((one.name, _usual(one)) for one in fields(Case) if one.name not in _NOT_IDENTITY)
+_AXES = tuple((one.name, _default_of(one)) for one in fields(Case) if one.name not in _NOT_IDENTITY)
 """What counts beside model and runtime, each with its default."""
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 """Made once: a sweep may have a hundred thousand cases."""
@@ -105,6 +105,6 @@ def _identity_of_schema_1(case: Case) -> dict[str, Any]:
     }
 
 
-def _digest(named: Mapping[str, Any]) -> str:
+def _digest(identity: Mapping[str, Any]) -> str:
     """12 hex digits of the sha256 of a case's identity."""
-    return hashlib.sha256(_encode(named).encode()).hexdigest()[:12]
+    return hashlib.sha256(_encode(identity).encode()).hexdigest()[:12]

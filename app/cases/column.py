@@ -118,7 +118,7 @@ def flag(
     return Column(name, "flag", title, meaning, group=group, family=family)
 
 
-def less(
+def lower_better(
     name: str,
     title: str,
     unit: str,
@@ -129,7 +129,7 @@ def less(
     return Column(name, "number", title, meaning, unit, "lower", group, family)
 
 
-def more(name: str, title: str, unit: str, meaning: str) -> Column:
+def higher_better(name: str, title: str, unit: str, meaning: str) -> Column:
     return Column(name, "number", title, meaning, unit, "higher")
 
 
@@ -146,6 +146,6 @@ def number_of(value: Value) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def same(one: Value, other: Value) -> bool:
+def are_equal(first: Value, second: Value) -> bool:
     """Whether two cells hold the same; one that is no number is the same as another such."""
-    return one == other or (one != one and other != other)
+    return first == second or (first != first and second != second)

@@ -12,7 +12,14 @@ from typing import Any
 from app.cases.column import GROUPS, Column, Group, Row
 from app.cases.columns import BY_NAME, NAMES
 from app.cases.errors import PlanError, suggestion
-from app.cases.units import DEFAULT, name_of, percentile_of, shown, told, written
+from app.cases.units import (
+    DEFAULT,
+    name_of,
+    percentile_label,
+    percentile_of,
+    percentile_text,
+    with_default_percentiles,
+)
 
 RENAMED: dict[str, str] = {
     "precision_asked": "precision_requested",
@@ -123,10 +130,12 @@ PATTERN: tuple[str, ...] = (
 _MODEL = "p99"
 
 
-def chosen_names(percentiles: tuple[float, ...]) -> tuple[str, ...]:
+def percentile_columns(percentiles: tuple[float, ...]) -> tuple[str, ...]:
     """The columns of those percentiles that have none in every row."""
-    chosen = [name_of(percentile) for percentile in told(percentiles)[len(DEFAULT) :]]
-    return tuple(pattern.format(name) for name in chosen for pattern in PATTERN)
+    names = [
+        name_of(percentile) for percentile in with_default_percentiles(percentiles)[len(DEFAULT) :]
+    ]
+    return tuple(pattern.format(name) for name in names for pattern in PATTERN)
 
 
 def column(name: str) -> Column | None:
@@ -135,8 +144,8 @@ def column(name: str) -> Column | None:
     if name in BY_NAME:
         return BY_NAME[name]
     for pattern in PATTERN:
-        before, after = pattern.split("{}")
-        percentile = name.removeprefix(before).removesuffix(after)
+        prefix, suffix = pattern.split("{}")
+        percentile = name.removeprefix(prefix).removesuffix(suffix)
         if pattern.format(percentile) == name and percentile_of(percentile) is not None:
             return _like(BY_NAME[pattern.format(_MODEL)], name, percentile)
     return None
@@ -144,13 +153,13 @@ def column(name: str) -> Column | None:
 
 def all_names(rows: Iterable[Mapping[str, object]]) -> tuple[str, ...]:
     """The columns of every row, then whatever else these rows have."""
-    more = dict.fromkeys(name for row in rows for name in row if name not in BY_NAME)
-    return (*NAMES, *more)
+    extra = dict.fromkeys(name for row in rows for name in row if name not in BY_NAME)
+    return (*NAMES, *extra)
 
 
 def _like(model: Column, name: str, percentile: str) -> Column:
-    people = shown(percentile)
-    number = written(percentile_of(percentile) or 0.0)
+    people = percentile_label(percentile)
+    number = percentile_text(percentile_of(percentile) or 0.0)
     return replace(
         model,
         name=name,
@@ -160,7 +169,7 @@ def _like(model: Column, name: str, percentile: str) -> Column:
 
 
 ALL = "all"
-MOST = 40
+MAXIMUM_COLUMNS = 40
 """Columns of the group `other` fill a table up to this number; all other groups are whole."""
 _FIRST = ("model", "runtime")
 """What a reader looks for first; `case_id` and `host` are declared before them."""
@@ -172,7 +181,7 @@ def parse_columns(text: str, percentiles: tuple[float, ...]) -> tuple[str, ...]:
     `percentiles` are the plan's, which may add columns.
     """
     words = tuple(current_name(word.strip()) for word in text.split(","))
-    names = (*NAMES, *chosen_names(percentiles))
+    names = (*NAMES, *percentile_columns(percentiles))
     for word in words:
         if word not in (ALL, *GROUPS, *names):
             hint = suggestion(word, (ALL, *GROUPS, *names)) if word else f"use one of {_GROUP_LIST}"
@@ -182,10 +191,10 @@ def parse_columns(text: str, percentiles: tuple[float, ...]) -> tuple[str, ...]:
 
 def columns_with_values(rows: Iterable[Row]) -> set[str]:
     """The names of the columns in which some row has a value."""
-    found: set[str] = set()
+    names: set[str] = set()
     for row in rows:
-        found.update(name for name, value in row.items() if value is not None and value != "")
-    return found
+        names.update(name for name, value in row.items() if value is not None and value != "")
+    return names
 
 
 def columns_for_people(
@@ -197,17 +206,17 @@ def columns_for_people(
     """
     ordered = _by_group(names)
     if words:
-        return tuple(dict.fromkeys(_expanded(words, ordered, with_values)))
+        return tuple(dict.fromkeys(_expand(words, ordered, with_values)))
     important = {name for name in ordered if name in with_values and group_of(name) != "other"}
-    others = [name for name in ordered if name in with_values and group_of(name) == "other"]
-    kept = {*important, *others[: max(0, MOST - len(important))]}
-    return tuple(name for name in ordered if name in kept)
+    rest = [name for name in ordered if name in with_values and group_of(name) == "other"]
+    visible = {*important, *rest[: max(0, MAXIMUM_COLUMNS - len(important))]}
+    return tuple(name for name in ordered if name in visible)
 
 
 def group_of(name: str) -> Group:
     """The group of a column of any run."""
-    known = column(name)
-    return (known.group if known else None) or "other"
+    definition = column(name)
+    return (definition.group if definition else None) or "other"
 
 
 _GROUP_LIST = ", ".join((ALL, *GROUPS))
@@ -219,7 +228,7 @@ def _by_group(names: Sequence[str]) -> list[str]:
     return sorted(names, key=lambda name: (groups[group_of(name)], first.get(name, len(first))))
 
 
-def _expanded(
+def _expand(
     words: Sequence[str], ordered: Sequence[str], with_values: Collection[str]
 ) -> Iterator[str]:
     for word in words:

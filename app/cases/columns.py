@@ -8,7 +8,7 @@ The functions stand there, since plans name columns too and compute nothing.
 
 from __future__ import annotations
 
-from app.cases.column import Column, count, flag, less, number, section, text
+from app.cases.column import Column, count, flag, lower_better, number, section, text
 from app.cases.environment_columns import CONDITION, ENGINE, GPU, IMPORTED, PLACING
 from app.cases.latency_columns import BASELINE, LATE, LATENCY, PATTERNS
 from app.cases.overhead_columns import CHECKING, COLD_START, NULL
@@ -263,21 +263,21 @@ _MEASURING = (
     ),
 )
 _RESOURCES = (
-    less(
+    lower_better(
         "device_memory_peak_mib",
         "Device memory (MiB)",
         "MiB",
         "The peak memory of the measuring process on the device.",
         family="rounds",
     ),
-    less(
+    lower_better(
         "rss_peak_mib",
         "Memory (MiB)",
         "MiB",
         "The peak memory of the measuring process on the host.",
         family="rounds",
     ),
-    less(
+    lower_better(
         "energy_mj_per_inference",
         "Energy (mJ)",
         "mJ",
@@ -368,8 +368,10 @@ _OUTPUT = (
         "Which references differ by more than the graph's types allow, by how much, and the first "
         "node where ONNX's evaluator and ONNX Runtime do.",
     ),
-    less("max_abs_error", "Absolute error", "", "The largest difference from the reference."),
-    less(
+    lower_better(
+        "max_abs_error", "Absolute error", "", "The largest difference from the reference."
+    ),
+    lower_better(
         "max_rel_error",
         "Error",
         "",
@@ -405,8 +407,10 @@ _OUTPUT = (
     ),
 )
 _CARD = (
-    less("cycles", "Cycles", "cycles", "Simulated clock cycles on the critical path."),
-    less("io_us", "I/O (µs)", "us", "Simulated time of the transfers to and from the card."),
+    lower_better("cycles", "Cycles", "cycles", "Simulated clock cycles on the critical path."),
+    lower_better(
+        "io_us", "I/O (µs)", "us", "Simulated time of the transfers to and from the card."
+    ),
     count("weight_tiles_used", "Tiles used", "Weight tiles of the card that the model takes."),
     count("weight_tiles_total", "Tiles", "Weight tiles that the card has."),
     count("activation_bytes", "Activations", "Bytes that the card holds between steps at most."),

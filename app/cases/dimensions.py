@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from app.cases.case import Case
 from app.cases.column import Row, Value
-from app.cases.scenario import Condition, Scenario, parsed
+from app.cases.scenario import Condition, Scenario, parse_batcher
 
 Within = Literal["run", "model", "runtime"]
 
@@ -135,7 +135,7 @@ DIMENSIONS: tuple[Dimension, ...] = (
         table_column="batcher",
         empty_is_value=True,
         key="batcher",
-        parse=parsed,
+        parse=parse_batcher,
         row=lambda case: {"batcher": None if case.batcher is None else str(case.batcher)},
     ),
     Dimension(

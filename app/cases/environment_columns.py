@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cases.column import count, flag, less, number, text
+from app.cases.column import count, flag, lower_better, number, text
 
 CONDITION = (
     number(
@@ -56,14 +56,16 @@ CONDITION = (
         column
         for name in ("p50", "p99")
         for column in (
-            less(
+            lower_better(
                 f"sustained_first_{name}_us",
                 f"First {name} (µs)",
                 "us",
                 f"The {name} at the beginning.",
             ),
-            less(f"sustained_last_{name}_us", f"Last {name} (µs)", "us", f"The {name} at the end."),
-            less(
+            lower_better(
+                f"sustained_last_{name}_us", f"Last {name} (µs)", "us", f"The {name} at the end."
+            ),
+            lower_better(
                 f"sustained_{name}_ratio",
                 f"Last to first {name}",
                 "",

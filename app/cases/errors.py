@@ -31,17 +31,17 @@ class DiskError(ResultsError):
     """The run folder can no longer be written: exit 1, and what is recorded stays good."""
 
 
-def suggestion(word: str, known: Iterable[str], otherwise: str = "") -> str:
+def suggestion(word: str, choices: Iterable[str], fallback: str = "") -> str:
     """`did you mean 'x'?` for a near miss, else `otherwise`, or the first dozen known words."""
-    words = list(known)
-    near = get_close_matches(word, words, n=1, cutoff=0.6)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    if otherwise:
-        return otherwise
+    words = list(choices)
+    matches = get_close_matches(word, words, n=1, cutoff=0.6)
+    if matches:
+        return f"did you mean {matches[0]!r}?"
+    if fallback:
+        return fallback
     listed = ", ".join(words[:12])
-    more = f" and {len(words) - 12} more (graphlap models)" if len(words) > 12 else ""
-    return f"use one of {listed}{more}"
+    rest = f" and {len(words) - 12} more (graphlap models)" if len(words) > 12 else ""
+    return f"use one of {listed}{rest}"
 
 
 _REMEDIES = {
@@ -68,22 +68,22 @@ def current_folder() -> Path | None:
         return None
 
 
-def unwritable(path: Path | str, error: OSError, then: str = "", more: str = "") -> DiskError:
+def unwritable(path: Path | str, error: OSError, advice: str = "", detail: str = "") -> DiskError:
     """The sentence on a path that can't be written; `then` ends its remedy.
 
     Where moving a finished file into place failed, it names that file and not its folder.
     """
-    named = error.filename2 or path
-    why = error.strerror or str(error)
-    return DiskError(f"{named} can't be written{more} ({why})", disk_remedy(why) + then)
+    file = error.filename2 or path
+    reason = error.strerror or str(error)
+    return DiskError(f"{file} can't be written{detail} ({reason})", disk_remedy(reason) + advice)
 
 
-def disk_remedy(said: str) -> str:
+def disk_remedy(message: str) -> str:
     """What helps against a refusal that is told with the system's own words for it."""
-    known = (remedy for code, remedy in _REMEDIES.items() if os.strerror(code) in said)
-    return next(known, "look after its disk")
+    remedies = (remedy for code, remedy in _REMEDIES.items() if os.strerror(code) in message)
+    return next(remedies, "look after its disk")
 
 
-def is_no_room(said: str) -> bool:
+def is_no_room(message: str) -> bool:
     """Whether the system's words in it say that a disk is full."""
-    return any(os.strerror(code) in said for code in _NO_ROOM)
+    return any(os.strerror(code) in message for code in _NO_ROOM)

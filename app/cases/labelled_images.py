@@ -20,13 +20,13 @@ def image_files(folder: Path) -> tuple[list[Path], list[int]]:
     classes = sorted(path for path in folder.iterdir() if path.is_dir())
     if not classes:
         raise PlanError(f"{folder} holds no folders, so its images have no classes", _FORM)
-    found = [
+    pairs = [
         (path, label)
-        for label, one in enumerate(classes)
-        for path in sorted(one.iterdir())
+        for label, class_folder in enumerate(classes)
+        for path in sorted(class_folder.iterdir())
         if path.suffix.lower() in _SUFFIXES
     ]
-    return [path for path, _ in found], [label for _, label in found]
+    return [path for path, _ in pairs], [label for _, label in pairs]
 
 
 def npz_array(path: Path, name: str) -> np.ndarray:

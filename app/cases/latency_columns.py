@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cases.column import Column, Group, count, flag, less, more, number, text
+from app.cases.column import Column, Group, count, flag, higher_better, lower_better, number, text
 from app.cases.objectives import HIGHER_IS_BETTER, JUDGED, MEAN, THROUGHPUT
 
 PERCENTILES: dict[str, str] = {
@@ -35,19 +35,19 @@ _PERCENTILE_GROUP: dict[str, Group] = {
 
 
 def _latency(name: str, title: str, meaning: str, group: Group | None = None) -> Column:
-    return less(f"latency_{name}_us", f"{title} (µs)", "us", meaning, group)
+    return lower_better(f"latency_{name}_us", f"{title} (µs)", "us", meaning, group)
 
 
 def _bounds(name: str) -> tuple[Column, ...]:
-    shown = INTERVALS[name]
+    label = INTERVALS[name]
     group: Group = "confidence" if name in SHORTLIST else "other"
     return tuple(
         _latency(
-            f"{name}_ci_{end}", f"{shown} from" if end == "low" else f"{shown} to", meaning, group
+            f"{name}_ci_{end}", f"{label} from" if end == "low" else f"{label} to", meaning, group
         )
         for end, meaning in (
-            ("low", f"The lower end of the 95 % interval of {shown}."),
-            ("high", f"The upper end of the 95 % interval of {shown}."),
+            ("low", f"The lower end of the 95 % interval of {label}."),
+            ("high", f"The upper end of the 95 % interval of {label}."),
         )
     )
 
@@ -62,7 +62,7 @@ LATENCY = (
         for group in [_PERCENTILE_GROUP[name]]
     ),
     _latency("max", "Slowest", "The slowest sample.", "latency"),
-    less(
+    lower_better(
         "max_to_p50_ratio",
         "Maximum to p50",
         "",
@@ -112,7 +112,7 @@ LATENCY = (
         for name in SHORTLIST
     ),
     *(
-        less(
+        lower_better(
             f"slowest_round_{name}_us",
             f"Slowest round's {name} (µs)",
             "us",
@@ -147,7 +147,7 @@ LATENCY = (
         "other",
     ),
     *(
-        less(
+        lower_better(
             f"pooled_{name}_us",
             f"Pooled {shown} (µs)",
             "us",
@@ -166,7 +166,7 @@ LATENCY = (
     ),
     text("upper_bound_missing_reason", "Bound missing", "Which upper bounds are empty, and why."),
     *(
-        less(
+        lower_better(
             f"mlperf_{name}_us",
             f"MLPerf {name} (µs)",
             "us",
@@ -177,15 +177,17 @@ LATENCY = (
     ),
     flag("mlperf_valid", "MLPerf valid", "Whether its rules call the samples enough for both."),
     text("mlperf_missing_reason", "MLPerf missing", "Which MLPerf estimates are empty, and why."),
-    less(
+    lower_better(
         "response_p50_us",
         "Response p50 (µs)",
         "us",
         "Median from the scheduled start, which follows the last answer: a stall delays few runs. "
         "An open loop shows what it does to requests that come meanwhile.",
     ),
-    less("response_p99_us", "Response p99 (µs)", "us", "p99 from the scheduled start, likewise."),
-    less(
+    lower_better(
+        "response_p99_us", "Response p99 (µs)", "us", "p99 from the scheduled start, likewise."
+    ),
+    lower_better(
         "schedule_slip_p50_us",
         "Schedule slip p50 (µs)",
         "us",
@@ -193,13 +195,13 @@ LATENCY = (
         "scheduled start, in an open loop after the start that a punctual lane would have "
         "made.",
     ),
-    less(
+    lower_better(
         "schedule_slip_p99_us",
         "Schedule slip p99 (µs)",
         "us",
         "The 99th percentile of this delay.",
     ),
-    less(
+    lower_better(
         "h2d_p50_us",
         "To device p50 (µs)",
         "us",
@@ -207,7 +209,7 @@ LATENCY = (
         "latency",
         family="round_facts",
     ),
-    less(
+    lower_better(
         "device_p50_us",
         "Device p50 (µs)",
         "us",
@@ -215,7 +217,7 @@ LATENCY = (
         "latency",
         family="round_facts",
     ),
-    less(
+    lower_better(
         "d2h_p50_us",
         "From device p50 (µs)",
         "us",
@@ -248,14 +250,14 @@ LATENCY = (
         )
         for end, word, side in (("low", "from", "lower"), ("high", "to", "upper"))
     ),
-    less(
+    lower_better(
         "compile_ms",
         "Compile (ms)",
         "ms",
         "Median over the rounds of the time to compile.",
         family="rounds",
     ),
-    less(
+    lower_better(
         "first_inference_ms",
         "First run (ms)",
         "ms",
@@ -284,14 +286,14 @@ BASELINE = (
         column
         for name in WITH_COLUMNS
         for column in (
-            (more if name in HIGHER_IS_BETTER else less)(
+            (higher_better if name in HIGHER_IS_BETTER else lower_better)(
                 f"baseline_{name}_ratio",
                 f"{name} to baseline",
                 "",
                 f"{name} over the baseline's, from pairs of rounds of the same number.",
             ),
             *(
-                (more if name in HIGHER_IS_BETTER else less)(
+                (higher_better if name in HIGHER_IS_BETTER else lower_better)(
                     f"baseline_{name}_ci_{end}",
                     f"{name} to baseline {word}",
                     "",
@@ -317,20 +319,20 @@ LATE = (
         "Deadline misses",
         "Runs of all rounds that took longer than the deadline.",
     ),
-    less(
+    lower_better(
         "deadline_miss_rate",
         "Miss rate",
         "",
         "The fraction of all runs that took longer than the deadline.",
     ),
-    less(
+    lower_better(
         "deadline_miss_rate_ci_low",
         "Miss rate from",
         "",
         "The lower end of its 95 % interval.",
         group="confidence",
     ),
-    less(
+    lower_better(
         "deadline_miss_rate_ci_high",
         "Miss rate to",
         "",

@@ -12,10 +12,10 @@ from app.cases.units import (
     TIME,
     microseconds,
     name_of,
+    percentile_text,
     refusal,
     share,
     time_text,
-    written,
 )
 from exporters.types import InvalidValue
 
@@ -39,24 +39,24 @@ def figures_judged(names: tuple[str, ...], percentiles: tuple[float, ...]) -> tu
 
     `percentiles` are those of the rows besides the default ones.
     """
-    known = {MEAN, THROUGHPUT, *map(name_of, (*DEFAULT, *percentiles))}
-    found = tuple(name.strip().replace(".", "", 1) for name in names)
-    for name, wording in zip(found, names, strict=True):
-        if name not in known:
+    figures = {MEAN, THROUGHPUT, *map(name_of, (*DEFAULT, *percentiles))}
+    columns = tuple(name.strip().replace(".", "", 1) for name in names)
+    for name, wording in zip(columns, names, strict=True):
+        if name not in figures:
             raise InvalidValue(
                 f"{_KEY} {wording!r} is no figure of the rows",
                 "give p50, p99, mean, throughput, or another percentile that is among percentiles",
                 _KEY,
             )
-        if found.count(name) > 1:
-            raise InvalidValue(f"{_KEY} {written!r} is given twice", "give it once", _KEY)
-    return found
+        if columns.count(name) > 1:
+            raise InvalidValue(f"{_KEY} {percentile_text!r} is given twice", "give it once", _KEY)
+    return columns
 
 
-LEAST_ROUNDS, MOST_ROUNDS = 3, 8
+MINIMUM_ROUNDS, MAXIMUM_ROUNDS = 3, 8
 """Fewer rounds at a rate have no interval; so many it has at most, unless a plan says."""
 _FORM = re.compile(rf"(?P<what>mean|p{NUMBER})={TIME}")
-_LEAST_PERCENTILE = 50.0
+_MINIMUM_PERCENTILE = 50.0
 _LONGEST_US = 24 * 3600e6
 
 
@@ -77,9 +77,9 @@ class Target:
             )
         percentile = None if match["what"] == "mean" else float(match["what"][1:])
         if percentile is not None:
-            if why := refusal(percentile):
-                raise why
-            if percentile < _LEAST_PERCENTILE:
+            if fault := refusal(percentile):
+                raise fault
+            if percentile < _MINIMUM_PERCENTILE:
                 raise InvalidValue(
                     f"{text!r} lets most requests be late", "give p50 or a higher one"
                 )
@@ -93,7 +93,7 @@ class Target:
     @property
     def name(self) -> str:
         """`p99` or `mean`."""
-        return "mean" if self.percentile is None else f"p{written(self.percentile)}"
+        return "mean" if self.percentile is None else f"p{percentile_text(self.percentile)}"
 
     @property
     def allowed(self) -> float:
@@ -117,25 +117,25 @@ class Goal:
 
     rate: bool
     percentile: float | None = None
-    kept: Target | None = None
+    constraint: Target | None = None
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """One word as `str` gives it; ValueError with one sentence."""
         word = text.replace(" ", "")
-        what, _, bound = word.partition("@")
-        if what == THROUGHPUT and ("@" not in word or bound):
-            return cls(True, kept=Target.parse(bound) if bound else None)
-        if what == "mean" and not bound:
+        figure, _, limit = word.partition("@")
+        if figure == THROUGHPUT and ("@" not in word or limit):
+            return cls(True, constraint=Target.parse(limit) if limit else None)
+        if figure == "mean" and not limit:
             return cls(False)
         try:
-            percentile = float(what.removeprefix("p")) if what.startswith("p") else 0.0
+            percentile = float(figure.removeprefix("p")) if figure.startswith("p") else 0.0
         except ValueError:
             percentile = 0.0
         if not percentile or "@" in word:
             raise InvalidValue(f"{text!r} is no goal", _EXAMPLES)
-        if why := refusal(percentile):
-            raise why
+        if fault := refusal(percentile):
+            raise fault
         return cls(False, percentile)
 
     @property
@@ -143,7 +143,7 @@ class Goal:
         """`p99`, `mean` or `throughput`."""
         if self.rate:
             return THROUGHPUT
-        return "mean" if self.percentile is None else f"p{written(self.percentile)}"
+        return "mean" if self.percentile is None else f"p{percentile_text(self.percentile)}"
 
     @property
     def quantile(self) -> float | None:
@@ -151,4 +151,4 @@ class Goal:
         return None if self.percentile is None else share(self.percentile)
 
     def __str__(self) -> str:
-        return self.name if self.kept is None else f"{self.name}@{self.kept}"
+        return self.name if self.constraint is None else f"{self.name}@{self.constraint}"

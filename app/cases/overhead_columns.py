@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cases.column import Column, count, less, number, text
+from app.cases.column import Column, count, lower_better, number, text
 
 _PHASES = {
     "process": "from its start until it had its job: the interpreter and numpy",
@@ -13,29 +13,31 @@ _PHASES = {
 }
 
 
-def _of_phase(phase: str, what: str) -> tuple[Column, ...]:
-    said = phase.replace("_", " ")
+def _phase_columns(phase: str, description: str) -> tuple[Column, ...]:
+    phase_text = phase.replace("_", " ")
     return (
-        less(f"cold_{phase}_p50_ms", f"Cold {said} (ms)", "ms", f"The median of {what}."),
-        less(
+        lower_better(
+            f"cold_{phase}_p50_ms", f"Cold {phase_text} (ms)", "ms", f"The median of {description}."
+        ),
+        lower_better(
             f"cold_{phase}_p50_ci_low_ms",
-            f"Cold {said} from (ms)",
+            f"Cold {phase_text} from (ms)",
             "ms",
             "The lower end of its 95 % interval, by exact ranks; it takes 6 processes.",
         ),
-        less(
+        lower_better(
             f"cold_{phase}_p50_ci_high_ms",
-            f"Cold {said} to (ms)",
+            f"Cold {phase_text} to (ms)",
             "ms",
             "The upper end of its 95 % interval.",
         ),
-        less(
+        lower_better(
             f"cold_{phase}_p90_ms",
-            f"Cold {said} p90 (ms)",
+            f"Cold {phase_text} p90 (ms)",
             "ms",
             "The 90th percentile; needs at least 36 processes.",
         ),
-        less(f"cold_{phase}_max_ms", f"Cold {said} max (ms)", "ms", "The longest."),
+        lower_better(f"cold_{phase}_max_ms", f"Cold {phase_text} max (ms)", "ms", "The longest."),
     )
 
 
@@ -52,7 +54,7 @@ COLD_START = (
         "Where the files were: warm in memory, dropped from it, or how much of them stayed.",
         group="settings",
     ),
-    *(column for phase, what in _PHASES.items() for column in _of_phase(phase, what)),
+    *(column for phase, what in _PHASES.items() for column in _phase_columns(phase, what)),
     text(
         "cold_missing_reason",
         "Cold start missing",
@@ -76,20 +78,20 @@ NULL = (
         "The median of the no-op model: call, copies and boundary.",
     ),
     number("overhead_p99_us", "Overhead p99 (µs)", "us", "The 99th percentile of the no-op model."),
-    less(
+    lower_better(
         "compute_p50_us",
         "Compute (µs)",
         "us",
         "The model's median minus the twin's, over the rounds that both have.",
     ),
-    less(
+    lower_better(
         "compute_p50_ci_low_us",
         "Compute from (µs)",
         "us",
         "The lower end of its 95 % interval.",
         group="confidence",
     ),
-    less(
+    lower_better(
         "compute_p50_ci_high_us",
         "Compute to (µs)",
         "us",
@@ -111,7 +113,7 @@ CHECKING = (
         "Check level",
         "How far a check came: opened here, or built for a device that is not here.",
     ),
-    less(
+    lower_better(
         "engine_size_mib",
         "Engine (MiB)",
         "MiB",

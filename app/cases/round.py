@@ -109,7 +109,7 @@ class Imported:
     calls: int = 1
 
     @property
-    def told(self) -> str:
+    def program_text(self) -> str:
         """`pyperf 2.9.0`."""
         return f"{self.program} {self.version}".strip()
 
@@ -133,11 +133,11 @@ RECORD = np.dtype(
 )
 """One record of a `samples/<case>.<round>.bin` file."""
 
-WARMUP, MEASURED, FIRST_SEEN = 0, 1, 2
+WARMUP, MEASURED, FIRST_OF_SHAPE = 0, 1, 2
 AWAITING = "awaiting"
 """The event of a round that was measured before its reference was there: it has kept its outputs
 and waits for the model with references, as a line `{"model": …}`."""
-SLEPT = "slept"
+SUSPENDED = "slept"
 """Why a round stopped in which the machine was asleep: it does not count."""
 
 
@@ -147,8 +147,8 @@ def latency_ns(records: np.ndarray, from_schedule: bool = False) -> np.ndarray:
     `from_schedule`: from when it was due, as in an open loop, whose users do not wait for each
     other's answers before they ask.
     """
-    begun = records["scheduled_ns" if from_schedule else "started_ns"]
-    latency: np.ndarray = records["finished_ns"] - begun
+    starts = records["scheduled_ns" if from_schedule else "started_ns"]
+    latency: np.ndarray = records["finished_ns"] - starts
     return latency
 
 

@@ -28,9 +28,9 @@ ScenarioKind = Literal[
 WaitPolicy = Literal["spin", "hybrid", "sleep"]
 WAIT_POLICIES: tuple[WaitPolicy, ...] = get_args(WaitPolicy)
 
-LEAST_RATE_HZ, MOST_RATE_HZ = 0.01, 10e6
+MINIMUM_RATE_HZ, MAXIMUM_RATE_HZ = 0.01, 10e6
 """Rates beyond are refused: no round is so long, no clock so fine."""
-MOST_AT_ONCE = 10_000
+MAXIMUM_BURST = 10_000
 LONGEST_PAUSE_US = 24 * 3600e6
 """No round waits so long between two runs."""
 
@@ -77,16 +77,16 @@ class Scenario:
         match = re.fullmatch(_FORMS[kind], text[len(kind) :]) if kind in _FORMS else None
         if match is None:
             raise InvalidValue(f"{text!r} is not known", f"use {_EXAMPLES}")
-        found = match.groupdict()
-        time_us = microseconds(found.get("time") or "0", found.get("unit") or "us")
-        rate_hz, count = float(found.get("rate") or 0), int(found.get("count") or 0)
-        if "rate" in found and not LEAST_RATE_HZ <= rate_hz <= MOST_RATE_HZ:
+        groups = match.groupdict()
+        time_us = microseconds(groups.get("time") or "0", groups.get("unit") or "us")
+        rate_hz, count = float(groups.get("rate") or 0), int(groups.get("count") or 0)
+        if "rate" in groups and not MINIMUM_RATE_HZ <= rate_hz <= MAXIMUM_RATE_HZ:
             raise InvalidValue(
                 f"{text!r} asks for a rate that can't be measured",
-                f"use {LEAST_RATE_HZ:g}/s to {MOST_RATE_HZ:.0f}/s",
+                f"use {MINIMUM_RATE_HZ:g}/s to {MAXIMUM_RATE_HZ:.0f}/s",
             )
-        if "count" in found and not 1 <= count <= MOST_AT_ONCE:
-            raise InvalidValue(f"{text!r} asks for {count} at once", f"use 1 to {MOST_AT_ONCE}")
+        if "count" in groups and not 1 <= count <= MAXIMUM_BURST:
+            raise InvalidValue(f"{text!r} asks for {count} at once", f"use 1 to {MAXIMUM_BURST}")
         if kind == "burst" and not time_us:
             raise InvalidValue(f"{text!r} has no time between its bursts", "use burst:8@10ms")
         if time_us > LONGEST_PAUSE_US:
@@ -137,7 +137,7 @@ _BARE = ("closed_loop", "offline")
 """The kinds without a figure: most cases of large sweeps."""
 
 
-MOST, LONGEST_WAIT_US = 1024, 10e6
+MAXIMUM_BATCH, LONGEST_WAIT_US = 1024, 10e6
 """No server collects more, and nobody waits so long to be asked."""
 NO_BATCHER = "none"
 
@@ -163,15 +163,17 @@ class Batcher:
             raise InvalidValue(
                 f"{text!r} is not known", f"use {NO_BATCHER}, or such as max=8,wait=2ms"
             )
-        most = int(match["most"])
+        maximum = int(match["most"])
         wait_us = microseconds(match["time"], match["unit"])
-        if not 1 <= most <= MOST:
-            raise InvalidValue(f"{text!r} collects {most} requests", f"use max=1 to max={MOST}")
+        if not 1 <= maximum <= MAXIMUM_BATCH:
+            raise InvalidValue(
+                f"{text!r} collects {maximum} requests", f"use max=1 to max={MAXIMUM_BATCH}"
+            )
         if wait_us > LONGEST_WAIT_US:
             raise InvalidValue(f"{text!r} waits too long", "use at most wait=10s")
         if wait_us != round(wait_us * 1e3) / 1e3:
             raise InvalidValue(f"{text!r} waits for part of a nanosecond", "use whole ones")
-        return cls(most, wait_us)
+        return cls(maximum, wait_us)
 
     @property
     def wait_ns(self) -> int:
@@ -196,7 +198,7 @@ class Batcher:
         return f"max={self.most},wait={wait}{'ms' if in_ms else 'us'}"
 
 
-def parsed(text: str) -> Batcher | None:
+def parse_batcher(text: str) -> Batcher | None:
     """The batcher of a word, None of `none`; ValueError with one sentence."""
     return None if text == NO_BATCHER else Batcher.parse(text)
 
@@ -218,15 +220,15 @@ class Shapes:
     @property
     def sha256(self) -> str:
         """Names what is in the file, wherever it lies and however it is laid out."""
-        told = json.dumps([self.axes, self.sizes, self.weights], separators=(",", ":"))
-        return hashlib.sha256(told.encode()).hexdigest()
+        content = json.dumps([self.axes, self.sizes, self.weights], separators=(",", ":"))
+        return hashlib.sha256(content.encode()).hexdigest()
 
 
 ConditionKind = Literal["none", "cold", "sustained", "with", "shapes"]
 
-LEAST_COLD_BYTES = 4096
+MINIMUM_COLD_BYTES = 4096
 """A page: less pollutes nothing."""
-LEAST_SUSTAINED_S, MOST_SUSTAINED_S = 1.0, 7 * 24 * 3600.0
+MINIMUM_SUSTAINED_S, MAXIMUM_SUSTAINED_S = 1.0, 7 * 24 * 3600.0
 _CONDITION_EXAMPLES = "none, cold:64MB, sustained:30min, with:MODEL or shapes:FILE"
 
 
@@ -286,14 +288,14 @@ class Condition:
 
 def _cold(figure: str) -> dict[str, Any]:
     size = parse_size(figure)
-    if size < LEAST_COLD_BYTES:
-        raise InvalidValue("is less than a page", f"use at least {size_text(LEAST_COLD_BYTES)}")
+    if size < MINIMUM_COLD_BYTES:
+        raise InvalidValue("is less than a page", f"use at least {size_text(MINIMUM_COLD_BYTES)}")
     return {"kind": "cold", "bytes": size}
 
 
 def _sustained(figure: str) -> dict[str, Any]:
     seconds = parse_duration(figure)
-    if not LEAST_SUSTAINED_S <= seconds <= MOST_SUSTAINED_S:
+    if not MINIMUM_SUSTAINED_S <= seconds <= MAXIMUM_SUSTAINED_S:
         raise InvalidValue("is too short or too long", "use 1s to 168h")
     return {"kind": "sustained", "seconds": seconds}
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from app.cases.column import Column, count, less, number, text
+from app.cases.column import Column, count, lower_better, number, text
 
 LOAD = (
-    less(
+    lower_better(
         "service_p50_us",
         "Service p50 (µs)",
         "us",
         "Of an open loop the median from a run's own start, of all rounds' samples together. Its "
         "latency counts from when the run was due.",
     ),
-    less("service_p90_us", "Service p90 (µs)", "us", "90 of 100 runs took at most so long."),
-    less("service_p99_us", "Service p99 (µs)", "us", "99 of 100 runs took at most so long."),
-    less(
+    lower_better(
+        "service_p90_us", "Service p90 (µs)", "us", "90 of 100 runs took at most so long."
+    ),
+    lower_better(
+        "service_p99_us", "Service p99 (µs)", "us", "99 of 100 runs took at most so long."
+    ),
+    lower_better(
         "queue_p50_us", "Queue p50 (µs)", "us", "The median from when a run was due to its start."
     ),
-    less("queue_p99_us", "Queue p99 (µs)", "us", "99 of 100 runs waited at most so long."),
+    lower_better("queue_p99_us", "Queue p99 (µs)", "us", "99 of 100 runs waited at most so long."),
     Column(
         "achieved_rate_hz",
         "number",
@@ -85,7 +89,7 @@ BATCHER = (
         group="throughput",
     ),
     *(
-        less(
+        lower_better(
             f"batcher_wait_{name}_us",
             f"Batcher {name} (µs)",
             "us",
@@ -167,13 +171,13 @@ SHAPES = (
         "First runs of a shape in a process, without the first run of the process.",
         group="other",
     ),
-    less(
+    lower_better(
         "first_run_p50_us",
         "First run p50 (µs)",
         "us",
         "The median of these runs; empty if there are too few.",
     ),
-    less(
+    lower_better(
         "first_run_p99_us",
         "First run p99 (µs)",
         "us",

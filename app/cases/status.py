@@ -109,16 +109,16 @@ STATUSES: dict[Status, StatusFact] = {
 WORST_FIRST: tuple[Status, ...] = tuple(STATUSES)
 
 
-def _those(fact: str) -> frozenset[Status]:
+def _statuses_with(fact: str) -> frozenset[Status]:
     return frozenset(name for name, facts in STATUSES.items() if getattr(facts, fact))
 
 
-FAILED = _those("failed")
-STRICT = _those("strict")
-ENDED = _those("ends_case")
-TRIED_AGAIN = _those("tried_again")
-INCOMPLETE = _those("incomplete")
-RAN = _those("gives_output")
-FITS = _those("fits")
+FAILED = _statuses_with("failed")
+STRICT = _statuses_with("strict")
+TERMINAL = _statuses_with("ends_case")
+TRIED_AGAIN = _statuses_with("tried_again")
+INCOMPLETE = _statuses_with("incomplete")
+RAN = _statuses_with("gives_output")
+FITS = _statuses_with("fits")
 TONES: dict[str, Tone] = {name: facts.tone for name, facts in STATUSES.items()}
 WELL: frozenset[str] = frozenset(n for n, facts in STATUSES.items() if facts.tone == "ok")

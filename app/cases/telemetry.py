@@ -56,15 +56,15 @@ class GpuState:
     link: str = ""
 
 
-_OTHERS = 0.5
+_LOAD_MARGIN = 0.5
 """Rounds that keep all cores busy come to a load of a little more than their number by themselves:
 204 of them, on two cores with nothing else, to 2.2 at most."""
 
 
-def others_ran(load_1min: float, cores: int) -> bool:
+def has_other_load(load_1min: float, cores: int) -> bool:
     """Whether the load of the last minute tells of other work, where the rounds of the same run may
     have kept all cores busy in it."""
-    return load_1min > cores + _OTHERS
+    return load_1min > cores + _LOAD_MARGIN
 
 
 class Surroundings(TypedDict, total=False):

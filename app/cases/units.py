@@ -66,7 +66,7 @@ def duration_text(seconds: float) -> str:
     if milliseconds / 1e3 != seconds:
         return f"{plain(seconds)}s"
     units = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
-    unit = next(name for name, one in units.items() if milliseconds % one == 0)
+    unit = next(name for name, factor in units.items() if milliseconds % factor == 0)
     return f"{milliseconds // units[unit]}{unit}"
 
 
@@ -81,26 +81,26 @@ def microseconds(time: str, unit: str) -> float:
     return scaled(time, MICROSECONDS[unit])
 
 
-def time_text(us: float) -> str:
+def time_text(time_us: float) -> str:
     """All digits in the largest unit that fits, such as `1.5ms`: `microseconds` gives `us` back."""
-    unit = next((unit for unit in ("s", "ms") if us >= MICROSECONDS[unit]), "us")
-    return f"{plain(us) if unit == 'us' else divided(us, MICROSECONDS[unit])}{unit}"
+    unit = next((unit for unit in ("s", "ms") if time_us >= MICROSECONDS[unit]), "us")
+    return f"{plain(time_us) if unit == 'us' else divided(time_us, MICROSECONDS[unit])}{unit}"
 
 
 DEFAULT: tuple[float, ...] = (50, 90, 95, 99, 99.9)
 """Those that every row tells."""
-MOST_SAMPLES = 100_000_000
+MAXIMUM_SAMPLES = 100_000_000
 """A percentile that takes more independent runs than this, no round of any length supports."""
 _NAME = re.compile(r"p(\d\d)(\d*)")
 
 
 def name_of(percentile: float) -> str:
     """`p9999` of 99.99, `p05` of 5: two digits before the point, and the point left out."""
-    whole, _, part = written(percentile).partition(".")
-    return f"p{whole:0>2}{part}"
+    integer, _, part = percentile_text(percentile).partition(".")
+    return f"p{integer:0>2}{part}"
 
 
-def written(percentile: float) -> str:
+def percentile_text(percentile: float) -> str:
     """`99.99`, `50`: no exponent, no needless digit."""
     return f"{percentile:.12f}".rstrip("0").rstrip(".")
 
@@ -114,10 +114,10 @@ def percentile_of(name: str) -> float | None:
     return percentile if percentile > 0 and name_of(percentile) == name else None
 
 
-def shown(name: str) -> str:
+def percentile_label(name: str) -> str:
     """`p99.99` of `p9999`, as people write it."""
     percentile = percentile_of(name)
-    return name if percentile is None else f"p{written(percentile)}"
+    return name if percentile is None else f"p{percentile_text(percentile)}"
 
 
 def share(percentile: float) -> float:
@@ -129,15 +129,17 @@ def refusal(percentile: float) -> InvalidValue | None:
     """Why no row can tell it, with the remedy; None for one that can be told."""
     if not 0 < percentile < 100:
         return InvalidValue(f"{percentile:g} is no percentile", "give numbers between 0 and 100")
-    if float(written(percentile)) != percentile:
+    if float(percentile_text(percentile)) != percentile:
         return InvalidValue(f"{percentile!r} has more than 12 decimals", "give fewer")
     outside = min(share(percentile), 1.0 - share(percentile))
-    if outside <= 0.0 or math.ceil(-math.log(0.025) / outside) > MOST_SAMPLES:
-        most = f"more than {MOST_SAMPLES:,} independent runs"
-        return InvalidValue(f"{written(percentile)} takes {most}", "give one that is less extreme")
+    if outside <= 0.0 or math.ceil(-math.log(0.025) / outside) > MAXIMUM_SAMPLES:
+        limit_text = f"more than {MAXIMUM_SAMPLES:,} independent runs"
+        return InvalidValue(
+            f"{percentile_text(percentile)} takes {limit_text}", "give one that is less extreme"
+        )
     return None
 
 
-def told(chosen: tuple[float, ...]) -> tuple[float, ...]:
+def with_default_percentiles(percentiles: tuple[float, ...]) -> tuple[float, ...]:
     """What a row tells: the default ones, then what else was chosen, in rising order."""
-    return (*DEFAULT, *sorted(set(chosen) - set(DEFAULT)))
+    return (*DEFAULT, *sorted(set(percentiles) - set(DEFAULT)))

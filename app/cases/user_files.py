@@ -21,7 +21,7 @@ _REGISTERS = b"RegisterCustomOps"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class UserFiles:
     """Empty where nothing is given. `digests` has the sha256 of each file that is.
 
     `more_inputs` are further sets beside `inputs`, fed in turn with `rotate_inputs`; their
@@ -42,27 +42,38 @@ class Given:
     digests: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def of_paths(
         cls,
         paths: Mapping[str, str],
         more_inputs: Sequence[str] = (),
         custom_ops: Sequence[str] = (),
-        **others: Any,
+        **settings: Any,
     ) -> Self:
         """Paths made absolute and read once; PlanError for a file that can't be, and for a
         library that holds no operators.
 
         `others` are the fields that are no files.
         """
-        named: dict[str, Any] = {name: _absolute(path) for name, path in paths.items()}
-        more, libraries = tuple(map(_absolute, more_inputs)), tuple(map(_absolute, custom_ops))
-        digests = {name: _digest(path) for name, path in named.items()}
-        digests |= {f"inputs_{place}": _digest(path) for place, path in enumerate(more, 2)}
+        paths_by_field: dict[str, Any] = {name: _absolute(path) for name, path in paths.items()}
+        further_inputs, libraries = (
+            tuple(map(_absolute, more_inputs)),
+            tuple(map(_absolute, custom_ops)),
+        )
+        digests = {name: _digest(path) for name, path in paths_by_field.items()}
+        digests |= {
+            f"inputs_{place}": _digest(path) for place, path in enumerate(further_inputs, 2)
+        }
         if libraries:
             digests["custom_ops"] = ",".join(map(_digest_of_library, libraries))
-        return cls(**named, more_inputs=more, custom_ops=libraries, digests=digests, **others)
+        return cls(
+            **paths_by_field,
+            more_inputs=further_inputs,
+            custom_ops=libraries,
+            digests=digests,
+            **settings,
+        )
 
-    def at(self, precision: Precision) -> Given:
+    def at(self, precision: Precision) -> UserFiles:
         """What matters at this precision: only int8 is calibrated."""
         if precision == "int8" or not self.calibration:
             return self
@@ -72,33 +83,33 @@ class Given:
     @property
     def identity(self) -> dict[str, Any]:
         """What a case's id depends on: contents and names, no paths; {} where nothing is given."""
-        if self is NOTHING:
+        if self is NO_USER_FILES:
             return {}
-        others: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "from_nodes": list(self.from_nodes),
             "to_nodes": list(self.to_nodes),
             "rotate_inputs": self.rotate_inputs,
             "input_range": {name: list(ends) for name, ends in self.input_range.items()},
             "states": dict(self.states),
         }
-        return {**self.digests, **{name: value for name, value in others.items() if value}}
+        return {**self.digests, **{name: value for name, value in settings.items() if value}}
 
     @property
     def files(self) -> tuple[str, ...]:
         """The path of each file that is given."""
-        named = (getattr(self, name) for name in _FILES)
-        return (*(path for path in named if path), *self.more_inputs, *self.custom_ops)
+        paths = (getattr(self, name) for name in _FILES)
+        return (*(path for path in paths if path), *self.more_inputs, *self.custom_ops)
 
-    def moved(self, place: Callable[[str], str]) -> Given:
+    def moved(self, place: Callable[[str], str]) -> UserFiles:
         """The same contents, each file where `place` says that it is."""
-        named: dict[str, Any] = {
+        paths: dict[str, Any] = {
             name: place(path) for name in _FILES if (path := getattr(self, name))
         }
         return replace(
             self,
             more_inputs=tuple(map(place, self.more_inputs)),
             custom_ops=tuple(map(place, self.custom_ops)),
-            **named,
+            **paths,
         )
 
     @property
@@ -109,29 +120,29 @@ class Given:
 
     def __str__(self) -> str:
         """`weights=net.safetensors from_nodes=a,b`: what a row says of it."""
-        if self is NOTHING:
+        if self is NO_USER_FILES:
             return ""
         files = {name: getattr(self, name) for name in _FILES}
-        told = {name: Path(path).name for name, path in files.items() if path}
+        texts = {name: Path(path).name for name, path in files.items() if path}
         if self.more_inputs:
-            told["inputs"] = ",".join(Path(p).name for p in (self.inputs, *self.more_inputs))
+            texts["inputs"] = ",".join(Path(p).name for p in (self.inputs, *self.more_inputs))
         lists = {
             "from_nodes": self.from_nodes,
             "to_nodes": self.to_nodes,
             "input_range": [
                 f"{n}:{plain(low)}:{plain(high)}" for n, (low, high) in self.input_range.items()
             ],
-            "states": [f"{output}:{given}" for output, given in self.states.items()],
+            "states": [f"{output}:{input_name}" for output, input_name in self.states.items()],
             "custom_ops": [Path(path).name for path in self.custom_ops],
         }
-        told |= {name: ",".join(words) for name, words in lists.items() if words}
+        texts |= {name: ",".join(words) for name, words in lists.items() if words}
         return " ".join(
-            [*(f"{name}={text}" for name, text in told.items()), *["rotated"] * self.rotate_inputs]
+            [*(f"{name}={text}" for name, text in texts.items()), *["rotated"] * self.rotate_inputs]
         )
 
 
 _FILES = ("weights", "inputs", "calibration")
-NOTHING = Given()
+NO_USER_FILES = UserFiles()
 
 
 def _absolute(path: str) -> str:

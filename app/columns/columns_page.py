@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.cases.column import GROUPS as GROUPS_FOR_PEOPLE
 from app.cases.column import Column
-from app.cases.column_names import RENAMED, chosen_names, column
+from app.cases.column_names import RENAMED, column, percentile_columns
 from app.cases.columns import GROUPS
 from app.cases.status import STATUSES
 
@@ -44,7 +44,11 @@ def page() -> str:
         "so that p99.99 is `p9999` and p5 is `p05`.",
         "",
         *_HEAD,
-        *(_line(found) for name in chosen_names((99.99,)) if (found := column(name))),
+        *(
+            _line(definition)
+            for name in percentile_columns((99.99,))
+            if (definition := column(name))
+        ),
     ]
     lines += [
         "",
@@ -79,8 +83,8 @@ def _line(column: Column) -> str:
 
 
 def _listed(words: Sequence[str]) -> str:
-    *others, last = (f"`{word}`" for word in words)
-    return f"{', '.join(others)} and {last}"
+    *items, last = (f"`{word}`" for word in words)
+    return f"{', '.join(items)} and {last}"
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def _lines() -> Iterator[str]:
     for heading, entries in TABLES.items():
         yield f"## {heading}\n"
         for code, entry in entries.items():
-            one = example(code, entry)
+            sample = example(code, entry)
             units = entry.units.items()
             parameters = ", ".join(f"`{name}` ({unit.meaning})" for name, unit in units)
             yield f"### `{code}`\n"
@@ -52,8 +52,8 @@ def _lines() -> Iterator[str]:
             if parameters:
                 yield f"- Parameters: {parameters}"
             if entry.action:
-                yield f"- Action: {rendering.action(one)}"
-            yield f"- Example: {rendering.message(one)}\n"
+                yield f"- Action: {rendering.action(sample)}"
+            yield f"- Example: {rendering.message(sample)}\n"
 
 
 if __name__ == "__main__":

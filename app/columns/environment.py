@@ -13,7 +13,7 @@ from app.cases.case import Case
 from app.cases.column import Row, Value
 from app.cases.round import RoundResult
 from app.cases.telemetry import Interference
-from app.columns.rounds import joined
+from app.columns.rounds import join_values
 from app.machine.installed_runtimes import runtime
 from app.machine.placement import as_list
 from app.run_folder.run import Run
@@ -27,19 +27,19 @@ from runtimes.execution import Clock, Samples
 from runtimes.registry import environment_of, parse_spec
 
 
-def placing_columns(rounds: Sequence[RoundResult]) -> Row:
+def placement_columns(rounds: Sequence[RoundResult]) -> Row:
     """Of the rounds that were timed on this machine; what differed between them is told by each.
 
     Memory counts as locked if it was in every round.
     """
-    around = [result.environment for result in rounds if result.samples]
-    locked = [told.get("memory_locked") for told in around]
+    environments = [result.environment for result in rounds if result.samples]
+    locked = [told.get("memory_locked") for told in environments]
     return {
-        "cores": joined(as_list(told.get("affinity", ())) for told in around),
-        "numa_node": joined(as_list(told.get("numa_nodes", ())) for told in around),
+        "cores": join_values(as_list(told.get("affinity", ())) for told in environments),
+        "numa_node": join_values(as_list(told.get("numa_nodes", ())) for told in environments),
         "memory_locked": None if not locked or None in locked else all(locked),
         "attempts": max((result.attempt for result in rounds if result.samples), default=None),
-        "scheduler": joined(str(told.get("scheduler") or "") for told in around),
+        "scheduler": join_values(str(told.get("scheduler") or "") for told in environments),
     }
 
 
@@ -47,14 +47,14 @@ def engine_columns(case: Case, rounds: Sequence[RoundResult]) -> Row:
     """What differed between rounds, as after an installation before `--resume`, is told by each."""
     return {
         "environment": environment_of(case.runtime) or None,
-        "engine_distribution": joined(result.engine_distribution for result in rounds),
-        "engine_path": joined(result.engine_path for result in rounds),
+        "engine_distribution": join_values(result.engine_distribution for result in rounds),
+        "engine_path": join_values(result.engine_path for result in rounds),
     }
 
 
 def engine_warnings(rounds: Sequence[RoundResult]) -> list[Diagnostic]:
     """Rounds of several releases of the engine."""
-    releases = dict.fromkeys(one.runtime_version for one in rounds if one.samples)
+    releases = dict.fromkeys(result.runtime_version for result in rounds if result.samples)
     if len(releases) < 2:
         return []
     return [diagnostic("engine_changed", releases=tuple(releases))]
@@ -75,14 +75,14 @@ def gpu_columns(rounds: Sequence[RoundResult]) -> Row:
     if not states:
         return {}
     return {
-        "gpu_uuid": joined(state.uuid for state in states),
-        "gpu_driver": joined(state.driver for state in states),
-        "gpu_link": joined(state.link for state in states),
-        "gpu_power_limit_w": _least(state.power_limit_w for state in states),
-        "gpu_clock_limit_mhz": _least(state.clock_limit_mhz for state in states),
-        "gpu_persistence": _all(state.persistence for state in states),
-        "gpu_ecc": _all(state.ecc for state in states),
-        "gpu_mig": _all(state.mig for state in states),
+        "gpu_uuid": join_values(state.uuid for state in states),
+        "gpu_driver": join_values(state.driver for state in states),
+        "gpu_link": join_values(state.link for state in states),
+        "gpu_power_limit_w": _minimum(state.power_limit_w for state in states),
+        "gpu_clock_limit_mhz": _minimum(state.clock_limit_mhz for state in states),
+        "gpu_persistence": _all_true(state.persistence for state in states),
+        "gpu_ecc": _all_true(state.ecc for state in states),
+        "gpu_mig": _all_true(state.mig for state in states),
     }
 
 
@@ -100,13 +100,13 @@ def gpu_warnings(case: Case, row: Row) -> Iterator[Diagnostic]:
         yield diagnostic("gpu_persistence_off")
 
 
-def _least(values: Iterable[float | None]) -> float | None:
+def _minimum(values: Iterable[float | None]) -> float | None:
     return min((value for value in values if value is not None), default=None)
 
 
-def _all(values: Iterable[bool | None]) -> Value:
-    known = [value for value in values if value is not None]
-    return all(known) if known else None
+def _all_true(values: Iterable[bool | None]) -> Value:
+    flags = [value for value in values if value is not None]
+    return all(flags) if flags else None
 
 
 def mean_clock_mhz(run: Run, case: Case) -> float | None:
@@ -117,8 +117,12 @@ def mean_clock_mhz(run: Run, case: Case) -> float | None:
         return None
     rounds = [result for result in run.rounds_of(case) if result.iterations]
     clocks = [result.environment.get("cpu_mhz") for result in rounds if result.clock == "wall"]
-    known = [clock for clock in clocks if clock and clock > 0]
-    return statistics.geometric_mean(known) if known and len(known) == len(rounds) else None
+    clocks_mhz = [clock for clock in clocks if clock and clock > 0]
+    return (
+        statistics.geometric_mean(clocks_mhz)
+        if clocks_mhz and len(clocks_mhz) == len(rounds)
+        else None
+    )
 
 
 GAP_SHARE_OFF, GAP_OFF_US = 0.1, 1.0
@@ -189,20 +193,20 @@ def outlier_counts(
 
 def interference_columns(rounds: Sequence[RoundResult], counts: Counter[str] | None) -> Row:
     """Rates over the rounds together, the extremes of clock and temperature."""
-    told = [result.interference for result in rounds if result.interference is not None]
+    interferences = [result.interference for result in rounds if result.interference is not None]
     loads = [result.environment.get("load_1min") for result in rounds]
     values: Row = {"load_1min": max((load for load in loads if load is not None), default=None)}
-    if not told:
+    if not interferences:
         return values
     return values | {
-        "steal_fraction": _steal_share(told),
-        "involuntary_switches_per_s": _rate((i.involuntary_switches, i) for i in told),
-        "page_faults_per_s": _rate((_faults(i), i) for i in told),
-        "interrupts_per_s": _rate((i.interrupts, i) for i in told),
-        "cpu_clock_min_mhz": min(_known(i.cpu_mhz_min for i in told), default=None),
-        "cpu_clock_max_mhz": max(_known(i.cpu_mhz_max for i in told), default=None),
-        "cpu_temperature_c": max(_known(i.temperature_c for i in told), default=None),
-        "outlier_causes": None if not counts else _by(counts),
+        "steal_fraction": _steal_share(interferences),
+        "involuntary_switches_per_s": _rate((i.involuntary_switches, i) for i in interferences),
+        "page_faults_per_s": _rate((_faults(i), i) for i in interferences),
+        "interrupts_per_s": _rate((i.interrupts, i) for i in interferences),
+        "cpu_clock_min_mhz": min(_present(i.cpu_mhz_min for i in interferences), default=None),
+        "cpu_clock_max_mhz": max(_present(i.cpu_mhz_max for i in interferences), default=None),
+        "cpu_temperature_c": max(_present(i.temperature_c for i in interferences), default=None),
+        "outlier_causes": None if not counts else _cause_text(counts),
     }
 
 
@@ -215,36 +219,36 @@ def is_contended(rounds: Sequence[RoundResult]) -> bool:
 
 def outlier_warnings(counts: Counter[str] | None, iterations: int) -> list[Diagnostic]:
     """The cause that most of the outliers have, if they are not very few."""
-    seen = [] if counts is None else [(counts[cause], cause) for cause in CAUSES]
-    most, cause = max(seen, default=(0, ""), key=lambda pair: pair[0])
-    if counts is None or most <= SAID_SHARE * iterations:
+    cause_counts = [] if counts is None else [(counts[cause], cause) for cause in CAUSES]
+    count, cause = max(cause_counts, default=(0, ""), key=lambda pair: pair[0])
+    if counts is None or count <= SAID_SHARE * iterations:
         return []
-    return [diagnostic(_CODES[cause], outliers=most, all=counts.total())]
+    return [diagnostic(_CODES[cause], outliers=count, all=counts.total())]
 
 
-def _by(counts: Counter[str]) -> str:
+def _cause_text(counts: Counter[str]) -> str:
     """`switch 12, steal 3, unseen 25`."""
     ordered = sorted((*CAUSES, UNSEEN), key=lambda cause: (cause == UNSEEN, -counts[cause]))
     return ", ".join(f"{cause} {counts[cause]}" for cause in ordered if counts[cause])
 
 
-def _steal_share(told: Sequence[Interference]) -> float | None:
-    known = [i for i in told if i.steal_share is not None]
-    stolen_s = sum((i.steal_share or 0.0) * i.seconds for i in known)
-    return stolen_s / sum(i.seconds for i in known) if known else None
+def _steal_share(interferences: Sequence[Interference]) -> float | None:
+    samples = [i for i in interferences if i.steal_share is not None]
+    stolen_s = sum((i.steal_share or 0.0) * i.seconds for i in samples)
+    return stolen_s / sum(i.seconds for i in samples) if samples else None
 
 
-def _faults(told: Interference) -> int | None:
-    if told.minor_faults is None or told.major_faults is None:
+def _faults(interference: Interference) -> int | None:
+    if interference.minor_faults is None or interference.major_faults is None:
         return None
-    return told.minor_faults + told.major_faults
+    return interference.minor_faults + interference.major_faults
 
 
-def _rate(counted: Iterable[tuple[int | None, Interference]]) -> float | None:
+def _rate(pairs: Iterable[tuple[int | None, Interference]]) -> float | None:
     """Of those that were counted, in a second."""
-    known = [(count, told.seconds) for count, told in counted if count is not None]
-    return sum(count for count, _ in known) / sum(s for _, s in known) if known else None
+    counts = [(count, interference.seconds) for count, interference in pairs if count is not None]
+    return sum(count for count, _ in counts) / sum(s for _, s in counts) if counts else None
 
 
-def _known(values: Iterable[float | None]) -> list[float]:
+def _present(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]

@@ -16,22 +16,22 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.columns import NAMES, columns_of
 from app.cases.round import RoundResult
-from app.columns.environment import gap_columns, gpu_columns, inputs_fed, placing_columns
-from app.columns.identity import imported_columns, known_columns
+from app.columns.environment import gap_columns, gpu_columns, inputs_fed, placement_columns
+from app.columns.identity import identity_columns, imported_columns
 from app.columns.latency import block_columns, latency_columns, ratio_columns, throughput_columns
 from app.columns.load import load_columns
 from app.columns.overhead import cold_columns, null_columns
-from app.columns.precision import ended_by
+from app.columns.precision import stop_reason as ended_by
 from app.columns.reference_cases import baseline_columns, scaling_columns
 from app.columns.rounds import (
     fact_columns,
-    joined,
+    join_values,
     round_columns,
     round_fact_columns,
     without_intervals,
 )
-from app.columns.status import accuracy_warnings, ended_columns, row_diagnostics, warned_columns
-from app.comparison.measured_case import Measured
+from app.columns.status import accuracy_warnings, diagnosed_columns, row_diagnostics, status_columns
+from app.comparison.measured_case import MeasuredCase
 from app.plan.plan import Plan
 from app.run_folder.diagnostics import diagnostic_columns
 from app.run_folder.run import Run
@@ -96,7 +96,7 @@ class Comparing:
     """A family that compares cases of a run: `fill` gives its columns by case id."""
 
     name: str
-    fill: Callable[[Plan, Sequence[Measured]], Mapping[str, Row]]
+    fill: Callable[[Plan, Sequence[MeasuredCase]], Mapping[str, Row]]
 
     @property
     def columns(self) -> frozenset[str]:
@@ -121,8 +121,11 @@ def _stopping(data: CaseData, row: Row) -> Row:
     rule = data.plan.stopping
     if rule is None or data.summary is None:
         return {}
-    reasons = (*(one.stop_reason for one in data.rounds), ended_by(rule, data.rounds, data.summary))
-    return {"stop_reason": joined(reasons), "ci_method": LOOKED if row["ci_method"] else None}
+    reasons = (
+        *(result.stop_reason for result in data.rounds),
+        ended_by(rule, data.rounds, data.summary),
+    )
+    return {"stop_reason": join_values(reasons), "ci_method": LOOKED if row["ci_method"] else None}
 
 
 def _accuracy(data: CaseData, _: Row) -> Row:
@@ -141,7 +144,7 @@ def _diagnostics(data: CaseData, row: Row) -> Row:
     run, case, rounds = data.run, data.case, data.rounds
     if not rounds:
         return diagnostic_columns(accuracy_warnings(run, case))
-    found = row_diagnostics(
+    diagnostics = row_diagnostics(
         run,
         case,
         rounds,
@@ -151,7 +154,7 @@ def _diagnostics(data: CaseData, row: Row) -> Row:
         data.plan.stopping,
         row,
     )
-    return warned_columns(tuple(found), row)
+    return diagnosed_columns(tuple(diagnostics), row)
 
 
 def _mixed_graphs(data: CaseData, row: Row) -> Row:
@@ -162,12 +165,12 @@ _INTERVALS = frozenset(name for name in NAMES if "_ci_" in name or name == "ci_m
 FAMILIES = (
     Family(
         "identity",
-        lambda data, _: known_columns(data.run, data.case, data.rounds, data.plan),
+        lambda data, _: identity_columns(data.run, data.case, data.rounds, data.plan),
         unmeasured=True,
     ),
     Family(
         "ending",
-        lambda data, _: ended_columns(data.rounds, data.run.damaged.get(data.case.case_id, {})),
+        lambda data, _: status_columns(data.rounds, data.run.damaged.get(data.case.case_id, {})),
         unmeasured=True,
     ),
     Family("cold_start", lambda data, _: cold_columns(data.run, data.case), unmeasured=True),
@@ -182,7 +185,7 @@ FAMILIES = (
     Family("sustained", lambda data, _: data.of_samples.sustained),
     Family("shapes", lambda data, _: data.of_samples.shapes),
     Family("load", lambda data, _: load_columns(data.rounds, data.summary)),
-    Family("placement", lambda data, _: placing_columns(data.rounds)),
+    Family("placement", lambda data, _: placement_columns(data.rounds)),
     Family("gpu_settings", lambda data, _: gpu_columns(data.rounds)),
     Family(
         "latency",

@@ -23,7 +23,7 @@ from exporters.types import Dimension, ExportedModel
 from runtimes.registry import parse_spec
 
 
-def known_columns(run: Run, case: Case, rounds: Sequence[RoundResult], asked: Plan) -> Row:
+def identity_columns(run: Run, case: Case, rounds: Sequence[RoundResult], plan: Plan) -> Row:
     """Of its `rounds`, which may be none."""
     model = run.model_of(case)
     return {
@@ -32,7 +32,7 @@ def known_columns(run: Run, case: Case, rounds: Sequence[RoundResult], asked: Pl
         **_setting_columns(run, case),
         **engine_columns(case, rounds),
         "assumed_sizes": _assumed(run, case),
-        "preset": None if asked.check else asked.profile,
+        "preset": None if plan.check else plan.profile,
     }
 
 
@@ -102,8 +102,8 @@ def _setting_columns(run: Run, case: Case) -> Row:
 
 def _options(run: Run, case: Case) -> Mapping[str, object]:
     """All of the runtime's, as a round has told them; before one, those that were asked for."""
-    told = (result.options for result in run.rounds_of(case) if result.options)
-    return next(told, case.options)
+    reported = (result.options for result in run.rounds_of(case) if result.options)
+    return next(reported, case.options)
 
 
 def _pairs(values: Mapping[str, object]) -> str | None:
@@ -138,28 +138,28 @@ def imported_by(rounds: Sequence[RoundResult]) -> Imported | None:
     return next((result.imported for result in rounds if result.imported is not None), None)
 
 
-def as_told(summary: Summary | None, rounds: Sequence[RoundResult]) -> Summary | None:
+def as_imported(summary: Summary | None, rounds: Sequence[RoundResult]) -> Summary | None:
     """The statistics with the program's own figures, and those of all samples for others; as they
     are of a case of ours."""
-    one = imported_by(rounds)
-    if one is None or summary is None:
+    origin = imported_by(rounds)
+    if origin is None or summary is None:
         return summary
 
     def value(name: str, pooled: float | None) -> float | None:
-        stated = one.figures.get(f"latency_{name}_us")
-        return float(stated) if stated is not None else pooled
+        figure = origin.figures.get(f"latency_{name}_us")
+        return float(figure) if figure is not None else pooled
 
-    told = [name for name in summary.figures if one.calls == 1 or name in _OF_MEANS]
-    absent = f"{one.program} tells none"
+    names = [name for name in summary.figures if origin.calls == 1 or name in _OF_MEANS]
+    absent = f"{origin.program} tells none"
     return replace(
         summary,
         figures={
             name: Estimate(value(name, summary.pooled.get(name)), None, absent, figure.by_round)
-            if name in told
+            if name in names
             else Estimate(None, None, "each sample is the mean of several calls")
             for name, figure in summary.figures.items()
         },
-        pooled={name: pooled if name in told else None for name, pooled in summary.pooled.items()},
+        pooled={name: pooled if name in names else None for name, pooled in summary.pooled.items()},
         bounds={},
         early_stopping={},
         marks=(),
@@ -168,20 +168,20 @@ def as_told(summary: Summary | None, rounds: Sequence[RoundResult]) -> Summary |
 
 def imported_columns(rounds: Sequence[RoundResult], values: Row) -> Row:
     """What replaces the columns of a row; nothing for one of ours."""
-    one = imported_by(rounds)
-    if one is None:
+    origin = imported_by(rounds)
+    if origin is None:
         return {}
-    kept = {column.name for column in LATENCY if _is_figure(column.name)}
-    ours = [column.name for column in LATENCY if column.name not in kept]
+    figure_names = {column.name for column in LATENCY if _is_figure(column.name)}
+    other_names = [column.name for column in LATENCY if column.name not in figure_names]
     return {
-        **dict.fromkeys((*ours, *_OF_OURS)),
-        **{name: value for name, value in one.figures.items() if name in values},
+        **dict.fromkeys((*other_names, *_OF_OURS)),
+        **{name: value for name, value in origin.figures.items() if name in values},
         "ci_missing_reason": values["ci_missing_reason"],
-        "clock": one.clock,
-        "boundary": one.boundary,
-        "imported_from": one.told,
-        "imported_file": one.file,
-        "imported_sha256": one.sha256,
+        "clock": origin.clock,
+        "boundary": origin.boundary,
+        "imported_from": origin.program_text,
+        "imported_file": origin.file,
+        "imported_sha256": origin.sha256,
     }
 
 

@@ -10,14 +10,14 @@ from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.latency_columns import INTERVALS
 from app.cases.objectives import JUDGED
-from app.cases.units import shown
-from app.columns.precision import needed_columns
-from app.columns.rounds import joined
+from app.cases.units import percentile_label
+from app.columns.precision import required_columns
+from app.columns.rounds import join_values
 from app.stats.estimates import METHOD
 from app.stats.intervals import unseen_share
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import MEAN, Rate, Summary, rate_of
-from app.stats.tails import later_than
+from app.stats.tails import late_share_of
 from runtimes.execution import Samples
 
 
@@ -26,17 +26,17 @@ def bound_columns(case: Case, summary: Summary) -> Row:
     values: Row = {
         f"latency_{name}_upper_bound_us": bound.value for name, bound in summary.bounds.items()
     }
-    values["upper_bound_missing_reason"] = joined(
+    values["upper_bound_missing_reason"] = join_values(
         f"{INTERVALS[name]}: {bound.absent}" for name, bound in summary.bounds.items()
         if bound.absent
     )  # fmt: skip
     if case.scenario.kind not in ("closed_loop", "multistream"):
         return values
-    told = summary.early_stopping
-    values |= {f"mlperf_{name}_us": one.estimate for name, one in told.items()}
-    values["mlperf_valid"] = all(one.valid for one in told.values())
-    values["mlperf_missing_reason"] = joined(
-        f"{INTERVALS[name]}: {one.reason}" for name, one in told.items() if one.reason
+    stopping = summary.early_stopping
+    values |= {f"mlperf_{name}_us": result.estimate for name, result in stopping.items()}
+    values["mlperf_valid"] = all(result.valid for result in stopping.values())
+    values["mlperf_missing_reason"] = join_values(
+        f"{INTERVALS[name]}: {result.reason}" for name, result in stopping.items() if result.reason
     )
     return values
 
@@ -85,11 +85,11 @@ OF_ARRIVAL = (
 """Empty for offline: how long its requests wait follows from how long a block was made."""
 
 
-def throughput_columns(case: Case, summary: Summary, known: Row) -> Row:
+def throughput_columns(case: Case, summary: Summary, row: Row) -> Row:
     """Of a closed loop all lanes' inputs over the mean of a run, of multistream a query's over the
     mean of a query, of ahead what all lanes queue over the mean of a wait; offline's are
     `block_columns`."""
-    mean, inputs = summary.figures[MEAN], _inputs_at_once(case, known)
+    mean, inputs = summary.figures[MEAN], _inputs_at_once(case, row)
     if not inputs or not mean.value:
         return {}
     values: Row = {"throughput_per_s": inputs * 1e6 / mean.value}
@@ -138,9 +138,9 @@ def rates_by_round(
     return tuple(at_once * 1e6 / mean_us for mean_us in summary.figures[MEAN].by_round)
 
 
-def _inputs_at_once(case: Case, known: Row) -> int | None:
+def _inputs_at_once(case: Case, row: Row) -> int | None:
     """How many inputs the mean latency is of; None for what has no such figure."""
-    lanes, batch_size, queued = known["concurrency"], known["batch_size"], case.scenario.count
+    lanes, batch_size, queued = row["concurrency"], row["batch_size"], case.scenario.count
     if not isinstance(batch_size, int) or not isinstance(lanes, int):
         return None
     at_once = {"closed_loop": lanes, "multistream": queued, "ahead": lanes * queued}
@@ -167,7 +167,7 @@ def latency_columns(case: Case, summary: Summary) -> Row:
     values |= {f"pooled_{name}_us": value for name, value in summary.pooled.items()}
     values["drift"] = summary.drift or None
     values |= _interval_columns(summary)
-    values |= needed_columns(summary) | round_figure_columns(summary)
+    values |= required_columns(summary) | round_figure_columns(summary)
     values |= bound_columns(case, summary) | pattern_columns(summary)
     if case.scenario.kind == "offline":
         values |= dict.fromkeys(OF_ARRIVAL)
@@ -187,8 +187,10 @@ def _interval_columns(summary: Summary) -> Row:
     absent: dict[str, list[str]] = {}
     for name, figure in summary.figures.items():
         if figure.absent:
-            absent.setdefault(figure.absent, []).append(shown(name))
-    values["ci_missing_reason"] = joined(f"{', '.join(who)}: {why}" for why, who in absent.items())
+            absent.setdefault(figure.absent, []).append(percentile_label(name))
+    values["ci_missing_reason"] = join_values(
+        f"{', '.join(names)}: {reason}" for reason, names in absent.items()
+    )
     return values
 
 
@@ -197,8 +199,11 @@ def late_columns(deadline_us: float | None, rounds: Sequence[Samples], confidenc
     timed = [samples for samples in rounds if len(samples.started_ns)]
     if deadline_us is None or not timed:
         return {}
-    in_time = [one.latency_ns[np.argsort(one.started_ns, kind="stable")] / 1e3 for one in timed]
-    late = later_than(deadline_us, in_time, confidence)
+    in_time = [
+        round_samples.latency_ns[np.argsort(round_samples.started_ns, kind="stable")] / 1e3
+        for round_samples in timed
+    ]
+    late = late_share_of(deadline_us, in_time, confidence)
     values: Row = {
         "deadline_us": deadline_us,
         "deadline_misses": late.runs,
@@ -211,10 +216,10 @@ def late_columns(deadline_us: float | None, rounds: Sequence[Samples], confidenc
     return values
 
 
-def ratio_columns(known: Row) -> Row:
+def ratio_columns(row: Row) -> Row:
     """Of a row whose latencies, rates and powers are there; empty where one of two is not."""
     slowest, median, per_s, watts = (
-        number_of(known[name])
+        number_of(row[name])
         for name in ("latency_max_us", "latency_p50_us", "throughput_per_s", "power_w")
     )
     return {

@@ -12,12 +12,12 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.round import FIRST_SEEN, MEASURED, OpenLoop, RoundResult, latency_ns
+from app.cases.round import FIRST_OF_SHAPE, MEASURED, OpenLoop, RoundResult, latency_ns
 from app.cases.telemetry import CPU_DEVICE
 from app.run_folder.folder import TELEMETRY, telemetry_name
 from app.run_folder.run import SAMPLES, Run, read_records
 from app.run_folder.telemetry import read_readings
-from app.stats.open_loop import collected
+from app.stats.open_loop import batches_of
 from app.stats.quantiles import supported_quantile
 from app.stats.steadiness import MINUTE_S, Ends, ends
 from app.stats.summary import Summary
@@ -32,17 +32,17 @@ LATE_SHARE = 0.1
 
 def load_columns(rounds: Sequence[RoundResult], summary: Summary | None) -> Row:
     """What became of the requests; empty where the scenario is no open loop."""
-    became = _became(rounds)
-    if not became:
+    loads = _open_loops(rounds)
+    if not loads:
         return {}
-    named = "\n".join(one.schedule_sha256 for one in became)
+    schedule_hashes = "\n".join(load.schedule_sha256 for load in loads)
     values: Row = {
-        "achieved_rate_hz": _served_hz(became),
-        "utilisation": sum(one.utilisation for one in became) / len(became),
-        "backlog_at_end": sum(one.left for one in became),
-        "ramp_up_requests": sum(one.start_requests for one in became),
-        "ramp_up_s": max(one.start_s for one in became),
-        "schedule_sha256": hashlib.sha256(named.encode()).hexdigest(),
+        "achieved_rate_hz": _achieved_hz(loads),
+        "utilisation": sum(load.utilisation for load in loads) / len(loads),
+        "backlog_at_end": sum(load.left for load in loads),
+        "ramp_up_requests": sum(load.start_requests for load in loads),
+        "ramp_up_s": max(load.start_s for load in loads),
+        "schedule_sha256": hashlib.sha256(schedule_hashes.encode()).hexdigest(),
     }
     if summary is not None:
         values |= {f"service_{name}_us": value for name, value in (summary.service or {}).items()}
@@ -52,30 +52,30 @@ def load_columns(rounds: Sequence[RoundResult], summary: Summary | None) -> Row:
 
 def load_warnings(case: Case, rounds: Sequence[RoundResult], row: Row) -> list[Diagnostic]:
     """Why what the row tells of an open loop is not valid: an overload, a late generator."""
-    became = _became(rounds)
-    return [*_overload(case, became), *_late(row)] if became else []
+    loads = _open_loops(rounds)
+    return [*_overload_warnings(case, loads), *_lateness_warnings(row)] if loads else []
 
 
-def _became(rounds: Sequence[RoundResult]) -> list[OpenLoop]:
+def _open_loops(rounds: Sequence[RoundResult]) -> list[OpenLoop]:
     return [result.open_loop for result in rounds if result.open_loop is not None]
 
 
-def _served_hz(became: Sequence[OpenLoop]) -> float:
-    return sum(one.due - one.left for one in became) / sum(one.seconds for one in became)
+def _achieved_hz(loads: Sequence[OpenLoop]) -> float:
+    return sum(load.due - load.left for load in loads) / sum(load.seconds for load in loads)
 
 
-def _overload(case: Case, became: Sequence[OpenLoop]) -> Iterator[Diagnostic]:
-    over = [one for one in became if one.overloaded]
-    if over:
+def _overload_warnings(case: Case, loads: Sequence[OpenLoop]) -> Iterator[Diagnostic]:
+    overloads = [load for load in loads if load.overloaded]
+    if overloads:
         yield diagnostic(
             "overloaded",
             offered_hz=case.scenario.arrivals_hz,
-            served_hz=_served_hz(over),
-            left=sum(one.left for one in over),
+            served_hz=_achieved_hz(overloads),
+            left=sum(load.left for load in overloads),
         )
 
 
-def _late(row: Row) -> Iterator[Diagnostic]:
+def _lateness_warnings(row: Row) -> Iterator[Diagnostic]:
     for name in ("p50", "p99"):
         late, latency = row[f"schedule_slip_{name}_us"], row[f"latency_{name}_us"]
         if isinstance(late, float) and isinstance(latency, float) and late > LATE_SHARE * latency:
@@ -89,17 +89,17 @@ def batcher_columns(case: Case, rounds: Sequence[Samples]) -> Row:
     """Of all rounds' requests together; {} without a batcher or samples."""
     if case.batcher is None:
         return {}
-    told = [collected(samples, case.batcher) for samples in rounds]
-    held, places, added_ns = (
-        np.concatenate([np.zeros(0, np.int64), *(getattr(one, part) for one in told)])
+    batches = [batches_of(samples, case.batcher) for samples in rounds]
+    counts, places, added_ns = (
+        np.concatenate([np.zeros(0, np.int64), *(getattr(batch, part) for batch in batches)])
         for part in ("held", "places", "added_ns")
     )
-    if not len(held):
+    if not len(counts):
         return {}
     added_us = np.sort(added_ns) / 1e3
     return {
-        "batch_size_mean": float(held.mean()),
-        "batch_fill_fraction": float(held.sum() / places.sum()),
+        "batch_size_mean": float(counts.mean()),
+        "batch_fill_fraction": float(counts.sum() / places.sum()),
         "batcher_wait_p50_us": supported_quantile(added_us, 0.5),
         "batcher_wait_p99_us": supported_quantile(added_us, 0.99),
     }
@@ -124,24 +124,26 @@ def shape_runs(run: Run, case: Case) -> tuple[ShapeRuns, ...]:
     if not case.condition.points or not timed:
         return ()
     rounds = [read_records(run.path / SAMPLES / result.samples) for result in timed]
-    seen_of_all = sum(int(np.count_nonzero(own["phase"] == MEASURED)) for own in rounds)
+    measured_count = sum(int(np.count_nonzero(records["phase"] == MEASURED)) for records in rounds)
     return tuple(
-        _of_shape(number, axes_key(point), rounds, seen_of_all)
+        _runs_of_shape(number, axes_key(point), rounds, measured_count)
         for number, point in enumerate(case.condition.points)
     )
 
 
-def _of_shape(number: int, sizes: str, rounds: Sequence[np.ndarray], seen_of_all: int) -> ShapeRuns:
-    own = [records[records["lane"] == number] for records in rounds]
-    first = [_us(records[records["phase"] == FIRST_SEEN]) for records in own]
-    seen = [_us(records[records["phase"] == MEASURED]) for records in own]
-    together = np.sort(np.concatenate(seen))
+def _runs_of_shape(
+    number: int, sizes: str, rounds: Sequence[np.ndarray], measured_count: int
+) -> ShapeRuns:
+    shape_records = [records[records["lane"] == number] for records in rounds]
+    first = [_us(records[records["phase"] == FIRST_OF_SHAPE]) for records in shape_records]
+    measured_us = [_us(records[records["phase"] == MEASURED]) for records in shape_records]
+    pooled_us = np.sort(np.concatenate(measured_us))
     return ShapeRuns(
         sizes,
         np.sort(np.concatenate(first)),
-        together,
-        tuple(_ratios(first, seen)),
-        len(together) / max(seen_of_all, 1),
+        pooled_us,
+        tuple(_ratios(first, measured_us)),
+        len(pooled_us) / max(measured_count, 1),
     )
 
 
@@ -149,23 +151,23 @@ def _us(records: np.ndarray) -> np.ndarray:
     return latency_ns(records) / 1e3
 
 
-def _ratios(first: Sequence[np.ndarray], seen: Sequence[np.ndarray]) -> Iterator[float]:
-    for one, others in zip(first, seen, strict=True):
-        if len(one) and len(others):
-            yield float(one[0] / np.median(others))
+def _ratios(first: Sequence[np.ndarray], later: Sequence[np.ndarray]) -> Iterator[float]:
+    for first_runs, later_runs in zip(first, later, strict=True):
+        if len(first_runs) and len(later_runs):
+            yield float(first_runs[0] / np.median(later_runs))
 
 
 def shape_columns(run: Run, case: Case, rounds: Sequence[RoundResult]) -> Row:
     """Of all shapes together; {} for a case of one, or without samples."""
-    found = shape_runs(run, case)
-    if not found:
+    shapes = shape_runs(run, case)
+    if not shapes:
         return {}
-    first = np.sort(np.concatenate([one.first_us for one in found]))
-    ratios = [ratio for one in found for ratio in one.ratios]
-    named = "\n".join(str(result.facts["shapes_sha256"]) for result in rounds)
+    first = np.sort(np.concatenate([shape.first_us for shape in shapes]))
+    ratios = [ratio for shape in shapes for ratio in shape.ratios]
+    hashes = "\n".join(str(result.facts["shapes_sha256"]) for result in rounds)
     return {
-        "shapes": len(found),
-        "shapes_sha256": hashlib.sha256(named.encode()).hexdigest(),
+        "shapes": len(shapes),
+        "shapes_sha256": hashlib.sha256(hashes.encode()).hexdigest(),
         "first_runs": len(first),
         "first_run_p50_us": supported_quantile(first, 0.5),
         "first_run_p99_us": supported_quantile(first, 0.99),
@@ -178,7 +180,7 @@ _OF_MACHINE = tuple(
     for name in ("clock_mhz", "temperature_c")
     for place in ("first", "last")
 )
-LASTED = 0.95
+MINIMUM_DURATION = 0.95
 """A round that lasted less than so much of what was asked for is warned of."""
 
 
@@ -186,48 +188,58 @@ def sustained_columns(
     case: Case, run: Path, rounds: Sequence[RoundResult], samples: Sequence[Samples]
 ) -> Row:
     """Medians over the rounds that were timed; {} of a case that was not sustained."""
-    if case.condition.kind != "sustained" or not any(len(one.started_ns) for one in samples):
+    if case.condition.kind != "sustained" or not any(len(item.started_ns) for item in samples):
         return {}
-    found = [ends(one, case.condition.seconds) for one in samples if len(one.started_ns)]
-    slower = [one.slower_after_s for one in found if one.slower_after_s is not None]
+    edges = [ends(item, case.condition.seconds) for item in samples if len(item.started_ns)]
+    slower = [item.slower_after_s for item in edges if item.slower_after_s is not None]
     values: Row = {
-        f"sustained_{place}_{name}_us": _median(getattr(one, f"{place}_{name}_us") for one in found)
+        f"sustained_{place}_{name}_us": _median(
+            getattr(item, f"{place}_{name}_us") for item in edges
+        )
         for name in ("p50", "p99")
         for place in ("first", "last")
     }
     values |= {
-        f"sustained_{name}_ratio": _median(_sustained_ratios(found, name))
+        f"sustained_{name}_ratio": _median(_sustained_ratios(edges, name))
         for name in ("p50", "p99")
     }
-    values["sustained_window"] = _compared(found[0].part_s)
-    values["sustained_slowdown_after_s"] = _median(slower) if 2 * len(slower) > len(found) else None
-    parts_s = [one.part_s for one in found]
-    told = [_of_machine(run, *one) for one in zip(rounds, samples, parts_s, strict=True)]
-    known = {name: [one[name] for one in told if name in one] for name in _OF_MACHINE}
-    return values | {name: _median(of) for name, of in known.items()}
+    values["sustained_window"] = _window_text(edges[0].part_s)
+    values["sustained_slowdown_after_s"] = _median(slower) if 2 * len(slower) > len(edges) else None
+    parts_s = [item.part_s for item in edges]
+    machine_values = [
+        _machine_values(run, *item) for item in zip(rounds, samples, parts_s, strict=True)
+    ]
+    values_by_name = {
+        name: [item[name] for item in machine_values if name in item] for name in _OF_MACHINE
+    }
+    return values | {name: _median(numbers) for name, numbers in values_by_name.items()}
 
 
 def sustained_warnings(case: Case, rounds: Sequence[RoundResult]) -> list[Diagnostic]:
     """Whether rounds were shorter than what was asked for."""
-    asked_s = case.condition.seconds
-    short = [one for one in rounds if one.samples and one.duration_s < LASTED * asked_s]
+    requested_s = case.condition.seconds
+    short = [
+        result
+        for result in rounds
+        if result.samples and result.duration_s < MINIMUM_DURATION * requested_s
+    ]
     if not short:
         return []
-    return [diagnostic("rounds_cut_short", rounds=len(short), seconds=asked_s)]
+    return [diagnostic("rounds_cut_short", rounds=len(short), seconds=requested_s)]
 
 
-def _compared(part_s: float) -> str:
+def _window_text(part_s: float) -> str:
     if part_s == MINUTE_S:
         return "first and last minute"
     return f"first and last tenth ({part_s:g} s), for want of two minutes"
 
 
-def _sustained_ratios(found: Iterable[Ends], name: str) -> list[float]:
-    pairs = ((getattr(e, f"first_{name}_us"), getattr(e, f"last_{name}_us")) for e in found)
+def _sustained_ratios(edges: Iterable[Ends], name: str) -> list[float]:
+    pairs = ((getattr(e, f"first_{name}_us"), getattr(e, f"last_{name}_us")) for e in edges)
     return [last / first for first, last in pairs if first and last]
 
 
-def _of_machine(
+def _machine_values(
     run: Path, result: RoundResult, samples: Samples, part_s: float
 ) -> dict[str, float]:
     """Clock and temperature of what computed: a GPU as it was read, else the core that timed."""
@@ -235,24 +247,24 @@ def _of_machine(
     gpu = [reading for reading in read_readings(path) if reading.device != CPU_DEVICE]
     if not gpu:
         return {name: float(result.facts[name]) for name in _OF_MACHINE if name in result.facts}
-    begun_ns, ended_ns = samples.started_ns.min(), samples.started_ns.max()
+    start_ns, end_ns = samples.started_ns.min(), samples.started_ns.max()
     parts = {
-        "first": (begun_ns, begun_ns + part_s * 1e9),
-        "last": (ended_ns - part_s * 1e9, ended_ns),
+        "first": (start_ns, start_ns + part_s * 1e9),
+        "last": (end_ns - part_s * 1e9, end_ns),
     }
     return {
-        f"sustained_{place}_{name}": told
+        f"sustained_{place}_{name}": mean
         for place, (low, high) in parts.items()
         for name in ("clock_mhz", "temperature_c")
-        if (told := _mean(getattr(r, name) for r in gpu if low <= r.time_ns <= high)) is not None
+        if (mean := _mean(getattr(r, name) for r in gpu if low <= r.time_ns <= high)) is not None
     }
 
 
 def _median(values: Iterable[float | None]) -> float | None:
-    known = [float(value) for value in values if value is not None]
-    return statistics.median(known) if known else None
+    numbers = [float(value) for value in values if value is not None]
+    return statistics.median(numbers) if numbers else None
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return statistics.fmean(numbers) if numbers else None

@@ -18,13 +18,13 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.jobs import PHASES, TOTAL, ColdStart
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.formatting.text import one_line
 from app.plan.plan import Plan
 from app.plan.reference_cases import null_case
 from app.run_folder.run import Run
 from app.stats.quantiles import Interval, order_statistic, rank_interval
-from app.stats.verdict import Apart, apart
+from app.stats.verdict import TypicalDifference, typical_difference
 from exporters.model_names import is_null
 
 FORGOTTEN = 0.01
@@ -57,14 +57,16 @@ def spread_of(times_ms: Sequence[float]) -> Spread:
 
 def cold_columns(run: Run, case: Case) -> Row:
     """What the case's cold starts tell; {} where none were asked for or come to."""
-    told = run.cold_starts_of(case)
-    answered = [one for one in told if not one.reason and one.phases_ms.keys() >= set(PHASES)]
-    values: Row = {"cold_missing_reason": _absent(told)}
-    if not answered:
-        return values if told else {}
-    values |= {"cold_processes": len(answered), "cold_page_cache": _page_cache(answered)}
+    starts = run.cold_starts_of(case)
+    complete = [
+        start for start in starts if not start.reason and start.phases_ms.keys() >= set(PHASES)
+    ]
+    values: Row = {"cold_missing_reason": _missing_reason(starts)}
+    if not complete:
+        return values if starts else {}
+    values |= {"cold_processes": len(complete), "cold_page_cache": _page_cache(complete)}
     for phase in (*PHASES, TOTAL):
-        spread = spread_of([_time_ms(one, phase) for one in answered])
+        spread = spread_of([_time_ms(start, phase) for start in complete])
         values[f"cold_{phase}_p50_ms"] = spread.p50_ms
         values[f"cold_{phase}_p90_ms"] = spread.p90_ms
         values[f"cold_{phase}_max_ms"] = spread.max_ms
@@ -74,37 +76,43 @@ def cold_columns(run: Run, case: Case) -> Row:
     return values
 
 
-def _time_ms(one: ColdStart, phase: str) -> float:
-    return one.total_ms if phase == TOTAL else one.phases_ms[phase]
+def _time_ms(start: ColdStart, phase: str) -> float:
+    return start.total_ms if phase == TOTAL else start.phases_ms[phase]
 
 
-def _absent(told: Sequence[ColdStart]) -> str | None:
-    return next((one_line(one.reason) for one in told if one.reason), None)
+def _missing_reason(starts: Sequence[ColdStart]) -> str | None:
+    return next((one_line(start.reason) for start in starts if start.reason), None)
 
 
-def _page_cache(answered: Sequence[ColdStart]) -> str:
+def _page_cache(complete: Sequence[ColdStart]) -> str:
     """`dropped` is said only where it was seen that the files were forgotten."""
-    kept = [one.kept_share for one in answered if one.kept_share is not None]
-    if not kept:
+    shares = [start.kept_share for start in complete if start.kept_share is not None]
+    if not shares:
         return "warm"
-    return "dropped" if max(kept) <= FORGOTTEN else f"up to {max(kept):.0%} kept"
+    return "dropped" if max(shares) <= FORGOTTEN else f"up to {max(shares):.0%} kept"
 
 
 _P50, _P99 = "p50", "p99"
 
 
-def null_columns(plan: Plan, measured: Sequence[Measured]) -> dict[str, Row]:
+def null_columns(plan: Plan, measured: Sequence[MeasuredCase]) -> dict[str, Row]:
     """Case id -> the columns about its null twin, of each case that has one; {} unless asked."""
     if not plan.null:
         return {}
-    twins = {one.case.identity_id: one for one in measured if is_null(one.case.model)}
+    twins = {
+        measurement.case.identity_id: measurement
+        for measurement in measured
+        if is_null(measurement.case.model)
+    }
     return {
-        one.case.case_id: _columns(one, twins) for one in measured if not is_null(one.case.model)
+        measurement.case.case_id: _columns(measurement, twins)
+        for measurement in measured
+        if not is_null(measurement.case.model)
     }
 
 
-def _columns(one: Measured, twins: Mapping[str, Measured]) -> Row:
-    twin = twins.get(null_case(one.case).identity_id)
+def _columns(measurement: MeasuredCase, twins: Mapping[str, MeasuredCase]) -> Row:
+    twin = twins.get(null_case(measurement.case).identity_id)
     if twin is None:
         return {}
     values: Row = {
@@ -112,29 +120,29 @@ def _columns(one: Measured, twins: Mapping[str, Measured]) -> Row:
         "overhead_p50_us": twin.value_us(_P50),
         "overhead_p99_us": twin.value_us(_P99),
     }
-    why = _not_comparable(one, twin)
-    found = None if why else _apart(one, twin)
-    if found is None:
-        return values | {"compute_missing_reason": why or "no round of both gave a median"}
-    values["compute_p50_us"] = found.value
-    if found.interval is not None:
-        values["compute_p50_ci_low_us"] = found.interval.low
-        values["compute_p50_ci_high_us"] = found.interval.high
+    reason = _incomparable_reason(measurement, twin)
+    compute = None if reason else _compute_time(measurement, twin)
+    if compute is None:
+        return values | {"compute_missing_reason": reason or "no round of both gave a median"}
+    values["compute_p50_us"] = compute.value
+    if compute.interval is not None:
+        values["compute_p50_ci_low_us"] = compute.interval.low
+        values["compute_p50_ci_high_us"] = compute.interval.high
     return values
 
 
-def _not_comparable(one: Measured, twin: Measured) -> str:
+def _incomparable_reason(measurement: MeasuredCase, twin: MeasuredCase) -> str:
     """Why there is no difference, '' if there is one."""
-    for side, whose in ((one, "it"), (twin, "its null twin")):
+    for side, subject in ((measurement, "it"), (twin, "its null twin")):
         if not side.is_well:
             status = str(side.row["status"]).replace("_", " ")
-            return f"{whose} is {status}: {side.row['reason'] or 'not measured'}"
-    if one.turn != twin.turn:
+            return f"{subject} is {status}: {side.row['reason'] or 'not measured'}"
+    if measurement.turn != twin.turn:
         return "its null twin was not measured in turn with it: measure both in one run"
     return ""
 
 
-def _apart(one: Measured, twin: Measured) -> Apart | None:
-    a, b = one.by_round(_P50), twin.by_round(_P50)
-    both = [number for number in a if number in b]
-    return apart([a[number] for number in both], [b[number] for number in both])
+def _compute_time(measurement: MeasuredCase, twin: MeasuredCase) -> TypicalDifference | None:
+    a, b = measurement.by_round(_P50), twin.by_round(_P50)
+    numbers = [number for number in a if number in b]
+    return typical_difference([a[number] for number in numbers], [b[number] for number in numbers])

@@ -8,13 +8,13 @@ from typing import Any
 from app.cases.column import Row
 from app.cases.objectives import JUDGED
 from app.cases.round import RoundResult
-from app.cases.units import shown
+from app.cases.units import percentile_label
 from app.formatting.text import significant
-from app.stats.intervals import LEAST_ROUNDS
+from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.required_rounds import (
     FIRST_LOOK,
     NARROW,
-    Precise,
+    StoppingRule,
     reach,
     rounds_needed,
     samples_needed,
@@ -25,7 +25,7 @@ from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 
 
-def needed_columns(summary: Summary) -> Row:
+def required_columns(summary: Summary) -> Row:
     """Rounds for a narrow interval, and the smallest change that such rounds would find."""
     values: Row = {}
     for name in JUDGED:
@@ -40,7 +40,7 @@ def needed_columns(summary: Summary) -> Row:
     return values
 
 
-def still_needed(row: Mapping[str, Any], samples: int) -> str:
+def missing_text(row: Mapping[str, Any], samples: int) -> str:
     """What the p99 lacks: `268 samples`, `6 more rounds for ±5 %`, or `nothing`.
 
     `row` is the case's as far as it is known, empty before its first round has ended; `samples`
@@ -49,55 +49,60 @@ def still_needed(row: Mapping[str, Any], samples: int) -> str:
     missing = samples_needed(0.99, samples)
     if missing:
         return f"{missing:,} samples"
-    rounds, needed = row.get("rounds") or 0, row.get("required_rounds_p99")
-    if needed is None:
-        more = LEAST_ROUNDS - rounds
-        return f"{more_rounds(more)} for an interval" if more > 0 else "longer rounds"
-    more = needed - rounds
-    return f"{more_rounds(more)} for ±{100 * NARROW:g} %" if more > 0 else "nothing"
+    rounds, required = row.get("rounds") or 0, row.get("required_rounds_p99")
+    if required is None:
+        remaining = MINIMUM_ROUNDS - rounds
+        return f"{more_rounds(remaining)} for an interval" if remaining > 0 else "longer rounds"
+    remaining = required - rounds
+    return f"{more_rounds(remaining)} for ±{100 * NARROW:g} %" if remaining > 0 else "nothing"
 
 
-def more_rounds(more: int) -> str:
+def more_rounds(count: int) -> str:
     """`1 more round`, `6 more rounds`."""
-    return "1 more round" if more == 1 else f"{more:,} more rounds"
+    return "1 more round" if count == 1 else f"{count:,} more rounds"
 
 
-def rounds_wanted(rule: Precise, rounds: Sequence[RoundResult], summary: Summary | None) -> int:
+def target_rounds(
+    rule: StoppingRule, rounds: Sequence[RoundResult], summary: Summary | None
+) -> int:
     """So many in all as far as is known after `rounds`; as many as there are once it is over.
 
     A simulation is drawn from its seed and no surer for more rounds than the least.
     """
-    had = len(rounds)
-    if had in rule.looks and summary is not None and rule.settles(summary.figures):
-        return had
-    if had >= FIRST_LOOK and _simulated(rounds):
-        return had
-    return max(had, rule.next_look(had))
+    count = len(rounds)
+    if count in rule.looks and summary is not None and rule.settles(summary.figures):
+        return count
+    if count >= FIRST_LOOK and _is_simulated(rounds):
+        return count
+    return max(count, rule.next_look(count))
 
 
-def ended_by(rule: Precise, rounds: Sequence[RoundResult], summary: Summary) -> str:
+def stop_reason(rule: StoppingRule, rounds: Sequence[RoundResult], summary: Summary) -> str:
     """`precise: p50 within 0.8 % after 10 rounds`, with what was asked where that was missed."""
-    had, left = len(rounds), rounds_wanted(rule, rounds, summary) - len(rounds)
-    told = _reached(rule, summary)
-    if left > 0:
-        return f"ended after {had} round{'s' * (had > 1)}, before the look at {had + left}: {told}"
-    if _simulated(rounds):
-        return f"precise: {had} rounds are enough of a simulation"
-    most = had >= rule.most and not rule.narrow(summary.figures)
-    bound = ", the most there may be" if most else ""
-    return f"precise: {told} after {had} rounds{bound}"
+    count, remaining = len(rounds), target_rounds(rule, rounds, summary) - len(rounds)
+    reached_text = _reached(rule, summary)
+    if remaining > 0:
+        return (
+            f"ended after {count} round{'s' * (count > 1)}, before the look at "
+            f"{count + remaining}: {reached_text}"
+        )
+    if _is_simulated(rounds):
+        return f"precise: {count} rounds are enough of a simulation"
+    is_maximum = count >= rule.maximum and not rule.narrow(summary.figures)
+    bound = ", the most there may be" if is_maximum else ""
+    return f"precise: {reached_text} after {count} rounds{bound}"
 
 
 def shortfalls(
-    rule: Precise, rounds: Sequence[RoundResult], summary: Summary
+    rule: StoppingRule, rounds: Sequence[RoundResult], summary: Summary
 ) -> Iterator[Diagnostic]:
     """What a case that had all its rounds did not reach."""
-    if rounds_wanted(rule, rounds, summary) > len(rounds) or _simulated(rounds):
+    if target_rounds(rule, rounds, summary) > len(rounds) or _is_simulated(rounds):
         return
     if rule.narrow(summary.figures):
         return
-    for name, requested in rule.asked.items():
-        percentile, reached = shown(name), reach(summary.figures[name])
+    for name, requested in rule.targets.items():
+        percentile, reached = percentile_label(name), reach(summary.figures[name])
         if reached is None:
             yield diagnostic(
                 "interval_unavailable",
@@ -115,25 +120,25 @@ def shortfalls(
             )
 
 
-def looked_at(rule: Precise, rounds: Sequence[RoundResult], summary: Summary) -> str:
+def look_text(rule: StoppingRule, rounds: Sequence[RoundResult], summary: Summary) -> str:
     """What a look came to: `p50 within 2.4 % (1 % asked): 3 more rounds`."""
-    left = rounds_wanted(rule, rounds, summary) - len(rounds)
-    return f"{_reached(rule, summary)}: {more_rounds(left) if left else 'no more rounds'}"
+    remaining = target_rounds(rule, rounds, summary) - len(rounds)
+    return f"{_reached(rule, summary)}: {more_rounds(remaining) if remaining else 'no more rounds'}"
 
 
-def _reached(rule: Precise, summary: Summary) -> str:
-    return ", ".join(_told(rule, summary, name) for name in rule.asked)
+def _reached(rule: StoppingRule, summary: Summary) -> str:
+    return ", ".join(_reached_text(rule, summary, name) for name in rule.targets)
 
 
-def _told(rule: Precise, summary: Summary, name: str) -> str:
-    figure, asked = summary.figures[name], rule.asked[name]
-    reached = reach(figure)
-    if reached is None:
+def _reached_text(rule: StoppingRule, summary: Summary, name: str) -> str:
+    figure, target = summary.figures[name], rule.targets[name]
+    half_width = reach(figure)
+    if half_width is None:
         longer = ", which takes longer rounds" if figure.too_short else ""
-        return f"{shown(name)} without an interval ({figure.absent}{longer})"
-    missed = f" ({100 * asked:.6g} % asked)" if reached > asked else ""
-    return f"{shown(name)} within {significant(100 * reached, 2)} %{missed}"
+        return f"{percentile_label(name)} without an interval ({figure.absent}{longer})"
+    target_text = f" ({100 * target:.6g} % asked)" if half_width > target else ""
+    return f"{percentile_label(name)} within {significant(100 * half_width, 2)} %{target_text}"
 
 
-def _simulated(rounds: Sequence[RoundResult]) -> bool:
+def _is_simulated(rounds: Sequence[RoundResult]) -> bool:
     return bool(rounds) and rounds[-1].clock == "simulated"

@@ -18,19 +18,19 @@ from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.latency_columns import WITH_COLUMNS
 from app.columns.latency import WITH_THROUGHPUT
-from app.columns.rounds import joined
+from app.columns.rounds import join_values
 from app.comparison.judge import (
-    Compared,
+    ComparedCase,
     Comparison,
-    NotCompared,
     Pair,
     Sides,
-    clocks_apart,
-    ending_of,
-    judged,
-    without_percentiles,
+    UncomparedCase,
+    clock_obstacle,
+    ending_reason,
+    judge_pairs,
+    missing_percentiles,
 )
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.formatting.case_labels import labels
 from app.machine.installed_runtimes import each_device_of, runtime
 from app.plan.plan import Plan
@@ -42,7 +42,9 @@ from runtimes.options import SESSIONS
 from runtimes.registry import parse_spec
 
 
-def against_baseline(plan: Plan, measured: Sequence[Measured], where: str) -> Comparison | None:
+def compare_with_baseline(
+    plan: Plan, measured: Sequence[MeasuredCase], run_name: str
+) -> Comparison | None:
     """What the plan's baseline says of the run; None without one. `where` names the run.
 
     Null twins are no part of it.
@@ -50,71 +52,77 @@ def against_baseline(plan: Plan, measured: Sequence[Measured], where: str) -> Co
     if not plan.baseline:
         return None
     pairs, not_compared = _pairs(plan.baseline, measured)
-    cases = judged(pairs, plan.band, in_turn=True, names=plan.judge)
-    known = [one.case for one in measured if not is_null(one.case.model)]
-    unpaired, without = unmatched(plan.baseline, known)
-    names = labels([one.case for one in measured])
+    cases = judge_pairs(pairs, plan.band, in_turn=True, names=plan.judge)
+    real_cases = [
+        measurement.case for measurement in measured if not is_null(measurement.case.model)
+    ]
+    unpaired, extra_cases = unmatched(plan.baseline, real_cases)
+    names = labels([measurement.case for measurement in measured])
     return Comparison(
         plan.baseline,
-        where,
+        run_name,
         plan.band,
         True,
         cases,
-        (*not_compared, *without_percentiles(pairs, cases)),
+        (*not_compared, *missing_percentiles(pairs, cases)),
         tuple(names[case.case_id] for case in unpaired),
-        tuple(names[case.case_id] for case in without),
+        tuple(names[case.case_id] for case in extra_cases),
     )
 
 
-def baseline_columns(plan: Plan, measured: Sequence[Measured]) -> dict[str, Row]:
+def baseline_columns(plan: Plan, measured: Sequence[MeasuredCase]) -> dict[str, Row]:
     """Case id -> the columns of the verdict, of the cases that have one."""
     if not plan.baseline:
         return {}
     pairs, _ = _pairs(plan.baseline, measured)
     by_id = {pair.second.case.identity_id: pair for pair in pairs}
     return {
-        by_id[one.case_id].second.case.case_id: _columns(by_id[one.case_id], one)
-        for one in judged(pairs, plan.band, in_turn=True, names=plan.judge)
+        by_id[compared.case_id].second.case.case_id: _columns(by_id[compared.case_id], compared)
+        for compared in judge_pairs(pairs, plan.band, in_turn=True, names=plan.judge)
     }
 
 
-def _pairs(baseline: str, measured: Sequence[Measured]) -> tuple[list[Pair], list[NotCompared]]:
+def _pairs(
+    baseline: str, measured: Sequence[MeasuredCase]
+) -> tuple[list[Pair], list[UncomparedCase]]:
     """What is compared, and what is not."""
-    partners = baselines(baseline, [one.case for one in measured])
-    by_id = {one.case.case_id: one for one in measured}
-    names = labels([one.case for one in measured])
+    partners = baselines(baseline, [measurement.case for measurement in measured])
+    by_id = {measurement.case.case_id: measurement for measurement in measured}
+    names = labels([measurement.case for measurement in measured])
     pairs: list[Pair] = []
-    left_out: list[NotCompared] = []
+    left_out: list[UncomparedCase] = []
     for case_id, partner in partners.items():
         pair = Pair(names[case_id], by_id[partner.case_id], by_id[case_id])
-        reason, why = _hindrance(pair, names[partner.case_id])
+        reason, detail = _obstacle(pair, names[partner.case_id])
         if reason:
-            left_out.append(NotCompared(pair.second.case.identity_id, pair.label, reason, why))
+            left_out.append(
+                UncomparedCase(pair.second.case.identity_id, pair.label, reason, detail)
+            )
         else:
             pairs.append(pair)
     return pairs, left_out
 
 
-def _hindrance(pair: Pair, partner: str) -> tuple[str, str]:
+def _obstacle(pair: Pair, partner: str) -> tuple[str, str]:
     """Why a pair can have no verdict: a code and a sentence, both empty if it can have one."""
-    for side, whose in ((pair.second, ""), (pair.first, f"its baseline {partner} is ")):
+    for side, subject in ((pair.second, ""), (pair.first, f"its baseline {partner} is ")):
         if not side.is_well:
-            reason, why = ending_of(side)
-            return reason, f"{whose}{why}"
-    return clocks_apart(pair)
+            reason, detail = ending_reason(side)
+            return reason, f"{subject}{detail}"
+    return clock_obstacle(pair)
 
 
-def _columns(pair: Pair, compared: Compared) -> Row:
+def _columns(pair: Pair, compared: ComparedCase) -> Row:
     values: Row = {"baseline_case_id": pair.first.case.case_id}
-    why: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name in WITH_COLUMNS:
         sides = compared.percentiles.get(name)
         if sides is not None:
             values |= _of_percentile(name, sides)
-            if sides.verdict.why:
-                why.setdefault(sides.verdict.why, []).append(name)
-    values["baseline_verdict_reason"] = joined(
-        f"{', '.join(who)}: {told}" for told, who in why.items()
+            if sides.verdict.detail:
+                names_by_reason.setdefault(sides.verdict.detail, []).append(name)
+    values["baseline_verdict_reason"] = join_values(
+        f"{', '.join(names)}: {reason}" for reason, names in names_by_reason.items()
     )
     return values
 
@@ -140,7 +148,7 @@ def is_multiplied(case: Case) -> bool:
     return several or any(name in case.options for name in MULTIPLIED)
 
 
-def alone(case: Case) -> Case:
+def single_replica(case: Case) -> Case:
     """The same case with one session and one stream, on the first of its devices."""
     kept = {name: value for name, value in case.options.items() if name not in MULTIPLIED}
     return replace(case, runtime=each_device_of(case.runtime)[0], options=kept)
@@ -148,34 +156,34 @@ def alone(case: Case) -> Case:
 
 def _bases(case: Case) -> Iterator[Case]:
     """The case alone, by each name that its device has: that of no device is the usual one."""
-    base = alone(case)
+    base = single_replica(case)
     yield base
     spec = parse_spec(base.runtime)
     if base.runtime != case.runtime and spec.device == runtime(spec.name).default_device:
         yield replace(base, runtime=str(replace(spec, device="")))
 
 
-def scaling_columns(measured: Sequence[Measured]) -> dict[str, Row]:
+def scaling_columns(measured: Sequence[MeasuredCase]) -> dict[str, Row]:
     """Case id -> its columns, of each case that the run has measured alone as well."""
-    by_id = {one.case.identity_id: one for one in measured}
-    found: dict[str, Row] = {}
-    for one in measured:
-        if not is_multiplied(one.case):
+    by_id = {measurement.case.identity_id: measurement for measurement in measured}
+    columns: dict[str, Row] = {}
+    for measurement in measured:
+        if not is_multiplied(measurement.case):
             continue
-        known = (by_id.get(base.identity_id) for base in _bases(one.case))
-        base = next((there for there in known if there is not None), None)
+        candidates = (by_id.get(base.identity_id) for base in _bases(measurement.case))
+        base = next((candidate for candidate in candidates if candidate is not None), None)
         if base is not None:
-            found[one.case.case_id] = _scaling_columns(base, one)
-    return found
+            columns[measurement.case.case_id] = _scaling_columns(base, measurement)
+    return columns
 
 
-def _scaling_columns(base: Measured, one: Measured) -> Row:
+def _scaling_columns(base: MeasuredCase, measurement: MeasuredCase) -> Row:
     values: Row = {"scaling_baseline_case_id": base.case.case_id}
-    why = _not_comparable(base, one)
-    if why:
-        return values | {"scaling_missing_reason": why}
-    lanes, single = (number_of(side.row["concurrency"]) for side in (one, base))
-    rate, single_rate = (number_of(side.row["throughput_per_s"]) for side in (one, base))
+    reason = _incomparable_reason(base, measurement)
+    if reason:
+        return values | {"scaling_missing_reason": reason}
+    lanes, single = (number_of(side.row["concurrency"]) for side in (measurement, base))
+    rate, single_rate = (number_of(side.row["throughput_per_s"]) for side in (measurement, base))
     assert lanes and single and rate and single_rate, "they are comparable"
     replicas, speedup = lanes / single, rate / single_rate
     values |= {
@@ -183,20 +191,20 @@ def _scaling_columns(base: Measured, one: Measured) -> Row:
         "speedup": speedup,
         "scaling_efficiency": speedup / replicas,
     }
-    both = [number for number in base.rates if number in one.rates]
-    apart = difference(
-        [base.rates[number] for number in both],
-        [one.rates[number] for number in both],
+    numbers = [number for number in base.rates if number in measurement.rates]
+    change = difference(
+        [base.rates[number] for number in numbers],
+        [measurement.rates[number] for number in numbers],
         in_turn=True,
     )
-    if apart is not None:
-        ends = interval_of(apart, CONFIDENCE)
+    if change is not None:
+        ends = interval_of(change, CONFIDENCE)
         values["scaling_efficiency_ci_low"] = ends.low / replicas
         values["scaling_efficiency_ci_high"] = ends.high / replicas
     return values
 
 
-def _why_no_throughput(side: Measured) -> str:
+def _missing_throughput_reason(side: MeasuredCase) -> str:
     if side.case.scenario.kind not in WITH_THROUGHPUT:
         return f"in {side.case.scenario} runs begin at given times, use --scenario offline"
     if side.row["batch_size"] is None:
@@ -204,16 +212,16 @@ def _why_no_throughput(side: Measured) -> str:
     return "its rounds give none"
 
 
-def _not_comparable(base: Measured, one: Measured) -> str:
+def _incomparable_reason(base: MeasuredCase, measurement: MeasuredCase) -> str:
     """Why the two give no efficiency, '' if they give one."""
-    for side, whose in ((one, "it"), (base, "it alone")):
+    for side, subject in ((measurement, "it"), (base, "it alone")):
         if not side.is_well:
             status = str(side.row["status"]).replace("_", " ")
-            return f"{whose} is {status}: {side.row['reason'] or 'not measured'}"
+            return f"{subject} is {status}: {side.row['reason'] or 'not measured'}"
         if not side.row["throughput_per_s"] or not side.row["concurrency"]:
-            return f"{whose} has no known throughput: {_why_no_throughput(side)}"
-    if base.turn != one.turn:
+            return f"{subject} has no known throughput: {_missing_throughput_reason(side)}"
+    if base.turn != measurement.turn:
         return "one replica was not measured in turn with it: measure both in one run"
-    if base.row["clock"] != one.row["clock"]:
-        return f"the clock is {one.row['clock']}, alone {base.row['clock']}"
+    if base.row["clock"] != measurement.row["clock"]:
+        return f"the clock is {measurement.row['clock']}, alone {base.row['clock']}"
     return ""

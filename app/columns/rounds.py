@@ -26,7 +26,7 @@ from exporters.types import Disagreement
 _BETWEEN = "; "
 
 
-def joined(values: Iterable[str]) -> str | None:
+def join_values(values: Iterable[str]) -> str | None:
     """The cell of these values, in order of appearance; None if there are none."""
     plain = (value.replace(_BETWEEN, ", ") for value in values if value)
     return _BETWEEN.join(dict.fromkeys(plain)) or None
@@ -38,35 +38,37 @@ def reference_columns(checks: Sequence[Check], check: Check) -> Row:
     Rounds of earlier versions know one reference, and nothing of how many there were.
     """
     values: Row = {"reference": check.reference}
-    known = [one for one in checks if one.references]
-    if not known:
+    usable = [item for item in checks if item.references]
+    if not usable:
         return values
     agreeing = [
-        name for name in known[0].agrees_with if all(name in one.agrees_with for one in known)
+        name for name in usable[0].agrees_with if all(name in item.agrees_with for item in usable)
     ]
-    without = [f"{name} ({why})" for name, why in check.missing.items()]
+    missing_texts = [f"{name} ({reason})" for name, reason in check.missing.items()]
     return values | {
-        "references": one_line(", without ".join([", ".join(check.references), *without])),
+        "references": one_line(", without ".join([", ".join(check.references), *missing_texts])),
         "agreeing_references": ", ".join(agreeing) or None,
-        "only_own_reference": any(one.only_own for one in known),
-        "reference_disagreement": joined(one_line(_sentence(one)) for one in check.disagreements),
+        "only_own_reference": any(item.only_own for item in usable),
+        "reference_disagreement": join_values(
+            one_line(_sentence(item)) for item in check.disagreements
+        ),
     }
 
 
-def _sentence(found: Disagreement) -> str:
+def _sentence(disagreement: Disagreement) -> str:
     """`onnx and onnxruntime unoptimised: output 'y' by 0.8 of its largest value, first at …`."""
-    what = f"{found.first} and {found.second}: output {found.output!r}"
-    if found.unequal is not None:
-        what = f"{what} in {text.share(found.unequal)} of its elements"
-    elif found.relative is not None:
-        what = f"{what} by {found.relative:.2g} of its largest value"
+    sentence = f"{disagreement.first} and {disagreement.second}: output {disagreement.output!r}"
+    if disagreement.unequal is not None:
+        sentence = f"{sentence} in {text.share(disagreement.unequal)} of its elements"
+    elif disagreement.relative is not None:
+        sentence = f"{sentence} by {disagreement.relative:.2g} of its largest value"
     else:
-        what = f"{what} in its shape, or in where it is NaN or infinite"
-    if found.node:
-        what = f"{what}, first at node {found.node!r} ({found.operator})"
-    elif found.no_node:
-        what = f"{what}, at an unknown node ({found.no_node})"
-    return what
+        sentence = f"{sentence} in its shape, or in where it is NaN or infinite"
+    if disagreement.node:
+        sentence = f"{sentence}, first at node {disagreement.node!r} ({disagreement.operator})"
+    elif disagreement.no_node:
+        sentence = f"{sentence}, at an unknown node ({disagreement.no_node})"
+    return sentence
 
 
 FACTS = columns_of("facts")
@@ -95,14 +97,14 @@ def round_columns(rounds: Sequence[RoundResult]) -> Row:
         "warmup_iterations": sum(r.warmup_iterations for r in timed) if timed else None,
         "warmup_s": sum(r.warmup_s for r in timed) if timed else None,
         "steady_state": all(steady) if steady else None,
-        "stop_reason": joined(result.stop_reason for result in rounds),
+        "stop_reason": join_values(result.stop_reason for result in rounds),
         "iterations": sum(r.iterations for r in timed) if timed else None,
         "duration_s": sum(r.duration_s for r in timed) if timed else None,
         "compile_ms": _median(rounds, lambda r: r.phases_ms.get("compile")),
         "first_inference_ms": _median(rounds, lambda r: r.phases_ms.get("first_inference")),
         "harness_overhead_ns": _median(rounds, lambda r: r.harness_floor_ns),
-        "rss_peak_mib": _most(rounds, lambda r: r.rss_peak_mb),
-        "device_memory_peak_mib": _most(rounds, lambda r: r.device_memory_peak_mb),
+        "rss_peak_mib": _maximum(rounds, lambda r: r.rss_peak_mb),
+        "device_memory_peak_mib": _maximum(rounds, lambda r: r.device_memory_peak_mb),
     }
     if check is not None:
         values |= {
@@ -134,14 +136,16 @@ def _fact(name: str, result: RoundResult) -> float | None:
 
 
 def _median(
-    rounds: Sequence[RoundResult], of: Callable[[RoundResult], float | None]
+    rounds: Sequence[RoundResult], value_of: Callable[[RoundResult], float | None]
 ) -> float | None:
-    known = [value for value in map(of, rounds) if value is not None]
-    return statistics.median(known) if known else None
+    numbers = [value for value in map(value_of, rounds) if value is not None]
+    return statistics.median(numbers) if numbers else None
 
 
-def _most(rounds: Sequence[RoundResult], of: Callable[[RoundResult], float | None]) -> float | None:
-    return max((value for value in map(of, rounds) if value is not None), default=None)
+def _maximum(
+    rounds: Sequence[RoundResult], value_of: Callable[[RoundResult], float | None]
+) -> float | None:
+    return max((value for value in map(value_of, rounds) if value is not None), default=None)
 
 
 _SHOWN = 8
@@ -151,8 +155,8 @@ def graph_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:
     """Rounds of more than one graph."""
     graphs = run.graphs_of(case)
     if len(graphs) > 1:
-        shown = tuple(graph[:_SHOWN] for graph in graphs)
-        yield diagnostic("mixed_graphs", count=len(graphs), graphs=shown)
+        short_hashes = tuple(graph[:_SHOWN] for graph in graphs)
+        yield diagnostic("mixed_graphs", count=len(graphs), graphs=short_hashes)
 
 
 def without_intervals(row: Row) -> Row:
@@ -167,10 +171,10 @@ def mixed_graphs(run: Run) -> Iterator[Finding]:
         if len(graphs) > 1:
             yield Finding(
                 FOLDER,
-                f"has rounds of case {case.case_id} that measured {_told(graphs)}",
+                f"has rounds of case {case.case_id} that measured {_graphs_text(graphs)}",
                 "measure the case in a new run",
             )
 
 
-def _told(graphs: tuple[str, ...]) -> str:
+def _graphs_text(graphs: tuple[str, ...]) -> str:
     return f"{len(graphs)} graphs (sha256 {', '.join(graph[:_SHOWN] for graph in graphs)})"

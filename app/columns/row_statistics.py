@@ -37,7 +37,7 @@ from app.columns.environment import (
     outlier_warnings,
 )
 from app.columns.families import SampleColumns
-from app.columns.identity import as_told
+from app.columns.identity import as_imported
 from app.columns.latency import block_rate, late_columns, rates_by_round
 from app.columns.load import batcher_columns, shape_columns, sustained_columns
 from app.machine.environment import graphlap_version
@@ -58,8 +58,8 @@ from runtimes.execution import Samples
 def round_starts_s(rounds: Sequence[RoundResult]) -> tuple[float, ...]:
     """Seconds since 1970 of each round; empty where the start of one is not recorded."""
     starts = [epoch_s(result.started_at_utc) for result in rounds]
-    known = tuple(start for start in starts if start is not None)
-    return known if len(known) == len(starts) else ()
+    present = tuple(start for start in starts if start is not None)
+    return present if len(present) == len(starts) else ()
 
 
 def epoch_s(utc: str) -> float | None:
@@ -101,8 +101,8 @@ class Statistics:
         """What the case was measured under, with the percentiles of all rows of the run."""
         planned = run.planned(case)
         if planned.run_id not in self._plans:
-            percentiles = {"percentiles": run.manifest.asked.percentiles}
-            self._plans[planned.run_id] = planned.asked.model_copy(update=percentiles)
+            percentiles = {"percentiles": run.manifest.requested_plan.percentiles}
+            self._plans[planned.run_id] = planned.requested_plan.model_copy(update=percentiles)
         return self._plans[planned.run_id]
 
     def of(self, run: Run, case: Case, rounds: Sequence[RoundResult]) -> RowStatistics:
@@ -113,10 +113,10 @@ class Statistics:
             with suppress(CodecError):  # one that is of no use is replaced
                 return from_json(RowStatistics, stored)
         read = [run.samples_and_content(result) for result in rounds]
-        computed = _computed(run, case, asked, rounds, [samples for samples, _ in read])
+        computed = _compute(run, case, asked, rounds, [samples for samples, _ in read])
         # Only of what was looked at, not of what somebody has changed since.
         if key and key == self.key(run, case, rounds, [content for _, content in read]):
-            keep(run, case, rounds, computed)
+            store_statistics(run, case, rounds, computed)
         return computed
 
     def key(
@@ -126,7 +126,7 @@ class Statistics:
         on."""
         asked = self.plan(run, case)
         confidence = CONFIDENCE if asked.stopping is None else asked.stopping.confidence
-        told = (
+        parts = (
             program(),
             run.manifest.schema_version,
             sorted(asked.quantiles.items()),
@@ -137,10 +137,12 @@ class Statistics:
             contents,
             _readings(run, rounds),
         )
-        return text_digest(json.dumps(told).encode())
+        return text_digest(json.dumps(parts).encode())
 
 
-def keep(run: Run, case: Case, rounds: Sequence[RoundResult], computed: RowStatistics) -> None:
+def store_statistics(
+    run: Run, case: Case, rounds: Sequence[RoundResult], computed: RowStatistics
+) -> None:
     """Have statistics stored, if the samples of these timed rounds were found to be sound."""
     key = sound_key(run, case, rounds)
     if run.store is not None and key:
@@ -177,7 +179,7 @@ def _readings(run: Run, rounds: Sequence[RoundResult]) -> list[int]:
     folder = run.path / TELEMETRY
     if not folder.is_dir():
         return []
-    return [_checksum(folder / telemetry_name(one.case_id, one.round)) for one in rounds]
+    return [_checksum(folder / telemetry_name(result.case_id, result.round)) for result in rounds]
 
 
 def _checksum(path: Path) -> int:
@@ -187,21 +189,21 @@ def _checksum(path: Path) -> int:
         return -1
 
 
-def _computed(
+def _compute(
     run: Run,
     case: Case,
-    asked: Plan,
+    plan: Plan,
     timed: Sequence[RoundResult],
     samples: Sequence[Samples],
 ) -> RowStatistics:
-    rule = asked.stopping
+    rule = plan.stopping
     confidence = CONFIDENCE if rule is None else rule.confidence
     counts = outlier_counts(timed, samples)
     has_latency = case.scenario.kind != "ahead"
     columns = SampleColumns(
         device_columns(run.path, timed),
         interference_columns(timed, counts),
-        late_columns(asked.deadline_us, samples, confidence) if has_latency else {},
+        late_columns(plan.deadline_us, samples, confidence) if has_latency else {},
         batcher_columns(case, samples),
         sustained_columns(case, run.path, timed, samples),
         shape_columns(run, case, timed),
@@ -209,9 +211,11 @@ def _computed(
     starts_s = round_starts_s(timed)
     contended = is_contended(timed)
     blocks = block_rate(case, samples, starts_s, contended)
-    disturbed = outlier_warnings(counts, sum(len(one.started_ns) for one in samples))
-    summary = summarise(samples, asked.quantiles, confidence, case.batcher, starts_s, contended)
-    summary = as_told(summary, timed)
+    disturbed = outlier_warnings(
+        counts, sum(len(round_samples.started_ns) for round_samples in samples)
+    )
+    summary = summarise(samples, plan.quantiles, confidence, case.batcher, starts_s, contended)
+    summary = as_imported(summary, timed)
     rates = rates_by_round(case, blocks, summary, timed[-1].concurrency if timed else 0)
     return RowStatistics(summary, blocks, columns, tuple(disturbed), rates)
 
@@ -225,7 +229,7 @@ class StoredRows:
     where nothing can be stored."""
 
     run: Run
-    whole: str
+    run_key: str
 
     @staticmethod
     def of(run: Run) -> StoredRows:
@@ -235,7 +239,9 @@ class StoredRows:
             manifest = text_digest(read_file(run.path / MANIFEST))
         except OSError:
             return StoredRows(run, "")
-        return StoredRows(run, json.dumps([program(), manifest, sorted(run.others.items())]))
+        return StoredRows(
+            run, json.dumps([program(), manifest, sorted(run.journal_digests.items())])
+        )
 
     def get(self, case: Case, names: tuple[str, ...]) -> Row | None:
         """The row of a case with these columns, None if it is not stored."""
@@ -261,15 +267,19 @@ class StoredRows:
         run, case_id = self.run, case.case_id
         rounds = run.rounds_of(case)
         samples = sound_key(run, case, [result for result in rounds if result.samples])
-        if not self.whole or not samples:
+        if not self.run_key or not samples:
             return ""
         writers = run.writers.get(case_id, {})
         texts = (
-            self.whole,
+            self.run_key,
             samples,
-            *(f"{one.round} {run.line_digest(one)}" for one in rounds if not one.samples),
+            *(
+                f"{round_result.round} {run.line_digest(round_result)}"
+                for round_result in rounds
+                if not round_result.samples
+            ),
             *(f"{number} {writer.writer}" for number, writer in sorted(writers.items())),
-            *(f"{number} {what}" for number, what in run.damaged.get(case_id, {}).items()),
+            *(f"{number} {damage}" for number, damage in run.damaged.get(case_id, {}).items()),
             repr(run.operators.get(case_id)),
         )
         return text_digest("\n".join(texts).encode())

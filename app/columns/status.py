@@ -11,13 +11,13 @@ from app.cases.status import WORST_FIRST
 from app.columns.environment import engine_warnings, gap_warnings, gpu_warnings
 from app.columns.load import load_warnings, sustained_warnings
 from app.columns.precision import shortfalls
-from app.columns.rounds import graph_warnings, joined
+from app.columns.rounds import graph_warnings, join_values
 from app.formatting.text import one_line
 from app.run_folder.diagnostics import diagnostic_columns, text
 from app.run_folder.hosts import host_warnings
 from app.run_folder.operators import operator_warnings
 from app.run_folder.run import Run
-from app.stats.required_rounds import Precise
+from app.stats.required_rounds import StoppingRule
 from app.stats.summary import Summary
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -27,19 +27,19 @@ MISSING = "rounds_missing"
 NOT_REACHED = "the sweep ended before this case was measured: resume it"
 
 
-def worst(rounds: Iterable[RoundResult]) -> RoundResult | None:
+def worst_round(rounds: Iterable[RoundResult]) -> RoundResult | None:
     """The round whose status decides the row's; None without rounds."""
     return min(rounds, key=lambda result: WORST_FIRST.index(result.status), default=None)
 
 
-def ended_columns(rounds: Sequence[RoundResult], damaged: Mapping[int, str]) -> Row:
+def status_columns(rounds: Sequence[RoundResult], damaged: Mapping[int, str]) -> Row:
     """Status and reason; a case without a round was not run.
 
     `damaged` says of some rounds by number what became of their samples.
     """
-    decisive = worst(rounds)
+    decisive = worst_round(rounds)
     if decisive is None:
-        reason = " ".join(text(one) for one in damaged_warnings(damaged)) or NOT_REACHED
+        reason = " ".join(text(warning) for warning in damaged_warnings(damaged)) or NOT_REACHED
         return {"status": "not_run", "reason": one_line(reason)}
     timed = [result for result in rounds if result.samples]
     return {
@@ -64,7 +64,7 @@ def round_warnings(
     yield from damaged_warnings(damaged)
     for result in rounds:
         yield from result.warnings
-    decisive = worst(rounds)
+    decisive = worst_round(rounds)
     if decisive is not None and decisive.status in ("ok", "partial") and len(rounds) < planned:
         yield diagnostic(MISSING, measured=len(rounds), planned=planned)
 
@@ -76,7 +76,7 @@ def row_diagnostics(
     planned: int,
     summary: Summary | None,
     disturbed: Sequence[Diagnostic],
-    rule: Precise | None,
+    rule: StoppingRule | None,
     row: Row,
 ) -> Iterator[Diagnostic]:
     """Of a case with rounds, of which so many were `planned`; `row` has the figures, `disturbed`
@@ -101,13 +101,13 @@ def row_diagnostics(
     yield from graph_warnings(run, case)
 
 
-def warned_columns(diagnostics: Sequence[Diagnostic], row: Row) -> Row:
+def diagnosed_columns(diagnostics: Sequence[Diagnostic], row: Row) -> Row:
     """The columns of these; a row with an error among them is not valid, and says why."""
     columns = diagnostic_columns(diagnostics)
-    errors = [one for one in diagnostics if one.severity == "error"]
+    errors = [entry for entry in diagnostics if entry.severity == "error"]
     if not errors:
         return columns
-    return columns | {"valid": False, "reason": row["reason"] or joined(map(text, errors))}
+    return columns | {"valid": False, "reason": row["reason"] or join_values(map(text, errors))}
 
 
 def accuracy_warnings(run: Run, case: Case) -> Iterator[Diagnostic]:

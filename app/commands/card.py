@@ -19,7 +19,7 @@ from app.cases.errors import PlanError
 from app.cases.units import TIME, microseconds
 from app.commands.output import print_text
 from app.console.streams import width_of
-from app.plan.settings.setting import Pairs, whole
+from app.plan.settings.setting import Pairs, integer_from
 from app.present.document import Block, Column, Paragraph, Table, names
 from app.present.terminal import as_text
 from exporters import install_layout
@@ -32,7 +32,7 @@ from runtimes.fpga.lower.steps import Lowered
 from runtimes.fpga.sizing import Configuration, Found, search, share
 
 FORMATS = ("table", "json", "csv")
-MOST_LINES = 24
+MAXIMUM_LINES = 24
 """Of the trade-off curve in a table; the other formats have all of it."""
 
 
@@ -41,44 +41,44 @@ def card_command(arguments: Sequence[str], width: int) -> tuple[str, int]:
 
     PlanError for what is not usable; GraphlapError for a model that has no graph on a card.
     """
-    chosen = _parser().parse_args(arguments)
-    answer: tuple[str, int] = chosen.run(chosen, width)
+    options = _parser().parse_args(arguments)
+    answer: tuple[str, int] = options.run(options, width)
     return answer
 
 
-def _search(chosen: argparse.Namespace, width: int) -> tuple[str, int]:
-    axes = Pairs("batch=1", whole(1)).read(chosen.axis, "--axis")
-    states = Pairs("OUT=IN").read(chosen.state, "--state")
-    target_us = _target_us(chosen.p99)
-    cards = [load_card(key) for key in chosen.cards.split(",")]
-    lowered = lowered_model(chosen.model, axes, states)
-    idle_us = 0.0 if chosen.back_to_back else math.inf
-    found = search(lowered, cards, target_us, chosen.release, idle_us)
-    if chosen.format == "table":
-        text = _table(found, target_us, width)
-    elif chosen.format == "json":
-        text = _json(found, target_us)
+def _search(options: argparse.Namespace, width: int) -> tuple[str, int]:
+    axes = Pairs("batch=1", integer_from(1)).read(options.axis, "--axis")
+    states = Pairs("OUT=IN").read(options.state, "--state")
+    target_us = _target_us(options.p99)
+    cards = [load_card(key) for key in options.cards.split(",")]
+    lowered = lowered_model(options.model, axes, states)
+    idle_us = 0.0 if options.back_to_back else math.inf
+    result = search(lowered, cards, target_us, options.release, idle_us)
+    if options.format == "table":
+        text = _table(result, target_us, width)
+    elif options.format == "json":
+        text = _json(result, target_us)
     else:
-        rows = [{"smallest": point == found.smallest, **asdict(point)} for point in found.curve]
+        rows = [{"smallest": point == result.smallest, **asdict(point)} for point in result.curve]
         text = _csv(rows)
-    return text, 0 if found.smallest else 1
+    return text, 0 if result.smallest else 1
 
 
-def _share(chosen: argparse.Namespace, width: int) -> tuple[str, int]:
-    shares = Pairs("2", whole(1), name_has_equals=True)
-    card = load_card(chosen.card)
+def _share(options: argparse.Namespace, width: int) -> tuple[str, int]:
+    shares = Pairs("2", integer_from(1), name_has_equals=True)
+    card = load_card(options.card)
     models = [
         (name, lowered_model(name, {}, {}), cores)
-        for text in chosen.models
+        for text in options.models
         for name, cores in shares.read([text], "MODEL=CORES").items()
     ]
-    idle_us = 0.0 if chosen.back_to_back else math.inf
-    tenants = share(models, card, chosen.release, idle_us)
+    idle_us = 0.0 if options.back_to_back else math.inf
+    tenants = share(models, card, options.release, idle_us)
     rows = [asdict(tenant) for tenant in tenants]
-    if chosen.format == "json":
+    if options.format == "json":
         value = {"clock": "simulated", "card": card.key, "fidelity": "extrapolated", "models": rows}
         return json.dumps(value, indent=1) + "\n", 0
-    if chosen.format == "csv":
+    if options.format == "csv":
         return _csv(rows), 0
     columns = (
         *names("model"),
@@ -112,7 +112,7 @@ def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> L
     """A model as every command names it, as steps of a card."""
     request = ExportRequest(model, points=(axes,), states=states, checked=False)
     command = install_layout.command("exporters.worker")
-    done = subprocess.run(
+    process = subprocess.run(
         command,
         input=json.dumps(to_json(request)) + "\n",
         capture_output=True,
@@ -121,12 +121,12 @@ def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> L
         env=install_layout.child_environment(),
     )
     reply = None
-    for line in done.stdout.splitlines():
+    for line in process.stdout.splitlines():
         with suppress(CodecError):
             reply = from_json(ExportReply, object_of(line))
     if reply is None:
         raise PlanError(
-            f"{model}: the export ended with exit code {done.returncode}",
+            f"{model}: the export ended with exit code {process.returncode}",
             f"export it alone to see why: graphlap check {model} --runtimes fpga",
         )
     if reply.model is None:
@@ -137,16 +137,16 @@ def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> L
     return lower(importer.load(exported.path, sizes, pairs))
 
 
-def _table(found: Found, target_us: float, width: int) -> str:
+def _table(result: Found, target_us: float, width: int) -> str:
     blocks: list[Block] = []
-    if found.smallest is None:
-        best = min(point.p99_us for point in found.curve)
+    if result.smallest is None:
+        best = min(point.p99_us for point in result.curve)
         blocks.append(
             Paragraph(f"No configuration has a p99 of {target_us:g} us; the lowest is {best:.3f}.")
         )
     else:
         blocks.append(
-            Paragraph(f"Smallest with p99 <= {target_us:g} us: {_words(found.smallest)}.")
+            Paragraph(f"Smallest with p99 <= {target_us:g} us: {_words(result.smallest)}.")
         )
     columns = (
         *names("", "card"),
@@ -161,7 +161,7 @@ def _table(found: Found, target_us: float, width: int) -> str:
     )
     rows = [
         (
-            "*" if point == found.smallest else "",
+            "*" if point == result.smallest else "",
             f"{point.card}@{point.release}",
             str(point.cores),
             str(point.block),
@@ -172,15 +172,15 @@ def _table(found: Found, target_us: float, width: int) -> str:
             f"{point.p99_us:.3f}",
             point.fidelity,
         )
-        for point in found.curve
+        for point in result.curve
     ]
     caption = (
         "From small to large: DSP blocks of the part, multiplications a cycle, clock, cores. Each "
-        f"line has a lower p99 than all smaller ones of {found.tried} configurations. DSP: share "
+        f"line has a lower p99 than all smaller ones of {result.tried} configurations. DSP: share "
         "of the part's products a cycle; tiles: share of the weight memory. Simulated; whatever "
         "differs from a public design is an extrapolation."
     )
-    curve = Table(columns, tuple(rows), caption, MOST_LINES, "-f csv")
+    curve = Table(columns, tuple(rows), caption, MAXIMUM_LINES, "-f csv")
     return as_text([*blocks, curve], width)
 
 
@@ -192,23 +192,23 @@ def _words(point: Configuration) -> str:
     )
 
 
-def _json(found: Found, target_us: float) -> str:
+def _json(result: Found, target_us: float) -> str:
     value = {
         "clock": "simulated",
         "p99_target_us": target_us,
-        "smallest": asdict(found.smallest) if found.smallest else None,
-        "curve": [asdict(point) for point in found.curve],
-        "tried": found.tried,
+        "smallest": asdict(result.smallest) if result.smallest else None,
+        "curve": [asdict(point) for point in result.curve],
+        "tried": result.tried,
     }
     return json.dumps(value, indent=1) + "\n"
 
 
 def _csv(rows: Sequence[Mapping[str, object]]) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 class _Parser(argparse.ArgumentParser):

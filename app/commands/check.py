@@ -10,12 +10,12 @@ from app.commands.measuring import add_models, add_run_options, measure, with_mo
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to compile and for which runtimes."""
     add_models(parser)
-    add_run_options(parser, "check", apart=("check",))
+    add_run_options(parser, "check", excluded=("check",))
 
 
 def run(options: argparse.Namespace) -> int:
     """Check; returns the exit code."""
     options.check = True
-    named = with_models(options)
-    named.models_named = False  # runtimes that are not installed can be checked too
-    return measure(named)
+    resolved = with_models(options)
+    resolved.models_named = False  # runtimes that are not installed can be checked too
+    return measure(resolved)

@@ -7,8 +7,8 @@ import argparse
 from app.cases.objectives import BAND
 from app.commands.output import add_format, print_document
 from app.commands.settings import add_settings
-from app.console.output_files import refuse_outputs
-from app.plan.command_line import given_settings
+from app.console.output_files import reject_outputs
+from app.plan.command_line import explicit_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,19 +24,19 @@ def run(options: argparse.Namespace) -> int:
     from app.console.regression_gate import code
     from app.console.run_comparison import compare
 
-    refuse_outputs(options)
+    reject_outputs(options)
     fails = verdicts.gate_of(options)
-    given = given_settings(options, "plan")
-    found = compare(
+    settings = explicit_settings(options, "plan")
+    comparison = compare(
         *options.runs,
-        band=given.get("band", BAND),
+        band=settings.get("band", BAND),
         past=options.history,
-        judge=given.get("judge", ()),
+        judge=settings.get("judge", ()),
     )
-    verdicts.write(verdicts.files(found, verdicts.wanted_of(options)))
+    verdicts.write(verdicts.files(comparison, verdicts.output_options_of(options)))
     writers = {
-        "json": lambda: verdicts.json_text(verdicts.as_json(found, fails)),
-        "markdown": lambda: verdicts.as_markdown(found, fails),
+        "json": lambda: verdicts.json_text(verdicts.as_json(comparison, fails)),
+        "markdown": lambda: verdicts.as_markdown(comparison, fails),
     }
-    lost = print_document(verdicts.comparison_blocks(found, fails), options, writers)
-    return lost or code(found, fails)
+    print_failure = print_document(verdicts.comparison_blocks(comparison, fails), options, writers)
+    return print_failure or code(comparison, fails)

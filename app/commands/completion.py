@@ -60,7 +60,7 @@ def _actions(name: str) -> list[argparse.Action]:
     command = BY_NAME[name]
     if command.takes_words:
         return []
-    return [one for one in parser_of(command)._actions if one.help != argparse.SUPPRESS]
+    return [action for action in parser_of(command)._actions if action.help != argparse.SUPPRESS]
 
 
 def _words_of(action: argparse.Action) -> Sequence[str]:
@@ -140,12 +140,12 @@ def _fish_lines() -> Iterator[str]:
         summary = _fish_quoted(command.summary)
         yield f"complete -c graphlap -n __fish_use_subcommand -a {command.name} -d {summary}"
     for command in COMMANDS:
-        here = f"'__fish_seen_subcommand_from {command.name}'"
+        condition = f"'__fish_seen_subcommand_from {command.name}'"
         for action in _actions(command.name):
             words = _words_of(action)
             if not action.option_strings:
                 if words:
-                    yield f"complete -c graphlap -n {here} -a {_fish_quoted(' '.join(words))}"
+                    yield f"complete -c graphlap -n {condition} -a {_fish_quoted(' '.join(words))}"
                 continue
             names = " ".join(
                 f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"
@@ -154,7 +154,7 @@ def _fish_lines() -> Iterator[str]:
             value = f" -x -a {_fish_quoted(' '.join(words))}" if words else ""
             required = " -r" if _takes_value(action) and not words else ""
             text = _fish_quoted((action.help or "").replace("%%", "%"))
-            yield f"complete -c graphlap -n {here} {names}{required}{value} -d {text}"
+            yield f"complete -c graphlap -n {condition} {names}{required}{value} -d {text}"
 
 
 def _fish_quoted(text: str) -> str:

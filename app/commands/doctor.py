@@ -7,7 +7,7 @@ import argparse
 from app.cases.errors import PlanError
 from app.commands.output import add_format, print_document
 from app.commands.settings import add_settings
-from app.plan.command_line import given_settings
+from app.plan.command_line import explicit_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +30,9 @@ def run(options: argparse.Namespace) -> int:
     from app.console.doctor import doctor
     from app.plan.runtime_selection import users_environments
 
-    named = given_settings(options, "plan").get("environments", {})
-    found = doctor(environments=users_environments() | named)
-    return print_document(found.blocks, options, {"table": lambda: found.text}) or found.code
+    named = explicit_settings(options, "plan").get("environments", {})
+    examination = doctor(environments=users_environments() | named)
+    return (
+        print_document(examination.blocks, options, {"table": lambda: examination.text})
+        or examination.code
+    )

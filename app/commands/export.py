@@ -28,6 +28,6 @@ def run(options: argparse.Namespace) -> int:
     """Write the files into the run folders; 1 if something in a run is damaged."""
     from app.console.exporting import export_stored, formats_of
 
-    wrote, damage = export_stored(options.runs, formats_of(options.formats), options.columns)
-    lost = print_text("".join(f"{line}\n" for line in (*wrote, *damage)))
-    return lost or (DAMAGED if damage else 0)
+    lines, damage = export_stored(options.runs, formats_of(options.formats), options.columns)
+    print_failure = print_text("".join(f"{line}\n" for line in (*lines, *damage)))
+    return print_failure or (DAMAGED if damage else 0)

@@ -52,18 +52,18 @@ def run(options: argparse.Namespace) -> int:
     return print_text(PAGES[options.topic]())
 
 
-def print_short(out: TextIO | None = None) -> int:
+def print_short(stream: TextIO | None = None) -> int:
     """The help on one screen. To standard error it is for want of a command, which exits with 2."""
-    if out is None:
+    if stream is None:
         return print_text(short_help())
-    out.write(short_help())
+    stream.write(short_help())
     return 2
 
 
 def print_version() -> int:
     """Our version, and those of the engines that are installed."""
     lines = [f"graphlap {_version('graphlap') or '0+checkout'}"]
-    lines += [f"{name} {found}" for name in _ENGINES if (found := _version(name))]
+    lines += [f"{name} {number}" for name in _ENGINES if (number := _version(name))]
     return print_text("\n".join(lines) + "\n")
 
 

@@ -7,9 +7,9 @@ import sys
 
 from app.commands.output import add_format, print_document
 from app.commands.settings import add_settings
-from app.console.output_files import refuse_outputs
+from app.console.output_files import reject_outputs
 from app.console.streams import width_of
-from app.plan.command_line import given_settings
+from app.plan.command_line import explicit_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,18 +24,18 @@ def run(options: argparse.Namespace) -> int:
     from app.console.history import history
     from app.console.verdicts import gate_of
 
-    refuse_outputs(options)
-    found = history(
+    reject_outputs(options)
+    report = history(
         options.folder,
-        band=given_settings(options, "plan").get("band"),
+        band=explicit_settings(options, "plan").get("band"),
         any_host=options.any_host,
         fail_on_slower=gate_of(options),
     )
-    found.write(json_path=options.json, csv_path=options.csv, plot_path=options.plot)
+    report.write(json_path=options.json, csv_path=options.csv, plot_path=options.plot)
     writers = {
-        "table": lambda: found.text(width_of(sys.stdout)),
-        "json": found.json,
-        "csv": found.csv,
+        "table": lambda: report.text(width_of(sys.stdout)),
+        "json": report.json,
+        "csv": report.csv,
     }
-    lost = print_document(found.blocks(), options, writers)
-    return lost or found.code
+    print_failure = print_document(report.blocks(), options, writers)
+    return print_failure or report.code

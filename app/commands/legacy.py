@@ -48,7 +48,7 @@ _MODES = (
 )
 """In this order one is found; a flag after it may be an option of that command."""
 MODE_FLAGS = tuple(mode.flag for mode in _MODES)
-_DROPPED = {
+_REDUNDANT_MODES = {
     "import": ("--headless",),
     "merge": ("--headless",),
     "study": ("--headless",),
@@ -58,7 +58,7 @@ _DROPPED = {
 }
 """Modes that went together with another one, and say no more than it."""
 _RENAMED = {"--markdown": ("-f", "markdown")}
-_OF_THE_CACHE = {"--cache-limit": ("--limit",)}
+_CACHE_FLAGS = {"--cache-limit": ("--limit",)}
 _MODEL_ENDINGS = (*FILE_ENDINGS, ".toml")
 
 
@@ -66,38 +66,38 @@ class NoCommand(Exception):
     """A command line without words, where no window can be opened."""
 
 
-def current(given: Sequence[str]) -> tuple[str, ...]:
+def as_command(arguments: Sequence[str]) -> tuple[str, ...]:
     """The words with a command first; NoCommand, or PlanError for a first word that is none."""
-    if given and given[0] in BY_NAME:
-        return tuple(given)
-    mode = _mode(given)
+    if arguments and arguments[0] in BY_NAME:
+        return tuple(arguments)
+    mode = _mode(arguments)
     if mode is not None:
-        return tuple(_translated(given, mode))
-    if "--export" in given and _paths(given):
-        return _export(given)
-    if not given:
+        return tuple(_translate(arguments, mode))
+    if "--export" in arguments and _paths(arguments):
+        return _export(arguments)
+    if not arguments:
         if _has_window():
             return ("open",)
         raise NoCommand
-    first = given[0]
+    first = arguments[0]
     if first.startswith("-"):
-        return ("open", *given)
+        return ("open", *arguments)
     if Path(first).is_dir() and not _has_models(Path(first)):
-        return ("open" if _has_window() or len(given) > 1 else "show", *given)
+        return ("open" if _has_window() or len(arguments) > 1 else "show", *arguments)
     if _is_model(first):
-        return ("run", *given)
+        return ("run", *arguments)
     raise PlanError(
         f"{first}: neither a command nor a file", suggestion(first, BY_NAME, "See graphlap help")
     )
 
 
-def note(given: Sequence[str], words: Sequence[str]) -> str:
+def note(arguments: Sequence[str], words: Sequence[str]) -> str:
     """The command line as it is written now, for one with a flag that was a mode.
 
     Lines with `--headless` alone stay as they are in scripts: only a person at a terminal reads of
     the other spelling.
     """
-    if _mode(given) is None and not (words[0] == "export" and words[0] not in given):
+    if _mode(arguments) is None and not (words[0] == "export" and words[0] not in arguments):
         return ""
     if words[0] == "run" and not sys.stderr.isatty():
         return ""
@@ -106,55 +106,55 @@ def note(given: Sequence[str], words: Sequence[str]) -> str:
     return f"this is now written: {graphlap_line(*words)}"
 
 
-def _mode(given: Sequence[str]) -> _Mode | None:
-    if given and given[0] in BY_NAME:
+def _mode(arguments: Sequence[str]) -> _Mode | None:
+    if arguments and arguments[0] in BY_NAME:
         return None
-    flags = {word.partition("=")[0] for word in _options(given)}
+    flags = {word.partition("=")[0] for word in _options(arguments)}
     return next((mode for mode in _MODES if mode.flag in flags), None)
 
 
-def _options(given: Sequence[str]) -> Iterator[str]:
-    for word in given:
+def _options(arguments: Sequence[str]) -> Iterator[str]:
+    for word in arguments:
         if word == "--":
             return
         yield word
 
 
-def _translated(given: Sequence[str], mode: _Mode) -> Iterator[str]:
+def _translate(words: Sequence[str], mode: _Mode) -> Iterator[str]:
     """The command, the arguments of its flag, and the other words in their order."""
-    place = next(i for i, word in enumerate(given) if word.partition("=")[0] == mode.flag)
-    _, equals, value = given[place].partition("=")
-    after = place + 1 + (mode.arguments if mode.arguments != _REST else 0)
+    place = next(i for i, word in enumerate(words) if word.partition("=")[0] == mode.flag)
+    _, equals, value = words[place].partition("=")
+    end = place + 1 + (mode.arguments if mode.arguments != _REST else 0)
     if equals:
-        arguments, after = [value], place + 1
+        arguments, end = [value], place + 1
     elif mode.arguments == _REST:
-        while after < len(given) and not given[after].startswith("-"):
-            after += 1
-        arguments = list(given[place + 1 : after])
+        while end < len(words) and not words[end].startswith("-"):
+            end += 1
+        arguments = list(words[place + 1 : end])
     else:
-        arguments = list(given[place + 1 : after])
+        arguments = list(words[place + 1 : end])
     command = mode.command[0]
     yield from (*mode.command, *arguments)
-    renamed = _RENAMED | (_OF_THE_CACHE if command == "cache" else {})
-    for word in (*given[:place], *given[after:]):
+    renamed = _RENAMED | (_CACHE_FLAGS if command == "cache" else {})
+    for word in (*words[:place], *words[end:]):
         flag, equals, value = word.partition("=")
-        if word in _DROPPED.get(command, ()):
+        if word in _REDUNDANT_MODES.get(command, ()):
             continue
         yield from (*renamed[flag], *([value] if equals else [])) if flag in renamed else (word,)
 
 
-def _export(given: Sequence[str]) -> tuple[str, ...]:
-    place = given.index("--export")
-    formats, rest = given[place + 1 : place + 2], (*given[:place], *given[place + 2 :])
+def _export(arguments: Sequence[str]) -> tuple[str, ...]:
+    place = arguments.index("--export")
+    formats, rest = arguments[place + 1 : place + 2], (*arguments[:place], *arguments[place + 2 :])
     return ("export", *rest, "-f", *formats)
 
 
-def _paths(given: Sequence[str]) -> list[str]:
+def _paths(arguments: Sequence[str]) -> list[str]:
     """The words that are no option and no option's value, of a line with `--export FORMATS`."""
     return [
         word
-        for before, word in zip(("", *given), given, strict=False)
-        if not word.startswith("-") and before not in ("--export", "--columns")
+        for previous, word in zip(("", *arguments), arguments, strict=False)
+        if not word.startswith("-") and previous not in ("--export", "--columns")
     ]
 
 

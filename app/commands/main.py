@@ -12,10 +12,10 @@ import sys
 from collections.abc import Sequence
 
 from app.cases.errors import DiskError
-from app.commands.legacy import NoCommand, current, note
+from app.commands.legacy import NoCommand, as_command, note
 from app.commands.parsers import module_of, parse
 from app.commands.table import BY_NAME
-from app.console.streams import Lasting, report, write_error_file
+from app.console.streams import ResilientStream, report, write_error_file
 from app.machine.system import refuse_other_systems
 from exporters.types import GraphlapError
 
@@ -24,40 +24,40 @@ _USER_ERRNOS = (errno.ENAMETOOLONG, errno.EMFILE, errno.ENFILE)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; every error of ours is one sentence and an exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
     _open_closed_streams()
     try:
-        return _dispatch(given)
+        return _dispatch(words)
     except GraphlapError as error:
-        if "--debug" in given:
+        if "--debug" in words:
             raise
-        report(str(error), Lasting(sys.stderr))
+        report(str(error), ResilientStream(sys.stderr))
         if isinstance(error, DiskError):
             return 1
         write_error_file(error)
         return 2
     except OSError as error:
-        if "--debug" in given or error.errno not in _USER_ERRNOS:
+        if "--debug" in words or error.errno not in _USER_ERRNOS:
             raise
         sentence = f"a process or a file can't be opened ({error.strerror}): raise ulimit -n"
         if error.errno == errno.ENAMETOOLONG:
             name = str(error.filename)
             sentence = f"a path of {len(name)} characters is too long ({name:.40}…)"
             sentence += ": give a shorter one"
-        report(sentence, Lasting(sys.stderr))
+        report(sentence, ResilientStream(sys.stderr))
         return 2
     except KeyboardInterrupt:
         return 130
 
 
-def _dispatch(given: Sequence[str]) -> int:
-    if given and given[0] in ("-h", "--help", "--version"):
+def _dispatch(arguments: Sequence[str]) -> int:
+    if arguments and arguments[0] in ("-h", "--help", "--version"):
         from app.commands import help as pages
 
-        return pages.print_short() if given[0] != "--version" else pages.print_version()
+        return pages.print_short() if arguments[0] != "--version" else pages.print_version()
     refuse_other_systems()
     try:
-        name, *words = current(given)
+        name, *words = as_command(arguments)
     except NoCommand:
         from app.commands import help as pages
 
@@ -70,9 +70,9 @@ def _dispatch(given: Sequence[str]) -> int:
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
     code = module_of(command).run(options)
-    sentence = note(given, (name, *words))
+    sentence = note(arguments, (name, *words))
     if sentence and not options.quiet:
-        report(sentence, Lasting(sys.stderr))
+        report(sentence, ResilientStream(sys.stderr))
     return code
 
 

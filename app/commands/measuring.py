@@ -9,8 +9,8 @@ from pathlib import Path
 from app.cases.errors import PlanError
 from app.commands.cache import limit_cache
 from app.commands.output import add_format, add_verbose
-from app.commands.settings import add_settings, completed
-from app.console.output_files import refuse_outputs
+from app.commands.settings import add_settings, with_all_settings
+from app.console.output_files import reject_outputs
 from app.plan.plan_files import suite_names
 from app.plan.settings.table import accepted_by
 from app.run_folder.manifest import MANIFEST
@@ -28,7 +28,7 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_NAMED = ("models", "suite", "plan")
+_POSITIONAL_SETTINGS = ("models", "suite", "plan")
 """Settings that are arguments of a command; as options they stay readable."""
 
 
@@ -37,12 +37,12 @@ def add_run_options(
     command: str,
     *,
     brief: bool = True,
-    apart: Collection[str] = (),
+    excluded: Collection[str] = (),
 ) -> None:
     """The settings of a command that measures, but for those that it has `apart`, and output."""
     accepted = {setting.key for setting in accepted_by(command)}
-    add_settings(parser, command, brief, {*_NAMED, *apart})
-    for key in accepted & set(_NAMED):
+    add_settings(parser, command, brief, {*_POSITIONAL_SETTINGS, *excluded})
+    for key in accepted & set(_POSITIONAL_SETTINGS):
         parser.add_argument(f"--{key}", help=argparse.SUPPRESS)
     parser.add_argument("--headless", action="store_true", help=argparse.SUPPRESS)
     add_format(parser)
@@ -56,31 +56,31 @@ def with_models(options: argparse.Namespace) -> argparse.Namespace:
     """
     if not options.named:
         return options
-    given = argparse.Namespace(**vars(options))
+    resolved = argparse.Namespace(**vars(options))
     for attribute, matches in (("plan", is_plan), ("suite", is_suite)):
-        whole = [word for word in options.named if matches(word)]
-        if whole and (len(options.named) > 1 or options.plan or options.suite):
-            raise PlanError(f"{whole[0]} is a whole plan", "Name it alone, or name models")
-        if whole:
-            setattr(given, attribute, whole[0])
-            return given
+        plan_words = [word for word in options.named if matches(word)]
+        if plan_words and (len(options.named) > 1 or options.plan or options.suite):
+            raise PlanError(f"{plan_words[0]} is a whole plan", "Name it alone, or name models")
+        if plan_words:
+            setattr(resolved, attribute, plan_words[0])
+            return resolved
     if options.models:
         raise PlanError(
             "models are given as arguments and by --models", "Give all of them as arguments"
         )
-    given.models = ",".join(part for word in options.named for part in files_of(word))
-    given.models_named = True
-    return given
+    resolved.models = ",".join(part for word in options.named for part in files_of(word))
+    resolved.models_named = True
+    return resolved
 
 
 def measure(options: argparse.Namespace) -> int:
     """Measure what the options say; returns the exit code."""
     from app.headless import run_headless
 
-    refuse_outputs(options)
+    reject_outputs(options)
     if options.cache_limit is not None:
         limit_cache(options.cache_limit, "--cache-limit")
-    return run_headless(completed(options))
+    return run_headless(with_all_settings(options))
 
 
 def is_plan(word: str) -> bool:
@@ -98,7 +98,7 @@ def files_of(word: str) -> list[str]:
     path = Path(word)
     if not path.is_dir():
         return [word]
-    found = sorted(map(str, path.glob("*.onnx")))
-    if not found:
+    paths = sorted(map(str, path.glob("*.onnx")))
+    if not paths:
         raise PlanError(f"{word}: there is no .onnx file in this folder", "Name a file or a run")
-    return found
+    return paths

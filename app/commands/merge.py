@@ -25,5 +25,5 @@ def run(options: argparse.Namespace) -> int:
     """Write and print the run; 1 if something damaged was left out."""
     from app.console.answer.derived_runs import merge_runs
 
-    made = merge_runs(options, width_of(sys.stdout))
-    return print_document(made.blocks, options, lines=made.damage) or made.code
+    document = merge_runs(options, width_of(sys.stdout))
+    return print_document(document.blocks, options, lines=document.damage) or document.code

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.cases.errors import PlanError
 from app.commands.output import print_text
-from app.commands.settings import add_settings, completed
+from app.commands.settings import add_settings, with_all_settings
 from app.plan.settings.table import accepted_by
 
 _QT = {
@@ -61,10 +61,10 @@ def missing_packages() -> dict[str, str]:
     )
     spared = {**({} if is_x11 else _X11), **({} if is_wayland else _WAYLAND)}
     needed = {library: of for library, of in PACKAGES.items() if library not in spared}
-    return {library: package for library, package in needed.items() if not _is_here(library)}
+    return {library: package for library, package in needed.items() if not _can_load(library)}
 
 
-def _is_here(library: str) -> bool:
+def _can_load(library: str) -> bool:
     try:
         CDLL(library)
     except OSError:
@@ -120,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
     if options.suite or options.plan or options.models:
         from app.plan.options import plan_from_options
 
-        plan = plan_from_options(completed(options))
+        plan = plan_from_options(with_all_settings(options))
     from app.gui.main import main as open_window
 
     return open_window([Path(path) for path in options.paths], plan)

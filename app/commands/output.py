@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
 from app.cases.errors import PlanError, suggestion
-from app.console.streams import Lasting, report, width_of
+from app.console.streams import ResilientStream, report, width_of
 from app.formatting.text import printable
 from app.plan.settings.setting import OUTPUT
 from app.present.document import Block, Points
@@ -39,7 +39,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 def output_group(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """The group of options that say how results are printed."""
-    groups = (one for one in parser._action_groups if one.title == OUTPUT)
+    groups = (group for group in parser._action_groups if group.title == OUTPUT)
     return next(groups, None) or parser.add_argument_group(OUTPUT)
 
 
@@ -72,24 +72,24 @@ def print_document(
     form = format_of(options)
     if writers and form in writers:
         return print_text(writers[form]())
-    out = Lasting(sys.stdout)
-    after = [Points(tuple(lines))] if lines and form != TABLE else []
-    write_formatted(chain(blocks, after), form, out, width_of(sys.stdout))
+    stream = ResilientStream(sys.stdout)
+    trailer = [Points(tuple(lines))] if lines and form != TABLE else []
+    write_formatted(chain(blocks, trailer), form, stream, width_of(sys.stdout))
     if form == TABLE:
-        out.write("".join(f"{printable(line)}\n" for line in lines))
-    return _ended(out)
+        stream.write("".join(f"{printable(line)}\n" for line in lines))
+    return _finish(stream)
 
 
 def print_text(text: str) -> int:
     """Print lines, in which nothing steers a terminal; returns 1 if they could not be printed."""
-    out = Lasting(sys.stdout)
-    out.write("\n".join(map(printable, text.split("\n"))))
-    return _ended(out)
+    stream = ResilientStream(sys.stdout)
+    stream.write("\n".join(map(printable, text.split("\n"))))
+    return _finish(stream)
 
 
-def _ended(out: Lasting) -> int:
-    out.flush()
-    if out.lost and out.fault:
-        reason = f"standard output can't be written ({out.fault.strerror})"
-        report(reason, Lasting(sys.stderr))
-    return int(out.fault is not None)
+def _finish(stream: ResilientStream) -> int:
+    stream.flush()
+    if stream.has_lost_output and stream.fault:
+        reason = f"standard output can't be written ({stream.fault.strerror})"
+        report(reason, ResilientStream(sys.stderr))
+    return int(stream.fault is not None)

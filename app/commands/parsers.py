@@ -117,13 +117,13 @@ def _unknown(command: Command, parser: argparse.ArgumentParser, word: str) -> Pl
         return PlanError(
             f"{option}: not an option of {name}, but a command", "Give one command after the other"
         )
-    near = get_close_matches(option, _visible(parser), n=1, cutoff=0.75)
+    matches = get_close_matches(option, _visible(parser), n=1, cutoff=0.75)
     owners = _owners(option)
-    if near and not owners:
-        return PlanError(f"{option}: not an option of {name}", f"did you mean {near[0]!r}?")
+    if matches and not owners:
+        return PlanError(f"{option}: not an option of {name}", f"did you mean {matches[0]!r}?")
     if owners:
-        of = ", ".join(owners[:4])
-        return PlanError(f"{option}: not an option of {name}, but of {of}", "Leave it out")
+        owner_text = ", ".join(owners[:4])
+        return PlanError(f"{option}: not an option of {name}, but of {owner_text}", "Leave it out")
     return PlanError(f"{option}: not an option of {name}", help_line)
 
 
@@ -139,4 +139,8 @@ def _visible(parser: argparse.ArgumentParser) -> list[str]:
 def _owners(option: str) -> list[str]:
     """The commands that take an option, be it an earlier spelling or not in their help."""
     parsers = {c.name: parser_of(c) for c in COMMANDS if not c.takes_words}
-    return [name for name, one in parsers.items() if option in one._option_string_actions]
+    return [
+        name
+        for name, command_parser in parsers.items()
+        if option in command_parser._option_string_actions
+    ]

@@ -23,5 +23,7 @@ def run(options: argparse.Namespace) -> int:
     from app.report.page import write_report
 
     damage = write_report(options.runs, options.output, options.history)
-    lost = print_text("".join(f"{line}\n" for line in (f"wrote {options.output}", *damage)))
-    return lost or (DAMAGED if damage else 0)
+    print_failure = print_text(
+        "".join(f"{line}\n" for line in (f"wrote {options.output}", *damage))
+    )
+    return print_failure or (DAMAGED if damage else 0)

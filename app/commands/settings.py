@@ -14,14 +14,14 @@ def add_settings(
     parser: argparse.ArgumentParser,
     command: str,
     brief: bool = False,
-    apart: Collection[str] = (),
+    excluded: Collection[str] = (),
 ) -> None:
     """Add the flags of the settings that a command accepts, but for the keys that it has `apart`,
     by other names; with `brief` only the common ones are in its help."""
-    rows = [setting for setting in accepted_by(command) if setting.key not in apart]
+    rows = [setting for setting in accepted_by(command) if setting.key not in excluded]
     arguments.add_settings(parser, rows, brief)
 
 
-def completed(options: argparse.Namespace) -> argparse.Namespace:
+def with_all_settings(options: argparse.Namespace) -> argparse.Namespace:
     """The options, and of every setting that the command does not accept that it is not given."""
     return argparse.Namespace(**{**vars(parse([])), **vars(options)})

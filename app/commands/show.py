@@ -24,5 +24,5 @@ def run(options: argparse.Namespace) -> int:
 
     width = width_of(sys.stdout)
     found = show(options.folder, width, options.sort, options.verbose, options.time)
-    lost = print_document(found.blocks, options, lines=found.damage)
-    return lost or found.code
+    print_failure = print_document(found.blocks, options, lines=found.damage)
+    return print_failure or found.code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from app.commands.cache import limit_cache
-from app.commands.settings import add_settings, completed
+from app.commands.settings import add_settings, with_all_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,11 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure and write the page; returns the exit code."""
-    from app.plan.command_line import refuse_with_study
+    from app.plan.command_line import reject_with_study
     from app.study import run_study
 
-    flags = completed(options)
-    refuse_with_study(flags)
+    flags = with_all_settings(options)
+    reject_with_study(flags)
     if options.cache_limit is not None:
         limit_cache(options.cache_limit, "--cache-limit")
     return run_study(flags)

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(
         parser,
         "tune",
-        apart=(
+        excluded=(
             "tune",
             "max_error",
         ),

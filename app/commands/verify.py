@@ -15,8 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what is damaged; 1 if something is."""
-    from app.console.verify import verified
+    from app.console.verify import verify_folder
 
-    found = verified(options.folder)
-    lost = print_document(found.blocks, options, {"table": lambda: found.text})
-    return lost or found.code
+    report = verify_folder(options.folder)
+    print_failure = print_document(report.blocks, options, {"table": lambda: report.text})
+    return print_failure or report.code

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.comparison.measured_case import Measured, clock_resolution
+from app.comparison.measured_case import MeasuredCase, clock_resolution
 from app.formatting.case_labels import labels
 from app.run_folder.run import Run
 from app.stats.quantiles import Interval
@@ -30,7 +30,7 @@ from app.stats.verdict import (
     difference,
     judge,
     smallest_change,
-    with_least_spread,
+    with_minimum_spread,
 )
 
 ALL = "all"
@@ -42,7 +42,7 @@ Pairs = Mapping[int, tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Itself:
+class AAFigure:
     """How one percentile of a case fared, or all of them together (`case_id` empty).
 
     Of `comparisons`, `wrong` were called faster or slower; `share` is the exact 95 % interval of
@@ -60,52 +60,52 @@ class Itself:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedWithItself:
+class AAResult:
     """`rounds` are those of a side in one comparison; `total` comparisons were asked for."""
 
     rounds: int
     total: int
     band: float
-    cases: tuple[Itself, ...]
-    together: tuple[Itself, ...]
+    cases: tuple[AAFigure, ...]
+    overall: tuple[AAFigure, ...]
 
 
-def with_itself(run: Run, measured: Sequence[Measured]) -> ComparedWithItself:
+def aa_result(run: Run, measured: Sequence[MeasuredCase]) -> AAResult:
     """All comparisons of which every round is there; those of a run that goes on are fewer."""
-    plan = run.manifest.asked
+    plan = run.manifest.requested_plan
     total = plan.aa or 0
     rounds = run.manifest.rounds // (2 * total)
-    names = labels([one.case for one in measured])
+    names = labels([item.case for item in measured])
     pairs = {
-        (one.case.case_id, name): own
-        for one in measured
+        (item.case.case_id, name): figures
+        for item in measured
         for name in plan.judge
-        if one.is_well and (own := _pairs(one, name, run.manifest.seed))
+        if item.is_well and (figures := _pairs(item, name, run.manifest.seed))
     }
-    by_id = {one.case.case_id: one for one in measured}
+    by_id = {item.case.case_id: item for item in measured}
     resolutions = {
         (case_id, name): clock_resolution(by_id[case_id], by_id[case_id], name)
         for case_id, name in pairs
     }
-    called = list(_wrongly_called(pairs, resolutions, rounds, total, plan.band))
+    wrong_sets = list(_wrong_verdicts(pairs, resolutions, rounds, total, plan.band))
     cases = tuple(
-        _itself(
+        _figure_of(
             key[0], names[key[0]], key[1],
-            [key in words for words in called],
-            _smallest(own, rounds, math.expm1(math.log1p(plan.band) + resolutions[key])),
+            [key in words for words in wrong_sets],
+            _smallest(figures, rounds, math.expm1(math.log1p(plan.band) + resolutions[key])),
         )
-        for key, own in pairs.items()
+        for key, figures in pairs.items()
     )  # fmt: skip
-    together = []
+    overall = []
     for percentile in (*dict.fromkeys(name for _, name in pairs), ALL):
-        wrong = [any(percentile in (ALL, name) for _, name in words) for words in called]
-        least = [one.smallest_change for one in cases if percentile in (ALL, one.percentile)]
-        largest = max((change for change in least if change is not None), default=None)
-        together.append(_itself("", "all cases", percentile, wrong, largest))
-    return ComparedWithItself(rounds, total, plan.band, cases, tuple(together))
+        wrong_flags = [any(percentile in (ALL, name) for _, name in words) for words in wrong_sets]
+        changes = [item.smallest_change for item in cases if percentile in (ALL, item.percentile)]
+        largest = max((change for change in changes if change is not None), default=None)
+        overall.append(_figure_of("", "all cases", percentile, wrong_flags, largest))
+    return AAResult(rounds, total, plan.band, cases, tuple(overall))
 
 
-def _wrongly_called(
+def _wrong_verdicts(
     pairs: Mapping[Key, Pairs],
     resolutions: Mapping[Key, float],
     rounds: int,
@@ -115,31 +115,33 @@ def _wrongly_called(
     """Of each comparison that is whole, what it called faster or slower; all judged together."""
     for number in range(total):
         places = range(rounds * number, rounds * (number + 1))
-        if all(place in own for own in pairs.values() for place in places):
-            tested = [_difference(own, places, resolutions[key]) for key, own in pairs.items()]
-            verdicts = judge(with_least_spread(tested, [name for _, name in pairs]), band)
-            told = zip(pairs, verdicts, strict=True)
-            yield {key for key, verdict in told if verdict.word in ("faster", "slower")}
+        if all(place in figures for figures in pairs.values() for place in places):
+            changes = [
+                _difference(figures, places, resolutions[key]) for key, figures in pairs.items()
+            ]
+            verdicts = judge(with_minimum_spread(changes, [name for _, name in pairs]), band)
+            results = zip(pairs, verdicts, strict=True)
+            yield {key for key, verdict in results if verdict.word in ("faster", "slower")}
 
 
-def _itself(
-    case_id: str, label: str, percentile: str, wrong: Sequence[bool], least: float | None
-) -> Itself:
-    share = binomial_interval(sum(wrong), len(wrong))
-    return Itself(case_id, label, percentile, len(wrong), sum(wrong), share, least)
+def _figure_of(
+    case_id: str, label: str, percentile: str, wrong_flags: Sequence[bool], change: float | None
+) -> AAFigure:
+    share = binomial_interval(sum(wrong_flags), len(wrong_flags))
+    return AAFigure(case_id, label, percentile, len(wrong_flags), sum(wrong_flags), share, change)
 
 
-def _pairs(one: Measured, name: str, seed: int) -> Pairs:
+def _pairs(measurement: MeasuredCase, name: str, seed: int) -> Pairs:
     """Rounds 2 k and 2 k + 1 as the two sides of pair k, in an order that is drawn."""
-    figures = one.by_round(name)
-    drawn = random.Random(f"{seed}:{one.case.case_id}:aa")
-    found = {}
+    figures = measurement.by_round(name)
+    rng = random.Random(f"{seed}:{measurement.case.case_id}:aa")
+    pairs = {}
     for place in range(max(figures, default=-1) // 2 + 1):
-        first = 2 * place + drawn.randrange(2)
+        first = 2 * place + rng.randrange(2)
         second = 4 * place + 1 - first
         if first in figures and second in figures:
-            found[place] = figures[first], figures[second]
-    return found
+            pairs[place] = figures[first], figures[second]
+    return pairs
 
 
 def _difference(pairs: Pairs, places: Sequence[int], resolution: float) -> Difference | None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.machine.environment import MACHINE
 from app.run_folder.run import Run
 from app.run_folder.table import to_csv
-from app.stats.intervals import LEAST_ROUNDS
+from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.quantiles import Interval
 from app.stats.summary import interval_of_sum
 
@@ -45,7 +45,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class HostsTogether:
+class AggregateThroughput:
     """A case on several machines: `parts` are those that serve it, the fastest first.
 
     `case` is that of the fastest, `without` says of a host why it is not among the parts. Where
@@ -53,10 +53,10 @@ class HostsTogether:
     """
 
     case: Case
-    parts: tuple[Measured, ...]
+    parts: tuple[MeasuredCase, ...]
     hosts: tuple[str, ...]
     interval: Interval | None = None
-    without: tuple[str, ...] = ()
+    exclusions: tuple[str, ...] = ()
     absent: str = ""
 
     @property
@@ -89,66 +89,70 @@ class HostsTogether:
         return inputs / self.per_s
 
 
-def hosts_together(run: Run, measured: Sequence[Measured]) -> tuple[HostsTogether, ...]:
+def throughput_over_hosts(
+    run: Run, measured: Sequence[MeasuredCase]
+) -> tuple[AggregateThroughput, ...]:
     """Each case that was timed on two hosts or more, in the plan's order."""
-    groups: dict[str, list[Measured]] = {}
-    for one in measured:
-        if not one.case.host:  # it is on the one host that the run is of
+    groups: dict[str, list[MeasuredCase]] = {}
+    for item in measured:
+        if not item.case.host:  # it is on the one host that the run is of
             continue
-        anywhere = replace(one.case, host="", naming=2)
-        groups.setdefault(anywhere.identity_id, []).append(one)
-    found = (_of_group(run, group) for group in groups.values() if len(group) > 1)
-    return tuple(one for one in found if one is not None)
+        hostless_case = replace(item.case, host="", naming=2)
+        groups.setdefault(hostless_case.identity_id, []).append(item)
+    aggregates = (_aggregate(run, group) for group in groups.values() if len(group) > 1)
+    return tuple(item for item in aggregates if item is not None)
 
 
-def hosts_csv(found: Sequence[HostsTogether]) -> bytes:
+def hosts_csv(aggregates: Sequence[AggregateThroughput]) -> bytes:
     """A line for each host of each case, then one for all of them, whose `host` is empty."""
-    return to_csv([row for one in found for row in _rows(one)], _COLUMNS)
+    return to_csv([row for aggregate in aggregates for row in _rows(aggregate)], _COLUMNS)
 
 
-def _of_group(run: Run, group: Sequence[Measured]) -> HostsTogether | None:
-    well = [one for one in group if one.is_well and one.row["throughput_per_s"]]
-    if len({run.host_of(one.case) for one in well}) < 2:
+def _aggregate(run: Run, group: Sequence[MeasuredCase]) -> AggregateThroughput | None:
+    usable = [part for part in group if part.is_well and part.row["throughput_per_s"]]
+    if len({run.host_of(part.case) for part in usable}) < 2:
         return None  # of one that is not there its row says why
-    parts = sorted(well, key=_rate, reverse=True)
-    hosts = tuple(run.host_of(one.case) for one in parts)
-    without = tuple(f"{run.host_of(one.case)} is {_word(one)}" for one in group if one not in well)
-    together = HostsTogether(parts[0].case, tuple(parts), hosts, None, without)
-    if why := _why_not(run, parts):
-        return replace(together, absent=why)
-    known = [ends for one in parts if (ends := _interval(one)) is not None]
-    if len(known) < len(parts):
-        return together
-    return replace(together, interval=interval_of_sum(together.rates, known))
+    parts = sorted(usable, key=_rate, reverse=True)
+    hosts = tuple(run.host_of(part.case) for part in parts)
+    exclusions = tuple(
+        f"{run.host_of(part.case)} is {_exclusion(part)}" for part in group if part not in usable
+    )
+    aggregate = AggregateThroughput(parts[0].case, tuple(parts), hosts, None, exclusions)
+    if reason := _obstacle(run, parts):
+        return replace(aggregate, absent=reason)
+    intervals = [ends for part in parts if (ends := _interval(part)) is not None]
+    if len(intervals) < len(parts):
+        return aggregate
+    return replace(aggregate, interval=interval_of_sum(aggregate.rates, intervals))
 
 
-def _interval(one: Measured) -> Interval | None:
+def _interval(part: MeasuredCase) -> Interval | None:
     """That of the row, where it counts how much rounds differ."""
-    low, high = (number_of(one.row[f"throughput_ci_{end}_per_s"]) for end in ("low", "high"))
-    if low is None or high is None or len(one.rounds) < LEAST_ROUNDS:
+    low, high = (number_of(part.row[f"throughput_ci_{end}_per_s"]) for end in ("low", "high"))
+    if low is None or high is None or len(part.rounds) < MINIMUM_ROUNDS:
         return None
     return Interval(low, high)
 
 
-def _why_not(run: Run, parts: Sequence[Measured]) -> str:
+def _obstacle(run: Run, parts: Sequence[MeasuredCase]) -> str:
     """Why these are not added, '' if they can be."""
-    clocks = {run.host_of(one.case): str(one.row["clock"]) for one in parts}
+    clocks = {run.host_of(part.case): str(part.row["clock"]) for part in parts}
     if len(set(clocks.values())) > 1:
         return ", ".join(f"the clock of {host} is {clock}" for host, clock in clocks.items())
-    for one in parts:
-        if why := _CLOCKS.get(str(one.row["clock"])):
-            return why
-    for one in parts:
-        if len({writer.host for writer in run.writers.get(one.case.case_id, {}).values()}) > 1:
-            return f"rounds of {run.host_of(one.case)} are of another machine too"
-    for number, one in enumerate(parts):
-        for other in parts[:number]:
-            if why := _one_machine(run, other.case, one.case):
-                return why
+    for part in parts:
+        if reason := _CLOCKS.get(str(part.row["clock"])):
+            return reason
+    for part in parts:
+        if len({writer.host for writer in run.writers.get(part.case.case_id, {}).values()}) > 1:
+            return f"rounds of {run.host_of(part.case)} are of another machine too"
+    for number, part in enumerate(parts):
+        for earlier in parts[:number]:
+            if reason := _same_machine_reason(run, earlier.case, part.case):
+                return reason
     return ""
 
 
-def _one_machine(run: Run, first: Case, second: Case) -> str:
+def _same_machine_reason(run: Run, first: Case, second: Case) -> str:
     """Why two hosts are taken for one machine, '' for two.
 
     Of a run all hosts are up at once, and the running kernel, or the name that a worker was given,
@@ -157,10 +161,10 @@ def _one_machine(run: Run, first: Case, second: Case) -> str:
     """
     a, b = run.environment_of(first), run.environment_of(second)
     names = f"{run.host_of(first)} and {run.host_of(second)}"
-    known = a.get(MACHINE), b.get(MACHINE)
-    if all(known) and known[0] == known[1]:
+    machine_ids = a.get(MACHINE), b.get(MACHINE)
+    if all(machine_ids) and machine_ids[0] == machine_ids[1]:
         return f"{names} are one machine, and took turns on it"
-    if all(known) and run.planned(first).run_id == run.planned(second).run_id:
+    if all(machine_ids) and run.planned(first).run_id == run.planned(second).run_id:
         return ""
     if _hardware(a) == _hardware(b):
         return f"{names} are {a.get('host')} both and alike: they may be one machine"
@@ -171,43 +175,43 @@ def _hardware(environment: Mapping[str, object]) -> tuple[object, ...]:
     return tuple(map(environment.get, _HARDWARE))
 
 
-def _word(one: Measured) -> str:
+def _exclusion(part: MeasuredCase) -> str:
     """Why a host has no part in it."""
-    if one.is_well:
+    if part.is_well:
         return "without inputs in a second"
-    status = str(one.row["status"]).replace("_", " ")
+    status = str(part.row["status"]).replace("_", " ")
     return status if status != "ok" else "not valid"
 
 
-def _rate(one: Measured) -> float:
-    return number_of(one.row["throughput_per_s"]) or 0.0
+def _rate(part: MeasuredCase) -> float:
+    return number_of(part.row["throughput_per_s"]) or 0.0
 
 
-def _rows(found: HostsTogether) -> Iterator[Row]:
-    for host, one in zip(found.hosts, found.parts, strict=True):
+def _rows(aggregate: AggregateThroughput) -> Iterator[Row]:
+    for host, part in zip(aggregate.hosts, aggregate.parts, strict=True):
         yield {
-            "case_id": one.case.case_id,
-            "model": one.case.model,
-            "runtime": one.case.runtime,
+            "case_id": part.case.case_id,
+            "model": part.case.model,
+            "runtime": part.case.runtime,
             "host": host,
             "machines": 1,
-            **{name: one.row[name] for name in _THROUGHPUT},
-            "share": None if found.absent else _rate(one) / found.per_s,
-            "million_inputs_s": MANY / _rate(one),
+            **{name: part.row[name] for name in _THROUGHPUT},
+            "share": None if aggregate.absent else _rate(part) / aggregate.per_s,
+            "million_inputs_s": MANY / _rate(part),
         }
-    told = {"model": found.case.model, "runtime": found.case.runtime}
-    if found.absent:
-        yield {**told, "absent": found.absent}
+    labels = {"model": aggregate.case.model, "runtime": aggregate.case.runtime}
+    if aggregate.absent:
+        yield {**labels, "absent": aggregate.absent}
         return
     yield {
-        **told,
-        "machines": len(found.parts),
-        "throughput_per_s": found.per_s,
-        "throughput_ci_low_per_s": found.interval.low if found.interval else None,
-        "throughput_ci_high_per_s": found.interval.high if found.interval else None,
+        **labels,
+        "machines": len(aggregate.parts),
+        "throughput_per_s": aggregate.per_s,
+        "throughput_ci_low_per_s": aggregate.interval.low if aggregate.interval else None,
+        "throughput_ci_high_per_s": aggregate.interval.high if aggregate.interval else None,
         "share": 1.0,
-        "speedup": found.speedup,
-        "efficiency": found.efficiency,
-        "million_inputs_s": found.seconds_for(MANY),
-        "absent": "; ".join(found.without) or None,
+        "speedup": aggregate.speedup,
+        "efficiency": aggregate.efficiency,
+        "million_inputs_s": aggregate.seconds_for(MANY),
+        "absent": "; ".join(aggregate.exclusions) or None,
     }

@@ -15,10 +15,10 @@ from typing import Literal
 
 from app.cases.objectives import HIGHER_IS_BETTER
 from app.cases.units import percentile_of
-from app.comparison.measured_case import COMPARED, Measured, clock_resolution, confidence_of
+from app.comparison.measured_case import COMPARED, MeasuredCase, clock_resolution, confidence_of
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.hosts import identity_of
-from app.stats.intervals import LEAST_ROUNDS
+from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.quantiles import Interval
 from app.stats.verdict import (
     CLOCK_CHANGED,
@@ -31,7 +31,7 @@ from app.stats.verdict import (
     difference,
     from_anchor,
     judge,
-    with_least_spread,
+    with_minimum_spread,
 )
 from exporters.diagnostics.catalogue import codes
 
@@ -50,17 +50,17 @@ class RunVariations:
 
     past: Mapping[Key, RunVariation] = field(default_factory=dict)
     cpus: Mapping[str, str] = field(default_factory=dict)
-    anchor: tuple[Measured, Measured] | None = None
+    anchor: tuple[MeasuredCase, MeasuredCase] | None = None
 
-    def of(self, first: Measured, second: Measured, name: str) -> RunVariation | None:
+    def of(self, first: MeasuredCase, second: MeasuredCase, name: str) -> RunVariation | None:
         """None where it is not known, as of a tail without a history and without an anchor."""
         host = str(second.row["host"] or "")
         if str(first.row["host"] or "") == host:
             clock = str(second.row["clock"] or "")
             key = (identity_of(second.case), name, clock, host, self.cpus.get(host, ""))
-            known = self.past.get(key) or self._from_anchor(first, second, name)
-            if known is not None:
-                return known
+            variation = self.past.get(key) or self._from_anchor(first, second, name)
+            if variation is not None:
+                return variation
         return STATED if is_middle(name) else None
 
     def anchor_ratios(self, names: Sequence[str]) -> dict[str, float]:
@@ -70,18 +70,22 @@ class RunVariations:
         first, second = self.anchor
         figures = {name: (first.value(name), second.value(name)) for name in names}
         return {
-            name: after / before for name, (before, after) in figures.items() if before and after
+            name: second_value / first_value
+            for name, (first_value, second_value) in figures.items()
+            if first_value and second_value
         }
 
-    def _from_anchor(self, first: Measured, second: Measured, name: str) -> RunVariation | None:
+    def _from_anchor(
+        self, first: MeasuredCase, second: MeasuredCase, name: str
+    ) -> RunVariation | None:
         """Where the anchor was measured on the machine and by the clock of both cases."""
         if self.anchor is None:
             return None
         for anchor, side in zip(self.anchor, (first, second), strict=True):
             if any(anchor.row[column] != side.row[column] for column in ("host", "clock")):
                 return None
-        one, other = (list(side.by_round(name).values()) for side in self.anchor)
-        return from_anchor(one, other)
+        first_figures, second_figures = (list(side.by_round(name).values()) for side in self.anchor)
+        return from_anchor(first_figures, second_figures)
 
 
 STATED_ALONE = RunVariations()
@@ -117,11 +121,11 @@ class Sides:
         """The word, and of an undecided one the code of the reason and the reason."""
         verdict = self.verdict
         code = f" ({verdict.reason})" if verdict.reason else ""
-        return f"{verdict.word}{code}: {verdict.why}" if verdict.why else verdict.word
+        return f"{verdict.word}{code}: {verdict.detail}" if verdict.detail else verdict.word
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedCase:
     """One case beside another: its percentiles by name; `missing` are those that only one of the
     two has. `warning_codes` are those of the diagnostics of either."""
 
@@ -134,7 +138,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class NotCompared:
+class UncomparedCase:
     """A case that both sides planned and that has no verdict.
 
     `reason` is a code: the status of the row that stands in the way, or one of `OTHER_CLOCK`,
@@ -145,8 +149,8 @@ class NotCompared:
     case_id: str
     label: str
     reason: str
-    why: str
-    lost: bool = False
+    detail: str
+    is_lost: bool = False
 
 
 OTHER_CLOCK, NO_PERCENTILE = "other_clock", "no_percentile"
@@ -173,8 +177,8 @@ class Comparison:
     second: str
     band: float
     in_turn: bool
-    cases: tuple[Compared, ...]
-    not_compared: tuple[NotCompared, ...] = ()
+    cases: tuple[ComparedCase, ...]
+    not_compared: tuple[UncomparedCase, ...] = ()
     only_first: tuple[str, ...] = ()
     only_second: tuple[str, ...] = ()
     environment: tuple[tuple[str, str, str], ...] = ()
@@ -186,7 +190,7 @@ class Comparison:
         """Of each case and percentile."""
         return [sides.verdict for case in self.cases for sides in case.percentiles.values()]
 
-    def called(self, word: str) -> list[Compared]:
+    def cases_with(self, word: str) -> list[ComparedCase]:
         """The cases of which some percentile got this verdict."""
         return [
             case
@@ -200,20 +204,22 @@ class Pair:
     """Two cases of the same clock to be compared, and what the pair is called."""
 
     label: str
-    first: Measured
-    second: Measured
+    first: MeasuredCase
+    second: MeasuredCase
 
 
 def interval_note(verdicts: Iterable[Verdict]) -> str:
     """At which confidence the intervals of these verdicts are; "" where none has one."""
-    known = [one for one in verdicts if one.interval is not None]
-    same = {one.confidence for one in known if one.word == "same"}
-    others = {one.confidence for one in known if one.word != "same"}
-    is_corrected = any(one.family > 1 for one in known if one.word != "same")
+    usable = [verdict for verdict in verdicts if verdict.interval is not None]
+    same_levels = {verdict.confidence for verdict in usable if verdict.word == "same"}
+    other_levels = {verdict.confidence for verdict in usable if verdict.word != "same"}
+    is_corrected = any(verdict.family > 1 for verdict in usable if verdict.word != "same")
     correction = ", corrected for all comparisons judged together (Holm)" * is_corrected
     parts = [
-        f"{_percent(others)}{correction}" if others else "",
-        f"{_percent(same)} where two are the same (two one-sided tests)" if same else "",
+        f"{_percent(other_levels)}{correction}" if other_levels else "",
+        f"{_percent(same_levels)} where two are the same (two one-sided tests)"
+        if same_levels
+        else "",
     ]
     levels = "; ".join(filter(None, parts))
     return f"confidence of the intervals: {levels}" if levels else ""
@@ -224,7 +230,7 @@ def _percent(levels: Iterable[float]) -> str:
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
-def ending_of(side: Measured) -> tuple[str, str]:
+def ending_reason(side: MeasuredCase) -> tuple[str, str]:
     """How a case ended that can't be compared, as a code and as a sentence."""
     status, reason = str(side.row["status"]), side.row["reason"]
     if status == "ok" and side.row["valid"] is False:
@@ -234,7 +240,7 @@ def ending_of(side: Measured) -> tuple[str, str]:
     return status, f"{status}: {reason or 'not measured'}"
 
 
-def clocks_apart(pair: Pair) -> tuple[str, str]:
+def clock_obstacle(pair: Pair) -> tuple[str, str]:
     """The same for two clocks that are not mixed, both empty where there is one clock."""
     first, second = pair.first.row["clock"], pair.second.row["clock"]
     if first == second:
@@ -242,53 +248,55 @@ def clocks_apart(pair: Pair) -> tuple[str, str]:
     return OTHER_CLOCK, f"the clock is {second}, the baseline's {first}"
 
 
-def without_percentiles(pairs: Sequence[Pair], cases: Sequence[Compared]) -> Iterator[NotCompared]:
+def missing_percentiles(
+    pairs: Sequence[Pair], cases: Sequence[ComparedCase]
+) -> Iterator[UncomparedCase]:
     """The pairs of which no percentile has a verdict, since one side lacks each."""
     compared = {case.case_id for case in cases}
     for pair in pairs:
         case_id = pair.second.case.identity_id
         if case_id not in compared:
-            why = "no percentile was measured on both sides: both need the same --percentiles"
-            yield NotCompared(case_id, pair.label, NO_PERCENTILE, why)
+            detail = "no percentile was measured on both sides: both need the same --percentiles"
+            yield UncomparedCase(case_id, pair.label, NO_PERCENTILE, detail)
 
 
-def judged(
+def judge_pairs(
     pairs: Sequence[Pair],
     band: float,
     in_turn: bool,
     names: Sequence[str] = COMPARED,
     variations: RunVariations = STATED_ALONE,
-) -> tuple[Compared, ...]:
+) -> tuple[ComparedCase, ...]:
     """A verdict for every figure of `names` that both sides of a pair have.
 
     In turn, rounds of the same number are one observation, but where the two are of different
     hosts or merged runs. What was not measured in turn is judged with what runs differ by, and
     what only the clock of the cores changed is told so.
     """
-    found: list[tuple[int, str, float, float]] = []
-    tested: list[Difference | None] = []
+    figures: list[tuple[int, str, float, float]] = []
+    changes: list[Difference | None] = []
     for place, pair in enumerate(pairs):
         for name in names:
             a, b = pair.first.value(name), pair.second.value(name)
             if a is not None and b is not None:
-                found.append((place, name, a, b))
-                tested.append(_difference(pair, name, in_turn, variations))
+                figures.append((place, name, a, b))
+                changes.append(_difference(pair, name, in_turn, variations))
     confidence = confidence_of(side for pair in pairs for side in (pair.first, pair.second))
     if in_turn:
-        tested = with_least_spread(tested, [name for _, name, _, _ in found])
-    verdicts = judge(tested, band, confidence)
+        changes = with_minimum_spread(changes, [name for _, name, _, _ in figures])
+    verdicts = judge(changes, band, confidence)
     by_pair: dict[int, dict[str, Sides]] = {}
-    for (place, name, a, b), verdict in zip(found, verdicts, strict=True):
+    for (place, name, a, b), verdict in zip(figures, verdicts, strict=True):
         pair = pairs[place]
-        known = verdict if in_turn else _by_the_clock(pair, verdict, band)
-        if verdict.interval is None and min(_rounds(pair, in_turn)) >= LEAST_ROUNDS:
-            known = _without_interval(pair, name, in_turn, verdict)
+        result = verdict if in_turn else _adjust_for_clock(pair, verdict, band)
+        if verdict.interval is None and min(_rounds(pair, in_turn)) >= MINIMUM_ROUNDS:
+            result = _without_interval(pair, name, in_turn, verdict)
         unit: Unit = "us"
         if name in HIGHER_IS_BETTER:
-            known, unit = _of_rates(known), "per_s"
-        by_pair.setdefault(place, {})[name] = Sides(a, b, known, unit)
+            result, unit = _of_rates(result), "per_s"
+        by_pair.setdefault(place, {})[name] = Sides(a, b, result, unit)
     return tuple(
-        Compared(
+        ComparedCase(
             pairs[place].second.case.identity_id,
             pairs[place].label,
             str(pairs[place].second.row["clock"]),
@@ -302,25 +310,25 @@ def judged(
 
 def _codes(pair: Pair) -> tuple[str, ...]:
     sides = (pair.first, pair.second)
-    return codes([one for side in sides for one in diagnostics_of(side.row)])
+    return codes([entry for side in sides for entry in diagnostics_of(side.row)])
 
 
 def _without_interval(pair: Pair, name: str, in_turn: bool, verdict: Verdict) -> Verdict:
     """Why there is none although there are rounds enough: they are too short, or nobody knows by
     how much runs differ."""
-    apart = not in_turn or pair.first.turn != pair.second.turn
+    is_unpaired = not in_turn or pair.first.turn != pair.second.turn
     figures = [len(side.by_round(name)) for side in (pair.first, pair.second)]
-    if apart and min(figures) >= LEAST_ROUNDS:
-        return replace(verdict, why=NOT_KNOWN_APART, reason=NO_RUN_VARIATION)
-    return replace(verdict, why=TOO_SHORT, reason=TOO_FEW_RUNS)
+    if is_unpaired and min(figures) >= MINIMUM_ROUNDS:
+        return replace(verdict, detail=NOT_KNOWN_APART, reason=NO_RUN_VARIATION)
+    return replace(verdict, detail=TOO_SHORT, reason=TOO_FEW_RUNS)
 
 
 def _rounds(pair: Pair, in_turn: bool) -> tuple[int, int]:
     """How many timed rounds each side has; of sides that alternated, how many both have."""
     first, second = pair.first, pair.second
     if in_turn and first.turn == second.turn:
-        both = len(set(first.rounds) & set(second.rounds))
-        return both, both
+        count = len(set(first.rounds) & set(second.rounds))
+        return count, count
     return len(first.rounds), len(second.rounds)
 
 
@@ -338,7 +346,7 @@ def _of_rates(verdict: Verdict) -> Verdict:
     )
 
 
-def _times(side: Measured, name: str) -> Mapping[int, float]:
+def _times(side: MeasuredCase, name: str) -> Mapping[int, float]:
     """The rounds' own figures, of which less is better: of a rate the time that an input takes."""
     figures = side.by_round(name)
     if name not in HIGHER_IS_BETTER:
@@ -346,7 +354,7 @@ def _times(side: Measured, name: str) -> Mapping[int, float]:
     return {number: 1.0 / rate for number, rate in figures.items() if rate > 0.0}
 
 
-def _by_the_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
+def _adjust_for_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
     """Undecided where as many clock cycles took another time, because the clock was another."""
     first, second = pair.first.cpu_mhz, pair.second.cpu_mhz
     if first is None or second is None or verdict.ratio is None:
@@ -354,22 +362,22 @@ def _by_the_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
     edge, clocks = math.log1p(band), math.log(second / first)
     if abs(math.log(verdict.ratio)) <= edge or abs(math.log(verdict.ratio) + clocks) > edge:
         return verdict
-    why = f"the clock changed by {second / first - 1:+.0%}"
-    return replace(verdict, word="undecided", why=why, reason=CLOCK_CHANGED)
+    detail = f"the clock changed by {second / first - 1:+.0%}"
+    return replace(verdict, word="undecided", detail=detail, reason=CLOCK_CHANGED)
 
 
 def run_difference(
-    first: Measured, second: Measured, name: str, variations: RunVariations = STATED_ALONE
+    first: MeasuredCase, second: MeasuredCase, name: str, variations: RunVariations = STATED_ALONE
 ) -> Difference | None:
     """Of one percentile of two cases of a run: over the rounds that both have, which are pairs by
     their numbers, where the rounds of both alternated; else over all of each."""
     if first.turn != second.turn:
         return _difference_apart(Pair("", first, second), name, variations)
     a, b = _times(first, name), _times(second, name)
-    both = [number for number in a if number in b]
+    numbers = [number for number in a if number in b]
     return difference(
-        [a[number] for number in both],
-        [b[number] for number in both],
+        [a[number] for number in numbers],
+        [b[number] for number in numbers],
         in_turn=True,
         resolution=clock_resolution(first, second, name),
     )

@@ -20,7 +20,7 @@ COMPARED = JUDGED
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredCase:
     """`summary` is None where nothing was timed; `rounds` are the numbers of the timed rounds, in
     the order of the summary's figures, `cpu_mhz` is the mean clock in them where cores computed and
     it is known. Rounds of cases of one `turn` alternated on one machine (`Run.turn_of`). `rates`
@@ -64,21 +64,31 @@ class Measured:
         return self.row["status"] == "ok" and self.row["valid"] is not False
 
 
-def confidence_of(measured: Iterable[Measured]) -> float:
+def confidence_of(measured: Iterable[MeasuredCase]) -> float:
     """At which these are compared: the strictest of their intervals'.
 
     Where rounds were added until an interval was narrow, each look at it counts, and for a
     verdict as for the interval itself.
     """
-    return max((one.summary.confidence for one in measured if one.summary), default=CONFIDENCE)
+    return max(
+        (measurement.summary.confidence for measurement in measured if measurement.summary),
+        default=CONFIDENCE,
+    )
 
 
-def clock_resolution(first: Measured, second: Measured, name: str) -> float:
+def clock_resolution(first: MeasuredCase, second: MeasuredCase, name: str) -> float:
     """How far the logarithm of the ratio of one figure may be off for the ticks of the clocks."""
-    one, other = first.estimate(name), second.estimate(name)
-    if one is None or other is None or not one.value or not other.value:
+    first_estimate, second_estimate = first.estimate(name), second.estimate(name)
+    if (
+        first_estimate is None
+        or second_estimate is None
+        or not first_estimate.value
+        or not second_estimate.value
+    ):
         return 0.0
-    return ratio_resolution(one.value, one.tick, other.value, other.tick)
+    return ratio_resolution(
+        first_estimate.value, first_estimate.tick, second_estimate.value, second_estimate.tick
+    )
 
 
 def timed_rounds(run: Run, case: Case) -> tuple[int, ...]:
@@ -89,7 +99,7 @@ def timed_rounds(run: Run, case: Case) -> tuple[int, ...]:
 Key = tuple[Value, ...]
 
 
-def contender(row: Row) -> str:
+def runtime_label(row: Row) -> str:
     """The runtime with those of its options that are not the defaults."""
     options = unusual_options(str(row["runtime"]), str(row["options"] or ""))
     return f"{row['runtime']} {options}".strip()

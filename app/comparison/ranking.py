@@ -15,9 +15,9 @@ from itertools import islice
 from app.cases.column import Row
 from app.cases.dimensions import MATCHING, without
 from app.comparison.judge import run_difference
-from app.comparison.measured_case import Key, Measured, confidence_of, contender, names
-from app.stats.intervals import LEAST_ROUNDS
-from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide, with_least_spread
+from app.comparison.measured_case import Key, MeasuredCase, confidence_of, names, runtime_label
+from app.stats.intervals import MINIMUM_ROUNDS
+from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide, with_minimum_spread
 
 _P50 = "p50"
 _HOST = "host"
@@ -38,7 +38,7 @@ class Fastest:
     were compared, the least median first; `between_hosts`: the cases of one runtime on several.
     """
 
-    what: str
+    label: str
     first: str
     second: str
     times: float
@@ -47,7 +47,7 @@ class Fastest:
     rounds: int
     needed: int | None
     simulated: bool
-    apart: bool = False
+    is_unpaired: bool = False
     case_ids: tuple[str, ...] = ()
     slower: tuple[str, ...] = ()
     margin: float = 0.0
@@ -59,29 +59,37 @@ class Fastest:
 class _Contest:
     """Cases that are alike, the least median first; `named` says of a row who contends."""
 
-    group: Sequence[Measured]
-    called: str
-    named: Callable[[Row], str]
+    group: Sequence[MeasuredCase]
+    label: str
+    row_label: Callable[[Row], str]
 
     @property
     def differences(self) -> list[Difference | None]:
-        first, *others = self.group
-        return [run_difference(first, other, _P50) for other in others]
+        first, *rest = self.group
+        return [run_difference(first, rival, _P50) for rival in rest]
 
 
-def fastest(measured: Iterable[Measured], band: float) -> list[Fastest]:
+def fastest(measured: Iterable[MeasuredCase], band: float) -> list[Fastest]:
     """One for each set of alike rows in which at least two are well, in the plan's order; then one
     for each case that two hosts have."""
-    well = [one for one in measured if one.is_well and one.value_us(_P50)]
-    placed = [one for one in well if one.case.host and one.row["clock"] != "simulated"]
-    contests = [
-        *_contests(well, MATCHING, lambda row: "", contender),
-        *_contests(placed, _MATCHING_OVER_HOSTS, contender, _on_host),
+    usable = [
+        measurement
+        for measurement in measured
+        if measurement.is_well and measurement.value_us(_P50)
     ]
-    confidence = confidence_of(one for contest in contests for one in contest.group)
+    hosted = [
+        measurement
+        for measurement in usable
+        if measurement.case.host and measurement.row["clock"] != "simulated"
+    ]
+    contests = [
+        *_contests(usable, MATCHING, lambda row: "", runtime_label),
+        *_contests(hosted, _MATCHING_OVER_HOSTS, runtime_label, _on_host),
+    ]
+    confidence = confidence_of(measurement for contest in contests for measurement in contest.group)
     measured_differences = [d for contest in contests for d in contest.differences]
-    tested = with_least_spread(measured_differences, [_P50] * len(measured_differences))
-    judged = zip(tested, judge(tested, band, confidence), strict=True)
+    changes = with_minimum_spread(measured_differences, [_P50] * len(measured_differences))
+    judged = zip(changes, judge(changes, band, confidence), strict=True)
     return [
         _fastest(contest, list(islice(judged, len(contest.group) - 1)), band)
         for contest in contests
@@ -89,26 +97,26 @@ def fastest(measured: Iterable[Measured], band: float) -> list[Fastest]:
 
 
 def _contests(
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredCase],
     columns: Sequence[str],
-    besides: Callable[[Row], str],
-    named: Callable[[Row], str],
+    extra_label: Callable[[Row], str],
+    row_label: Callable[[Row], str],
 ) -> list[_Contest]:
     """Of each set that shares these columns, and what is told `besides`, and has two or more."""
-    alike: dict[tuple[Key, str], list[Measured]] = {}
-    for one in measured:
-        key = tuple(one.row.get(name) for name in columns)
-        alike.setdefault((key, besides(one.row)), []).append(one)
-    compared = {key: _by_median(group) for key, group in alike.items() if len(group) > 1}
-    called = names([key for key, _ in compared], columns)
+    groups: dict[tuple[Key, str], list[MeasuredCase]] = {}
+    for measurement in measured:
+        key = tuple(measurement.row.get(name) for name in columns)
+        groups.setdefault((key, extra_label(measurement.row)), []).append(measurement)
+    compared = {key: _by_median(group) for key, group in groups.items() if len(group) > 1}
+    labels = names([key for key, _ in compared], columns)
     return [
-        _Contest(group, " · ".join(filter(None, (called[key], also))), named)
-        for (key, also), group in compared.items()
+        _Contest(group, " · ".join(filter(None, (labels[key], extra))), row_label)
+        for (key, extra), group in compared.items()
     ]
 
 
-def _by_median(group: Sequence[Measured]) -> list[Measured]:
-    return sorted(group, key=lambda one: one.value_us(_P50) or 0.0)
+def _by_median(group: Sequence[MeasuredCase]) -> list[MeasuredCase]:
+    return sorted(group, key=lambda measurement: measurement.value_us(_P50) or 0.0)
 
 
 def _on_host(row: Row) -> str:
@@ -118,32 +126,34 @@ def _on_host(row: Row) -> str:
 def _fastest(
     contest: _Contest, judged: Sequence[tuple[Difference | None, Verdict]], band: float
 ) -> Fastest:
-    first, *others = contest.group
-    tested, verdicts = zip(*judged, strict=True)
-    open_ones = [place for place, verdict in enumerate(verdicts) if verdict.word != "slower"]
-    told = open_ones[0] if open_ones else 0
-    second, found = others[told], tested[told]
-    apart = first.turn != second.turn
+    first, *rest = contest.group
+    changes, verdicts = zip(*judged, strict=True)
+    open_places = [place for place, verdict in enumerate(verdicts) if verdict.word != "slower"]
+    second_place = open_places[0] if open_places else 0
+    second, second_difference = rest[second_place], changes[second_place]
+    is_unpaired = first.turn != second.turn
     return Fastest(
-        contest.called,
-        contest.named(first.row),
-        contest.named(second.row),
+        contest.label,
+        contest.row_label(first.row),
+        contest.row_label(second.row),
         (second.value_us(_P50) or 0.0) / (first.value_us(_P50) or 1.0),
-        verdicts[told],
-        not open_ones,
-        _rounds(first, second, apart),
-        None if apart else _needed(found, band, verdicts[told].confidence),
+        verdicts[second_place],
+        not open_places,
+        _rounds(first, second, is_unpaired),
+        None
+        if is_unpaired
+        else _needed(second_difference, band, verdicts[second_place].confidence),
         first.row["clock"] == "simulated",
-        apart,
+        is_unpaired,
         (first.case.case_id, second.case.case_id),
         tuple(
-            other.case.case_id
-            for other, verdict in zip(others, verdicts, strict=True)
+            rival.case.case_id
+            for rival, verdict in zip(rest, verdicts, strict=True)
             if verdict.word == "slower"
         ),
-        0.0 if open_ones else min(_least_ratio(verdict) for verdict in verdicts),
-        tuple(one.case.case_id for one in contest.group),
-        contest.named is _on_host,
+        0.0 if open_places else min(_least_ratio(verdict) for verdict in verdicts),
+        tuple(measurement.case.case_id for measurement in contest.group),
+        contest.row_label is _on_host,
     )
 
 
@@ -151,14 +161,14 @@ def _least_ratio(verdict: Verdict) -> float:
     return verdict.interval.low if verdict.interval is not None else 0.0
 
 
-def _rounds(first: Measured, second: Measured, apart: bool) -> int:
+def _rounds(first: MeasuredCase, second: MeasuredCase, is_unpaired: bool) -> int:
     a, b = first.by_round(_P50).keys(), second.by_round(_P50).keys()
-    return min(len(a), len(b)) if apart else len(a & b)
+    return min(len(a), len(b)) if is_unpaired else len(a & b)
 
 
-def _needed(found: Difference | None, band: float, confidence: float) -> int | None:
+def _needed(change: Difference | None, band: float, confidence: float) -> int | None:
     """More rounds than there were, or None where no number that is sensible would do."""
-    if found is None:
-        return LEAST_ROUNDS
-    needed = rounds_to_decide(found, band, confidence)
-    return None if needed is None else max(needed, round(found.freedom) + 2)
+    if change is None:
+        return MINIMUM_ROUNDS
+    needed = rounds_to_decide(change, band, confidence)
+    return None if needed is None else max(needed, round(change.freedom) + 2)

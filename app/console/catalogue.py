@@ -22,15 +22,15 @@ from runtimes.base import Available
 from runtimes.options import Option
 from runtimes.registry import parse_spec
 
-_APART = "  "
-_SHOWN = ("name", "suite", "parameters", "macs", "axes", "family", "source")
+_SEPARATOR = "  "
+_TEXT_COLUMNS = ("name", "suite", "parameters", "macs", "axes", "family", "source")
 """Those that come last go first where there is no room."""
 
 
 def models_of(suite: str | None) -> list[Row]:
     """A row for each model of a suite, or of the catalogue; PlanError for an unknown suite."""
-    wanted = _models(suite)
-    return [row for row in _table() if row["name"] in wanted]
+    model_names = _models(suite)
+    return [row for row in _table() if row["name"] in model_names]
 
 
 def as_json(rows: Sequence[Row]) -> str:
@@ -45,8 +45,8 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 def as_table(rows: Sequence[Row]) -> Table:
     """The columns for people as a table of a document."""
-    cells = [[_document_cell(row[name]) for name in _SHOWN] for row in rows]
-    return table((Column(n, is_name=n not in ("parameters", "macs")) for n in _SHOWN), cells)
+    cells = [[_document_cell(row[name]) for name in _TEXT_COLUMNS] for row in rows]
+    return table((Column(n, is_name=n not in ("parameters", "macs")) for n in _TEXT_COLUMNS), cells)
 
 
 def _document_cell(value: Value) -> Cell:
@@ -75,25 +75,27 @@ def _models(suite: str | None) -> set[str]:
         return {definition.name for definition in by_suite[suite]}
     if suite in suite_names():
         return {model for sweep in load_suite(suite).sweeps for model in sweep.models}
-    known = sorted({*by_suite, *suite_names()})
-    raise PlanError(f"there is no suite called {suite!r}", suggestion(suite, known))
+    suites = sorted({*by_suite, *suite_names()})
+    raise PlanError(f"there is no suite called {suite!r}", suggestion(suite, suites))
 
 
 def as_text(rows: Sequence[Row], width: int) -> str:
     """No wider than `width`. rich alone would take a good part of the time that a list may take."""
-    lines = [_SHOWN, *(tuple(_cell(row[name]) for name in _SHOWN) for row in rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(_SHOWN))]
-    ends = list(accumulate(widths, lambda end, wide: end + len(_APART) + wide))
-    shown = max(1, sum(end <= width for end in ends))
+    lines = [_TEXT_COLUMNS, *(tuple(_cell(row[name]) for name in _TEXT_COLUMNS) for row in rows)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(_TEXT_COLUMNS))]
+    ends = list(accumulate(widths, lambda end, wide: end + len(_SEPARATOR) + wide))
+    column_count = max(1, sum(end <= width for end in ends))
     table = [
-        _APART.join(cell.ljust(w) for cell, w in zip(line[:shown], widths, strict=False)).rstrip()
+        _SEPARATOR.join(
+            cell.ljust(w) for cell, w in zip(line[:column_count], widths, strict=False)
+        ).rstrip()
         for line in lines
     ]
-    known = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(registry.names())}"
-    said = wrap(f"{len(rows)} models; {known}", width, break_on_hyphens=False)
-    if left_out := _SHOWN[shown:]:
-        said.append(f"-f csv has {' and '.join(left_out)} too")
-    return "\n".join([*table, "", *said]) + "\n"
+    hint = f"suites: {', '.join(suite_names())}; runtimes: {', '.join(registry.names())}"
+    footer = wrap(f"{len(rows)} models; {hint}", width, break_on_hyphens=False)
+    if hidden := _TEXT_COLUMNS[column_count:]:
+        footer.append(f"-f csv has {' and '.join(hidden)} too")
+    return "\n".join([*table, "", *footer]) + "\n"
 
 
 def _cell(value: Value) -> str:
@@ -104,15 +106,15 @@ def runtimes_blocks() -> Iterator[Block]:
     """A row for each runtime."""
     rows = []
     for name in registry.names():
-        state, known = availability(name), runtime(name)
+        state, definition = availability(name), runtime(name)
         is_here = isinstance(state, Available)
         rows.append(
             (
                 name,
                 "available" if is_here else "unavailable",
                 state.version if isinstance(state, Available) else "",
-                known.clock,
-                known.summary
+                definition.clock,
+                definition.summary
                 if isinstance(state, Available)
                 else f"{state.reason}: {state.remedy}",
             )

@@ -7,74 +7,80 @@ from collections.abc import Iterator, Sequence
 
 from app.cases.column import Row
 from app.cases.status import STATUSES, TONES, WELL, Tone
-from app.comparison.measured_case import Measured
-from app.console.run_summary import said
-from app.plot_data.matrix import Matrix, matrix, word
+from app.comparison.measured_case import MeasuredCase
+from app.console.run_summary import summarise_run
+from app.plot_data.matrix import Matrix, matrix, status_text
 from app.present.document import Block, Cell, Column, Note, Paragraph, Table, names
 from app.present.markdown import escaped
 from app.present.terminal import GAP, NAME_WIDTH, width_of_text
 from app.run_folder.hosts import environments
 from app.run_folder.run import Run
 
-NOWHERE = "unavailable"
+UNAVAILABLE = "unavailable"
 NO_FIGURE = "compile_ms of results.csv is no measurement: --cold-start measures compiling"
 
 
-def check_blocks(measured: Sequence[Measured], width: int) -> Iterator[Block]:
+def check_blocks(measured: Sequence[MeasuredCase], width: int) -> Iterator[Block]:
     """The matrix in tables of at most so many columns, one below another. A runtime that is not on
     this machine has no column, only its reason."""
-    here = [one for one in measured if one.row["status"] != NOWHERE]
-    if here:
+    available = [
+        measurement for measurement in measured if measurement.row["status"] != UNAVAILABLE
+    ]
+    if available:
         yield Paragraph("")
-        yield from _tables(matrix([one.case for one in here]), [one.row for one in here], width)
-    found = said(measured)
-    for doubt in found.doubts:
-        yield Note("note", doubt)
-    for why in found.causes:
-        tone = TONES[why.status]
-        yield Note(why.status.replace("_", " "), why.sentence, tone, why.status)
-    if any(one.row["status"] in WELL for one in measured):
+        yield from _tables(
+            matrix([measurement.case for measurement in available]),
+            [measurement.row for measurement in available],
+            width,
+        )
+    overview = summarise_run(measured)
+    for warning in overview.warnings:
+        yield Note("note", warning)
+    for failure in overview.causes:
+        tone = TONES[failure.status]
+        yield Note(failure.status.replace("_", " "), failure.sentence, tone, failure.status)
+    if any(measurement.row["status"] in WELL for measurement in measured):
         yield Paragraph(NO_FIGURE, "quiet")
 
 
 def summary(rows: Sequence[Row]) -> str:
     """`12 cases: 9 compiles, 3 unsupported`, the best first."""
-    counted = Counter(str(row["status"]) for row in rows)
-    order = [name for name in reversed(STATUSES) if name in counted]
-    told = ", ".join(f"{counted[name]} {name.replace('_', ' ')}" for name in order)
-    return f"{len(rows)} case{'s' * (len(rows) != 1)}: {told}"
+    counts = Counter(str(row["status"]) for row in rows)
+    order = [name for name in reversed(STATUSES) if name in counts]
+    parts = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in order)
+    return f"{len(rows)} case{'s' * (len(rows) != 1)}: {parts}"
 
 
-def words(found: Matrix, rows: Sequence[Row]) -> list[list[str]]:
+def matrix_words(grid: Matrix, rows: Sequence[Row]) -> list[list[str]]:
     """The matrix's words by row and column, empty where there is no case."""
-    cells = [[""] * len(found.columns) for _ in found.rows]
+    cells = [[""] * len(grid.columns) for _ in grid.rows]
     for row in rows:
-        down, across = found.places[str(row["case_id"])]
-        cells[down][across] = word(str(row["status"]), row["check_level"])
+        down, across = grid.places[str(row["case_id"])]
+        cells[down][across] = status_text(str(row["status"]), row["check_level"])
     return cells
 
 
-def _tables(found: Matrix, rows: Sequence[Row], width: int) -> Iterator[Table]:
+def _tables(grid: Matrix, rows: Sequence[Row], width: int) -> Iterator[Table]:
     """One below another where not all runtimes have room beside each other."""
-    cells = words(found, rows)
-    tones = {found.places[str(row["case_id"])]: _tone(row) for row in rows}
+    cells = matrix_words(grid, rows)
+    tones = {grid.places[str(row["case_id"])]: _tone(row) for row in rows}
     widths = [
-        max(width_of_text(name), *(len(own[at]) for own in cells))
-        for at, name in enumerate(found.columns)
+        max(width_of_text(name), *(len(row_cells[at]) for row_cells in cells))
+        for at, name in enumerate(grid.columns)
     ]
-    left = list(range(len(found.columns)))
-    names_width = min(NAME_WIDTH, max(map(width_of_text, found.rows)))
-    while left:
+    remaining = list(range(len(grid.columns)))
+    names_width = min(NAME_WIDTH, max(map(width_of_text, grid.rows)))
+    while remaining:
         room = width - names_width
         part: list[int] = []
-        while left and (not part or widths[left[0]] + GAP <= room):
-            room -= widths[left[0]] + GAP
-            part.append(left.pop(0))
+        while remaining and (not part or widths[remaining[0]] + GAP <= room):
+            room -= widths[remaining[0]] + GAP
+            part.append(remaining.pop(0))
         yield Table(
-            (*names("model"), *(Column(found.columns[at], is_name=True) for at in part)),
+            (*names("model"), *(Column(grid.columns[at], is_name=True) for at in part)),
             tuple(
-                (name, *(Cell(own[at], tone=tones.get((down, at), "")) for at in part))
-                for down, (name, own) in enumerate(zip(found.rows, cells, strict=True))
+                (name, *(Cell(row_cells[at], tone=tones.get((down, at), "")) for at in part))
+                for down, (name, row_cells) in enumerate(zip(grid.rows, cells, strict=True))
             ),
         )
 
@@ -86,10 +92,10 @@ def _tone(row: Row) -> Tone:
 _NO_SUITE = "models"
 
 
-def check_page(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
+def check_page(run: Run, measured: Sequence[MeasuredCase]) -> Iterator[str]:
     """Its lines: what ran it, a table for each suite of the models, and every reason once."""
     manifest = run.manifest
-    rows = [one.row for one in measured]
+    rows = [measurement.row for measurement in measured]
     yield f"# Will it run there: {escaped(manifest.name)}"
     yield ""
     date, version = manifest.created_at_utc[:10], manifest.graphlap_version
@@ -104,37 +110,41 @@ def check_page(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
     yield "| --- | --- |"
     for runtime, version in _versions(rows).items():
         yield f"| {escaped(runtime)} | {escaped(version) or 'not on this machine'} |"
-    here = [one for one in measured if one.row["status"] != NOWHERE]
-    for suite in dict.fromkeys(one.case.suite for one in here):
+    available = [
+        measurement for measurement in measured if measurement.row["status"] != UNAVAILABLE
+    ]
+    for suite in dict.fromkeys(measurement.case.suite for measurement in available):
         yield ""
         yield f"## {escaped(suite) or _NO_SUITE}"
         yield ""
-        yield from _table([one for one in here if one.case.suite == suite])
-    found = said(measured).causes
-    if found:
+        yield from _table(
+            [measurement for measurement in available if measurement.case.suite == suite]
+        )
+    failures = summarise_run(measured).causes
+    if failures:
         yield ""
         yield "## Why not"
         yield ""
-        for why in found:
-            yield f"- **{why.status.replace('_', ' ')}**, {escaped(why.sentence)}"
+        for failure in failures:
+            yield f"- **{failure.status.replace('_', ' ')}**, {escaped(failure.sentence)}"
 
 
 def _versions(rows: Sequence[Row]) -> dict[str, str]:
     """By runtime the version of its engine, as any of its rows tells it."""
-    told: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for row in rows:
         name, version = str(row["runtime"]), str(row["runtime_version"] or "")
-        told[name] = told.get(name) or version
-    return told
+        versions[name] = versions.get(name) or version
+    return versions
 
 
-def _table(measured: Sequence[Measured]) -> Iterator[str]:
-    found = matrix([one.case for one in measured])
-    cells = words(found, [one.row for one in measured])
-    yield _line("model", *map(escaped, found.columns))
-    yield _line(*["---"] * (1 + len(found.columns)))
-    for name, told in zip(found.rows, cells, strict=True):
-        yield _line(escaped(name), *told)
+def _table(measured: Sequence[MeasuredCase]) -> Iterator[str]:
+    grid = matrix([measurement.case for measurement in measured])
+    cells = matrix_words(grid, [measurement.row for measurement in measured])
+    yield _line("model", *map(escaped, grid.columns))
+    yield _line(*["---"] * (1 + len(grid.columns)))
+    for name, row_cells in zip(grid.rows, cells, strict=True):
+        yield _line(escaped(name), *row_cells)
 
 
 def _line(*cells: str) -> str:

@@ -38,39 +38,39 @@ from runtimes.base import Available
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class EnvironmentReport:
     """Lines of the report; `broken` if no case can be measured in one of the environments."""
 
     lines: tuple[str, ...]
-    broken: bool
+    is_broken: bool
 
 
-def look_at(environments: Mapping[str, str]) -> Looked:
+def check_environments(environments: Mapping[str, str]) -> EnvironmentReport:
     """Each environment, by the names of the interpreters."""
     if not environments:
-        return Looked((f"  none; name some in {users_file()}, or by --python",), False)
-    lines, broken = [], False
+        return EnvironmentReport((f"  none; name some in {users_file()}, or by --python",), False)
+    lines, is_broken = [], False
     width = max(map(len, environments))
     for name, python in environments.items():
         try:
-            told = _told(asked(name, interpreter(python)))
+            description = _describe(asked(name, interpreter(python)))
         except PlanError as error:
-            told, broken = str(error), True
-        lines.append(f"  {name:<{width}}  {told}")
-    return Looked(tuple(lines), broken)
+            description, is_broken = str(error), True
+        lines.append(f"  {name:<{width}}  {description}")
+    return EnvironmentReport(tuple(lines), is_broken)
 
 
-def _told(environment: Environment) -> str:
+def _describe(environment: Environment) -> str:
     has = [
-        f"{name} {there.availability.version}"
-        for name, there in environment.runtimes.items()
-        if isinstance(there.availability, Available) and not runtime(name).only_when_named
+        f"{name} {state.availability.version}"
+        for name, state in environment.runtimes.items()
+        if isinstance(state.availability, Available) and not runtime(name).only_when_named
     ]
     runtimes = ", ".join(has) or "no runtime; install one there, such as onnxruntime"
     return f"{environment.python}, Python {environment.version}: {runtimes}"
 
 
-def permitted() -> Iterator[str]:
+def permission_lines() -> Iterator[str]:
     """A line each of cores, nodes of memory, locked memory and real-time priority."""
     cores = usable_cores()
     nodes = nodes_of(cores)
@@ -79,35 +79,36 @@ def permitted() -> Iterator[str]:
         yield f"  NUMA node {node:<3}  cores {as_list({c for c in cores if node in nodes_of({c})})}"
     if not nodes:
         yield "  NUMA node      not reported"
-    yield f"  --lock-memory  {_locking()}"
-    yield f"  --realtime     {_realtime()}"
+    yield f"  --lock-memory  {_lock_memory_text()}"
+    yield f"  --realtime     {_realtime_text()}"
 
 
-def _locking() -> str:
-    why = lock_memory()
-    if why:
-        return f"not permitted ({why}); use root, CAP_IPC_LOCK, or a higher ulimit -l"
+def _lock_memory_text() -> str:
+    reason = lock_memory()
+    if reason:
+        return f"not permitted ({reason}); use root, CAP_IPC_LOCK, or a higher ulimit -l"
     unlock_memory()
     limit, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    if limit == resource.RLIM_INFINITY or limit < _own_bytes():
+    if limit == resource.RLIM_INFINITY or limit < _mapped_bytes():
         return "permitted"
     return f"permitted up to {limit / 2**20:,.0f} MiB, beyond which engines get no memory"
 
 
-def _realtime() -> str:
+def _realtime_text() -> str:
     highest = highest_realtime()
     if not highest:
         return "not permitted; use root, CAP_SYS_NICE, or a higher ulimit -r"
-    told = "permitted" if highest == HIGHEST_PRIORITY else f"permitted up to {highest}"
-    held_back = held_back_share()
-    if held_back:
-        told += (
-            f"; held back {held_back * 1e3:.0f} ms of each second where others wait for the core"
+    sentence = "permitted" if highest == HIGHEST_PRIORITY else f"permitted up to {highest}"
+    reserved_share = held_back_share()
+    if reserved_share:
+        sentence += (
+            f"; held back {reserved_share * 1e3:.0f} ms of each second where others wait for "
+            "the core"
         )
-    return told
+    return sentence
 
 
-def _own_bytes() -> int:
+def _mapped_bytes() -> int:
     """What this process holds of addresses: with more than its limit locked, none applies."""
     try:
         pages = Path("/proc/self/statm").read_text("ascii").split()[0]
@@ -118,11 +119,11 @@ def _own_bytes() -> int:
 
 PROBE_COMMAND = install_layout.command("runtimes.probe")
 TIME_LIMIT_S = 60.0
-_LINES_KEPT = 4
+_LOADER_LINES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class ProbeResult:
     """`version` is empty where the runtime is not installed; `reason` where it works.
 
     `loader` are the last lines that its loader wrote, from C as well, where it does not.
@@ -137,63 +138,65 @@ class Probed:
     loader: tuple[str, ...] = ()
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         """Whether it is installed and yet can't be used."""
         return bool(self.version and self.reason)
 
 
-def probe_all(names: Sequence[str], command: Sequence[str] = PROBE_COMMAND) -> Iterator[Probed]:
+def probe_all(
+    names: Sequence[str], command: Sequence[str] = PROBE_COMMAND
+) -> Iterator[ProbeResult]:
     """One answer for each runtime, in order; they are loaded side by side."""
     with tempfile.TemporaryDirectory(prefix="graphlap-") as folder:
         started = []
         for name in names:
-            said = open(f"{folder}/{name}", "w+b")  # noqa: PTH123, SIM115 - closed below
+            error_file = open(f"{folder}/{name}", "w+b")  # noqa: PTH123, SIM115 - closed below
             process = subprocess.Popen(
                 [*command, name],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=said,
+                stderr=error_file,
                 env=install_layout.child_environment(),
             )
-            started.append((name, process, said))
-        for name, process, said in started:
-            with said:
-                yield _answer(name, process, said)
+            started.append((name, process, error_file))
+        for name, process, error_file in started:
+            with error_file:
+                yield _answer(name, process, error_file)
 
 
-def _answer(name: str, process: subprocess.Popen[bytes], said: IO[bytes]) -> Probed:
+def _answer(name: str, process: subprocess.Popen[bytes], error_file: IO[bytes]) -> ProbeResult:
     try:
-        out, _ = process.communicate(timeout=TIME_LIMIT_S)
+        output, _ = process.communicate(timeout=TIME_LIMIT_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        return Probed(
+        return ProbeResult(
             name,
             version="?",
             reason=f"it did not load within {TIME_LIMIT_S:g} s",
             remedy="install it again",
-            loader=_last_lines(said),
+            loader=_last_lines(error_file),
         )
     try:
-        told: dict[str, Any] = json.loads(out)
+        fields: dict[str, Any] = json.loads(output)
     except ValueError:
-        how = f"signal {-process.returncode}" if process.returncode < 0 else "no answer"
-        return Probed(
+        cause = f"signal {-process.returncode}" if process.returncode < 0 else "no answer"
+        return ProbeResult(
             name,
             version="?",
-            reason=f"loading it ended with {how}",
+            reason=f"loading it ended with {cause}",
             remedy="install it again",
-            loader=_last_lines(said),
+            loader=_last_lines(error_file),
         )
-    devices = tuple(f"{d['key']} ({d['name']})" for d in told.pop("devices", ()))
-    loader = _last_lines(said) if told.get("reason") else ()
-    return Probed(name, devices=devices, loader=loader, **told)
+    devices = tuple(f"{d['key']} ({d['name']})" for d in fields.pop("devices", ()))
+    loader = _last_lines(error_file) if fields.get("reason") else ()
+    return ProbeResult(name, devices=devices, loader=loader, **fields)
 
 
-def _last_lines(said: IO[bytes]) -> tuple[str, ...]:
-    said.seek(0)
-    lines = [line.strip() for line in said.read().decode("utf-8", "replace").splitlines()]
-    return tuple(line for line in lines if line)[-_LINES_KEPT:]
+def _last_lines(error_file: IO[bytes]) -> tuple[str, ...]:
+    error_file.seek(0)
+    lines = [line.strip() for line in error_file.read().decode("utf-8", "replace").splitlines()]
+    return tuple(line for line in lines if line)[-_LOADER_LINES:]
 
 
 ROOT = Path("/")
@@ -202,17 +205,17 @@ LOOK_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class Examination:
     """What was found of the machine, of its runtimes and of the environments that a user named."""
 
     conditions: tuple[Judged, ...]
-    runtimes: tuple[Probed, ...]
-    environments: Looked
+    runtimes: tuple[ProbeResult, ...]
+    environments: EnvironmentReport
 
     @property
     def code(self) -> int:
         """1 if what is installed, or an environment, can't be used, else 0."""
-        return int(self.environments.broken or any(probed.broken for probed in self.runtimes))
+        return int(self.environments.is_broken or any(probe.is_broken for probe in self.runtimes))
 
     @property
     def text(self) -> str:
@@ -226,7 +229,7 @@ class Examined:
             *map(_condition, self.conditions),
             "",
             "permitted to measuring processes",
-            *permitted(),
+            *permission_lines(),
             "",
             "runtimes",
             *_runtimes(self.runtimes),
@@ -245,7 +248,10 @@ class Examined:
     @property
     def blocks(self) -> tuple[Block, ...]:
         """The same as a document, whose main table is of the runtimes."""
-        conditions = [(one.what, one.verdict, one.found, one.remedy) for one in self.conditions]
+        conditions = [
+            (condition.what, condition.verdict, condition.found, condition.remedy)
+            for condition in self.conditions
+        ]
         return (
             Points(tuple(_doctor_answer(self.runtimes, self.conditions))),
             Heading("Machine"),
@@ -253,7 +259,7 @@ class Examined:
             Heading("Conditions"),
             table(names("condition", "verdict", "found", "action"), conditions),
             Heading("Permissions"),
-            Points(tuple(" ".join(line.split()) for line in permitted())),
+            Points(tuple(" ".join(line.split()) for line in permission_lines())),
             Heading("Runtimes"),
             _runtimes_table(self.runtimes),
             Heading("Environments"),
@@ -268,7 +274,7 @@ class Examined:
 def doctor(
     command: Sequence[str] = PROBE_COMMAND,
     environments: Mapping[str, str] = MappingProxyType({}),
-) -> Examined:
+) -> Examination:
     """Examine this machine.
 
     `command` and the name of a runtime start the process that loads it; `environments` are
@@ -277,10 +283,12 @@ def doctor(
     refuse_without_proc()
     # Before the runtimes are loaded, which is work itself.
     conditions = tuple(judge(ROOT, usable_cores(), look(ROOT, LOOK_S)))
-    return Examined(conditions, tuple(probe_all(registry.names(), command)), look_at(environments))
+    return Examination(
+        conditions, tuple(probe_all(registry.names(), command)), check_environments(environments)
+    )
 
 
-def _runtimes_table(runtimes: Sequence[Probed]) -> Table:
+def _runtimes_table(runtimes: Sequence[ProbeResult]) -> Table:
     columns = (
         *names("runtime", "state", "version", "devices"),
         Column("load time", unit="ms"),
@@ -288,15 +296,15 @@ def _runtimes_table(runtimes: Sequence[Probed]) -> Table:
     )
     rows = [
         (
-            one.name,
-            "broken" if one.broken else "missing" if one.reason else "ready",
-            one.version,
-            ", ".join(one.devices),
-            "" if one.reason else Cell(f"{one.load_ms:.0f}", one.load_ms),
-            one.reason,
-            one.remedy,
+            probe.name,
+            "broken" if probe.is_broken else "missing" if probe.reason else "ready",
+            probe.version,
+            ", ".join(probe.devices),
+            "" if probe.reason else Cell(f"{probe.load_ms:.0f}", probe.load_ms),
+            probe.reason,
+            probe.remedy,
         )
-        for one in runtimes
+        for probe in runtimes
     ]
     return replace(table(columns, rows), is_main=True)
 
@@ -315,33 +323,33 @@ def _machine() -> Iterator[str]:
     yield f"cache       {root}" + ("" if root.exists() else " (made at the first export)")
 
 
-def _doctor_answer(runtimes: Sequence[Probed], conditions: Sequence[Judged]) -> Iterator[str]:
+def _doctor_answer(runtimes: Sequence[ProbeResult], conditions: Sequence[Judged]) -> Iterator[str]:
     """With which runtimes this machine can measure, and which conditions lower precision."""
-    ready = [probed.name for probed in runtimes if not probed.reason]
-    broken = [probed.name for probed in runtimes if probed.broken]
-    yield f"ready to measure: {', '.join(ready) or 'no runtime'}"
-    if broken:
-        yield f"installed and broken: {', '.join(broken)}"
-    warnings = [judged.what for judged in conditions if judged.verdict == "warn"]
+    ready_names = [probe.name for probe in runtimes if not probe.reason]
+    broken_names = [probe.name for probe in runtimes if probe.is_broken]
+    yield f"ready to measure: {', '.join(ready_names) or 'no runtime'}"
+    if broken_names:
+        yield f"installed and broken: {', '.join(broken_names)}"
+    warnings = [condition.what for condition in conditions if condition.verdict == "warn"]
     yield f"warnings for measuring: {', '.join(warnings) or 'none'}"
 
 
-def _condition(judged: Judged) -> str:
-    remedy = f"; {judged.remedy}" if judged.remedy else ""
-    return f"  {judged.what:<11}  {judged.verdict:<8}  {judged.found}{remedy}"
+def _condition(condition: Judged) -> str:
+    remedy = f"; {condition.remedy}" if condition.remedy else ""
+    return f"  {condition.what:<11}  {condition.verdict:<8}  {condition.found}{remedy}"
 
 
-def _runtimes(runtimes: Sequence[Probed]) -> Iterator[str]:
-    width = max(len(probed.name) for probed in runtimes)
-    for probed in runtimes:
-        name = f"  {probed.name:<{width}}  "
-        if not probed.reason:
-            devices = f"; devices: {', '.join(probed.devices)}" if probed.devices else ""
-            yield f"{name}{probed.version}, loads in {probed.load_ms / 1e3:.1f} s{devices}"
+def _runtimes(runtimes: Sequence[ProbeResult]) -> Iterator[str]:
+    width = max(len(probe.name) for probe in runtimes)
+    for probe in runtimes:
+        name = f"  {probe.name:<{width}}  "
+        if not probe.reason:
+            devices = f"; devices: {', '.join(probe.devices)}" if probe.devices else ""
+            yield f"{name}{probe.version}, loads in {probe.load_ms / 1e3:.1f} s{devices}"
             continue
-        state = f"{probed.version}, broken" if probed.broken else "missing"
-        yield f"{name}{state}: {probed.reason}; {probed.remedy}"
-        yield from (f"  {'':<{width}}    its loader: {line}" for line in probed.loader)
+        state = f"{probe.version}, broken" if probe.is_broken else "missing"
+        yield f"{name}{state}: {probe.reason}; {probe.remedy}"
+        yield from (f"  {'':<{width}}    its loader: {line}" for line in probe.loader)
     for refusal in registry.refused().values():
         yield f"  passed over: {refusal.cause}; {refusal.remedy}"
 

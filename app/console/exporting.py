@@ -10,12 +10,12 @@ from pathlib import Path
 from app.cases.column_names import parse_columns
 from app.cases.errors import PlanError, ResultsError, suggestion, unwritable
 from app.columns.rows import Rows
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.console.verify import damage
 from app.run_folder.run import Run
 from app.run_folder.table import has_one_table
-from app.runs.exporting.verification import keep_fuller
-from app.runs.verify import Whole, read_whole
+from app.runs.exporting.verification import back_up_fuller_table
+from app.runs.verify import IntactRun, read_intact
 from exporters import install_layout
 
 
@@ -57,15 +57,15 @@ def formats_of(text: str | None) -> tuple[str, ...]:
 
 
 def export(
-    run: Run, measured: Sequence[Measured], names: Sequence[str], columns: Sequence[str] = ()
+    run: Run, measured: Sequence[MeasuredCase], names: Sequence[str], columns: Sequence[str] = ()
 ) -> list[Path]:
     """Write the files of these formats into the run folder; DiskError if one can't be. `columns`
     are the words of `--columns`, for the table for people."""
     paths: list[Path] = []
     try:
         for name in names:
-            more = {"columns": columns} if name == _CSV else {}
-            paths += install_layout.load(FORMATS[name].writes)(run, measured, **more)
+            options = {"columns": columns} if name == _CSV else {}
+            paths += install_layout.load(FORMATS[name].writes)(run, measured, **options)
     except OSError as error:
         raise unwritable(run.path, error, ", or copy the run") from error
     return paths
@@ -78,17 +78,17 @@ def export_stored(
     thing that is damaged. `columns` is `--columns` as typed."""
     if columns is not None and _CSV not in names:
         raise PlanError("--columns is of results.csv", "add -f csv, or remove --columns")
-    wrote: list[Path] = []
-    runs: list[Whole] = []
-    kept: list[str] = []
+    paths: list[Path] = []
+    runs: list[IntactRun] = []
+    backups: list[str] = []
     for folder in folders:
-        found = read_whole(Path(folder))
-        words = _words(found.run, columns)
-        if "csv" in names and (sentence := _kept(found.run)):
-            kept.append(sentence)
-        wrote += export(found.run, Rows().measured(found.run), names, words)
-        runs.append(found)
-    return (*kept, *(f"wrote {path}" for path in wrote)), damage(runs)
+        intact = read_intact(Path(folder))
+        words = _words(intact.run, columns)
+        if "csv" in names and (sentence := _back_up(intact.run)):
+            backups.append(sentence)
+        paths += export(intact.run, Rows().measured(intact.run), names, words)
+        runs.append(intact)
+    return (*backups, *(f"wrote {path}" for path in paths)), damage(runs)
 
 
 def _words(run: Run, columns: str | None) -> tuple[str, ...]:
@@ -99,11 +99,11 @@ def _words(run: Run, columns: str | None) -> tuple[str, ...]:
             f"{run.path} is of an earlier release, and its results.csv has every column",
             "remove --columns",
         )
-    return parse_columns(columns, run.manifest.asked.percentiles)
+    return parse_columns(columns, run.manifest.requested_plan.percentiles)
 
 
-def _kept(run: Run) -> str:
+def _back_up(run: Run) -> str:
     try:
-        return keep_fuller(run)
+        return back_up_fuller_table(run)
     except OSError as error:
         raise unwritable(run.path, error, ", or copy the run") from error

@@ -24,30 +24,30 @@ from app.history.trends import (
     MachineTrend,
     Point,
     Trend,
-    not_judged,
     read_history,
+    uncompared_cases,
 )
 from app.present.document import Block, Cell, Column, Paragraph, Points, Table, names
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series
 from app.present.svg import svg_document
 from app.present.terminal import as_text as as_text_of
 from app.run_folder.table import to_csv
-from app.stats.change_points import FALSE_ALARMS, LEAST_RUNS, LEAST_SERIES
+from app.stats.change_points import FALSE_ALARMS, MINIMUM_RUNS, MINIMUM_SERIES
 
-_LEAST_TALL = 0.1
+_MINIMUM_SPAN = 0.1
 """The axis spans at least so much of the level, so that what is quiet looks quiet."""
 _LEVEL_COLOR = 6
 
 
-def history_figures(found: History) -> list[Figure]:
+def history_figures(timeline: History) -> list[Figure]:
     """A figure for each series."""
-    return [_figure(trend) for trend in found.trends]
+    return [_figure(trend) for trend in timeline.trends]
 
 
 def _figure(trend: Trend) -> Figure:
     values = [point.value_us for point in trend.points]
     middle = (min(values) + max(values)) / 2.0
-    tall = max(max(values) - min(values), _LEAST_TALL * middle)
+    height = max(max(values) - min(values), _MINIMUM_SPAN * middle)
     days = [(float(at), point.run.created_at_utc[:10]) for at, point in enumerate(trend.points)]
     measured = Series(
         "measured",
@@ -81,14 +81,14 @@ def _figure(trend: Trend) -> Figure:
     return Figure(
         f"{trend.label}, {INTERVALS[trend.percentile]}, {trend.host or 'any host'}",
         Axis("runs in order of time", ticks=tuple(days)),
-        Axis("latency", "us", least=middle - tall / 2.0, most=middle + tall / 2.0),
+        Axis("latency", "us", least=middle - height / 2.0, most=middle + height / 2.0),
         (*levels, measured),
         changes,
     )
 
 
 def _mark(place: int, point: Point) -> Mark:
-    described = (
+    description = (
         f"{point.run.path} of {point.run.created_at_utc}: {text.latency(point.value_us)}"
         f" ({text.interval(point.low_us, point.high_us)})"
     )
@@ -98,7 +98,7 @@ def _mark(place: int, point: Point) -> Mark:
         and not text.is_too_noisy(point.low_us, point.high_us)
     )
     low, high = (point.low_us, point.high_us) if has_interval else (None, None)
-    return Mark(float(place), point.value_us, described, low, high)
+    return Mark(float(place), point.value_us, description, low, high)
 
 
 COLUMNS = (
@@ -121,32 +121,34 @@ COLUMNS = (
 )
 
 
-def as_csv(found: History) -> bytes:
+def as_csv(timeline: History) -> bytes:
     """`change`, `ratio` and `p_value` stand on the first run of a new level; `machine_ratio` is how
     many times as slow as usual all cases were in that run."""
-    return to_csv([row for trend in found.trends for row in _rows(trend)], COLUMNS)
+    return to_csv([row for trend in timeline.trends for row in _rows(trend)], COLUMNS)
 
 
-def as_json(found: History, gate: Mapping[str, Any] | None = None) -> bytes:
+def as_json(timeline: History, gate: Mapping[str, Any] | None = None) -> bytes:
     """Stable keys: what is added later is a new key, as `gate` is where a job fails by it."""
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "format": "graphlap-history",
         "version": 1,
-        "folder": found.folder,
-        "band": found.band,
-        "counts": {word: len(found.called(word)) for word in ("slower", "faster")},
+        "folder": timeline.folder,
+        "band": timeline.band,
+        "counts": {word: len(timeline.trends_with(word)) for word in ("slower", "faster")},
         "runs": [
             {"run_id": run.run_id, "path": str(run.path), "created_at_utc": run.created_at_utc}
-            for run in found.runs
+            for run in timeline.runs
         ],
-        "series": [_series(trend) for trend in found.trends],
-        "machines": [_machine(trend) for trend in found.machines],
-        "series_without_machine": found.without_factor,
-        "passed_over": [one.why for one in found.passed_over],
+        "series": [_series(trend) for trend in timeline.trends],
+        "machines": [_machine(trend) for trend in timeline.machines],
+        "series_without_machine": timeline.without_factor,
+        "passed_over": [one.reason for one in timeline.passed_over],
     }
     if gate is not None:
-        told["gate"] = gate
-    return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode(errors="backslashreplace")
+        document["gate"] = gate
+    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode(
+        errors="backslashreplace"
+    )
 
 
 def _rows(trend: Trend) -> list[Row]:
@@ -156,7 +158,7 @@ def _rows(trend: Trend) -> list[Row]:
         change = changes.get(point.run.run_id)
         rows.append(
             {
-                **_of(trend),
+                **_trend_fields(trend),
                 **_point(point),
                 "path": str(point.run.path),
                 "created_at_utc": point.run.created_at_utc,
@@ -170,13 +172,13 @@ def _rows(trend: Trend) -> list[Row]:
 
 def _series(trend: Trend) -> dict[str, Any]:
     return {
-        **_of(trend),
+        **_trend_fields(trend),
         "points": [_point(point) for point in trend.points],
         "changes": [_change(change) for change in trend.changes],
     }
 
 
-def _of(trend: Trend) -> Row:
+def _trend_fields(trend: Trend) -> Row:
     return {
         "case_id": trend.case_id,
         "case": trend.label,
@@ -204,13 +206,15 @@ def _machine(trend: MachineTrend) -> dict[str, Any]:
         "cpu": trend.cpu,
         "clock": trend.clock,
         "series": trend.series,
-        "points": [{"run_id": run.run_id, "machine_ratio": one} for run, one in trend.factors],
+        "points": [
+            {"run_id": run.run_id, "machine_ratio": factor} for run, factor in trend.factors
+        ],
         "changes": [
             {
                 "run_id": change.run.run_id,
                 "verdict": change.word,
-                "before": change.before,
-                "after": change.after,
+                "before": change.previous_level,
+                "after": change.new_level,
                 "ratio": change.ratio,
                 "p_value": change.p_value,
                 "environment": _environment(change.differs),
@@ -236,123 +240,130 @@ def _environment(differs: Sequence[tuple[str, str, str]]) -> list[dict[str, str]
     return [{"name": name, "first": first, "second": second} for name, first, second in differs]
 
 
-_MOST_ROWS = 20
+_MAXIMUM_ROWS = 20
 """So many series are in the table on a terminal; files have all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class HistoryReport:
     """A history with the exit code of a job, and why a job that fails by it can't pass."""
 
-    found: History
+    timeline: History
     code: int = OK
     reasons: tuple[Reason, ...] = ()
     gated: bool = False
 
     def text(self, width: int) -> str:
         """For a terminal of so many columns, on which lines with paths are not broken."""
-        return as_text(self.found, width, self.reasons)
+        return as_text(self.timeline, width, self.reasons)
 
     def blocks(self) -> tuple[Block, ...]:
         """The same as blocks, with the whole table."""
-        before = (*_changes(self.found), *_machine_changes(self.found))
+        change_lines = (*_changes(self.timeline), *_machine_changes(self.timeline))
         return (
-            Paragraph(" ".join(_counts(self.found))),
-            Points(tuple(line.strip() for line in before if line)),
-            replace(_listed(self.found), most_rows=0),
-            Points((*_remarks(self.found), *as_lines(self.reasons))),
+            Paragraph(" ".join(_counts(self.timeline))),
+            Points(tuple(line.strip() for line in change_lines if line)),
+            replace(_trend_table(self.timeline), maximum_rows=0),
+            Points((*_remarks(self.timeline), *as_lines(self.reasons))),
         )
 
     def json(self) -> str:
         """With stable keys; with the gate where a job fails by it."""
         gate = gate_json(self.code, self.reasons) if self.gated else None
-        return as_json(self.found, gate).decode()
+        return as_json(self.timeline, gate).decode()
 
     def csv(self) -> str:
         """The figures of each run."""
-        return as_csv(self.found).decode()
+        return as_csv(self.timeline).decode()
 
     def write(self, *, json_path: str | None, csv_path: str | None, plot_path: str | None) -> None:
         """The files that were asked for; DiskError if one can't be written."""
         if csv_path:
-            write_output(Path(csv_path), as_csv(self.found))
+            write_output(Path(csv_path), as_csv(self.timeline))
         if plot_path:
-            write_output(Path(plot_path), svg_document(history_figures(self.found)))
+            write_output(Path(plot_path), svg_document(history_figures(self.timeline)))
         if json_path:
             write_output(Path(json_path), self.json().encode())
 
 
-def history(folder: str, *, band: float | None, any_host: bool, fail_on_slower: bool) -> Shown:
+def history(
+    folder: str, *, band: float | None, any_host: bool, fail_on_slower: bool
+) -> HistoryReport:
     """The changes of each case below a folder; ResultsError for one without runs."""
-    found = read_history(Path(folder), BAND if band is None else band, any_host)
+    timeline = read_history(Path(folder), BAND if band is None else band, any_host)
     if not fail_on_slower:
-        return Shown(found)
-    reasons = tuple(Reason.of(one) for one in not_judged(found))
-    code = SLOWER if found.called("slower") else FAILED if reasons else OK
-    return Shown(found, code, reasons, gated=True)
+        return HistoryReport(timeline)
+    reasons = tuple(Reason.from_case(uncompared) for uncompared in uncompared_cases(timeline))
+    code = SLOWER if timeline.trends_with("slower") else FAILED if reasons else OK
+    return HistoryReport(timeline, code, reasons, gated=True)
 
 
-def as_text(found: History, width: int, why: Sequence[Reason] = ()) -> str:
+def as_text(timeline: History, width: int, reasons: Sequence[Reason] = ()) -> str:
     """How many changed, then each change, then a table of all with those that changed last at its
     head, then what to know of it, and why a gate can't pass. Lines with paths are not broken."""
-    parts = (_counts(found), _changes(found), _machine_changes(found))
-    before = "".join(f"{line}\n" for line in chain(*parts))
-    after = "".join(f"{line}\n" for line in (*_remarks(found), *map(printable, as_lines(why))))
-    return f"{before}\n{as_text_of([_listed(found)], width)}\n{after}"
+    parts = (_counts(timeline), _changes(timeline), _machine_changes(timeline))
+    head = "".join(f"{line}\n" for line in chain(*parts))
+    tail = "".join(
+        f"{line}\n" for line in (*_remarks(timeline), *map(printable, as_lines(reasons)))
+    )
+    return f"{head}\n{as_text_of([_trend_table(timeline)], width)}\n{tail}"
 
 
-def _listed(found: History) -> Table:
-    rows = [_cells(found, trend) for trend in _changed_first(found.trends)]
+def _trend_table(timeline: History) -> Table:
+    rows = [_cells(timeline, trend) for trend in _order_by_change(timeline.trends)]
     columns = (
         *names("case", "figure"),
         *map(Column, ("runs", "typical", "change")),
         *names("since (UTC)"),
     )
-    return Table(columns, tuple(rows), most_rows=_MOST_ROWS, elsewhere="-f csv", is_main=True)
+    return Table(
+        columns, tuple(rows), maximum_rows=_MAXIMUM_ROWS, full_table="-f csv", is_main=True
+    )
 
 
-def _changed_first(trends: Sequence[Trend]) -> list[Trend]:
+def _order_by_change(trends: Sequence[Trend]) -> list[Trend]:
     """The newest change first, the others in their own order."""
     changed = [trend for trend in trends if trend.last_change is not None]
-    return [*sorted(changed, key=_since, reverse=True), *(t for t in trends if not t.changes)]
+    return [*sorted(changed, key=_change_time, reverse=True), *(t for t in trends if not t.changes)]
 
 
-def _since(trend: Trend) -> str:
+def _change_time(trend: Trend) -> str:
     change = trend.last_change
     return "" if change is None else change.point.run.created_at_utc
 
 
-def _cells(found: History, trend: Trend) -> tuple[Cell | str, ...]:
+def _cells(timeline: History, trend: Trend) -> tuple[Cell | str, ...]:
     change = trend.last_change
     runs = len(trend.points)
     cells = (
-        _name(found, trend),
+        _name(timeline, trend),
         INTERVALS[trend.percentile],
         Cell(str(runs), runs),
         Cell(text.latency(trend.typical_us), trend.typical_us, unit="us"),
     )
     if change is None:
         return (*cells, text.NOT_MEASURED, "")
-    moved = Cell(_moved(change), change.ratio, unit="times")
-    return (*cells, moved, _minute(_since(trend)))
+    moved = Cell(_change_text(change), change.ratio, unit="times")
+    return (*cells, moved, _minute(_change_time(trend)))
 
 
-def _name(found: History, trend: Trend) -> str:
+def _name(timeline: History, trend: Trend) -> str:
     """With the machine where there are several, with the clock where it is another's."""
-    several = len({(one.host, one.cpu) for one in found.trends}) > 1
-    simulated = len({one.clock for one in found.trends}) > 1 and trend.clock != "wall"
+    several = len({(item.host, item.cpu) for item in timeline.trends}) > 1
+    simulated = len({item.clock for item in timeline.trends}) > 1 and trend.clock != "wall"
     words = [trend.label, *([trend.host] if several else []), *([trend.clock] if simulated else [])]
     return printable(" · ".join(words))
 
 
-def _changes(found: History) -> Iterator[str]:
-    for trend in _changed_first(found.trends):
+def _changes(timeline: History) -> Iterator[str]:
+    for trend in _order_by_change(timeline.trends):
         for change in trend.changes:
             yield ""
-            before, after = text.latency(change.before_us), text.latency(change.after_us)
+            previous, current = text.latency(change.before_us), text.latency(change.after_us)
             yield (
-                f"{change.word}: {_name(found, trend)}, {INTERVALS[trend.percentile]}: {before}, "
-                f"then {after} ({_moved(change)}, p {_p_text(change.p_value)})"
+                f"{change.word}: {_name(timeline, trend)}, {INTERVALS[trend.percentile]}: "
+                f"{previous}, "
+                f"then {current} ({_change_text(change)}, p {_p_text(change.p_value)})"
             )
             run = change.point.run
             yield printable(f"  since {run.path} of {_minute(run.created_at_utc)}")
@@ -360,14 +371,14 @@ def _changes(found: History) -> Iterator[str]:
                 yield printable(f"  differs: {name}: {first}, then {second}")
 
 
-def _machine_changes(found: History) -> Iterator[str]:
-    for trend in found.machines:
+def _machine_changes(timeline: History) -> Iterator[str]:
+    for trend in timeline.machines:
         for change in trend.changes:
             yield ""
             yield printable(
                 f"the machine{f' {trend.host}' if trend.host else ''}, "
                 f"{INTERVALS[trend.percentile]}: {trend.series} cases together {change.word} "
-                f"({_moved(change)}, p {_p_text(change.p_value)})"
+                f"({_change_text(change)}, p {_p_text(change.p_value)})"
             )
             run = change.run
             yield printable(f"  since {run.path} of {_minute(run.created_at_utc)}")
@@ -375,37 +386,39 @@ def _machine_changes(found: History) -> Iterator[str]:
                 yield printable(f"  differs: {name}: {first}, then {second}")
 
 
-def _counts(found: History) -> Iterator[str]:
-    counts = [f"{len(found.called(word))} {word}" for word in ("slower", "faster")]
+def _counts(timeline: History) -> Iterator[str]:
+    counts = [f"{len(timeline.trends_with(word))} {word}" for word in ("slower", "faster")]
     yield (
-        f"{len(found.trends)} series of {len(found.runs)} run{'s' * (len(found.runs) != 1)}: "
+        f"{len(timeline.trends)} series of {len(timeline.runs)} "
+        f"run{'s' * (len(timeline.runs) != 1)}: "
         f"{', '.join(counts)} since their last change"
     )
 
 
-def _remarks(found: History) -> Iterator[str]:
+def _remarks(timeline: History) -> Iterator[str]:
     yield (
-        f"a change within {found.band:.0%} does not count; of histories without a change, at most "
+        f"a change within {timeline.band:.0%} does not count; of histories without a "
+        "change, at most "
         f"{FALSE_ALARMS:.0%} show one"
     )
-    if found.machines:
+    if timeline.machines:
         yield (
             "what all cases of a machine share, such as a reboot or a new kernel, is taken out of "
             "each case and reported as the machine's; it fails no gate"
         )
-    if found.without_factor:
+    if timeline.without_factor:
         yield (
-            f"{found.without_factor} series judged with the machine's own changes in them: "
-            f"fewer than {LEAST_SERIES} cases show what they share"
+            f"{timeline.without_factor} series judged with the machine's own changes in them: "
+            f"fewer than {MINIMUM_SERIES} cases show what they share"
         )
-    short = sum(len(trend.points) < LEAST_RUNS for trend in found.trends)
+    short = sum(len(trend.points) < MINIMUM_RUNS for trend in timeline.trends)
     if short:
-        yield f"too few to detect a change: fewer than {LEAST_RUNS} runs in {short} series"
-    for one in found.passed_over:
-        yield printable(f"passed over: {one.why}")
+        yield f"too few to detect a change: fewer than {MINIMUM_RUNS} runs in {short} series"
+    for folder in timeline.passed_over:
+        yield printable(f"passed over: {folder.reason}")
 
 
-def _moved(change: Change | MachineChange) -> str:
+def _change_text(change: Change | MachineChange) -> str:
     return f"{change.ratio - 1.0:+.1%}"
 
 

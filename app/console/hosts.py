@@ -27,26 +27,26 @@ class Hosts:
         """Ask them; CarrierError if there is none, or one can't be reached."""
         carrier = open_carrier(address, insecure)
         try:
-            begun_ns = time.time_ns()
+            start_ns = time.time_ns()
             hosts = carrier.doctor()
-            ended_ns = time.time_ns()
+            end_ns = time.time_ns()
         finally:
             carrier.close()
-        return cls(address, tuple((h, clock_offset_s(h, begun_ns, ended_ns)) for h in hosts))
+        return cls(address, tuple((h, clock_offset_s(h, start_ns, end_ns)) for h in hosts))
 
     @property
     def text(self) -> str:
         """A paragraph for each host."""
-        lines = [line for host, clock_s in self.hosts for line in (*_of(host, clock_s), "")]
+        lines = [line for host, clock_s in self.hosts for line in (*_host_lines(host, clock_s), "")]
         return "\n".join([self._count(), "", *lines])
 
     @property
     def blocks(self) -> tuple[Block, ...]:
         """A row for each runtime of each host."""
         rows = [
-            (host.name, name, there.version, there.reason, there.remedy)
+            (host.name, name, state.version, state.reason, state.remedy)
             for host, _ in self.hosts
-            for name, there in host.runtimes.items()
+            for name, state in host.runtimes.items()
         ]
         headings = ("host", "runtime", "version", "missing", "action")
         return Paragraph(self._count()), table(names(*headings), rows)
@@ -55,13 +55,13 @@ class Hosts:
         return f"{len(self.hosts)} host{'s' * (len(self.hosts) != 1)} at {self.address}"
 
 
-def _of(host: Host, clock_s: float) -> Iterator[str]:
+def _host_lines(host: Host, clock_s: float) -> Iterator[str]:
     told = host.environment
-    other = (
+    version_note = (
         "" if host.graphlap == graphlap_version() else f"; this machine has {graphlap_version()}"
     )
     yield host.name
-    yield f"  graphlap    {host.graphlap}{other}"
+    yield f"  graphlap    {host.graphlap}{version_note}"
     yield f"  python      {host.python}"
     yield f"  system      {told.get('os')}"
     yield f"  cpu         {told.get('cpu')}"
@@ -71,9 +71,9 @@ def _of(host: Host, clock_s: float) -> Iterator[str]:
         yield f"  clock       {abs(clock_s):,.0f} s {direction} this machine's clock"
     yield f"  machine     {host.machine}"
     width = max(map(len, host.runtimes), default=0)
-    for name, there in host.runtimes.items():
-        if there.reason:
-            yield f"  {name:<{width}}  missing: {there.reason}; {there.remedy}"
+    for name, state in host.runtimes.items():
+        if state.reason:
+            yield f"  {name:<{width}}  missing: {state.reason}; {state.remedy}"
             continue
-        devices = "; devices: " + ", ".join(f"{name}:{k} ({v})" for k, v in there.devices.items())
-        yield f"  {name:<{width}}  {there.version}{devices if there.devices else ''}"
+        devices = "; devices: " + ", ".join(f"{name}:{k} ({v})" for k, v in state.devices.items())
+        yield f"  {name:<{width}}  {state.version}{devices if state.devices else ''}"

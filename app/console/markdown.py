@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from app.capabilities.slo_search.answer import rates_found, sentence
-from app.capabilities.tuning.answer import tunes_found
+from app.capabilities.slo_search.answer import rate_results, sentence
+from app.capabilities.tuning.answer import tune_results
 from app.cases.column import Row
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.console.check import check_page
-from app.console.row_table import SHOWN, all_columns, shown_percentiles, varied_and_common
-from app.console.run_summary import FASTEST, said, without_winners
+from app.console.row_table import (
+    DEFAULT_PERCENTILES,
+    all_columns,
+    shown_percentiles,
+    varied_and_common,
+)
+from app.console.run_summary import FASTEST, summarise_run, without_rankings
 from app.insights.rules import HEADING
 from app.plan.command import graphlap_line
 from app.present.markdown import escaped
@@ -22,57 +27,57 @@ from app.run_folder.run import Run
 RESULTS = "results.md"
 
 
-def as_markdown(run: Run, measured: Sequence[Measured]) -> Iterator[str]:
+def as_markdown(run: Run, measured: Sequence[MeasuredCase]) -> Iterator[str]:
     """Its lines. Names are a user's: nothing in one is taken for Markdown or HTML."""
-    asked, rows = run.manifest.asked, [one.row for one in measured]
-    told = said(measured, asked.band)
-    if asked.goal is not None:
-        told = without_winners(told)
+    plan, rows = run.manifest.requested_plan, [entry.row for entry in measured]
+    overview = summarise_run(measured, plan.band)
+    if plan.goal is not None:
+        overview = without_rankings(overview)
     hosts = environments(run.manifest, run.environments, rows)
-    where = " and ".join(
+    machines = " and ".join(
         ", ".join(filter(None, (name, str(host.get("cpu") or "")))) for name, host in hosts.items()
     )
     yield f"### {escaped(run.manifest.name)}"
     yield ""
-    if told.begun:
-        yield from _table(told.begun, shown_percentiles(asked.percentiles))
+    if overview.rows:
+        yield from _table(overview.rows, shown_percentiles(plan.percentiles))
         yield ""
     for line in (
-        *_found(run),
-        *(f"{HEADING}: {one}" for one in told.noticed),
-        *(f"{FASTEST}: {one}" for one in told.fastest),
-        *(f"{why.status}, {why.sentence}" for why in told.causes),
-        *told.doubts,
-        *told.sure,
+        *_search_lines(run),
+        *(f"{HEADING}: {entry}" for entry in overview.insights),
+        *(f"{FASTEST}: {entry}" for entry in overview.fastest),
+        *(f"{failure.status}, {failure.sentence}" for failure in overview.causes),
+        *overview.warnings,
+        *overview.precision,
     ):
         yield f"- {escaped(line)}"
     yield ""
-    made = f"Graphlap {run.manifest.graphlap_version}, {run.manifest.created_at_utc}"
-    made += f", on {where}" if where else ""
-    yield f"<sub>{escaped(made)}; run {escaped(run.manifest.run_id)}</sub>"
+    footer = f"Graphlap {run.manifest.graphlap_version}, {run.manifest.created_at_utc}"
+    footer += f", on {machines}" if machines else ""
+    yield f"<sub>{escaped(footer)}; run {escaped(run.manifest.run_id)}</sub>"
 
 
-def _found(run: Run) -> Iterator[str]:
+def _search_lines(run: Run) -> Iterator[str]:
     """What searches over options and for a rate came to."""
-    tunes, rates = tunes_found(run), rates_found(run)
+    tunes, rates = tune_results(run), rate_results(run)
     for _, answer in tunes.searches if tunes is not None else ():
         yield from answer.sentences
     if rates is not None:
         for name, searched in rates.searches:
             yield sentence(name, searched, rates.target)
-        if not all(searched.over for _, searched in rates.searches):
+        if not all(searched.is_over for _, searched in rates.searches):
             yield f"to continue: {graphlap_line(*rates.resume)}"
 
 
-def export_markdown(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
+def export_markdown(run: Run, measured: Sequence[MeasuredCase]) -> tuple[Path, ...]:
     """Write `results.md` into the run folder."""
     path = run.path / RESULTS
-    lines = check_page if run.manifest.asked.check else as_markdown
+    lines = check_page if run.manifest.requested_plan.check else as_markdown
     write_atomically(path, ("\n".join(lines(run, measured)) + "\n").encode())
     return (path,)
 
 
-def _table(rows: Sequence[Row], percentiles: Sequence[str] = SHOWN) -> Iterator[str]:
+def _table(rows: Sequence[Row], percentiles: Sequence[str] = DEFAULT_PERCENTILES) -> Iterator[str]:
     varied, common = varied_and_common(rows)
     columns = all_columns(rows, {}, varied, False, percentiles)
     yield "| " + " | ".join(escaped(column.heading) for column in columns) + " |"

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from app.cases.column import Row, number_of
 from app.cases.jobs import Operator, OperatorTimes
 from app.formatting import text
-from app.formatting.case_labels import Together, case_label, model_labels
+from app.formatting.case_labels import CaseSet, case_label, model_labels
 from app.present.document import Block, Column, Heading, Paragraph, names, table
 from app.run_folder.journal import Operators
-from app.run_folder.operators import Beside, read_operators, side_by_side
+from app.run_folder.operators import OperatorComparison, compare_operators, read_operators
 from app.run_folder.run import Run
 
-MOST_OPS = 10
-_MOST_NODES = 4
+MAXIMUM_OPS = 10
+_MAXIMUM_NODES = 4
 _ROOM_FOR_WORDS = 120
 """So many columns there must be for the engine's own words to be shown too."""
 
@@ -25,7 +25,7 @@ def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block
         return
     models = model_labels(case.model for case in run.cases)
     p50s_us = {str(row["case_id"]): row["latency_p50_us"] for row in rows}
-    hows: dict[str, None] = {}
+    methods: dict[str, None] = {}
     missing: dict[str, list[str]] = {}
     for case in run.cases:
         line = run.operators.get(case.case_id)
@@ -38,22 +38,22 @@ def operator_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block
         plain_us = number_of(p50s_us.get(case.case_id))
         yield from _table(f"operators of {case_label(case, models)}", times, line, plain_us, width)
         if times.peak is not None:
-            hows[times.peak.how] = None
-    for beside in side_by_side(run):
-        yield from _beside_table(beside)
-    for how in hows:
+            methods[times.peak.how] = None
+    for comparison in compare_operators(run):
+        yield from _comparison_table(comparison)
+    for method in methods:
         yield Paragraph(
-            f"peak: the machine's own, by {how}; a node above it found more in its caches"
+            f"peak: the machine's own, by {method}; a node above it found more in its caches"
         )
-    together = Together(run.cases)
+    case_set = CaseSet(run.cases)
     for reason, case_ids in missing.items():
-        yield Paragraph(f"no operator times of {together.text(case_ids)}: {reason}")
+        yield Paragraph(f"no operator times of {case_set.text(case_ids)}: {reason}")
 
 
 def _table(
     title: str, times: OperatorTimes, line: Operators, plain_us: float | None, width: int
 ) -> Iterator[Block]:
-    slowest = sorted(times.ops, key=lambda op: -op.time_us)[:MOST_OPS]
+    slowest = sorted(times.ops, key=lambda op: -op.time_us)[:MAXIMUM_OPS]
     total_us = times.total_us
     figures: dict[str, Callable[[Operator], str]] = {
         "time": lambda op: text.latency(op.time_us),
@@ -64,15 +64,15 @@ def _table(
         "memory": lambda op: _amount(op.peak_bytes, "B"),
         "waiting": lambda op: "" if not op.pool_wait_us else text.latency(op.pool_wait_us),
     }
-    shown = {name: [cell(op) for op in slowest] for name, cell in figures.items()}
-    shown = {name: cells for name, cells in shown.items() if any(cells)}
+    visible = {name: [cell(op) for op in slowest] for name, cell in figures.items()}
+    visible = {name: cells for name, cells in visible.items() if any(cells)}
     room = width >= _ROOM_FOR_WORDS
-    columns = [*names("operator", "nodes of the file"), *map(Column, shown)]
+    columns = [*names("operator", "nodes of the file"), *map(Column, visible)]
     rows = [
         (
             op.op,
             _nodes(op.holds) or op.node,
-            *(column[number] for column in shown.values()),
+            *(column[number] for column in visible.values()),
             *([op.engine_name] if room else []),
         )
         for number, op in enumerate(slowest)
@@ -85,53 +85,57 @@ def _table(
     )
 
 
-def _caption(times: OperatorTimes, line: Operators, plain_us: float | None, shown: int) -> str:
-    how = f"medians of {times.runs} profiled runs"
+def _caption(times: OperatorTimes, line: Operators, plain_us: float | None, count: int) -> str:
+    source = f"medians of {times.runs} profiled runs"
     if times.clock == "simulated":
-        how = "from the simulated schedule"
-    said = [f"{shown} of {len(times.ops)}, {text.latency(times.total_us)} in all, {how}"]
+        source = "from the simulated schedule"
+    parts = [f"{count} of {len(times.ops)}, {text.latency(times.total_us)} in all, {source}"]
     if times.run_us and plain_us:
         slower = text.significant(times.run_us / plain_us)
-        said.append(
+        parts.append(
             f"a profiled run takes {text.latency(times.run_us)}, {slower} times the p50 of "
             f"{text.latency(plain_us)}"
         )
     if (peak := times.peak) is not None:
-        said.append(
+        parts.append(
             f"peak {text.rate_text(peak.flops_per_s, 'FLOP')}, and "
             f"{text.rate_text(peak.bytes_per_s, 'B')} with {peak.in_use_bytes / 2**20:.3g} MiB "
             "in use"
         )
     if (highest := times.high_water) is not None:
-        said.append(
+        parts.append(
             f"most memory in use {_amount(highest.peak_bytes, 'B')}, at "
             f"{_nodes(highest.holds) or highest.node}"
         )
-    return "; ".join([*said, line.file])
+    return "; ".join([*parts, line.file])
 
 
-def _beside_table(beside: Beside) -> Iterator[Block]:
-    slowest = sorted(beside.shared, key=lambda one: -max(t or 0.0 for t in one.times_us))
-    rows = [(_nodes(one.nodes), *map(text.latency, one.times_us)) for one in slowest[:MOST_OPS]]
-    others = [one.times_us for one in slowest[MOST_OPS:]]
-    rest = [sum(times[k] or 0.0 for times in others) for k, _ in enumerate(beside.names)]
-    for what, times in (("other nodes", rest), ("of no node of the file", beside.own_us)):
+def _comparison_table(comparison: OperatorComparison) -> Iterator[Block]:
+    slowest = sorted(comparison.shared, key=lambda group: -max(t or 0.0 for t in group.times_us))
+    rows = [
+        (_nodes(group.nodes), *map(text.latency, group.times_us)) for group in slowest[:MAXIMUM_OPS]
+    ]
+    rest_times = [group.times_us for group in slowest[MAXIMUM_OPS:]]
+    rest = [sum(times[k] or 0.0 for times in rest_times) for k, _ in enumerate(comparison.names)]
+    for label, times in (("other nodes", rest), ("of no node of the file", comparison.own_us)):
         if any(times):
-            rows.append((what, *(text.latency(time_us or None) for time_us in times)))
-    clock = text.CLOCK_TEXT[beside.clock]
-    yield Heading(f"{beside.what}: nodes of the file side by side, {clock}", 3)
+            rows.append((label, *(text.latency(time_us or None) for time_us in times)))
+    clock = text.CLOCK_TEXT[comparison.clock]
+    yield Heading(f"{comparison.label}: nodes of the file side by side, {clock}", 3)
     yield table(
-        (*names("nodes of the file"), *map(Column, beside.names)),
+        (*names("nodes of the file"), *map(Column, comparison.names)),
         rows,
-        caption=f"{min(MOST_OPS, len(slowest))} of {len(slowest)} groups of nodes; "
+        caption=f"{min(MAXIMUM_OPS, len(slowest))} of {len(slowest)} groups of nodes; "
         f"{text.NOT_MEASURED} where an engine has no such node or does not report it",
     )
 
 
 def _nodes(names: Sequence[str]) -> str:
     """The first few of them; the table of the case has all."""
-    more = len(names) - _MOST_NODES
-    return " + ".join(names[:_MOST_NODES]) + (f" and {more} more" if more > 0 else "")
+    hidden_count = len(names) - _MAXIMUM_NODES
+    return " + ".join(names[:_MAXIMUM_NODES]) + (
+        f" and {hidden_count} more" if hidden_count > 0 else ""
+    )
 
 
 def _amount(number: int | None, unit: str = "") -> str:

@@ -39,25 +39,28 @@ PAGE = Format("report", re.compile(rb"<!doctype html>", re.IGNORECASE))
 _FORMATS: Mapping[str, Format] = {"json": JSON, "csv": CSV, "junit": JUNIT, "plot": SVG}
 
 
-def refuse_outputs(flags: argparse.Namespace) -> None:
+def reject_outputs(flags: argparse.Namespace) -> None:
     """PlanError where an option names a file of another format, a folder or another's file."""
-    named = {f"--{name}": (getattr(flags, name, None), of) for name, of in _FORMATS.items()}
-    seen: dict[Path, str] = {}
-    for option, (text, of) in named.items():
+    outputs = {
+        f"--{name}": (getattr(flags, name, None), file_format)
+        for name, file_format in _FORMATS.items()
+    }
+    first_options: dict[Path, str] = {}
+    for option, (text, file_format) in outputs.items():
         if text is None:
             continue
         path = Path(text)
-        refuse_output(option, path, of)
+        reject_output(option, path, file_format)
         if not path.parent.is_dir():
             raise PlanError(
                 f"{option} {path}: its folder is not there", "make it, or name another file"
             )
-        first = seen.setdefault(path.resolve(), option)
+        first = first_options.setdefault(path.resolve(), option)
         if first != option and not _is_stream(path):
             raise PlanError(f"{option} and {first} name one file ({path})", "give each its own")
 
 
-def refuse_output(option: str, path: Path, of: Format) -> None:
+def reject_output(option: str, path: Path, file_format: Format) -> None:
     """PlanError unless `path` is free, empty, a stream or a file that the option may replace."""
     name_another = "name another file"
     try:
@@ -69,16 +72,16 @@ def refuse_output(option: str, path: Path, of: Format) -> None:
     if not stat.S_ISREG(mode):
         if _is_stream(path) and not stat.S_ISBLK(mode):
             return
-        what = "a folder" if stat.S_ISDIR(mode) else "no file"
-        raise PlanError(f"{option} {path} is {what}", name_another)
+        kind = "a folder" if stat.S_ISDIR(mode) else "no file"
+        raise PlanError(f"{option} {path} is {kind}", name_another)
     try:
         with path.open("rb") as file:
             beginning = file.read(_BEGINNING_BYTES)
     except OSError as error:
         raise PlanError(f"{option} {path} can't be read ({error.strerror})", name_another) from None
     is_lock = path.name == LOCK and path.with_name(MANIFEST).exists()
-    if is_lock or (beginning and not of.beginning.match(beginning)):
-        raise PlanError(f"{option} {path}: the file there is no {of.name}", name_another)
+    if is_lock or (beginning and not file_format.beginning.match(beginning)):
+        raise PlanError(f"{option} {path}: the file there is no {file_format.name}", name_another)
 
 
 def write_output(path: Path, content: bytes) -> None:

@@ -8,10 +8,10 @@ from app.cases.case import Case
 from app.cases.column import Row, Value, number_of
 from app.cases.jobs import PHASES, TOTAL, cold_start_subject_of
 from app.formatting import text
-from app.formatting.case_labels import Together, labels
+from app.formatting.case_labels import CaseSet, labels
 from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table
 from app.run_folder.run import Run
-from app.stats.intervals import LEAST_ROUNDS
+from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.quantiles import needed_samples
 from exporters.model_names import is_null
 
@@ -28,51 +28,51 @@ def cold_tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block]:
     if not subjects:
         return
     by_id = {str(row["case_id"]): row for row in rows}
-    called = labels(list(subjects.values()))
+    case_labels = labels(list(subjects.values()))
     started = [by_id[case.case_id] for case in subjects.values()]
-    shown = [row for row in started if row["cold_processes"]]
+    visible_rows = [row for row in started if row["cold_processes"]]
     spare = () if width >= _ROOM_FOR_ALL else _SPARE
     cells = {heading: cell for heading, cell in _CELLS.items() if heading not in spare}
-    if shown:
+    if visible_rows:
         yield Heading("cold start, medians over fresh processes", 3)
         yield table(
             (*names("case"), *map(Column, cells)),
             [
-                (called[str(row["case_id"])], *(cell(row) for cell in cells.values()))
-                for row in shown
+                (case_labels[str(row["case_id"])], *(cell(row) for cell in cells.values()))
+                for row in visible_rows
             ],
             caption=_caption(started),
         )
-    together, missing = Together(run.cases), dict[str, list[str]]()
+    case_set, missing = CaseSet(run.cases), dict[str, list[str]]()
     for row in started:
         if row["cold_missing_reason"]:
             missing.setdefault(str(row["cold_missing_reason"]), []).append(str(row["case_id"]))
     for reason, case_ids in missing.items():
-        yield Paragraph(f"no cold start of {together.text(case_ids)}: {reason}")
+        yield Paragraph(f"no cold start of {case_set.text(case_ids)}: {reason}")
 
 
 def _caption(rows: Sequence[Row]) -> str:
     counts = sorted({int(row["cold_processes"]) for row in rows if row["cold_processes"]})
     if not counts:
         return ""
-    many = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
+    count_text = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
     caches = dict.fromkeys(str(row["cold_page_cache"]) for row in rows if row["cold_page_cache"])
-    said = f"{many} processes each; page cache {', '.join(caches)}"
-    if counts[0] < (least := needed_samples(0.5)):
-        said += f"; an interval takes {least} processes"
-    return said
+    caption = f"{count_text} processes each; page cache {', '.join(caches)}"
+    if counts[0] < (minimum := needed_samples(0.5)):
+        caption += f"; an interval takes {minimum} processes"
+    return caption
 
 
 def _interval(row: Row) -> str:
-    low, high = (_us(row[f"cold_{TOTAL}_p50_ci_{end}_ms"]) for end in ("low", "high"))
+    low, high = (_as_us(row[f"cold_{TOTAL}_p50_ci_{end}_ms"]) for end in ("low", "high"))
     return text.interval(low, high)
 
 
 def _time(phase: str, figure: str = "p50") -> Callable[[Row], str]:
-    return lambda row: text.latency(_us(row[f"cold_{phase}_{figure}_ms"]))
+    return lambda row: text.latency(_as_us(row[f"cold_{phase}_{figure}_ms"]))
 
 
-def _us(value: Value) -> float | None:
+def _as_us(value: Value) -> float | None:
     milliseconds = number_of(value)
     return None if milliseconds is None else milliseconds * 1e3
 
@@ -91,44 +91,44 @@ _CAPTION = "compute is the model's median minus its null twin's, from pairs of r
 
 def null_tables(run: Run, rows: Sequence[Row]) -> Iterator[Block]:
     """One table of all models that have a difference, then why others have none."""
-    if not run.manifest.asked.null:
+    if not run.manifest.requested_plan.null:
         return
     models = [case for case in run.cases if not is_null(case.model)]
-    called, by_id = labels(models), {str(row["case_id"]): row for row in rows}
-    own = [by_id[case.case_id] for case in models]
-    known = [row for row in own if row["compute_p50_us"] is not None]
-    if known:
+    case_labels, by_id = labels(models), {str(row["case_id"]): row for row in rows}
+    model_rows = [by_id[case.case_id] for case in models]
+    computed = [row for row in model_rows if row["compute_p50_us"] is not None]
+    if computed:
         headings = ("p50", "null p50", "compute", "compute 95 % interval", "of p50")
         yield Heading("model minus null", 3)
         yield table(
             (*names("case"), *map(Column, headings)),
-            [_cells(called, row) for row in known],
-            caption=_null_caption(known),
+            [_cells(case_labels, row) for row in computed],
+            caption=_null_caption(computed),
         )
-    together, missing = Together(models), dict[str, list[str]]()
-    for row in own:
+    case_set, missing = CaseSet(models), dict[str, list[str]]()
+    for row in model_rows:
         if row["compute_missing_reason"]:
             missing.setdefault(str(row["compute_missing_reason"]), []).append(str(row["case_id"]))
     for reason, case_ids in missing.items():
-        yield Paragraph(f"no compute of {together.text(case_ids)}: {reason}")
+        yield Paragraph(f"no compute of {case_set.text(case_ids)}: {reason}")
 
 
-def _null_caption(known: Sequence[Row]) -> str:
-    if any(row["compute_p50_ci_low_us"] is None for row in known):
-        return f"{_CAPTION}; an interval takes {LEAST_ROUNDS} rounds"
-    if any((number_of(row["compute_p50_ci_low_us"]) or 0.0) <= 0.0 for row in known):
+def _null_caption(computed: Sequence[Row]) -> str:
+    if any(row["compute_p50_ci_low_us"] is None for row in computed):
+        return f"{_CAPTION}; an interval takes {MINIMUM_ROUNDS} rounds"
+    if any((number_of(row["compute_p50_ci_low_us"]) or 0.0) <= 0.0 for row in computed):
         return f"{_CAPTION}; if an interval holds 0, the compute is not detectable"
     return _CAPTION
 
 
-def _cells(called: dict[str, str], row: Row) -> tuple[Cell | str, ...]:
+def _cells(case_labels: dict[str, str], row: Row) -> tuple[Cell | str, ...]:
     p50, null, compute = (
         number_of(row[name]) for name in ("latency_p50_us", "overhead_p50_us", "compute_p50_us")
     )
     low, high = (number_of(row[f"compute_p50_ci_{end}_us"]) for end in ("low", "high"))
     share = f"{compute / p50:.0%}" if compute is not None and p50 else ""
     return (
-        called[str(row["case_id"])],
+        case_labels[str(row["case_id"])],
         Cell(text.latency(p50), p50, unit="us"),
         Cell(text.latency(null), null, unit="us"),
         Cell(text.latency(compute), compute, unit="us"),

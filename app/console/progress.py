@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 
 from app.cases.case import Case
 from app.cases.status import RAN
-from app.columns.precision import still_needed
+from app.columns.precision import missing_text
 from app.columns.row_statistics import round_starts_s
 from app.console.streams import width_of
 from app.formatting import text
@@ -18,7 +18,7 @@ from app.formatting.text import printable
 from app.present.terminal import filled, width_of_text
 from app.run_folder.live_status import Live
 from app.stats.quantiles import Interval
-from app.sweep.engine import Dropped, Ended, Event, Paused, Told
+from app.sweep.engine import Completed, Dropped, Event, Paused, ProgressReported
 from app.sweep.run import SweepRun
 from app.sweep.work.base import WAITING, Work
 from app.sweep.work.export import DraftWork
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-LEAST_ROUNDS = 3
+MINIMUM_ROUNDS = 3
 """An interval between processes needs so many."""
 SUMMARY_SHARE, SUMMARY_S = 0.03, 0.5
 """Summaries for display may take so much of the time of a run, and so long in any case."""
@@ -68,53 +68,55 @@ class RunningFigures:
     def __init__(self, run: SweepRun) -> None:
         self.figures: dict[str, RunningFigure] = {}
         self._run = run
-        self._begun_s = time.monotonic()
-        self._taken_s = 0.0
+        self._start_s = time.monotonic()
+        self._spent_s = 0.0
 
     def take(self, events: Sequence[Event]) -> Iterator[tuple[Case, RunningFigure]]:
         """Follow what happened; yields each case whose figure is in another state than before."""
         for event in events:
             match event:
-                case Told(RoundWork() as work):
+                case ProgressReported(RoundWork() as work):
                     if work.case.case_id in self.figures:
                         continue
-                    figure = self._measured_so_far(work)
-                case Ended(RoundWork() as work):
-                    figure = self._after_round(work)
+                    figure = self._provisional_figure(work)
+                case Completed(RoundWork() as work):
+                    figure = self._round_figure(work)
                     if figure is None:
                         self.figures.pop(work.case.case_id, None)
                 case _:
                     continue
             if figure is None:
                 continue
-            before = self.figures.pop(work.case.case_id, None)
+            previous = self.figures.pop(work.case.case_id, None)
             self.figures[work.case.case_id] = figure
-            if before is None or before.state != figure.state:
+            if previous is None or previous.state != figure.state:
                 yield work.case, figure
 
-    def _measured_so_far(self, work: RoundWork) -> RunningFigure | None:
+    def _provisional_figure(self, work: RoundWork) -> RunningFigure | None:
         """That of a round in flight, from its measured runs alone."""
         if work.phase != "measure" or work.p50_us is None:
             return None
         return RunningFigure(work.p50_us, lacks=(UNCHECKED,))
 
-    def _after_round(self, work: RoundWork) -> RunningFigure | None:
+    def _round_figure(self, work: RoundWork) -> RunningFigure | None:
         """None for a case without a figure: its round failed, or its outputs are wrong."""
         case, result = work.case, work.result
         if result is None or result.status not in RAN or result.status == "wrong_output":
             return None
-        rounds = [one for one in self._run.run.rounds_of(case) if one.samples]
+        rounds = [
+            round_result for round_result in self._run.run.rounds_of(case) if round_result.samples
+        ]
         lacks = []
-        if len(rounds) < (wanted := self._run.wanted(case)):
-            lacks.append(f"{len(rounds)} of {wanted} rounds")
-        if len(rounds) < LEAST_ROUNDS or not self._has_time():
-            before = self.figures.get(case.case_id)
-            if before is not None and before.interval_us is not None:
-                return before
+        if len(rounds) < (round_target := self._run.planned_rounds(case)):
+            lacks.append(f"{len(rounds)} of {round_target} rounds")
+        if len(rounds) < MINIMUM_ROUNDS or not self._has_time():
+            previous = self.figures.get(case.case_id)
+            if previous is not None and previous.interval_us is not None:
+                return previous
             return None if work.p50_us is None else RunningFigure(work.p50_us, None, tuple(lacks))
-        begun_s = time.monotonic()
+        start_s = time.monotonic()
         summary = self._run.summary(case)
-        self._taken_s += time.monotonic() - begun_s
+        self._spent_s += time.monotonic() - start_s
         p50_us = summary.value_us(P50) if summary is not None else None
         if summary is None or p50_us is None:
             return None
@@ -125,11 +127,11 @@ class RunningFigures:
 
     def _has_time(self) -> bool:
         """Whether one more summary keeps to its share of the run's time."""
-        elapsed_s = time.monotonic() - self._begun_s
-        return self._taken_s <= max(SUMMARY_S, SUMMARY_SHARE * elapsed_s)
+        elapsed_s = time.monotonic() - self._start_s
+        return self._spent_s <= max(SUMMARY_S, SUMMARY_SHARE * elapsed_s)
 
 
-MOST_FIGURES = 12
+MAXIMUM_FIGURES = 12
 """A terminal shows the figures of so many cases; a log has lines of them in runs of so few."""
 REDRAW_S = 0.25
 """Drawing costs the parent a few milliseconds, on another core than the measurement's."""
@@ -159,26 +161,26 @@ class PlainLog:
         self._has_figure = False
         self._stream = stream
         self._width = width_of(stream)
-        live, checks = run.live, run.folder.manifest.asked.check
-        self._say(
-            f"{_so_many(live.cases_total, 'case')}, {_pieces(run)}{_or_more(run)}, "
-            f"{live.rounds_total - live.rounds_done}{_or_more(run)} to "
+        live, checks = run.live, run.folder.manifest.requested_plan.check
+        self._write_line(
+            f"{_count_text(live.cases_total, 'case')}, {_pieces(run)}{_open_end(run)}, "
+            f"{live.rounds_total - live.rounds_done}{_open_end(run)} to "
             f"{'check' if checks else 'measure'}, {_time_of(run)}{_share_of_exports(live)}"
         )
-        self._say(f"results in {run.folder.path}")
+        self._write_line(f"results in {run.folder.path}")
 
     def show(self, events: Sequence[Event]) -> None:
         for event in events:
             match event:
-                case Ended(work) if work.kind != DraftWork.kind:
+                case Completed(work) if work.kind != DraftWork.kind:
                     self._write_end(work)
                 case Dropped(work):
-                    self._say(work.text(self._models))
+                    self._write_line(work.text(self._models))
                 case Paused():
-                    self._say("paused")
+                    self._write_line("paused")
         for case, figure in self._figures.take(events):
             is_first, self._has_figure = not self._has_figure, True
-            is_short = len(self._run.cases) <= MOST_FIGURES
+            is_short = len(self._run.cases) <= MAXIMUM_FIGURES
             if is_first or (is_short and figure.interval_us is not None):
                 self._write_figure(case, figure)
 
@@ -188,38 +190,38 @@ class PlainLog:
     def _write_end(self, work: Work) -> None:
         """In one line where it fits, else without the less important figures, else in several."""
         place, look = self._place(work), self._look(work)
-        whole, brief = (
+        full_text, brief_text = (
             f"{place}{words}{look}" for words in (work.text(self._models), work.brief(self._models))
         )
-        if width_of_text(printable(whole)) <= self._width:
-            self._say(whole)
+        if width_of_text(printable(full_text)) <= self._width:
+            self._write_line(full_text)
             return
-        for line in filled(brief, self._width, "", "  "):
-            self._say(line)
+        for line in filled(brief_text, self._width, "", "  "):
+            self._write_line(line)
 
     def _write_figure(self, case: Case, figure: RunningFigure) -> None:
         line = f"{case_label(case, self._models)}: {figure.text()}"
         for part in filled(line, self._width, "", "  "):
-            self._say(part)
+            self._write_line(part)
 
     def _place(self, work: Work) -> str:
         """How far the sweep is; accuracies and operator times have no place in it."""
         live = self._run.live
-        left = f"{_at_least(self._run)}{text.duration(live.eta_s)} left"
+        remaining = f"{_lower_bound(self._run)}{text.duration(live.eta_s)} left"
         if work.kind in ("round", "check", WAITING):
-            return f"[{live.rounds_done}/{live.rounds_total}, {left}] "
+            return f"[{live.rounds_done}/{live.rounds_total}, {remaining}] "
         if work.kind == "export" and live.exports_done <= live.exports_total:
-            return f"[{live.exports_done}/{live.exports_total} exported, {left}] "
+            return f"[{live.exports_done}/{live.exports_total} exported, {remaining}] "
         return ""
 
     def _look(self, work: Work) -> str:
         """What the case's interval has reached, where that decides on more rounds."""
         if not isinstance(work, RoundWork) or work.failed:
             return ""
-        said = self._run.look(work.case)
-        return f"; {said}" if said else ""
+        state = self._run.look(work.case)
+        return f"; {state}" if state else ""
 
-    def _say(self, line: str) -> None:
+    def _write_line(self, line: str) -> None:
         self._stream.write(printable(line) + "\n")
         self._stream.flush()
 
@@ -234,28 +236,28 @@ class LiveDisplay:
         self._run = run
         self._models = _models_of(run)
         self._figures = RunningFigures(run)
-        self._drawn = 0.0
+        self._last_draw_s = 0.0
         # Refreshed by hand: a refreshing thread would wake beside the measurement for nothing.
         self._live = Redrawn(console=Console(file=stream), auto_refresh=False, transient=True)
         self._live.start()
 
     def show(self, events: Sequence[Event]) -> None:
         for event in events:
-            if isinstance(event, Ended) and event.work.failed:
-                told = printable(event.work.text(self._models))
-                self._live.console.print(told, markup=False, emoji=False, highlight=False)
+            if isinstance(event, Completed) and event.work.failed:
+                line = printable(event.work.text(self._models))
+                self._live.console.print(line, markup=False, emoji=False, highlight=False)
         changed = list(self._figures.take(events))
-        if events or time.monotonic() - self._drawn >= 1.0:
+        if events or time.monotonic() - self._last_draw_s >= 1.0:
             self._draw(at_once=bool(changed))
 
     def close(self) -> None:
         self._live.stop()
 
     def _draw(self, at_once: bool) -> None:
-        now = time.monotonic()
-        if not at_once and now - self._drawn < REDRAW_S:
+        now_s = time.monotonic()
+        if not at_once and now_s - self._last_draw_s < REDRAW_S:
             return
-        self._drawn = now
+        self._last_draw_s = now_s
         self._live.update(self._picture(), refresh=True)
 
     def _picture(self) -> RenderableType:
@@ -266,27 +268,27 @@ class LiveDisplay:
         live = self._run.live
         if live.state in ("starting", "exporting"):
             names = printable(", ".join(self._models.get(m, m) for m in live.exporting))
-            what = f"exporting {names}" if names else "starting"
+            title = f"exporting {names}" if names else "starting"
             figures = f"{live.exports_done}/{live.exports_total} exported"
         else:
             case = self._run.cases.get(live.case_id)
             doing = _DOING.get(live.phase, live.state)
-            what = f"{doing} {case_label(case, self._models) if case else ''}"
+            title = f"{doing} {case_label(case, self._models) if case else ''}"
             figures = _figures(live) + self._lacking(live)
         total = (
-            f" {_at_least(self._run)}{text.duration(live.eta_s)} left, "
+            f" {_lower_bound(self._run)}{text.duration(live.eta_s)} left, "
             f"{live.rounds_done} of {_pieces(self._run)}, "
-            f"{_so_many(live.cases_failed, 'failed case')}"
+            f"{_count_text(live.cases_failed, 'failed case')}"
         )
         bar = ProgressBar(total=max(live.rounds_total, 1), completed=live.rounds_done, width=40)
-        so_far = [Text(line) for line in self._lines_so_far()]
+        case_lines = [Text(line) for line in self._lines_so_far()]
         return Group(
-            Text(what, style="bold"), Text(figures), *so_far, bar, Text(total, style="dim")
+            Text(title, style="bold"), Text(figures), *case_lines, bar, Text(total, style="dim")
         )
 
     def _lines_so_far(self) -> Iterator[str]:
         """The cases that were measured last, with their figures."""
-        for case_id, figure in list(self._figures.figures.items())[-MOST_FIGURES:]:
+        for case_id, figure in list(self._figures.figures.items())[-MAXIMUM_FIGURES:]:
             label = case_label(self._run.cases[case_id], self._models)
             yield printable(f"{label}: {figure.text()}")
 
@@ -294,9 +296,9 @@ class LiveDisplay:
         """What the case in flight lacks for a sure p99, over all its rounds."""
         if live.phase != "measure":
             return ""
-        done = self._run.run.rounds.get(live.case_id, {}).values()
-        samples = sum(result.iterations for result in done) + live.iterations
-        return f"; p99 needs {still_needed(self._run.told(live.case_id), samples)}"
+        results = self._run.run.rounds.get(live.case_id, {}).values()
+        samples = sum(result.iterations for result in results) + live.iterations
+        return f"; p99 needs {missing_text(self._run.row_of(live.case_id), samples)}"
 
 
 _DOING = {"check": "checking", WAITING: "waiting"}
@@ -323,20 +325,20 @@ def _models_of(run: SweepRun) -> ModelNames:
 
 def _pieces(run: SweepRun) -> str:
     """How many there are to be in all: `12 rounds`."""
-    what = "check" if run.folder.manifest.asked.check else "round"
-    return _so_many(run.live.rounds_total, what)
+    unit = "check" if run.folder.manifest.requested_plan.check else "round"
+    return _count_text(run.live.rounds_total, unit)
 
 
-def _so_many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count_text(number: int, unit: str) -> str:
+    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
-def _or_more(run: SweepRun) -> str:
+def _open_end(run: SweepRun) -> str:
     """Where what is measured decides how many rounds there will be."""
     return " or more" if run.is_open else ""
 
 
-def _at_least(run: SweepRun) -> str:
+def _lower_bound(run: SweepRun) -> str:
     """Of such a run only the next step is known."""
     return "at least " if run.is_open else ""
 
@@ -345,9 +347,9 @@ def _time_of(run: SweepRun) -> str:
     """How long the run is likely to take: `about 20 s`, or the bounds of what is not known."""
     if not run.is_open:
         return f"about {text.duration(run.live.eta_s)}"
-    budget_s = run.folder.manifest.asked.budget_s
-    most = f" and at most {text.duration(budget_s)}" if budget_s is not None else ""
-    return f"at least {text.duration(run.live.eta_s)}{most}"
+    budget_s = run.folder.manifest.requested_plan.budget_s
+    upper_bound = f" and at most {text.duration(budget_s)}" if budget_s is not None else ""
+    return f"at least {text.duration(run.live.eta_s)}{upper_bound}"
 
 
 def _share_of_exports(live: Live) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.cases.column import Row, Value, number_of
-from app.cases.column_names import chosen_names, current_name
 from app.cases.column_names import column as column_of
+from app.cases.column_names import current_name, percentile_columns
 from app.cases.columns import BY_NAME
 from app.cases.dimensions import DIMENSIONS, EMPTY_IS_VALUE, scenario_of
 from app.cases.errors import PlanError, suggestion
 from app.cases.status import TONES, Tone
-from app.cases.units import DEFAULT, name_of, shown, told
+from app.cases.units import DEFAULT, name_of, percentile_label, with_default_percentiles
 from app.comparison.published_figures import Published, published_for
 from app.formatting import text
 from app.formatting.case_labels import model_labels, unusual_options
@@ -26,7 +26,7 @@ _VARIABLE = (*(dimension.table_column for dimension in _TABLE_DIMENSIONS), "accu
 _WHEN_VARIED = {one.table_column for one in _TABLE_DIMENSIONS if one.when_varied}
 _SORTED_BY = {"batch": "batch_size", "mean": "latency_mean_us"}
 """The headings that are called otherwise in results.csv; percentiles are too."""
-SHOWN = ("p50", "p99")
+DEFAULT_PERCENTILES = ("p50", "p99")
 """The percentiles that have columns where a plan chose none."""
 
 
@@ -48,28 +48,31 @@ def sort_column(word: str, percentiles: tuple[float, ...]) -> str:
 
     `percentiles` are those of the plan: of others there are columns in other runs.
     """
-    headings = {shown(name_of(p)): f"latency_{name_of(p)}_us" for p in told(percentiles)}
+    headings = {
+        percentile_label(name_of(p)): f"latency_{name_of(p)}_us"
+        for p in with_default_percentiles(percentiles)
+    }
     headings |= _SORTED_BY
     column = headings.get(word, current_name(word))
-    if column in BY_NAME or column in chosen_names(percentiles):
+    if column in BY_NAME or column in percentile_columns(percentiles):
         return column
-    there = map(shown, shown_percentiles(percentiles))
-    remedy = suggestion(word, [*there, *_SORTED_BY, *BY_NAME])
+    visible = map(percentile_label, shown_percentiles(percentiles))
+    remedy = suggestion(word, [*visible, *_SORTED_BY, *BY_NAME])
     raise PlanError(f"--sort {word} is no column", remedy)
 
 
 def shown_percentiles(percentiles: tuple[float, ...]) -> tuple[str, ...]:
     """The names of the percentiles that have columns in the table, for those of a plan."""
-    return SHOWN if percentiles == DEFAULT else tuple(map(name_of, percentiles))
+    return DEFAULT_PERCENTILES if percentiles == DEFAULT else tuple(map(name_of, percentiles))
 
 
 def in_order(rows: Sequence[Row], column: str) -> list[Row]:
     """The rows by one column, the better figures first and what was not measured last."""
-    known_as = column_of(column)
-    best_last = known_as is not None and known_as.better == "higher"
-    known = [row for row in rows if row[column] is not None]
-    known.sort(key=lambda row: _sortable(row[column]), reverse=best_last)
-    return known + [row for row in rows if row[column] is None]
+    definition = column_of(column)
+    best_last = definition is not None and definition.better == "higher"
+    present = [row for row in rows if row[column] is not None]
+    present.sort(key=lambda row: _sortable(row[column]), reverse=best_last)
+    return present + [row for row in rows if row[column] is None]
 
 
 def all_columns(
@@ -77,7 +80,7 @@ def all_columns(
     marks: Mapping[str, str],
     varied: Sequence[str],
     published: bool,
-    percentiles: Sequence[str] = SHOWN,
+    percentiles: Sequence[str] = DEFAULT_PERCENTILES,
 ) -> list[TableColumn]:
     """Every column, those that are `varied` among them; `marks` are put behind the status.
 
@@ -91,25 +94,25 @@ def all_columns(
     return [
         TableColumn("model", lambda row: printable(labels[str(row["model"])])),
         _figure(
-            "parameters", "parameters", lambda row: text.count(_whole(row["parameters"])), spare=3
+            "parameters", "parameters", lambda row: text.count(_integer(row["parameters"])), spare=3
         ),
-        _figure("batch", "batch_size", lambda row: text.count(_whole(row["batch_size"]))),
+        _figure("batch", "batch_size", lambda row: text.count(_integer(row["batch_size"]))),
         TableColumn(
             "runtime", lambda row: printable(str(row["runtime"])), lambda figure: figure.device
         ),
-        *(TableColumn(heading(name), shown_as(name)) for name in varied),
+        *(TableColumn(heading(name), column_text(name)) for name in varied),
         _latency("mean", _published_mean, spare=0 if published else 2),
         *(
             _latency(
                 name,
                 _published_p99 if name == "p99" else lambda _: "",
-                spare=0 if place < len(SHOWN) else place,
+                spare=0 if place < len(DEFAULT_PERCENTILES) else place,
             )
             for place, name in enumerate(percentiles)
         ),
         _figure("p50 95 % interval", "latency_p50_ci_low_us", _interval, spare=1),
-        *_of_queues(rows),
-        *_of_deadline(rows),
+        *_throughput_columns(rows),
+        *_deadline_columns(rows),
         TableColumn("status", status, lambda figure: f"published ({figure.conditions})"),
     ]
 
@@ -119,7 +122,7 @@ def varied_and_common(rows: Sequence[Row]) -> tuple[list[str], list[str]]:
     varied, common = [], []
     for column in _VARIABLE:
         # Of these what is left out is the default; anything else left out was not come to.
-        values = set(map(shown_as(column), rows))
+        values = set(map(column_text(column), rows))
         values -= {""} if column not in EMPTY_IS_VALUE or values == {""} else set()
         if len(values) > 1:
             varied.append(column)
@@ -132,7 +135,7 @@ def heading(column: str) -> str:
     return BY_NAME[column].title.lower()
 
 
-def shown_as(column: str) -> Callable[[Row], str]:
+def column_text(column: str) -> Callable[[Row], str]:
     def shown(row: Row) -> str:
         value = row[column]
         if column == "scenario":
@@ -161,7 +164,11 @@ def _figure(
 def _latency(name: str, published: Callable[[Published], str], spare: int) -> TableColumn:
     column = f"latency_{name}_us"
     return _figure(
-        shown(name), column, lambda row: text.latency(number_of(row[column])), published, spare
+        percentile_label(name),
+        column,
+        lambda row: text.latency(number_of(row[column])),
+        published,
+        spare,
     )
 
 
@@ -180,7 +187,7 @@ def _interval(row: Row) -> str:
     return text.interval(low, high)
 
 
-def _of_queues(rows: Sequence[Row]) -> list[TableColumn]:
+def _throughput_columns(rows: Sequence[Row]) -> list[TableColumn]:
     """The inputs in a second, where runs were queued that have no latency each."""
     if all(row["scenario"] != "ahead" for row in rows):
         return []
@@ -188,14 +195,14 @@ def _of_queues(rows: Sequence[Row]) -> list[TableColumn]:
     return [_figure("inputs/s", column, lambda row: text.rate_text(number_of(row[column])))]
 
 
-def _of_deadline(rows: Sequence[Row]) -> list[TableColumn]:
+def _deadline_columns(rows: Sequence[Row]) -> list[TableColumn]:
     """The share of runs that were later, where a deadline was asked for."""
-    asked = next((number_of(row["deadline_us"]) for row in rows if row["deadline_us"]), None)
-    if asked is None:
+    deadline_us = next((number_of(row["deadline_us"]) for row in rows if row["deadline_us"]), None)
+    if deadline_us is None:
         return []
     return [
         _figure(
-            f"> {text.latency(asked)}",
+            f"> {text.latency(deadline_us)}",
             "deadline_miss_rate",
             lambda row: text.share(number_of(row["deadline_miss_rate"])),
         ),
@@ -212,7 +219,7 @@ def _sortable(value: Value) -> tuple[float, str]:
     return (float(value), "") if isinstance(value, (int, float)) else (0.0, str(value))
 
 
-def _whole(value: Value) -> int | None:
+def _integer(value: Value) -> int | None:
     return value if isinstance(value, int) else None
 
 
@@ -220,7 +227,7 @@ def row_table(
     rows: Sequence[Row],
     marks: Mapping[str, str],
     sort: str = "",
-    percentiles: Sequence[str] = SHOWN,
+    percentiles: Sequence[str] = DEFAULT_PERCENTILES,
 ) -> Table:
     """The rows, grouped by model in the plan's order, or as `sort` has them.
 
@@ -238,9 +245,9 @@ def row_table(
     ids: list[str] = []
     for group in [in_order(rows, sort)] if sort else _models(rows).values():
         for row in group:
-            told = [_cell(column, row) for column in columns]
-            told[-1] = Cell(columns[-1].cell(row), tone=_tone(row, marks))
-            cells.append(tuple(told))
+            row_cells = [_cell(column, row) for column in columns]
+            row_cells[-1] = Cell(columns[-1].cell(row), tone=_tone(row, marks))
+            cells.append(tuple(row_cells))
             ids.append(str(row["case_id"]))
         for model in _models(group):
             for figure in figures[model]:
@@ -253,16 +260,16 @@ def row_table(
         ),
         tuple(cells),
         f"every measured row: {', '.join(common)}" if common and _is_measured(rows) else "",
-        elsewhere=RESULTS,
+        full_table=RESULTS,
         is_main=True,
         row_ids=tuple(ids),
     )
 
 
 def _cell(column: TableColumn, row: Row) -> Cell:
-    known_as = column_of(column.figure) if column.figure else None
+    definition = column_of(column.figure) if column.figure else None
     value = row[column.figure] if column.figure else None
-    return Cell(column.cell(row), value, unit=known_as.unit if known_as else "")
+    return Cell(column.cell(row), value, unit=definition.unit if definition else "")
 
 
 def _is_measured(rows: Sequence[Row]) -> bool:
@@ -276,7 +283,7 @@ def _tone(row: Row, marks: Mapping[str, str]) -> Tone:
 
 def _models(rows: Sequence[Row]) -> dict[Value, list[Row]]:
     """The rows of each model, in the order in which the models appear."""
-    found: dict[Value, list[Row]] = {}
+    rows_by_model: dict[Value, list[Row]] = {}
     for row in rows:
-        found.setdefault(row["model"], []).append(row)
-    return found
+        rows_by_model.setdefault(row["model"], []).append(row)
+    return rows_by_model

@@ -13,13 +13,13 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.objectives import figures_judged
 from app.cases.round import is_imported
-from app.columns.reference_cases import against_baseline
-from app.comparison.aa_test import ALL, ComparedWithItself, Itself, with_itself
+from app.columns.reference_cases import compare_with_baseline
+from app.comparison.aa_test import ALL, AAFigure, AAResult, aa_result
 from app.comparison.judge import Comparison
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.console import verdicts
 from app.console.regression_gate import code
-from app.console.verdicts import Wanted, wanted_of
+from app.console.verdicts import OutputOptions, output_options_of
 from app.console.verify import damage
 from app.formatting.text import duration
 from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
@@ -28,74 +28,74 @@ from app.machine.installed_runtimes import clock_of
 from app.plan.plan import Plan
 from app.plan.reference_cases import baselines
 from app.present.document import Block, Heading, Points
-from app.run_folder.hosts import are_placed, the_same
+from app.run_folder.hosts import have_hosts, identity_test
 from app.run_folder.run import Run
 from app.run_folder.table import to_csv
-from app.runs.verify import Whole, read_whole
-from app.stats.intervals import LEAST_ROUNDS
+from app.runs.verify import IntactRun, read_intact
+from app.stats.intervals import MINIMUM_ROUNDS
 from exporters.types import InvalidValue
 
 FILE = "aa.csv"
 
 
-def as_lines(found: ComparedWithItself) -> Iterator[str]:
+def as_lines(result: AAResult) -> Iterator[str]:
     """A line for each case, and one for all of them."""
-    by_case: dict[str, list[Itself]] = {}
-    for one in found.cases:
-        by_case.setdefault(one.label, []).append(one)
-    for label, own in by_case.items():
-        yield f"{label}: {'; '.join(map(_told, own))}"
-    complete = found.together[0].comparisons
-    if complete < found.total:
-        yield f"{complete} of {found.total} comparisons have all their rounds: resume the run"
+    by_case: dict[str, list[AAFigure]] = {}
+    for figure in result.cases:
+        by_case.setdefault(figure.label, []).append(figure)
+    for label, figures in by_case.items():
+        yield f"{label}: {'; '.join(map(_figure_text, figures))}"
+    complete = result.overall[0].comparisons
+    if complete < result.total:
+        yield f"{complete} of {result.total} comparisons have all their rounds: resume the run"
     if by_case:
-        yield f"all cases: {'; '.join(map(_told, found.together))}"
+        yield f"all cases: {'; '.join(map(_figure_text, result.overall))}"
         yield (
             "wrong: a verdict of faster or slower, all verdicts of a comparison judged together; "
-            f"a change within {100 * found.band:g}% does not count"
+            f"a change within {100 * result.band:g}% does not count"
         )
 
 
-def as_csv(found: ComparedWithItself) -> str:
+def as_csv(result: AAResult) -> str:
     """A row for each case and percentile, then for all cases; shares are between 0 and 1."""
-    rows = [_values(one, found.rounds) for one in (*found.cases, *found.together)]
+    rows = [_values(figure, result.rounds) for figure in (*result.cases, *result.overall)]
     return to_csv(rows, list(rows[0])).decode()
 
 
-def as_json(found: ComparedWithItself) -> dict[str, Any]:
+def as_json(result: AAResult) -> dict[str, Any]:
     """Stable keys: what is added later is a new key."""
     return {
         "format": "graphlap-aa",
         "version": 1,
-        "rounds": found.rounds,
-        "comparisons_asked": found.total,
-        "band": found.band,
-        "cases": [_values(one, found.rounds) for one in found.cases],
-        "together": [_values(one, found.rounds) for one in found.together],
+        "rounds": result.rounds,
+        "comparisons_asked": result.total,
+        "band": result.band,
+        "cases": [_values(figure, result.rounds) for figure in result.cases],
+        "together": [_values(figure, result.rounds) for figure in result.overall],
     }
 
 
-def _values(one: Itself, rounds: int) -> dict[str, Any]:
+def _values(figure: AAFigure, rounds: int) -> dict[str, Any]:
     return {
-        "case_id": one.case_id,
-        "case": one.label,
-        "percentile": one.percentile,
-        "comparisons": one.comparisons,
-        "wrong": one.wrong,
-        "wrong_share_ci_low": one.share.low,
-        "wrong_share_ci_high": one.share.high,
+        "case_id": figure.case_id,
+        "case": figure.label,
+        "percentile": figure.percentile,
+        "comparisons": figure.comparisons,
+        "wrong": figure.wrong,
+        "wrong_share_ci_low": figure.share.low,
+        "wrong_share_ci_high": figure.share.high,
         "rounds": rounds,
-        "smallest_change": one.smallest_change,
+        "smallest_change": figure.smallest_change,
     }
 
 
-def _told(one: Itself) -> str:
-    name = "any" if one.percentile == ALL else one.percentile
-    share = f"{100 * one.share.low:.2g} to {100 * one.share.high:.2g}%"
-    wrong = f"{name} wrong in {one.wrong} of {one.comparisons} ({share})"
-    if one.smallest_change is None or one.percentile == ALL:
+def _figure_text(figure: AAFigure) -> str:
+    name = "any" if figure.percentile == ALL else figure.percentile
+    share = f"{100 * figure.share.low:.2g} to {100 * figure.share.high:.2g}%"
+    wrong = f"{name} wrong in {figure.wrong} of {figure.comparisons} ({share})"
+    if figure.smallest_change is None or figure.percentile == ALL:
         return wrong
-    return f"{wrong}, would find a change of {one.smallest_change:.1%}"
+    return f"{wrong}, would find a change of {figure.smallest_change:.1%}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,50 +109,52 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparing:
+class Comparer:
     """`stored` is the run to compare with; without one it is the plan's own baseline, if any.
     `damaged` has a sentence for each thing in the stored run that could not be read; `history` is a
     folder of earlier runs of the machine, where one was named."""
 
-    wanted: Wanted = field(default_factory=Wanted)
+    output_options: OutputOptions = field(default_factory=OutputOptions)
     stored: RunSide | None = None
     damaged: tuple[str, ...] = ()
     history: Path | None = None
 
-    def of(self, run: Run, measured: Sequence[Measured]) -> Outcome | None:
+    def outcome_of(self, run: Run, measured: Sequence[MeasuredCase]) -> Outcome | None:
         """What is to be told of a run that has ended; None where nothing was to be compared."""
-        plan, where = run.manifest.asked, str(run.path)
+        plan, where = run.manifest.requested_plan, str(run.path)
         if plan.aa is not None:
-            return self._with_itself(with_itself(run, measured), run.path)
+            return self._aa_outcome(aa_result(run, measured), run.path)
         if self.stored is not None:
             side = side_of(run, measured)
             paths = [Path(self.stored.name), run.path]
             history = history_for(paths, [(run, measured)], self.history)
-            found = compare_runs(self.stored, side, plan.band, history)
-            return self._outcome(replace(found, damaged=self.damaged))
-        against = against_baseline(plan, measured, where)
-        return None if against is None else self._outcome(against)
+            comparison = compare_runs(self.stored, side, plan.band, history)
+            return self._outcome(replace(comparison, damaged=self.damaged))
+        baseline_comparison = compare_with_baseline(plan, measured, where)
+        return None if baseline_comparison is None else self._outcome(baseline_comparison)
 
-    def refuse_useless(self, plan: Plan, cases: Sequence[Case], resumed: bool = False) -> None:
+    def reject_useless(self, plan: Plan, cases: Sequence[Case], resumed: bool = False) -> None:
         """PlanError for a comparison that would come to nothing, and for a gate that could never
         find anything slower, before anything is measured. A run that is resumed has rounds
         already, which no budget bounds."""
         if self.stored is not None:
-            self._refuse_unlike(self.stored, plan, cases)
-        if not self.wanted.fail_on_slower:
+            self._reject_unlike(self.stored, plan, cases)
+        if not self.output_options.fail_on_slower:
             return
         rounds = 1 if plan.largest_batch else plan.lengths.rounds
-        if rounds < LEAST_ROUNDS:
+        if rounds < MINIMUM_ROUNDS:
             raise PlanError(
-                f"--fail-on slower: a verdict needs {LEAST_ROUNDS} rounds of each case, and the "
+                f"--fail-on slower: a verdict needs {MINIMUM_ROUNDS} rounds of each case, and the "
                 f"plan has {rounds}",
-                f"give --rounds {LEAST_ROUNDS} or more"
+                f"give --rounds {MINIMUM_ROUNDS} or more"
                 if not plan.largest_batch
                 else "leave out --fail-on or the search for the largest batch",
             )
         pairs = baselines(plan.baseline, cases) if plan.baseline else {}
         clocks = {case.case_id: clock_of(case.runtime) for case in cases}
-        if pairs and all(clocks[case_id] != clocks[one.case_id] for case_id, one in pairs.items()):
+        if pairs and all(
+            clocks[case_id] != clocks[reference.case_id] for case_id, reference in pairs.items()
+        ):
             raise PlanError(
                 f"--fail-on slower: no case has the clock of its baseline {plan.baseline!r}, and "
                 "clocks are not mixed",
@@ -160,15 +162,16 @@ class Comparing:
             )
         budget_s = None if resumed else plan.budget_s
         if budget_s is not None and not plan.cluster and not plan.is_search:
-            least_s = plan.lengths.limits.min_s * (LEAST_ROUNDS * len(cases) - 1)
+            least_s = plan.lengths.limits.min_s * (MINIMUM_ROUNDS * len(cases) - 1)
             if budget_s < least_s:
                 raise PlanError(
-                    f"--fail-on slower: a verdict needs {LEAST_ROUNDS} rounds of each case, which "
+                    f"--fail-on slower: a verdict needs {MINIMUM_ROUNDS} rounds of each "
+                    "case, which "
                     f"take more than the budget of {duration(budget_s)}",
                     f"give --budget {duration(math.ceil(least_s))} or more, or fewer cases",
                 )
 
-    def _refuse_unlike(self, stored: RunSide, plan: Plan, cases: Sequence[Case]) -> None:
+    def _reject_unlike(self, stored: RunSide, plan: Plan, cases: Sequence[Case]) -> None:
         """For a stored run that has no case of this plan, no percentile of it, or, for a gate, too
         few rounds. What a search will try is not known yet, nor which host a case will be on."""
         if not set(stored.percentiles) & set(plan.percentiles):
@@ -176,47 +179,53 @@ class Comparing:
                 f"{stored.name} lacks the percentiles of this plan",
                 "give the same --percentiles, or none",
             )
-        placed = are_placed(one.case for one in stored.cases)
-        if plan.is_search or (placed and plan.cluster and not plan.per_host):
+        has_hosts = have_hosts(measurement.case for measurement in stored.cases)
+        if plan.is_search or (has_hosts and plan.cluster and not plan.per_host):
             return
         host = describe_host()["host"]
-        same = the_same([(case, case.host or host) for case in cases])
-        common = [one for one in stored.cases if same(one.case, one.row.get("host"))]
+        is_same = identity_test([(case, case.host or host) for case in cases])
+        common = [
+            measurement
+            for measurement in stored.cases
+            if is_same(measurement.case, measurement.row.get("host"))
+        ]
         if not common:
             raise PlanError(
                 f"{stored.name} and this plan have no case in common",
                 "name a run of the same models, runtimes and settings",
             )
-        if self.wanted.fail_on_slower and all(len(o.rounds) < LEAST_ROUNDS for o in common):
+        if self.output_options.fail_on_slower and all(
+            len(o.rounds) < MINIMUM_ROUNDS for o in common
+        ):
             raise PlanError(
-                f"--fail-on slower: a verdict needs {LEAST_ROUNDS} rounds of each case, and "
+                f"--fail-on slower: a verdict needs {MINIMUM_ROUNDS} rounds of each case, and "
                 f"{stored.name} has fewer of every case of this plan",
                 "name a run with more rounds",
             )
 
-    def _outcome(self, found: Comparison) -> Outcome:
-        design = ", round by round" if found.in_turn else ""
-        gated = self.wanted.fail_on_slower
+    def _outcome(self, comparison: Comparison) -> Outcome:
+        design = ", round by round" if comparison.in_turn else ""
+        gated = self.output_options.fail_on_slower
         return Outcome(
             (
-                Heading(f"against {found.first}{design}"),
-                *verdicts.comparison_blocks(found, gated),
+                Heading(f"against {comparison.first}{design}"),
+                *verdicts.comparison_blocks(comparison, gated),
             ),
-            verdicts.files(found, self.wanted),
-            code(found, gated),
-            verdicts.as_markdown(found, gated) if self.wanted.markdown else "",
+            verdicts.files(comparison, self.output_options),
+            code(comparison, gated),
+            verdicts.as_markdown(comparison, gated) if self.output_options.markdown else "",
         )
 
-    def _with_itself(self, found: ComparedWithItself, folder: Path) -> Outcome:
-        files = {str(folder / FILE): as_csv(found)}
-        if self.wanted.json_path:
-            files[self.wanted.json_path] = verdicts.json_text(as_json(found))
-        heading = f"each case with itself, {found.rounds} rounds a side"
-        blocks = (Heading(heading), Points(tuple(as_lines(found))))
+    def _aa_outcome(self, result: AAResult, folder: Path) -> Outcome:
+        files = {str(folder / FILE): as_csv(result)}
+        if self.output_options.json_path:
+            files[self.output_options.json_path] = verdicts.json_text(as_json(result))
+        heading = f"each case with itself, {result.rounds} rounds a side"
+        blocks = (Heading(heading), Points(tuple(as_lines(result))))
         return Outcome(blocks, files)
 
 
-def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
+def comparer_of(flags: argparse.Namespace, plan: Plan) -> Comparer:
     """What the flags and the plan ask for; PlanError or ResultsError before anything is written."""
     if flags.baseline_run is not None and (plan.baseline or plan.aa):
         raise PlanError(
@@ -242,21 +251,21 @@ def comparing_of(flags: argparse.Namespace, plan: Plan) -> Comparing:
             "--sort has no effect: -f markdown prints the comparison and no rows",
             "Leave out --sort or -f markdown",
         )
-    if plan.aa and plan.lengths.rounds < 2 * plan.aa * LEAST_ROUNDS:
+    if plan.aa and plan.lengths.rounds < 2 * plan.aa * MINIMUM_ROUNDS:
         raise PlanError(
             "with so few rounds a side, --aa decides nothing",
-            f"give --rounds {LEAST_ROUNDS} or more",
+            f"give --rounds {MINIMUM_ROUNDS} or more",
         )
     if flags.baseline_run is None:
-        return Comparing(wanted_of(flags))
-    whole = read_whole(Path(flags.baseline_run))
-    stored = side_of(whole.run)
-    if not any(one.summary for one in stored.cases):
+        return Comparer(output_options_of(flags))
+    intact = read_intact(Path(flags.baseline_run))
+    stored = side_of(intact.run)
+    if not any(measurement.summary for measurement in stored.cases):
         raise PlanError(f"nothing was measured in {stored.name}", "name a run that has rows")
     history = None if flags.history is None else Path(flags.history)
     if history is not None:
         history_for((), named=history)  # refused before anything is measured
-    return Comparing(wanted_of(flags), stored, damage([whole]), history)
+    return Comparer(output_options_of(flags), stored, damage([intact]), history)
 
 
 def compare(
@@ -269,27 +278,29 @@ def compare(
     has, and for two runs without a common case.
     """
     paths = [Path(first), Path(second)]
-    whole = [read_whole(path) for path in paths]
-    one, other = (side_of(each.run) for each in whole)
-    history = history_for(paths, _undamaged(whole, (one, other)), Path(past) if past else None)
-    compared = compare_runs(one, other, band, history, _figures(judge, other))
-    found = replace(compared, damaged=damage(whole))
-    if not found.cases and not any(each.lost for each in found.not_compared):
-        _refuse_imported(one, other)
-    if not found.cases and not found.not_compared and not found.damaged:
+    intact_runs = [read_intact(path) for path in paths]
+    first_side, second_side = (side_of(item.run) for item in intact_runs)
+    history = history_for(
+        paths, _undamaged(intact_runs, (first_side, second_side)), Path(past) if past else None
+    )
+    compared = compare_runs(first_side, second_side, band, history, _figures(judge, second_side))
+    comparison = replace(compared, damaged=damage(intact_runs))
+    if not comparison.cases and not any(item.is_lost for item in comparison.not_compared):
+        _reject_imported(first_side, second_side)
+    if not comparison.cases and not comparison.not_compared and not comparison.damaged:
         raise PlanError(
             f"{first} and {second} have no case in common",
             "compare runs of the same models, runtimes and settings",
         )
-    return found
+    return comparison
 
 
 def _undamaged(
-    whole: Sequence[Whole], sides: Sequence[RunSide]
-) -> list[tuple[Run, Sequence[Measured]]]:
+    whole: Sequence[IntactRun], sides: Sequence[RunSide]
+) -> list[tuple[Run, Sequence[MeasuredCase]]]:
     """The runs with their cases; one of which something is damaged is read as a past run is."""
     read = zip(whole, sides, strict=True)
-    return [(each.run, side.cases) for each, side in read if not each.left_out]
+    return [(each.run, side.cases) for each, side in read if not each.damage_texts]
 
 
 def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:
@@ -299,20 +310,24 @@ def _figures(judge: Sequence[str], side: RunSide) -> tuple[str, ...]:
         raise PlanError(f"--{error.cause}", error.remedy) from None
 
 
-def _refuse_imported(one: RunSide, other: RunSide) -> None:
+def _reject_imported(first: RunSide, second: RunSide) -> None:
     """What other programs measured is compared only with what the same program did, by samples."""
-    runtimes = {c.case.runtime for c in (*one.cases, *other.cases) if is_imported(c.case.runtime)}
+    runtimes = {
+        c.case.runtime for c in (*first.cases, *second.cases) if is_imported(c.case.runtime)
+    }
     if not runtimes:
         return
-    named = ", ".join(sorted(runtimes))
-    if {c.case.identity_id for c in one.cases} & {c.case.identity_id for c in other.cases}:
+    runtime_text = ", ".join(sorted(runtimes))
+    if {c.case.identity_id for c in first.cases} & {c.case.identity_id for c in second.cases}:
         raise PlanError(
-            f"of {named} only figures are known and no single timings, which no verdict can be "
+            f"of {runtime_text} only figures are known and no single timings, which no "
+            "verdict can be "
             "made of",
             "compare the two tables by eye",
         )
     raise PlanError(
-        f"{one.name} and {other.name} have no case in common: {named} was measured on a clock and "
+        f"{first.name} and {second.name} have no case in common: {runtime_text} was "
+        "measured on a clock and "
         "within a boundary of its own",
         "compare it with rows imported from the same program's file of the same model",
     )

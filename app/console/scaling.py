@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.comparison.aggregate_throughput import HOSTS, MANY, HostsTogether, hosts_csv
+from app.comparison.aggregate_throughput import HOSTS, MANY, AggregateThroughput, hosts_csv
 from app.formatting import text
-from app.formatting.case_labels import Together, labels
+from app.formatting.case_labels import CaseSet, labels
 from app.plan.curves import SHARED_WORK
 from app.plan.plan import Plan
 from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table
 from app.run_folder.folder import RunFolder
-from app.stats.intervals import LEAST_ROUNDS
+from app.stats.intervals import MINIMUM_ROUNDS
 
 HEADING = "hosts together"
 _CAPTION = (
@@ -23,134 +23,152 @@ _CAPTION = (
 )
 
 
-def together_tables(found: Sequence[HostsTogether]) -> Iterator[Block]:
+def throughput_tables(throughputs: Sequence[AggregateThroughput]) -> Iterator[Block]:
     """One table of the cases whose rates are added, then why others are not."""
-    named = list(zip(names_of(found), found, strict=True))
-    added = [(name, one) for name, one in named if not one.absent]
+    labelled = list(zip(names_of(throughputs), throughputs, strict=True))
+    added = [(name, throughput) for name, throughput in labelled if not throughput.absent]
     if added:
         headings = ("inputs/s", "share", "95 %", "speedup", "efficiency", "1M inputs")
         yield Heading(HEADING, 3)
         yield table(
             (*names("case"), *map(Column, headings)),
-            [cells for name, one in added for cells in _rows(name, one)],
-            caption=_caption([one for _, one in added]),
+            [cells for name, throughput in added for cells in _rows(name, throughput)],
+            caption=_caption([throughput for _, throughput in added]),
         )
     reasons: dict[str, list[str]] = {}
-    for name, one in named:
-        if one.absent:
-            reasons.setdefault(one.absent, []).append(name)
-    for reason, of in reasons.items():
-        yield Paragraph(f"no sum over hosts of {', '.join(of)}: {reason}")
-    for name, one in added:
-        if one.without:
-            yield Paragraph(f"of {name}, {' and '.join(one.without)}: not added")
+    for name, throughput in labelled:
+        if throughput.absent:
+            reasons.setdefault(throughput.absent, []).append(name)
+    for reason, case_names in reasons.items():
+        yield Paragraph(f"no sum over hosts of {', '.join(case_names)}: {reason}")
+    for name, throughput in added:
+        if throughput.exclusions:
+            yield Paragraph(f"of {name}, {' and '.join(throughput.exclusions)}: not added")
 
 
-def together_sentences(found: Sequence[HostsTogether]) -> list[str]:
+def throughput_sentences(throughputs: Sequence[AggregateThroughput]) -> list[str]:
     """The same a sentence each, for a page."""
-    return [_sentence(name, one) for name, one in zip(names_of(found), found, strict=True)]
+    return [
+        _sentence(name, throughput)
+        for name, throughput in zip(names_of(throughputs), throughputs, strict=True)
+    ]
 
 
-def write_together(folder: RunFolder, found: Sequence[HostsTogether]) -> None:
+def write_throughputs(folder: RunFolder, throughputs: Sequence[AggregateThroughput]) -> None:
     """`hosts.csv` in the run folder, where a case was timed on several hosts."""
-    if found:
-        folder.write(HOSTS, hosts_csv(found))
+    if throughputs:
+        folder.write(HOSTS, hosts_csv(throughputs))
 
 
-def names_of(found: Sequence[HostsTogether]) -> list[str]:
+def names_of(throughputs: Sequence[AggregateThroughput]) -> list[str]:
     """Each case without its host, told apart from the others."""
-    anywhere = [replace(one.case, host="", naming=2) for one in found]
-    told = labels(anywhere)
-    return [told[case.case_id] for case in anywhere]
+    hostless_cases = [replace(throughput.case, host="", naming=2) for throughput in throughputs]
+    case_labels = labels(hostless_cases)
+    return [case_labels[case.case_id] for case in hostless_cases]
 
 
-def _caption(added: Sequence[HostsTogether]) -> str:
-    if all(one.interval for one in added):
+def _caption(added: Sequence[AggregateThroughput]) -> str:
+    if all(throughput.interval for throughput in added):
         return _CAPTION
-    return f"{_CAPTION}; an interval takes {LEAST_ROUNDS} rounds"
+    return f"{_CAPTION}; an interval takes {MINIMUM_ROUNDS} rounds"
 
 
-def _rows(name: str, one: HostsTogether) -> Iterator[tuple[str, ...]]:
+def _rows(name: str, throughput: AggregateThroughput) -> Iterator[tuple[str, ...]]:
     """All of them, then each with its share of the work."""
-    told = text.significant(one.speedup), f"{one.efficiency:.0%}", _taken(one)
-    yield name, text.rate_text(one.per_s), "", _between(one), *told
-    for host, rate, share in zip(one.hosts, one.rates, one.shares, strict=True):
+    totals = (
+        text.significant(throughput.speedup),
+        f"{throughput.efficiency:.0%}",
+        _duration_text(throughput),
+    )
+    yield name, text.rate_text(throughput.per_s), "", _interval_text(throughput), *totals
+    for host, rate, share in zip(
+        throughput.hosts, throughput.rates, throughput.shares, strict=True
+    ):
         yield f"  {host}", text.rate_text(rate), f"{share:.0%}", "", "", "", ""
 
 
-def _dealt(one: HostsTogether) -> str:
+def _shares_text(throughput: AggregateThroughput) -> str:
     """`server 62 %, board 38 %`."""
-    parts = zip(one.hosts, one.shares, strict=True)
+    parts = zip(throughput.hosts, throughput.shares, strict=True)
     return ", ".join(f"{host} {share:.0%}" for host, share in parts)
 
 
-def _between(one: HostsTogether) -> str:
-    if one.interval is None:
+def _interval_text(throughput: AggregateThroughput) -> str:
+    if throughput.interval is None:
         return ""
-    return text.rate_interval(one.interval.low, one.interval.high)
+    return text.rate_interval(throughput.interval.low, throughput.interval.high)
 
 
-def _taken(one: HostsTogether) -> str:
+def _duration_text(throughput: AggregateThroughput) -> str:
     """How long a million inputs take: to three digits where that is below a minute."""
-    seconds = one.seconds_for(MANY)
+    seconds = throughput.seconds_for(MANY)
     return text.time_text(seconds) if seconds < 60 else text.duration(seconds)
 
 
-def _sentence(name: str, one: HostsTogether) -> str:
-    if one.absent:
-        return f"{name}: no sum over {' and '.join(one.hosts)}, {one.absent}"
-    between = f" ({_between(one)})" if one.interval else ""
-    others = f"; {' and '.join(one.without)}, and not added" if one.without else ""
+def _sentence(name: str, throughput: AggregateThroughput) -> str:
+    if throughput.absent:
+        return f"{name}: no sum over {' and '.join(throughput.hosts)}, {throughput.absent}"
+    interval_text = f" ({_interval_text(throughput)})" if throughput.interval else ""
+    excluded_text = (
+        f"; {' and '.join(throughput.exclusions)}, and not added" if throughput.exclusions else ""
+    )
     return (
-        f"{name}: {text.rate_text(one.per_s)}{between} together, dealt to {_dealt(one)}: "
-        f"{text.significant(one.speedup)} times {one.hosts[0]} alone, {one.efficiency:.0%} of "
-        f"{len(one.parts)} such; a million inputs take {_taken(one)}{others}"
+        f"{name}: {text.rate_text(throughput.per_s)}{interval_text} together, dealt to "
+        f"{_shares_text(throughput)}: "
+        f"{text.significant(throughput.speedup)} times {throughput.hosts[0]} alone, "
+        f"{throughput.efficiency:.0%} of "
+        f"{len(throughput.parts)} such; a million inputs take "
+        f"{_duration_text(throughput)}{excluded_text}"
     )
 
 
 _SCALING_CAPTION = "efficiency is the speedup over the replicas, from pairs of rounds"
 
 
-def scaling_tables(cases: Sequence[Case], rows: Sequence[Row], asked: Plan) -> Iterator[Block]:
+def scaling_tables(cases: Sequence[Case], rows: Sequence[Row], plan: Plan) -> Iterator[Block]:
     """One table of all cases that were measured alone too; where work is shared, as --replicas
     does, then why some have no efficiency. Nothing of a search over options, which varies sessions
     by itself."""
-    if asked.tune:
+    if plan.tune:
         return
-    several = [row for row in rows if row["scaling_baseline_case_id"]]
-    bases = {str(row["scaling_baseline_case_id"]) for row in several}
-    shown = [row for row in rows if row["scaling_efficiency"] or str(row["case_id"]) in bases]
-    called = labels([case for case in cases if case.case_id in {str(r["case_id"]) for r in shown}])
-    if any(row["scaling_efficiency"] for row in shown):
+    scaled_rows = [row for row in rows if row["scaling_baseline_case_id"]]
+    bases = {str(row["scaling_baseline_case_id"]) for row in scaled_rows}
+    visible_rows = [
+        row for row in rows if row["scaling_efficiency"] or str(row["case_id"]) in bases
+    ]
+    case_labels = labels(
+        [case for case in cases if case.case_id in {str(r["case_id"]) for r in visible_rows}]
+    )
+    if any(row["scaling_efficiency"] for row in visible_rows):
         headings = ("replicas", "inputs/s", "speedup", "efficiency", "efficiency 95 %")
         yield Heading("scaling", 3)
         yield table(
             (*names("case"), *map(Column, headings)),
-            [_cells(called, row) for row in shown],
-            caption=_scaling_caption(shown),
+            [_cells(case_labels, row) for row in visible_rows],
+            caption=_scaling_caption(visible_rows),
         )
-    if not any(sweep.replicas or SHARED_WORK in sweep.scenarios for sweep in asked.sweeps):
+    if not any(sweep.replicas or SHARED_WORK in sweep.scenarios for sweep in plan.sweeps):
         return
-    together, missing = Together(cases), dict[str, list[str]]()
-    for row in several:
+    case_set, missing = CaseSet(cases), dict[str, list[str]]()
+    for row in scaled_rows:
         if row["scaling_missing_reason"]:
             missing.setdefault(str(row["scaling_missing_reason"]), []).append(str(row["case_id"]))
     for reason, case_ids in missing.items():
-        yield Paragraph(f"no efficiency of {together.text(case_ids)}: {reason}")
+        yield Paragraph(f"no efficiency of {case_set.text(case_ids)}: {reason}")
 
 
 def _scaling_caption(rows: Sequence[Row]) -> str:
-    several = [row for row in rows if row["scaling_efficiency"]]
-    if any(row["scaling_efficiency_ci_low"] is None for row in several):
-        return f"{_SCALING_CAPTION}; an interval takes {LEAST_ROUNDS} rounds"
+    scaled_rows = [row for row in rows if row["scaling_efficiency"]]
+    if any(row["scaling_efficiency_ci_low"] is None for row in scaled_rows):
+        return f"{_SCALING_CAPTION}; an interval takes {MINIMUM_ROUNDS} rounds"
     return _SCALING_CAPTION
 
 
-def _scaling_between(low: float, high: float) -> str:
+def _scaling_interval(low: float, high: float) -> str:
     return text.TOO_NOISY if text.is_too_noisy(low, high) else f"{low:.0%} to {high:.0%}"
 
 
-def _cells(called: dict[str, str], row: Row) -> tuple[Cell | str, ...]:
+def _cells(case_labels: dict[str, str], row: Row) -> tuple[Cell | str, ...]:
     replicas, rate, speedup, efficiency, low, high = (
         number_of(row[name])
         for name in (
@@ -162,12 +180,12 @@ def _cells(called: dict[str, str], row: Row) -> tuple[Cell | str, ...]:
             "scaling_efficiency_ci_high",
         )
     )
-    between = "" if low is None or high is None else _scaling_between(low, high)
+    interval_text = "" if low is None or high is None else _scaling_interval(low, high)
     return (
-        called[str(row["case_id"])],
+        case_labels[str(row["case_id"])],
         Cell(f"{replicas or 1:g}", replicas or 1),
         Cell(text.rate_text(rate), rate, unit="per_s"),
         Cell("" if speedup is None else text.significant(speedup), speedup),
         Cell("" if efficiency is None else f"{efficiency:.0%}", efficiency),
-        between,
+        interval_text,
     )

@@ -35,11 +35,11 @@ def batcher_tables(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[Block
     batched = {str(row["case_id"]): row for row in rows if row["batch_size_mean"] is not None}
     if not batched:
         return
-    called = labels([case for case in cases if case.case_id in batched])
+    case_labels = labels([case for case in cases if case.case_id in batched])
     yield Heading("batchers", 3)
     yield table(
         (*names("case"), *map(Column, ("batch", "filled", *_LATENCIES))),
-        [(label, *_figures(batched[case_id])) for case_id, label in called.items()],
+        [(label, *_figures(batched[case_id])) for case_id, label in case_labels.items()],
         caption="added: how long a request waited while the server was free",
     )
 
@@ -50,17 +50,21 @@ def _figures(row: Row) -> Iterator[str]:
     yield from (text.latency(number_of(row[column])) for column in _LATENCIES.values())
 
 
-_SHOWN = ("p50", "p99")
+_SHOWN_PERCENTILES = ("p50", "p99")
 
 
-def gap_tables(found: Sequence[Idleness]) -> Iterator[Block]:
+def gap_tables(idle_groups: Sequence[Idleness]) -> Iterator[Block]:
     """One for each model and sizes."""
-    for idle in found:
-        yield Heading(f"latency after a pause: {idle.what}", 3)
+    for idle in idle_groups:
+        yield Heading(f"latency after a pause: {idle.label}", 3)
         yield table(
             (
                 Column("pause"),
-                *(Column(name, curve.of) for curve in idle.curves for name in _SHOWN),
+                *(
+                    Column(name, curve.label)
+                    for curve in idle.curves
+                    for name in _SHOWN_PERCENTILES
+                ),
             ),
             [
                 (text.latency(gap_us) if gap_us else "none", *_cells(idle, gap_us))
@@ -80,16 +84,16 @@ _PERCENTILES = (("p50", 0), ("p99", 1))
 """Each with its dashes."""
 
 
-def gap_figures(found: Sequence[Idleness]) -> list[Figure]:
+def gap_figures(idle_groups: Sequence[Idleness]) -> list[Figure]:
     """A figure for each model and sizes; a closed loop has no gap and no place in it."""
     return [
         Figure(
-            f"Latency after a pause: {idle.what}",
+            f"Latency after a pause: {idle.label}",
             Axis("pause before a request", "us", "log"),
             Axis("latency", "us", "log"),
             tuple(_series(idle.curves)),
         )
-        for idle in found
+        for idle in idle_groups
     ]
 
 
@@ -97,20 +101,20 @@ def _series(curves: Sequence[GapCurve]) -> Iterator[Series]:
     for color, curve in enumerate(curves):
         for name, dash in _PERCENTILES:
             marks = [
-                Mark(point.gap_us, value, _described(curve, name, point.gap_us, value))
+                Mark(point.gap_us, value, _description(curve, name, point.gap_us, value))
                 for point in curve.points
                 if point.gap_us and (value := _value(point, name))
             ]
             if marks:
-                yield Series(f"{curve.of} {name}", tuple(marks), "line", color, dash)
+                yield Series(f"{curve.label} {name}", tuple(marks), "line", color, dash)
 
 
 def _value(point: GapPoint, name: str) -> float | None:
     return point.p50_us if name == "p50" else point.p99_us
 
 
-def _described(curve: GapCurve, name: str, gap_us: float, value_us: float) -> str:
-    return f"{curve.of}, {name} after {text.latency(gap_us)}: {text.latency(value_us)}"
+def _description(curve: GapCurve, name: str, gap_us: float, value_us: float) -> str:
+    return f"{curve.label}, {name} after {text.latency(gap_us)}: {text.latency(value_us)}"
 
 
 _FIGURES = ("share", "runs", "first seen", "p50", "p99")
@@ -119,24 +123,24 @@ _FIGURES = ("share", "runs", "first seen", "p50", "p99")
 def shape_tables(run: Run) -> Iterator[Block]:
     """One for each case under a condition of shapes."""
     with_shapes = [case for case in run.cases if case.condition.points]
-    called = labels(run.cases) if with_shapes else {}
+    case_labels = labels(run.cases) if with_shapes else {}
     for case in with_shapes:
-        yield from _table(run, case, called[case.case_id])
+        yield from _table(run, case, case_labels[case.case_id])
 
 
 def _table(run: Run, case: Case, label: str) -> Iterator[Block]:
-    found = shape_runs(run, case)
-    if not found:
+    shapes = shape_runs(run, case)
+    if not shapes:
         return
     rows = [
         (
-            one.sizes.replace("=", " ").replace(",", " "),
-            f"{one.share:.1%}",
-            text.count(len(one.seen_us)),
-            _range(one.first_us),
-            *(text.latency(supported_quantile(one.seen_us, q)) for q in (0.5, 0.99)),
+            shape.sizes.replace("=", " ").replace(",", " "),
+            f"{shape.share:.1%}",
+            text.count(len(shape.seen_us)),
+            _range(shape.first_us),
+            *(text.latency(supported_quantile(shape.seen_us, q)) for q in (0.5, 0.99)),
         )
-        for one in found
+        for shape in shapes
     ]
     yield Heading(f"latency by shape: {label}", 3)
     yield table((*names("shape"), *map(Column, _FIGURES)), rows)
@@ -159,25 +163,25 @@ def sustained_tables(rows: Sequence[Row]) -> Iterator[Block]:
     sustained = [row for row in rows if row["sustained_window"] is not None]
     if not sustained:
         return
-    compared = dict.fromkeys(str(row["sustained_window"]) for row in sustained)
+    windows = dict.fromkeys(str(row["sustained_window"]) for row in sustained)
     keys = [tuple(row[name] for name in MATCHING) for row in sustained]
-    called = measured_case.names(keys)
+    labels_by_key = measured_case.names(keys)
     cells: list[tuple[str, ...]] = []
     for key, row in zip(keys, sustained, strict=True):
-        p50 = ("p50", *_of(row, "p50"), _after(row), _clocks(row))
-        cells.append((called[key], measured_case.contender(row), *p50))
-        cells.append(("", "", "p99", *_of(row, "p99"), "", ""))
-    yield Heading(f"sustained: {' | '.join(compared)}", 3)
+        p50 = ("p50", *_latency_cells(row, "p50"), _slowdown_text(row), _clocks(row))
+        cells.append((labels_by_key[key], measured_case.runtime_label(row), *p50))
+        cells.append(("", "", "p99", *_latency_cells(row, "p99"), "", ""))
+    yield Heading(f"sustained: {' | '.join(windows)}", 3)
     yield table((*names(*_NAMES), *map(Column, _SUSTAINED_TABLE_FIGURES)), cells)
 
 
-def _of(row: Row, name: str) -> tuple[str, str, str]:
+def _latency_cells(row: Row, name: str) -> tuple[str, str, str]:
     first, last = (number_of(row[f"sustained_{place}_{name}_us"]) for place in ("first", "last"))
     ratio = number_of(row[f"sustained_{name}_ratio"])
     return text.latency(first), text.latency(last), _ratio(ratio)
 
 
-def _after(row: Row) -> str:
+def _slowdown_text(row: Row) -> str:
     after_s = number_of(row["sustained_slowdown_after_s"])
     return "stayed" if after_s is None else text.duration(after_s)
 

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from app.capabilities.slo_search.answer import (
     ANSWERS,
     RATES,
-    RatesFound,
+    RateResults,
     answers_json,
     as_csv,
     curve_rows,
-    kept,
     knee_hz,
     rate,
     sentence,
+    target_text,
 )
 from app.capabilities.slo_search.estimate import figure_us, interval, late_share
-from app.capabilities.slo_search.search import Point, Searched, Verdict
-from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer, TunesFound, value_text
+from app.capabilities.slo_search.search import Point, SearchState, Verdict
+from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer, TuneResults, value_text
 from app.capabilities.tuning.files import files_of
 from app.cases.objectives import Target
 from app.formatting import text
@@ -32,23 +32,23 @@ from app.run_folder.run import Run
 SVG = "rates.svg"
 
 
-def rate_figures(found: RatesFound) -> list[Figure]:
+def rate_figures(results: RateResults) -> list[Figure]:
     """A figure for each search with its subject, of those that measured a rate."""
-    figures = (_figure(subject, searched, found.target) for subject, searched in found.searches)
+    figures = (_figure(subject, searched, results.target) for subject, searched in results.searches)
     return [figure for figure in figures if figure.marks]
 
 
-def _figure(subject: str, searched: Searched, target: Target) -> Figure:
+def _figure(subject: str, searched: SearchState, target: Target) -> Figure:
     known = ((point.rate_hz, figure_us(point.rounds)) for point in searched.points)
     marks = tuple(
-        Mark(hz, us, f"{rate(hz)}: {target.name} {text.latency(us)}")
-        for hz, us in known
-        if hz is not None and us is not None
+        Mark(hz, latency_us, f"{rate(hz)}: {target.name} {text.latency(latency_us)}")
+        for hz, latency_us in known
+        if hz is not None and latency_us is not None
     )
-    most_hz = max((mark.x for mark in marks), default=0.0)
+    maximum_hz = max((mark.x for mark in marks), default=0.0)
     ends = searched.bracket
     bracket = (
-        (Region(min(ends.low_hz, most_hz), min(ends.high_hz, most_hz)),)
+        (Region(min(ends.low_hz, maximum_hz), min(ends.high_hz, maximum_hz)),)
         if ends.low_hz is not None and ends.high_hz is not None
         else ()
     )
@@ -63,8 +63,8 @@ def _figure(subject: str, searched: Searched, target: Target) -> Figure:
     )
 
 
-def _references(searched: Searched, target: Target) -> Iterator[ReferenceLine]:
-    yield ReferenceLine("y", target.limit_us, kept(target), "error")
+def _references(searched: SearchState, target: Target) -> Iterator[ReferenceLine]:
+    yield ReferenceLine("y", target.limit_us, target_text(target), "error")
     bend = knee_hz(searched)
     if bend is not None:
         yield ReferenceLine("x", bend, f"knee at {rate(bend)}", "ok")
@@ -73,35 +73,37 @@ def _references(searched: Searched, target: Target) -> Iterator[ReferenceLine]:
 _WORDS: dict[Verdict | None, str] = {"not_offered": "came late", None: "not measured"}
 
 
-def rate_tables(found: RatesFound) -> Iterator[Block]:
+def rate_tables(results: RateResults) -> Iterator[Block]:
     """The answer of each search, then the table of all steps."""
 
-    target = found.target
+    target = results.target
     judged = "late" if target.percentile is not None else "mean"
     headings = ("case", "rate", target.name, f"{judged}, interval", "rounds", "verdict")
     sentences: list[str] = []
     rows: list[tuple[Cell | str, ...]] = []
-    for subject, searched in found.searches:
+    for subject, searched in results.searches:
         bend = knee_hz(searched)
         for point in searched.measured:
             rows.append((subject, *_cells(point, target, bend)))
         sentences.append(sentence(subject, searched, target))
     yield Points(tuple(sentences))
-    if not all(searched.over for _, searched in found.searches):
-        yield Command(graphlap_line(*found.resume), "continue the search")
-    yield Heading(f"rates at {kept(target)}", 3)
+    if not all(searched.is_over for _, searched in results.searches):
+        yield Command(graphlap_line(*results.resume), "continue the search")
+    yield Heading(f"rates at {target_text(target)}", 3)
     yield table(names(*headings), rows)
 
 
-def write_rates(folder: RunFolder, found: RatesFound) -> None:
+def write_rates(folder: RunFolder, results: RateResults) -> None:
     """`rates.csv`, `rates.svg` and `rates.json` in the run folder, where a rate was measured."""
     rows = [
-        row for name, searched in found.searches for row in curve_rows(name, searched, found.target)
+        row
+        for name, searched in results.searches
+        for row in curve_rows(name, searched, results.target)
     ]
     if rows:
         folder.write(RATES, as_csv(rows))
-        folder.write(SVG, svg_document(rate_figures(found)))
-        folder.write(ANSWERS, answers_json(found))
+        folder.write(SVG, svg_document(rate_figures(results)))
+        folder.write(ANSWERS, answers_json(results))
 
 
 def _cells(point: Point, target: Target, bend: float | None) -> Iterator[str]:
@@ -110,57 +112,59 @@ def _cells(point: Point, target: Target, bend: float | None) -> Iterator[str]:
     else:
         yield rate(point.rate_hz) + " (knee)" * (point.rate_hz == bend)
     yield text.latency(figure_us(point.rounds))
-    found = interval(point.rounds, target)
+    bounds = interval(point.rounds, target)
     if target.percentile is None:
-        yield text.NOT_MEASURED if found is None else text.interval(found.low, found.high)
+        yield text.NOT_MEASURED if bounds is None else text.interval(bounds.low, bounds.high)
     else:
-        between = "" if found is None else f" ({100 * found.low:.2f} to {100 * found.high:.2f})"
-        yield f"{100 * late_share(point.rounds):.2f} %{between}"
+        interval_text = (
+            "" if bounds is None else f" ({100 * bounds.low:.2f} to {100 * bounds.high:.2f})"
+        )
+        yield f"{100 * late_share(point.rounds):.2f} %{interval_text}"
     yield str(len(point.rounds))
     yield _WORDS.get(point.verdict, str(point.verdict))
 
 
-def ladder_tables(found: TunesFound) -> Iterator[Block]:
+def ladder_tables(results: TuneResults) -> Iterator[Block]:
     """Of each model what its search came to, then the table of its steps."""
-    for _, answer in found.searches:
+    for _, answer in results.searches:
         yield Points(tuple(answer.sentences))
         if answer.rungs:
-            yield from _table(answer, found)
+            yield from _table(answer, results)
 
 
-def write_ladder(folder: RunFolder, run: Run, found: TunesFound) -> None:
+def write_ladder(folder: RunFolder, run: Run, results: TuneResults) -> None:
     """The files that tell it, in the run folder."""
-    for name, data in files_of(run, found):
+    for name, data in files_of(run, results):
         folder.write(name, data)
 
 
-def ladder_code(found: TunesFound) -> int:
+def ladder_code(results: TuneResults) -> int:
     """1 where a search has no answer."""
-    return int(any(not answer.rungs or not answer.over for _, answer in found.searches))
+    return int(any(not answer.rungs or not answer.over for _, answer in results.searches))
 
 
-def _table(answer: TuneAnswer, found: TunesFound) -> Iterator[Block]:
-    goal = found.goal
+def _table(answer: TuneAnswer, results: TuneResults) -> Iterator[Block]:
+    goal = results.goal
     heading = "inputs/s" if goal.rate else goal.name
     headings = ["step", heading, "times better", "than default", "error"]
-    if goal.kept is not None:
-        headings.append(goal.kept.name)
+    if goal.constraint is not None:
+        headings.append(goal.constraint.name)
     top1 = any(rung.top1 is not None for rung in answer.rungs)
     headings += ["top-1"] * top1
     yield Heading(f"{answer.model}: {answer.goal}, step by step", 3)
     yield table(
         (*names("step"), Column(heading), *names(*headings[2:4]), *map(Column, headings[4:])),
-        [(*_ladder_cells(rung, found), *[_top1(rung)] * top1) for rung in answer.rungs],
+        [(*_ladder_cells(rung, results), *[_top1(rung)] * top1) for rung in answer.rungs],
     )
 
 
-def _ladder_cells(rung: Rung, found: TunesFound) -> Iterator[str]:
+def _ladder_cells(rung: Rung, results: TuneResults) -> Iterator[str]:
     yield rung.label
-    yield value_text(rung.value, found.goal)
+    yield value_text(rung.value, results.goal)
     yield _times(rung.gain)
     yield _times(rung.total)
     yield text.NOT_MEASURED if rung.error is None else f"{100 * rung.error:.2g} %"
-    if found.goal.kept is not None:
+    if results.goal.constraint is not None:
         yield text.latency(rung.kept_us)
 
 

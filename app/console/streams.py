@@ -14,7 +14,7 @@ from typing import TextIO
 from app.formatting.text import one_line
 from exporters.types import GraphlapError
 
-USUAL = 80
+DEFAULT_WIDTH = 80
 """Of a pipe or a file that nobody says otherwise of."""
 
 
@@ -25,10 +25,10 @@ def width_of(stream: TextIO) -> int:
         return int(told)
     for candidate in (stream, sys.stderr):
         try:
-            return os.get_terminal_size(candidate.fileno()).columns or USUAL
+            return os.get_terminal_size(candidate.fileno()).columns or DEFAULT_WIDTH
         except (OSError, ValueError, AttributeError):
             continue
-    return USUAL
+    return DEFAULT_WIDTH
 
 
 ERROR_FILE = "GRAPHLAP_ERROR_FILE"
@@ -54,7 +54,7 @@ def take_error_file(path: Path) -> GraphlapError | None:
     return GraphlapError(fields["cause"], fields["remedy"], fields["option"])
 
 
-class Lasting(io.StringIO):
+class ResilientStream(io.StringIO):
     """`stream` as far as it goes; `fault` is what ended it, None while it takes all."""
 
     def __init__(self, stream: TextIO | None) -> None:
@@ -64,7 +64,7 @@ class Lasting(io.StringIO):
         self.fault: OSError | None = None
 
     @property
-    def lost(self) -> bool:
+    def has_lost_output(self) -> bool:
         """Whether something was dropped that somebody waits for: who closes a pipe does not."""
         return self.fault is not None and self.fault.errno != errno.EPIPE
 
@@ -73,7 +73,7 @@ class Lasting(io.StringIO):
             try:
                 self._stream.write(self._encodable(text))
             except OSError as error:
-                self._give_up(self._stream, error)
+                self._detach(self._stream, error)
         return len(text)
 
     def flush(self) -> None:
@@ -81,12 +81,12 @@ class Lasting(io.StringIO):
             try:
                 self._stream.flush()
             except OSError as error:
-                self._give_up(self._stream, error)
+                self._detach(self._stream, error)
 
     def isatty(self) -> bool:
         return self._stream is not None and self._stream.isatty()
 
-    def _give_up(self, stream: TextIO, error: OSError) -> None:
+    def _detach(self, stream: TextIO, error: OSError) -> None:
         """What is still buffered would be tried again when the interpreter ends."""
         self.fault = error
         try:
@@ -101,7 +101,7 @@ class Lasting(io.StringIO):
         return text.encode(self._encoding, "backslashreplace").decode(self._encoding)
 
 
-def report(sentence: str, errors: Lasting) -> None:
+def report(sentence: str, errors: ResilientStream) -> None:
     """Write a sentence of ours to standard error, as one line."""
     errors.write(f"graphlap: {one_line(sentence)}\n")
     errors.flush()

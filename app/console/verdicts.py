@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.errors import PlanError, suggestion
-from app.cases.units import shown
-from app.comparison.judge import Compared, Comparison, NotCompared, Sides, interval_note
+from app.cases.units import percentile_label
+from app.comparison.judge import ComparedCase, Comparison, Sides, UncomparedCase, interval_note
 from app.console import regression_gate
 from app.console.output_files import write_output
 from app.console.regression_gate import as_junit
@@ -28,9 +28,9 @@ from app.present.document import (
     names,
 )
 from app.present.markdown import as_markdown as markdown
-from app.stats.verdict import LEAST_PAST_RUNS, NO_RUN_VARIATION, RUN_VARIATION
+from app.stats.verdict import MINIMUM_PAST_RUNS, NO_RUN_VARIATION, RUN_VARIATION
 
-_MOST_NAMED = 3
+_MAXIMUM_NAMES = 3
 _MACHINE = ("host", "cpu", "cores", "memory", "os", "python", "packages", "virtual_machine")
 _WORDS = ("faster", "slower", "same", "undecided")
 _ORDER = {"slower": 0, "faster": 1, "undecided": 2, "same": 3}
@@ -43,7 +43,7 @@ _SOURCES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OutputOptions:
     """How verdicts are told: what they make of the exit code, the form, and files for a job."""
 
     fail_on_slower: bool = False
@@ -61,20 +61,20 @@ def gate_of(flags: argparse.Namespace) -> bool:
     return flags.fail_on is not None
 
 
-def wanted_of(flags: argparse.Namespace) -> Wanted:
+def output_options_of(flags: argparse.Namespace) -> OutputOptions:
     """What the flags say of it."""
     markdown = flags.format == "markdown"
-    return Wanted(gate_of(flags), markdown, flags.json or "", flags.junit or "")
+    return OutputOptions(gate_of(flags), markdown, flags.json or "", flags.junit or "")
 
 
-def files(found: Comparison, wanted: Wanted) -> dict[str, str]:
+def files(comparison: Comparison, options: OutputOptions) -> dict[str, str]:
     """The files that are wanted, by their paths."""
-    told = {}
-    if wanted.json_path:
-        told[wanted.json_path] = json_text(as_json(found, wanted.fail_on_slower))
-    if wanted.junit_path:
-        told[wanted.junit_path] = as_junit(found, wanted.fail_on_slower)
-    return told
+    contents = {}
+    if options.json_path:
+        contents[options.json_path] = json_text(as_json(comparison, options.fail_on_slower))
+    if options.junit_path:
+        contents[options.junit_path] = as_junit(comparison, options.fail_on_slower)
+    return contents
 
 
 def json_text(data: Mapping[str, Any]) -> str:
@@ -88,42 +88,42 @@ def write(files: Mapping[str, str]) -> None:
         write_output(Path(path), content.encode(errors="backslashreplace"))
 
 
-def comparison_blocks(found: Comparison, fail_on_slower: bool = False) -> Iterator[Block]:
+def comparison_blocks(comparison: Comparison, fail_on_slower: bool = False) -> Iterator[Block]:
     """How many cases are slower, then the cases that are, then all others, then what a reader has
     to know."""
-    if found.cases or found.not_compared:
-        yield Paragraph(f"{_sentence(found)}; {_band(found)}")
-    yield from _details(found, fail_on_slower)
+    if comparison.cases or comparison.not_compared:
+        yield Paragraph(f"{_sentence(comparison)}; {_band(comparison)}")
+    yield from _details(comparison, fail_on_slower)
 
 
-def as_markdown(found: Comparison, fail_on_slower: bool = False) -> str:
+def as_markdown(comparison: Comparison, fail_on_slower: bool = False) -> str:
     """For a pull request or a summary of continuous integration, under a heading."""
-    head = (Heading(_sentence(found), 3), Paragraph(_band(found)))
-    return markdown([*head, *_details(found, fail_on_slower)])
+    head = (Heading(_sentence(comparison), 3), Paragraph(_band(comparison)))
+    return markdown([*head, *_details(comparison, fail_on_slower)])
 
 
-def _details(found: Comparison, fail_on_slower: bool) -> Iterator[Block]:
-    if found.cases:
-        yield Table(_columns(found), tuple(_rows(found)), is_main=True)
-    yield Points(tuple(_remarks(found, fail_on_slower)))
+def _details(comparison: Comparison, fail_on_slower: bool) -> Iterator[Block]:
+    if comparison.cases:
+        yield Table(_columns(comparison), tuple(_rows(comparison)), is_main=True)
+    yield Points(tuple(_remarks(comparison, fail_on_slower)))
 
 
-def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
+def as_json(comparison: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
     """Stable keys: what is added later is a new key.
 
     `percentiles` has all figures that were judged, the mean and the throughput among them.
     `counts` are cases of which some percentile has the verdict, so that a case may be in two of
     them; `verdict_counts` are percentiles. `gate` is there where the job fails on what is slower.
     """
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "format": "graphlap-comparison",
         "version": 1,
-        "first": found.first,
-        "second": found.second,
-        "band": found.band,
-        "in_turn": found.in_turn,
-        "counts": {word: len(found.called(word)) for word in _WORDS},
-        "verdict_counts": _counts(found),
+        "first": comparison.first,
+        "second": comparison.second,
+        "band": comparison.band,
+        "in_turn": comparison.in_turn,
+        "counts": {word: len(comparison.cases_with(word)) for word in _WORDS},
+        "verdict_counts": _counts(comparison),
         "cases": [
             {
                 "case_id": case.case_id,
@@ -132,57 +132,68 @@ def as_json(found: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
                 "on_one_side_only": list(case.missing),
                 "warning_codes": list(case.warning_codes),
             }
-            for case in found.cases
+            for case in comparison.cases
         ],
-        "not_measured": {one.label: one.why for one in found.not_compared if _is_lost(found, one)},
+        "not_measured": {
+            uncompared.label: uncompared.detail
+            for uncompared in comparison.not_compared
+            if _is_lost(comparison, uncompared)
+        },
         "not_compared": [
-            {"case_id": one.case_id, "case": one.label, "reason": one.reason, "why": one.why}
-            for one in found.not_compared
+            {
+                "case_id": uncompared.case_id,
+                "case": uncompared.label,
+                "reason": uncompared.reason,
+                "why": uncompared.detail,
+            }
+            for uncompared in comparison.not_compared
         ],
-        "damaged": list(found.damaged),
-        "anchor": dict(found.anchor),
-        "only_first": list(found.only_first),
-        "only_second": list(found.only_second),
+        "damaged": list(comparison.damaged),
+        "anchor": dict(comparison.anchor),
+        "only_first": list(comparison.only_first),
+        "only_second": list(comparison.only_second),
         "environment": [
             {"name": name, "first": first, "second": second}
-            for name, first, second in found.environment
+            for name, first, second in comparison.environment
         ],
     }
     if fail_on_slower:
-        why, passed = regression_gate.reasons(found), regression_gate.undecided(found)
-        told["gate"] = regression_gate.as_json(regression_gate.code(found, True), why, passed)
-    return told
+        why, passed = regression_gate.reasons(comparison), regression_gate.undecided(comparison)
+        document["gate"] = regression_gate.as_json(
+            regression_gate.code(comparison, True), why, passed
+        )
+    return document
 
 
-def _is_lost(found: Comparison, one: NotCompared) -> bool:
-    return found.in_turn or one.lost
+def _is_lost(comparison: Comparison, uncompared: UncomparedCase) -> bool:
+    return comparison.in_turn or uncompared.is_lost
 
 
-def _counts(found: Comparison) -> dict[str, int]:
+def _counts(comparison: Comparison) -> dict[str, int]:
     """How many percentiles got each verdict."""
-    words: list[str] = [verdict.word for verdict in found.verdicts]
+    words: list[str] = [verdict.word for verdict in comparison.verdicts]
     return {word: words.count(word) for word in _WORDS}
 
 
-def _all(found: Comparison) -> Iterator[tuple[Compared, str, Sides]]:
-    for case in found.cases:
+def _sides_of_cases(comparison: Comparison) -> Iterator[tuple[ComparedCase, str, Sides]]:
+    for case in comparison.cases:
         for name, sides in case.percentiles.items():
             yield case, name, sides
 
 
-def _columns(found: Comparison) -> tuple[Column, ...]:
-    sides = ("baseline", "measured") if found.in_turn else ("first", "second")
+def _columns(comparison: Comparison) -> tuple[Column, ...]:
+    sides = ("baseline", "measured") if comparison.in_turn else ("first", "second")
     return *names("case", "figure"), *map(Column, sides), *names("ratio", "verdict")
 
 
-def _rows(found: Comparison) -> Iterator[tuple[Cell | str, ...]]:
+def _rows(comparison: Comparison) -> Iterator[tuple[Cell | str, ...]]:
     """Slower cases first, then faster ones; both percentiles of a case below each other."""
-    ordered = sorted(found.cases, key=lambda case: min(_ORDER[w] for w in _words(case)))
+    ordered = sorted(comparison.cases, key=lambda case: min(_ORDER[w] for w in _words(case)))
     for case in ordered:
         for name, sides in case.percentiles.items():
             yield (
                 case.label,
-                shown(name),
+                percentile_label(name),
                 Cell(text.figure(sides.first, sides.unit), sides.first, unit=sides.unit),
                 Cell(text.figure(sides.second, sides.unit), sides.second, unit=sides.unit),
                 Cell(_ratio(sides), sides.ratio),
@@ -201,19 +212,19 @@ def _ratio(sides: Sides) -> str:
     return f"{sides.ratio:.3f}x ({low} to {high})"
 
 
-def _reasons(found: Comparison) -> Iterator[str]:
+def _reasons(comparison: Comparison) -> Iterator[str]:
     """Why verdicts are undecided: each reason once, with the cases that it is of."""
     cases: dict[str, list[str]] = {}
-    for case, _, sides in _all(found):
-        if sides.verdict.why or sides.verdict.reason:
+    for case, _, sides in _sides_of_cases(comparison):
+        if sides.verdict.detail or sides.verdict.reason:
             cases.setdefault(sides.verdict_text, []).append(case.label)
     for reason, repeated in cases.items():
         labels = list(dict.fromkeys(repeated))
-        more = f" and {len(labels) - _MOST_NAMED} more" * (len(labels) > _MOST_NAMED)
-        yield f"{reason} ({', '.join(labels[:_MOST_NAMED])}{more})"
+        rest = f" and {len(labels) - _MAXIMUM_NAMES} more" * (len(labels) > _MAXIMUM_NAMES)
+        yield f"{reason} ({', '.join(labels[:_MAXIMUM_NAMES])}{rest})"
 
 
-def _words(case: Compared) -> list[str]:
+def _words(case: ComparedCase) -> list[str]:
     return [sides.verdict.word for sides in case.percentiles.values()]
 
 
@@ -227,87 +238,93 @@ def _sides(sides: Sides) -> dict[str, Any]:
         "ratio_ci_high": interval.high if interval else None,
         "ratio_confidence": sides.verdict.confidence if interval else None,
         "verdict": sides.verdict.word,
-        "why": sides.verdict.why,
+        "why": sides.verdict.detail,
         "reason": sides.verdict.reason or None,
         "run_variation": variation.deviation if variation else None,
         "run_variation_from": variation.source if variation else None,
     }
 
 
-def _sentence(found: Comparison) -> str:
+def _sentence(comparison: Comparison) -> str:
     """Cases, which add up, and then verdicts, which do: there is one for each percentile."""
-    against = f" against {found.first}" if found.in_turn else ""
-    compared, left_out = len(found.cases), len(found.not_compared)
+    baseline_text = f" against {comparison.first}" if comparison.in_turn else ""
+    compared, left_out = len(comparison.cases), len(comparison.not_compared)
     parts = [f"{compared} compared", *([f"{left_out} not compared"] if left_out else [])]
-    told = f"{_so_many(compared + left_out, 'case')}{against}: {', '.join(parts)}"
-    counts = [f"{count} {word}" for word, count in _counts(found).items() if count]
-    verdicts = f"; {_so_many(len(found.verdicts), 'verdict')}: {', '.join(counts)}"
-    return told + (verdicts if counts else "")
+    head = f"{_count_text(compared + left_out, 'case')}{baseline_text}: {', '.join(parts)}"
+    counts = [f"{count} {word}" for word, count in _counts(comparison).items() if count]
+    verdicts = f"; {_count_text(len(comparison.verdicts), 'verdict')}: {', '.join(counts)}"
+    return head + (verdicts if counts else "")
 
 
-def _band(found: Comparison) -> str:
-    return f"a change within {100 * found.band:g}% does not count"
+def _band(comparison: Comparison) -> str:
+    return f"a change within {100 * comparison.band:g}% does not count"
 
 
-def _so_many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count_text(number: int, unit: str) -> str:
+    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
-def _remarks(found: Comparison, fail_on_slower: bool) -> Iterator[str]:
-    if not found.cases and not found.not_compared:
+def _remarks(comparison: Comparison, fail_on_slower: bool) -> Iterator[str]:
+    if not comparison.cases and not comparison.not_compared:
         yield (
-            f"{found.first} and {found.second} share no case: compare runs of the same models, "
+            f"{comparison.first} and {comparison.second} share no case: compare runs of "
+            "the same models, "
             "runtimes and settings"
         )
-    note = interval_note(sides.verdict for _, _, sides in _all(found))
+    note = interval_note(sides.verdict for _, _, sides in _sides_of_cases(comparison))
     if note:
         yield note
-    yield from _reasons(found)
-    yield from found.damaged
-    for one in found.not_compared:
-        told = "no longer measured" if one.lost else "not compared"
-        yield f"{told}: {one.label}: {one.why}"
-    for case in found.cases:
+    yield from _reasons(comparison)
+    yield from comparison.damaged
+    for item in comparison.not_compared:
+        description = "no longer measured" if item.is_lost else "not compared"
+        yield f"{description}: {item.label}: {item.detail}"
+    for case in comparison.cases:
         if case.missing:
-            names = ", ".join(map(shown, case.missing))
+            names = ", ".join(map(percentile_label, case.missing))
             yield f"not compared: {case.label}: {names}, which only one side has runs enough for"
-    yield from run_variation_notes(found)
-    machine = [one for one in found.environment if _is_of_machine(one[0])]
+    yield from run_variation_notes(comparison)
+    machine = [item for item in comparison.environment if _is_of_machine(item[0])]
     if machine:
-        told = "; ".join(f"{name} {first}, now {second}" for name, first, second in machine)
-        yield f"{found.first} was measured on another machine or with other versions: {told}"
-    for name, first, second in found.environment:
+        description = "; ".join(f"{name} {first}, now {second}" for name, first, second in machine)
+        yield (
+            f"{comparison.first} was measured on another machine or with other versions: "
+            f"{description}"
+        )
+    for name, first, second in comparison.environment:
         if not _is_of_machine(name):
             yield f"differs: {name}: {first}, then {second}"
-    if found.only_first:
+    if comparison.only_first:
         alone = "of the baseline, compared with no case"
-        where = alone if found.in_turn else f"only in {found.first}"
-        yield f"{where}: {', '.join(found.only_first)}"
-    if found.only_second:
-        where = "without a baseline" if found.in_turn else f"only in {found.second}"
-        yield f"{where}: {', '.join(found.only_second)}"
+        origin = alone if comparison.in_turn else f"only in {comparison.first}"
+        yield f"{origin}: {', '.join(comparison.only_first)}"
+    if comparison.only_second:
+        origin = "without a baseline" if comparison.in_turn else f"only in {comparison.second}"
+        yield f"{origin}: {', '.join(comparison.only_second)}"
     if fail_on_slower:
-        yield from regression_gate.as_lines(regression_gate.reasons(found))
+        yield from regression_gate.as_lines(regression_gate.reasons(comparison))
 
 
-def run_variation_notes(found: Comparison) -> Iterator[str]:
+def run_variation_notes(comparison: Comparison) -> Iterator[str]:
     """By how much runs of the machine are taken to differ, from where that is known, and what to do
     where it decides."""
-    verdicts = found.verdicts
+    verdicts = comparison.verdicts
     for source, meaning in _SOURCES.items():
         of_source = [v.variation for v in verdicts if v.variation and v.variation.source == source]
         if of_source:
             shares = [100.0 * one.deviation for one in of_source]
             low, high = f"{min(shares):.2g}", f"{max(shares):.2g}"
-            each = low if low == high else f"{low} to {high}"
-            yield f"run-to-run variation ({source}): standard deviation {each} %, {meaning}"
-    if found.anchor:
-        moved = ", ".join(f"{shown(name)} {ratio:.3f}" for name, ratio in found.anchor.items())
+            range_text = low if low == high else f"{low} to {high}"
+            yield f"run-to-run variation ({source}): standard deviation {range_text} %, {meaning}"
+    if comparison.anchor:
+        moved = ", ".join(
+            f"{percentile_label(name)} {ratio:.3f}" for name, ratio in comparison.anchor.items()
+        )
         yield f"the anchor, second over first: {moved}; it is not judged"
     if any(v.reason == NO_RUN_VARIATION for v in verdicts):
         yield (
             f"{NO_RUN_VARIATION}: the run-to-run variation of a tail is not stated. Keep at least "
-            f"{LEAST_PAST_RUNS} more runs of this machine in the same folder (or --history DIR), "
+            f"{MINIMUM_PAST_RUNS} more runs of this machine in the same folder (or --history DIR), "
             "measure both runs with --anchor, or compare in one run with --baseline"
         )
     if any(v.reason == RUN_VARIATION for v in verdicts):

@@ -9,19 +9,19 @@ from pathlib import Path
 from app.formatting.text import printable
 from app.present.document import Block, Paragraph, names, table
 from app.run_folder.files import Finding
-from app.runs.exporting.verification import exported
-from app.runs.verify import Verified, Whole, verify
+from app.runs.exporting.verification import check_exports
+from app.runs.verify import IntactRun, Verification, verify
 
 OK, DAMAGED = 0, 1
 
 
-def damage(runs: Sequence[Whole]) -> tuple[str, ...]:
+def damage(runs: Sequence[IntactRun]) -> tuple[str, ...]:
     """A sentence for each thing that is damaged in one of them."""
-    return tuple(f"{run.run.path}: {sentence}" for run in runs for sentence in run.left_out)
+    return tuple(f"{run.run.path}: {sentence}" for run in runs for sentence in run.damage_texts)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RunDocument:
     """What is shown of runs: blocks, and a sentence for each thing in the runs that is damaged."""
 
     blocks: tuple[Block, ...]
@@ -34,42 +34,49 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class VerifyReport:
     """What was found in a folder: lines for a terminal, where paths stay whole, or blocks."""
 
-    found: Verified
+    verification: Verification
 
     @property
     def code(self) -> int:
         """The exit code."""
-        return DAMAGED if self.found.damaged else OK
+        return DAMAGED if self.verification.damaged else OK
 
     @property
     def text(self) -> str:
         """A line for each finding, then what is whole."""
         findings = (
-            f"{_mark(one)}: {one.file} {one.what}: {one.remedy}" for one in self.found.findings
+            f"{_mark(finding)}: {finding.file} {finding.problem}: {finding.remedy}"
+            for finding in self.verification.findings
         )
         return "".join(f"{printable(line)}\n" for line in (*findings, self._summary()))
 
     @property
     def blocks(self) -> tuple[Block, ...]:
         """The same as a table and a sentence."""
-        rows = [(_mark(one), str(one.file), one.what, one.remedy) for one in self.found.findings]
-        found = table(names("verdict", "file", "finding", "action"), rows)
-        return found, Paragraph(self._summary())
+        rows = [
+            (_mark(finding), str(finding.file), finding.problem, finding.remedy)
+            for finding in self.verification.findings
+        ]
+        findings_table = table(names("verdict", "file", "finding", "action"), rows)
+        return findings_table, Paragraph(self._summary())
 
     def _summary(self) -> str:
-        found = self.found
-        whole = f"{found.lines:,} lines, {found.rounds:,} rounds, {found.samples:,} measured runs"
-        if found.live:
-            whole += "; it is being written now: look again when it has ended"
-        return f"{'damaged; whole are' if found.damaged else 'whole:'} {whole}"
+        verification = self.verification
+        intact_text = (
+            f"{verification.lines:,} lines, {verification.rounds:,} rounds, "
+            f"{verification.samples:,} measured runs"
+        )
+        if verification.live:
+            intact_text += "; it is being written now: look again when it has ended"
+        return f"{'damaged; whole are' if verification.damaged else 'whole:'} {intact_text}"
 
 
-def verified(folder: str) -> Verdict:
+def verify_folder(folder: str) -> VerifyReport:
     """What is damaged in a folder; ResultsError for one that is no run."""
-    return Verdict(verify(Path(folder), exported))
+    return VerifyReport(verify(Path(folder), check_exports))
 
 
 def _mark(finding: Finding) -> str:

@@ -20,12 +20,12 @@ from exporters.types import FILE_ENDINGS
 from runtimes import registry
 from runtimes.registry import parse_spec
 
-NONE_LEFT_OUT: Mapping[str, str] = {}
+NO_EXCEPTIONS: Mapping[str, str] = {}
 ModelNames = Mapping[str, str]
 """What each model of a run is called, by the model as its cases name it."""
 FILE_NAMES: ModelNames = {}
-_BETWEEN = " · "
-_USUAL = Case("", "")
+_SEPARATOR = " · "
+_DEFAULT_CASE = Case("", "")
 """A case with all at its default."""
 _SIZES_AND_OPTIONS = (BY_NAME["axes"], BY_NAME["options"])
 
@@ -39,7 +39,7 @@ def case_label(case: Case, models: ModelNames = FILE_NAMES) -> str:
     words = [model, case.runtime]
     for dimension in (*_SIZES_AND_OPTIONS, *GRID, BY_NAME["host"]):
         labels = dimension.labels(case)
-        words += labels if labels != dimension.labels(_USUAL) else []
+        words += labels if labels != dimension.labels(_DEFAULT_CASE) else []
     return printable(" ".join(words))
 
 
@@ -49,54 +49,59 @@ def labels(cases: Sequence[Case]) -> dict[str, str]:
     No two labels are the same: cases that differ in nothing that has a word, as in the content of
     a file, get their ids.
     """
-    apart = differences(cases)
+    words = differences(cases)
     names = model_names(case.model for case in cases)
-    found = {
+    labels_by_id = {
         case.case_id: printable(
-            _BETWEEN.join([names[case.model], case.runtime, *apart[case.case_id]])
+            _SEPARATOR.join([names[case.model], case.runtime, *words[case.case_id]])
         )
         for case in cases
     }
-    uses = Counter(found.values())
+    uses = Counter(labels_by_id.values())
     return {
-        case_id: label if uses[label] == 1 else f"{label}{_BETWEEN}case {case_id}"
-        for case_id, label in found.items()
+        case_id: label if uses[label] == 1 else f"{label}{_SEPARATOR}case {case_id}"
+        for case_id, label in labels_by_id.items()
     }
 
 
-def apart(told: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+def shared_and_distinct(label_texts: Mapping[str, str]) -> tuple[str, dict[str, str]]:
     """Of some of a run's labels the words that all of them share, and by key what is left of each.
 
     One that has no other word keeps them all: nothing is called by nothing.
     """
-    words = {key: label.split(_BETWEEN) for key, label in told.items()}
+    words = {key: label.split(_SEPARATOR) for key, label in label_texts.items()}
     first = next(iter(words.values()), [])
-    shared = [word for word in first if all(word in others for others in words.values())]
-    left = {key: [word for word in own if word not in shared] for key, own in words.items()}
-    if not all(left.values()):
-        shared, left = [], words
-    return _BETWEEN.join(shared), {key: _BETWEEN.join(own) for key, own in left.items()}
+    shared = [word for word in first if all(word in other_words for other_words in words.values())]
+    rest = {
+        key: [word for word in label_words if word not in shared]
+        for key, label_words in words.items()
+    }
+    if not all(rest.values()):
+        shared, rest = [], words
+    return _SEPARATOR.join(shared), {
+        key: _SEPARATOR.join(label_words) for key, label_words in rest.items()
+    }
 
 
 def differences(
-    cases: Sequence[Case], but: Mapping[str, str] = NONE_LEFT_OUT
+    cases: Sequence[Case], excluded: Mapping[str, str] = NO_EXCEPTIONS
 ) -> dict[str, list[str]]:
     """Case id -> the words that tell it apart from others, model and runtime left out.
 
     Sizes distinguish only cases of one model, options only those of one runtime, each of which
     has its own; every other dimension all of them. `but` names by case id a size that is left out.
     """
-    found: dict[str, list[str]] = {case.case_id: [] for case in cases}
+    words_by_case: dict[str, list[str]] = {case.case_id: [] for case in cases}
     for dimension in DIMENSIONS:
         labels = {
             case.case_id: (
                 group_of(case, dimension),
-                list(map(printable, dimension.labels(_without_size(case, but)))),
+                list(map(printable, dimension.labels(_without_size(case, excluded)))),
             )
             for case in cases
         }
-        _add_differing(found, labels)
-    return found
+        _add_differing(words_by_case, labels)
+    return words_by_case
 
 
 def _without_size(case: Case, but: Mapping[str, str]) -> Case:
@@ -129,51 +134,56 @@ def model_labels(models: Iterable[str]) -> dict[str, str]:
 
     A null twin goes by the short name of its model.
     """
-    named = list(dict.fromkeys(models))
-    parts = {model: Path(model).parts for model in map(original_of, named)}
+    unique = list(dict.fromkeys(models))
+    parts = {model: Path(model).parts for model in map(original_of, unique)}
     tails = {
-        model: [own[-count:] for count in range(1, len(own) + 1)] for model, own in parts.items()
+        model: [segments[-count:] for count in range(1, len(segments) + 1)]
+        for model, segments in parts.items()
     }
     models_with = Counter(chain.from_iterable(tails.values()))
     labels = {}
-    for model, own in tails.items():
-        shortest = (str(Path(*tail)) for tail in own if models_with[tail] == 1)
+    for model, segments in tails.items():
+        shortest = (str(Path(*tail)) for tail in segments if models_with[tail] == 1)
         labels[model] = printable(next(shortest, model))
     return {
         model: null_of(labels[original_of(model)]) if is_null(model) else labels[model]
-        for model in named
+        for model in unique
     }
 
 
 def unusual_options(spec: str, options: str) -> str:
     """Of a row's `options`, those that are not the runtime's defaults."""
-    known = options_of(spec) if parse_spec(spec).name in registry.names() else ()
-    usual = {f"{option.name}={option.default}" for option in known}
-    return " ".join(pair for pair in options.split(" ") if pair not in usual)
+    options_known = options_of(spec) if parse_spec(spec).name in registry.names() else ()
+    defaults = {f"{option.name}={option.default}" for option in options_known}
+    return " ".join(pair for pair in options.split(" ") if pair not in defaults)
 
 
-def _add_differing(found: dict[str, list[str]], told: Mapping[str, tuple[str, list[str]]]) -> None:
+def _add_differing(
+    words_by_case: dict[str, list[str]], group_words: Mapping[str, tuple[str, list[str]]]
+) -> None:
     """Add of each case's words those that not all of its group have; `told` has group and words."""
     groups: dict[str, list[list[str]]] = {}
-    for group, words in told.values():
+    for group, words in group_words.values():
         groups.setdefault(group, []).append(words)
     shared = {
         group: Counter(word for words in among for word in set(words))
         for group, among in groups.items()
     }
-    for case_id, (group, words) in told.items():
-        found[case_id] += [word for word in words if shared[group][word] < len(groups[group])]
+    for case_id, (group, words) in group_words.items():
+        words_by_case[case_id] += [
+            word for word in words if shared[group][word] < len(groups[group])
+        ]
 
 
-_MOST_VALUES = 6
-_MOST_GROUPS = 4
-_MOST_EXCEPTED = 2
-_MOST_SORTED = 5_000
+_MAXIMUM_VALUES = 6
+_MAXIMUM_GROUPS = 4
+_MAXIMUM_EXCEPTIONS = 2
+_MAXIMUM_SORTED = 5_000
 
 Traits = Mapping[str, str]
 
 
-class Together:
+class CaseSet:
     """The cases of a run, of which any can be told together by what sets them apart.
 
     Of a run of many thousands nothing is worked out before it is asked for.
@@ -188,20 +198,22 @@ class Together:
         Cases that are no whole grid are told as several that are one each, and many thousands by
         their number.
         """
-        count, all_of_them = len(case_ids), len(self._cases)
+        count, total = len(case_ids), len(self._cases)
         if count == 1:
             return self._labels[case_ids[0]]
-        if all_of_them - count <= _MOST_EXCEPTED < count:
-            known = set(case_ids)
-            others = [self._labels[case_id] for case_id in self._cases if case_id not in known]
-            return f"all {all_of_them} cases" + (f" but {' and '.join(others)}" if others else "")
-        if count > _MOST_SORTED:
-            return f"{count:,} of {all_of_them:,} cases"
-        told = [self._traits_of(self._cases[case_id]) for case_id in case_ids]
-        grids = list(islice(_grids(told), _MOST_GROUPS))
-        left = count - sum(map(len, grids))
-        told_of = " | ".join(map(_grid_text, grids))
-        return f"{count} cases ({told_of}{f' and {left} more' if left else ''})"
+        if total - count <= _MAXIMUM_EXCEPTIONS < count:
+            selected = set(case_ids)
+            exceptions = [
+                self._labels[case_id] for case_id in self._cases if case_id not in selected
+            ]
+            return f"all {total} cases" + (f" but {' and '.join(exceptions)}" if exceptions else "")
+        if count > _MAXIMUM_SORTED:
+            return f"{count:,} of {total:,} cases"
+        traits = [self._traits_of(self._cases[case_id]) for case_id in case_ids]
+        grids = list(islice(_grids(traits), _MAXIMUM_GROUPS))
+        rest = count - sum(map(len, grids))
+        grid_texts = " | ".join(map(_grid_text, grids))
+        return f"{count} cases ({grid_texts}{f' and {rest} more' if rest else ''})"
 
     @cached_property
     def _labels(self) -> Mapping[str, str]:
@@ -212,19 +224,19 @@ class Together:
         return model_labels(case.model for case in self._cases.values())
 
     @cached_property
-    def _apart(self) -> Sequence[str]:
+    def _differing_traits(self) -> Sequence[str]:
         """The traits by which cases of the run differ.
 
         A size that only one model has tells nothing, unless it is varied there.
         """
         cases = self._cases.values()
-        differing = _that_differ(_traits(case, self._models[case.model]) for case in cases)
-        sizes = _together_sizes(cases)
+        differing = _differing_names(_traits(case, self._models[case.model]) for case in cases)
+        sizes = _axis_size_counts(cases)
         return [name for name in differing if sizes.get(name, 2) > 1]
 
     def _traits_of(self, case: Case) -> Traits:
-        told = _traits(case, self._models[case.model])
-        return {name: told.get(name, "") for name in self._apart}
+        traits = _traits(case, self._models[case.model])
+        return {name: traits.get(name, "") for name in self._differing_traits}
 
 
 def _traits(case: Case, model: str) -> Traits:
@@ -247,48 +259,54 @@ def _word(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def _together_sizes(among: Iterable[Case]) -> dict[str, int]:
+def _axis_size_counts(among: Iterable[Case]) -> dict[str, int]:
     """How many sizes each axis of the models is given."""
-    found: dict[str, set[int]] = {}
+    sizes_by_axis: dict[str, set[int]] = {}
     for case in among:
         for name, size in case.axes.items():
-            found.setdefault(name, set()).add(size)
-    return {name: len(sizes) for name, sizes in found.items()}
+            sizes_by_axis.setdefault(name, set()).add(size)
+    return {name: len(sizes) for name, sizes in sizes_by_axis.items()}
 
 
-def _that_differ(traits: Iterable[Traits]) -> list[str]:
+def _differing_names(traits: Iterable[Traits]) -> list[str]:
     """In the order in which they appear; a trait that some lack differs."""
     values: dict[str, set[str]] = {}
     having, count = Counter[str](), 0
-    for told in traits:
+    for case_traits in traits:
         count += 1
-        having.update(told.keys())
-        for name, value in told.items():
+        having.update(case_traits.keys())
+        for name, value in case_traits.items():
             values.setdefault(name, set()).add(value)
     return [
         name
-        for name, found in values.items()
-        if len(found) > 1 or (having[name] < count and found != {""})
+        for name, distinct in values.items()
+        if len(distinct) > 1 or (having[name] < count and distinct != {""})
     ]
 
 
 def _grids(traits: Sequence[Traits]) -> Iterator[Sequence[Traits]]:
     """The same cases in groups of which each has all combinations of its values."""
-    differing = _that_differ(traits)
-    if prod(len({told[name] for told in traits}) for name in differing) == len(traits):
+    differing = _differing_names(traits)
+    if prod(len({case_traits[name] for case_traits in traits}) for name in differing) == len(
+        traits
+    ):
         yield traits
         return
     first = differing[0]
-    for value in dict.fromkeys(told[first] for told in traits):
-        yield from _grids([told for told in traits if told[first] == value])
+    for value in dict.fromkeys(case_traits[first] for case_traits in traits):
+        yield from _grids([case_traits for case_traits in traits if case_traits[first] == value])
 
 
 def _grid_text(grid: Sequence[Traits]) -> str:
     words = []
     for name in grid[0]:
-        values = [value for value in dict.fromkeys(told[name] for told in grid) if value]
-        more = len(values) - _MOST_VALUES
-        listed = ", ".join(values[:_MOST_VALUES]) + (f" and {more} more" if more > 0 else "")
-        if listed:
-            words.append(f"{name} {listed}".strip())
+        values = [
+            value for value in dict.fromkeys(case_traits[name] for case_traits in grid) if value
+        ]
+        hidden_count = len(values) - _MAXIMUM_VALUES
+        value_text = ", ".join(values[:_MAXIMUM_VALUES]) + (
+            f" and {hidden_count} more" if hidden_count > 0 else ""
+        )
+        if value_text:
+            words.append(f"{name} {value_text}".strip())
     return "; ".join(words)

@@ -15,7 +15,7 @@ _BYTE = range(0xDC80, 0xDD00)
 
 def printable(text: str) -> str:
     r"""For a terminal or a window: what would steer it, or not show, is spelled: `\x1b`."""
-    return text if text.isprintable() else _spelled(text, str.isprintable)
+    return text if text.isprintable() else _spell(text, str.isprintable)
 
 
 def one_line(text: str) -> str:
@@ -25,11 +25,11 @@ def one_line(text: str) -> str:
 
 def storable(text: str) -> str:
     r"""For a file in UTF-8: only what that can't carry, or no reader takes, is spelled: `\xff`."""
-    return _spelled(text, _is_storable) if "\0" in text or not _encodes(text) else text
+    return _spell(text, _is_storable) if "\0" in text or not _encodes(text) else text
 
 
-def _spelled(text: str, kept: Callable[[str], bool]) -> str:
-    return "".join(char if kept(char) else _escape(char) for char in text)
+def _spell(text: str, is_allowed: Callable[[str], bool]) -> str:
+    return "".join(char if is_allowed(char) else _escape(char) for char in text)
 
 
 def _escape(char: str) -> str:
@@ -60,9 +60,9 @@ CLOCK_TEXT: dict[str, str] = {
 }
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _COUNT_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
-_FAR_APART = 100
+_MAXIMUM_RATIO = 100
 TOO_NOISY = "too noisy for an interval"
-_WIDEST = 10.0
+_MAXIMUM_SPREAD = 10.0
 """An interval whose ends are further apart, as a ratio, is not shown to people."""
 
 
@@ -94,7 +94,7 @@ def figure(value: float, unit: str) -> str:
 
 def is_too_noisy(low: float, high: float) -> bool:
     """Whether an interval of a positive figure says so little that it is not shown."""
-    return high > _WIDEST * low
+    return high > _MAXIMUM_SPREAD * low
 
 
 def interval(low_us: float | None, high_us: float | None) -> str:
@@ -120,7 +120,7 @@ def ratio_interval(low: float, high: float) -> str:
 
 def latency_range(low_us: float, high_us: float) -> str:
     """`24.05 to 24.31 µs`: in one unit where that can be, a digit more than a latency alone."""
-    if low_us * _FAR_APART < high_us:
+    if low_us * _MAXIMUM_RATIO < high_us:
         return f"{latency(low_us)} to {latency(high_us)}"
     scale, unit = _time_unit(high_us * 1e-6)
     low, high = (significant(bound * 1e-6 / scale, 4) for bound in (low_us, high_us))
@@ -149,27 +149,27 @@ def count_tick(value: float) -> str:
     return f"{value / scale:.4g}{unit}"
 
 
-def rate_text(per_second: float | None, what: str = "") -> str:
+def rate_text(per_second: float | None, unit: str = "") -> str:
     """A throughput with its unit: 727/s, 1.25k/s, 12.8 GB/s."""
-    return NOT_MEASURED if per_second is None else f"{amount(per_second, what)}/s"
+    return NOT_MEASURED if per_second is None else f"{amount(per_second, unit)}/s"
 
 
-def amount(number: float, what: str = "") -> str:
+def amount(number: float, unit: str = "") -> str:
     """A large number in short: 98.3k, 1.57 MB; with a unit, a space before it."""
     scale, letter = _count_unit(number)
-    return f"{significant(number / scale)}{' ' if what else ''}{letter}{what}"
+    return f"{significant(number / scale)}{' ' if unit else ''}{letter}{unit}"
 
 
 def duration(seconds: float | None) -> str:
     """`45 s`, `3 min 20 s`, `2 h 05 min`."""
     if seconds is None:
         return NOT_MEASURED
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    total_s = round(seconds)
+    if total_s < 60:
+        return f"{total_s} s"
+    if total_s < 3600:
+        return f"{total_s // 60} min {total_s % 60:02d} s"
+    return f"{total_s // 3600} h {total_s % 3600 // 60:02d} min"
 
 
 def _time_unit(seconds: float) -> tuple[float, str]:

@@ -176,7 +176,7 @@ class FileCommands(QObject):
             self._window, "Export these samples", "samples.csv", "Numbers (*.csv)"
         )
         if path:
-            shown = [one for one in state.series if one.key in state.shown]
+            shown = [one for one in state.series if one.key in state.visible_keys]
             with errors_to(self.failed.emit):
                 write_csv(Path(path).with_suffix(".csv"), *samples_table(lit, shown))
 

@@ -14,7 +14,7 @@ from app.gui.look.preferences import Preferences
 from app.gui.look.words import caption, plain_tip
 from app.gui.shell.frame import Frame
 from app.gui.views import PLACES
-from app.run_folder.live_status import brief
+from app.run_folder.live_status import run_headline
 
 _NUMBERED = 9
 
@@ -61,7 +61,7 @@ class RecentMenu(QMenu):
         """List what is still there."""
         self.clear()
         for folder in self._preferences.recent_runs():
-            told = brief(folder)
+            told = run_headline(folder)
             named = caption(folder.name)
             action = self.addAction(f"{named}\t{caption(told)}" if told else named)
             action.setToolTip(plain_tip(str(folder)))

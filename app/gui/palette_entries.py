@@ -19,7 +19,7 @@ from app.gui.shell.frame import Frame
 from app.gui.tables.results import ResultsTable
 from app.gui.views import VIEWS
 from app.plot_data.series import Baseline
-from app.run_folder.live_status import brief
+from app.run_folder.live_status import run_headline
 from exporters.models import catalogue
 
 PANES = {
@@ -107,7 +107,7 @@ def of_models(picker: ModelPicker, show: Callable[[], None]) -> Iterator[Entry]:
 
 def of_runs(folders: Iterable[Path], open_run: Callable[[Path], None]) -> Iterator[Entry]:
     for folder in folders:
-        told = brief(folder) or str(folder)
+        told = run_headline(folder) or str(folder)
         yield Entry(folder.name, "recent run", partial(open_run, folder), "", told)
 
 

@@ -10,7 +10,7 @@ from app.gui.look.preferences import Preferences
 from app.gui.run_feed import RunFeed
 from app.gui.shell.frame import Frame
 from app.gui.tables.results import ResultsTable
-from app.plan.command import command_line, one_case
+from app.plan.command import command_line, single_case_plan
 from exporters.types import GraphlapError
 
 
@@ -56,7 +56,7 @@ class RowCommands(QObject):
         if state is None or case is None:
             return
         with errors_to(self._tell):
-            plan = one_case(state.manifest.asked, case.case)
+            plan = single_case_plan(state.manifest.requested_plan, case.case)
             line = command_line(plan, self._preferences.runs_folder.with_name("plans"))
             QGuiApplication.clipboard().setText(line)
             self.said.emit(f"Copied: {line}")

@@ -189,7 +189,7 @@ class RunFeed(QObject):
     def look_at(self, key: str, keys: Sequence[str]) -> bool:
         """Inspect a case that was clicked in a plot; whether all of `keys` are shown as it is, so
         that nothing else has to be."""
-        shown = self.state.shown if self.state else ()
+        shown = self.state.visible_keys if self.state else ()
         self._focus = key
         self._frame(keys)
         self.wake()
@@ -269,7 +269,7 @@ class RunFeed(QObject):
             self._damaged(one, broken[one.key]) if one.key in broken else one
             for one in state.series
         )
-        problems = tuple(Problem(f"{one.file} {one.what}", one.remedy) for one in self._findings)
+        problems = tuple(Problem(f"{one.file} {one.problem}", one.remedy) for one in self._findings)
         return replace(state, series=series, damaged=problems)
 
     def _damaged(self, series: Series, damage: str) -> Series:
@@ -301,7 +301,7 @@ class RunFeed(QObject):
 
     def _feed(self, state: RunState) -> None:
         """Hand the series to whoever shows them."""
-        chosen = set(state.shown)
+        chosen = set(state.visible_keys)
         shown = self._passing([one for one in state.series if one.key in chosen])
         self.shown.emit(shown)
         part = self._part_of(len(shown), len(state.series))
@@ -378,10 +378,10 @@ class RunFeed(QObject):
     def _case_in_focus(self, state: RunState) -> str:
         """The case that was clicked, else the first selected one, else the first shown one on a
         card, else the first."""
-        if self._focus in state.shown:
+        if self._focus in state.visible_keys:
             return self._focus
         if self._selected:
             return self._selected[0]
         simulated = {one.key for one in state.series if one.clock == "simulated"}
-        on_card = (key for key in state.shown if key in simulated)
-        return next(on_card, state.shown[0] if state.shown else "")
+        on_card = (key for key in state.visible_keys if key in simulated)
+        return next(on_card, state.visible_keys[0] if state.visible_keys else "")

@@ -199,7 +199,7 @@ class MainWindow(WindowParts):
     def _run_opened(self, state: RunState) -> None:
         self.preferences.add_recent(state.folder)
         self.log.follow(log_of(state.folder))
-        self.table.show_plan(state.manifest.asked)
+        self.table.show_plan(state.manifest.requested_plan)
         self.start_page.show_recent(self.preferences.recent_runs())
         self.setWindowTitle(f"{state.folder.name} - Graphlap")
         self.header.show_run(state.folder.name)

@@ -48,90 +48,90 @@ class PastRun:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedOver:
+class SkippedFolder:
     """A folder that was not taken, and why. `damaged`: it is a run that can't be read;
     `created_at_utc` is None where that can't be read either."""
 
     path: Path
-    why: str
+    reason: str
     damaged: bool = False
     created_at_utc: str | None = None
 
 
-def past_runs(folder: Path) -> tuple[list[PastRun], list[PassedOver]]:
+def past_runs(folder: Path) -> tuple[list[PastRun], list[SkippedFolder]]:
     """The runs below a folder, at any depth, the oldest first; and why others were passed over.
 
     ResultsError if there is none.
     """
     if not folder.is_dir():
         raise ResultsError(f"{folder} is no folder", "give one with run folders in it")
-    found: dict[str, PastRun] = {}
+    runs: dict[str, PastRun] = {}
     passed_over = []
     for path in _candidates(folder):
         try:
             run = _read(path)
         except ResultsError as error:
-            passed_over.append(_unread(path, str(error)))
+            passed_over.append(_skipped_folder(path, str(error)))
             continue
-        if run.run_id in found:
-            why = f"{path} is a copy of {found[run.run_id].path}"
-            passed_over.append(PassedOver(path, why))
+        if run.run_id in runs:
+            reason = f"{path} is a copy of {runs[run.run_id].path}"
+            passed_over.append(SkippedFolder(path, reason))
         else:
-            found[run.run_id] = run
-    passed_over += _once(found)
-    if not found:
-        why = f" ({passed_over[0].why})" if passed_over else ""
+            runs[run.run_id] = run
+    passed_over += _drop_duplicates(runs)
+    if not runs:
+        reason = f" ({passed_over[0].reason})" if passed_over else ""
         raise ResultsError(
-            f"{folder} has no run folder that can be read{why}", "give a folder with runs in it"
+            f"{folder} has no run folder that can be read{reason}", "give a folder with runs in it"
         )
-    return sorted(found.values(), key=lambda run: run.created_at_utc), passed_over
+    return sorted(runs.values(), key=lambda run: run.created_at_utc), passed_over
 
 
-def runs_beside(
-    folders: Iterable[Path], known: Mapping[Path, PastRun] = MappingProxyType({})
+def neighbouring_runs(
+    folders: Iterable[Path], runs_by_path: Mapping[Path, PastRun] = MappingProxyType({})
 ) -> list[PastRun]:
     """The runs that lie in the same folders as these, the oldest first, each once; what can't be
     read is left out, and so is what lies deeper. `known` are some by their absolute paths, which
     are not read again."""
     parents = dict.fromkeys(folder.absolute().parent for folder in folders)
-    found: dict[str, PastRun] = {}
+    runs: dict[str, PastRun] = {}
     for parent in parents:
         for path in sorted(parent.iterdir()):
             if not ((path / MANIFEST).is_file() and (path / JOURNAL).is_dir()):
                 continue
             with suppress(ResultsError):
-                is_known = path in known and not is_being_written(path)
-                run = known[path] if is_known else _read(path)
-                found.setdefault(run.run_id, run)
-    for _ in _once(found):
+                is_known = path in runs_by_path and not is_being_written(path)
+                run = runs_by_path[path] if is_known else _read(path)
+                runs.setdefault(run.run_id, run)
+    for _ in _drop_duplicates(runs):
         pass
-    return sorted(found.values(), key=lambda run: run.created_at_utc)
+    return sorted(runs.values(), key=lambda run: run.created_at_utc)
 
 
-def _unread(path: Path, why: str) -> PassedOver:
+def _skipped_folder(path: Path, reason: str) -> SkippedFolder:
     """A folder without journals is none of ours, and one that is being measured is whole."""
     if not (path / JOURNAL).is_dir() or is_being_written(path):
-        return PassedOver(path, why)
+        return SkippedFolder(path, reason)
     try:
-        return PassedOver(path, why, True, read_manifest(path).created_at_utc)
+        return SkippedFolder(path, reason, True, read_manifest(path).created_at_utc)
     except ResultsError:
-        return PassedOver(path, why, True)
+        return SkippedFolder(path, reason, True)
 
 
-def _once(found: dict[str, PastRun]) -> Iterator[PassedOver]:
+def _drop_duplicates(runs: dict[str, PastRun]) -> Iterator[SkippedFolder]:
     """Leave out what is there twice, and say why: a merged run, or what is in one if not all of its
     runs are here themselves."""
-    for run in [one for one in found.values() if one.merged]:
-        there = [run_id for run_id in run.merged if run_id in found]
-        if len(there) == len(run.merged):
-            del found[run.run_id]
-            why = f"{run.path} was merged of runs that are here themselves"
-            yield PassedOver(run.path, why)
+    for run in [candidate for candidate in runs.values() if candidate.merged]:
+        present_ids = [run_id for run_id in run.merged if run_id in runs]
+        if len(present_ids) == len(run.merged):
+            del runs[run.run_id]
+            reason = f"{run.path} was merged of runs that are here themselves"
+            yield SkippedFolder(run.path, reason)
             continue
-        for run_id in there:
-            path = found.pop(run_id).path
-            why = f"{path} is in {run.path}, which was merged of it and others"
-            yield PassedOver(path, why)
+        for run_id in present_ids:
+            path = runs.pop(run_id).path
+            reason = f"{path} is in {run.path}, which was merged of it and others"
+            yield SkippedFolder(path, reason)
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
@@ -148,7 +148,7 @@ def _read(path: Path) -> PastRun:
     manifest = read_manifest(path)
     if is_being_written(path):
         raise ResultsError(f"{path} is being measured", "look again when it has ended")
-    rows = _whole_table(path, manifest) or _computed(path)
+    rows = _whole_table(path, manifest) or _computed_rows(path)
     return _past_run(path, manifest, read_environments(path), rows)
 
 
@@ -186,11 +186,11 @@ def _whole_table(path: Path, manifest: Manifest) -> dict[str, Row]:
             return {}
         with table.open(encoding="utf-8", newline="") as file:
             header = tuple(next(csv.reader(file), ()))
-        rows = read_rows(table) if header == row_names(manifest.asked) else {}
+        rows = read_rows(table) if header == row_names(manifest.requested_plan) else {}
     except (OSError, UnicodeDecodeError, csv.Error):
         return {}
     return rows if all(case.case_id in rows for case in manifest.cases) else {}
 
 
-def _computed(path: Path) -> dict[str, Row]:
+def _computed_rows(path: Path) -> dict[str, Row]:
     return {str(row["case_id"]): row for row in Rows().of(read_run(path))}

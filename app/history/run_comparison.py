@@ -16,20 +16,20 @@ from app.columns.rows import Rows
 from app.comparison.judge import (
     Comparison,
     Key,
-    NotCompared,
     Pair,
     RunVariations,
-    clocks_apart,
-    ending_of,
-    judged,
-    without_percentiles,
+    UncomparedCase,
+    clock_obstacle,
+    ending_reason,
+    judge_pairs,
+    missing_percentiles,
 )
-from app.comparison.measured_case import COMPARED, Measured
+from app.comparison.measured_case import COMPARED, MeasuredCase
 from app.formatting.case_labels import labels
-from app.history.past_runs import past_run, past_runs, runs_beside
+from app.history.past_runs import neighbouring_runs, past_run, past_runs
 from app.history.trends import PERCENTILES, History, Trend, differences, history_of, is_well
 from app.plan.reference_cases import ANCHOR_MODEL, is_anchor
-from app.run_folder.hosts import environments, identity_of, paired_by
+from app.run_folder.hosts import environments, identity_of, pairing_keys
 from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
 from app.stats.verdict import RunVariation, from_history
@@ -41,12 +41,14 @@ def past_variations(
     """By case and figure how far the runs of a history differ, those that are `compared` left out:
     two runs say nothing of their own difference. `names` are the figures that are asked for."""
     of_rows = [name for name in names if name not in PERCENTILES]
-    return _past(history, compared) | _past_of_rows(history, compared, of_rows)
+    return _past_variations(history, compared) | _past_variations_of_rows(
+        history, compared, of_rows
+    )
 
 
 def history_for(
     folders: Collection[Path],
-    sides: Collection[tuple[Run, Sequence[Measured]]] = (),
+    sides: Collection[tuple[Run, Sequence[MeasuredCase]]] = (),
     named: Path | None = None,
 ) -> History | None:
     """What a comparison of these run folders takes the machine's variation from: the runs below a
@@ -59,7 +61,7 @@ def history_for(
     known = {
         run.path.absolute(): past_run(run, [one.row for one in measured]) for run, measured in sides
     }
-    runs = runs_beside(folders, known)
+    runs = neighbouring_runs(folders, known)
     return history_of(runs) if runs else None
 
 
@@ -72,21 +74,21 @@ def _history_below(folder: Path) -> History:
     return history_of(runs)
 
 
-def _past(history: History, compared: Collection[str]) -> dict[Key, RunVariation]:
-    found = {}
+def _past_variations(history: History, compared: Collection[str]) -> dict[Key, RunVariation]:
+    variations = {}
     for trend in history.trends:
         points = [point for point in trend.points if point.run.run_id not in compared]
         logs, levels = _without_levels(trend)
         errors = [error for point in points if (error := point.error) is not None]
-        own = [logs[point.run.run_id] for point in points]
-        variation = from_history(own, levels, errors)
+        values = [logs[point.run.run_id] for point in points]
+        variation = from_history(values, levels, errors)
         if variation is not None:
             key = (trend.case_id, trend.percentile, trend.clock, trend.host, trend.cpu)
-            found[key] = variation
-    return found
+            variations[key] = variation
+    return variations
 
 
-def _past_of_rows(
+def _past_variations_of_rows(
     history: History, compared: Collection[str], names: Collection[str]
 ) -> dict[Key, RunVariation]:
     """The same of figures that a history does not follow, such as the mean, with whatever changes
@@ -102,8 +104,8 @@ def _past_of_rows(
                 if value:
                     key = (identity_of(case), name, str(row["clock"] or ""), host, cpu)
                     logs.setdefault(key, []).append(math.log(value))
-    known = {key: from_history(own) for key, own in logs.items()}
-    return {key: variation for key, variation in known.items() if variation is not None}
+    variations = {key: from_history(values) for key, values in logs.items()}
+    return {key: variation for key, variation in variations.items() if variation is not None}
 
 
 def _without_levels(trend: Trend) -> tuple[dict[str, float], int]:
@@ -133,7 +135,7 @@ class RunSide:
     is judged too if `judges_anchor`, where the plan measures the same case for itself."""
 
     name: str
-    cases: tuple[Measured, ...]
+    cases: tuple[MeasuredCase, ...]
     environments: Mapping[str, Mapping[str, Any]]
     percentiles: tuple[float, ...] = DEFAULT
     band: float = BAND
@@ -143,7 +145,7 @@ class RunSide:
     judges_anchor: bool = False
 
 
-def side_of(run: Run, measured: Sequence[Measured] | None = None) -> RunSide:
+def side_of(run: Run, measured: Sequence[MeasuredCase] | None = None) -> RunSide:
     """A run folder as a side, under its path; `measured` are its cases, where they are known."""
     cases = Rows().measured(run) if measured is None else measured
     return side_of_manifest(str(run.path), run.manifest, run.environments, cases)
@@ -153,10 +155,10 @@ def side_of_manifest(
     name: str,
     manifest: Manifest,
     hosts: Mapping[str, Mapping[str, Any]],
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredCase],
 ) -> RunSide:
     """A run as a side under this name; `hosts` are the environments that its journals recorded."""
-    cases, plan = tuple(measured), manifest.asked
+    cases, plan = tuple(measured), manifest.requested_plan
     where = environments(manifest, hosts, (one.row for one in cases))
     return RunSide(
         name,
@@ -183,35 +185,37 @@ def compare_runs(
     The `history` of the machine says by how much two runs of it differ without a change. `judge`
     are the figures to judge; without any, those that the second run's plan judges.
     """
-    before, after = _paired(first, second)
-    names = _labels_of(before, after)
+    first_cases, second_cases = _cases_by_key(first, second)
+    names = _labels_of(first_cases, second_cases)
     pairs: list[Pair] = []
-    left_out: list[NotCompared] = []
-    for key, one in before.items():
-        other = after.get(key)
-        if other is None or _is_anchor_alone(first, second, one):
+    left_out: list[UncomparedCase] = []
+    for key, first_case in first_cases.items():
+        second_case = second_cases.get(key)
+        if second_case is None or _is_anchor_alone(first, second, first_case):
             continue
-        pair = Pair(names[key], one, other)
-        reason, why = _hindrance(pair, first.name)
+        pair = Pair(names[key], first_case, second_case)
+        reason, detail = _obstacle(pair, first.name)
         if reason:
-            lost = _has_figures(one) and other.summary is None
-            left_out.append(NotCompared(other.case.identity_id, names[key], reason, why, lost))
+            is_lost = _has_figures(first_case) and second_case.summary is None
+            left_out.append(
+                UncomparedCase(second_case.case.identity_id, names[key], reason, detail, is_lost)
+            )
         else:
             pairs.append(pair)
-    names_of_both = judge or figures_of(first, second)
-    variations = _variations(first, second, history, names_of_both)
-    cases = judged(pairs, band, False, names_of_both, variations)
-    anchor = variations.anchor_ratios(names_of_both)
+    figures = judge or figures_of(first, second)
+    variations = _variations(first, second, history, figures)
+    cases = judge_pairs(pairs, band, False, figures, variations)
+    anchor = variations.anchor_ratios(figures)
     return Comparison(
         first.name,
         second.name,
         band,
         False,
         cases,
-        (*left_out, *without_percentiles(pairs, cases)),
-        tuple(names[key] for key in before if key not in after),
-        tuple(names[key] for key in after if key not in before),
-        (*_of_hosts(first.environments, second.environments), *_of_cases(pairs)),
+        (*left_out, *missing_percentiles(pairs, cases)),
+        tuple(names[key] for key in first_cases if key not in second_cases),
+        tuple(names[key] for key in second_cases if key not in first_cases),
+        (*_host_differences(first.environments, second.environments), *_case_differences(pairs)),
         anchor=anchor,
     )
 
@@ -230,78 +234,90 @@ def _variations(
     return RunVariations(past, cpus, _anchors(first, second))
 
 
-def _anchors(first: RunSide, second: RunSide) -> tuple[Measured, Measured] | None:
+def _anchors(first: RunSide, second: RunSide) -> tuple[MeasuredCase, MeasuredCase] | None:
     """The anchor of both runs, if it is the same case and well in both."""
-    one, other = _anchor_of(first), _anchor_of(second)
-    if one is None or other is None or one.case.identity_id != other.case.identity_id:
+    first_anchor, second_anchor = _anchor_of(first), _anchor_of(second)
+    if (
+        first_anchor is None
+        or second_anchor is None
+        or first_anchor.case.identity_id != second_anchor.case.identity_id
+    ):
         return None
-    return one, other
+    return first_anchor, second_anchor
 
 
-def _anchor_of(side: RunSide) -> Measured | None:
-    wanted = (one for one in side.cases if one.is_well and is_anchor(one.case, side.anchor))
-    return next(wanted, None)
+def _anchor_of(side: RunSide) -> MeasuredCase | None:
+    anchors = (
+        measurement
+        for measurement in side.cases
+        if measurement.is_well and is_anchor(measurement.case, side.anchor)
+    )
+    return next(anchors, None)
 
 
-def _is_anchor_alone(first: RunSide, second: RunSide, one: Measured) -> bool:
+def _is_anchor_alone(first: RunSide, second: RunSide, measurement: MeasuredCase) -> bool:
     """Whether neither plan measures this case for itself: it shows the machine and is no result."""
     return not (first.judges_anchor or second.judges_anchor) and (
-        is_anchor(one.case, first.anchor) and is_anchor(one.case, second.anchor)
+        is_anchor(measurement.case, first.anchor) and is_anchor(measurement.case, second.anchor)
     )
 
 
-def _hindrance(pair: Pair, first: str) -> tuple[str, str]:
+def _obstacle(pair: Pair, first: str) -> tuple[str, str]:
     """Why a pair can have no verdict: a code and a sentence, both empty if it can have one.
 
     Rows that are partial, or imported, are compared with their like alone.
     """
     if not _has_figures(pair.first):
-        reason, why = ending_of(pair.first)
-        return reason, f"not measured in {first}: {why}"
+        reason, detail = ending_reason(pair.first)
+        return reason, f"not measured in {first}: {detail}"
     if not _has_figures(pair.second):
-        return ending_of(pair.second)
+        return ending_reason(pair.second)
     statuses = [str(side.row["status"]) for side in (pair.first, pair.second)]
     if statuses[0] != statuses[1]:
         reason = next(status for status in reversed(statuses) if status != "ok")
         return reason, f"{statuses[1]}, and {statuses[0]} in {first}"
-    return clocks_apart(pair)
+    return clock_obstacle(pair)
 
 
-def _has_figures(side: Measured) -> bool:
-    known = side.row["status"] in _WITH_FIGURES and side.row["valid"] is not False
-    return known and side.summary is not None
+def _has_figures(side: MeasuredCase) -> bool:
+    is_usable = side.row["status"] in _WITH_FIGURES and side.row["valid"] is not False
+    return is_usable and side.summary is not None
 
 
-def _labels_of(before: Mapping[str, Measured], after: Mapping[str, Measured]) -> Mapping[str, str]:
+def _labels_of(
+    first_cases: Mapping[str, MeasuredCase], second_cases: Mapping[str, MeasuredCase]
+) -> Mapping[str, str]:
     """What each case of either side is called, so that no two are called the same: the cases of the
     first as among themselves, where that sets them apart from those that only the second has."""
-    cases = {key: one.case for key, one in (*after.items(), *before.items())}
-    of_both = labels(list(cases.values()))
-    of_first = labels([one.case for one in before.values()])
+    cases = {
+        key: measurement.case for key, measurement in (*second_cases.items(), *first_cases.items())
+    }
+    all_labels = labels(list(cases.values()))
+    first_labels = labels([measurement.case for measurement in first_cases.values()])
     names = {
-        key: of_first[case.case_id] if key in before else of_both[case.case_id]
+        key: first_labels[case.case_id] if key in first_cases else all_labels[case.case_id]
         for key, case in cases.items()
     }
     if len(set(names.values())) == len(names):
         return names
-    return {key: of_both[case.case_id] for key, case in cases.items()}
+    return {key: all_labels[case.case_id] for key, case in cases.items()}
 
 
-def _of_hosts(
+def _host_differences(
     first: Mapping[str, Mapping[str, Any]], second: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, str, str]]:
     """What the two hosts do not share; of several each with itself, and which they are."""
     if max(len(first), len(second)) <= 1:
-        yield from differences(*(next(iter(known.values()), {}) for known in (first, second)))
+        yield from differences(*(next(iter(by_host.values()), {}) for by_host in (first, second)))
         return
     if first.keys() != second.keys():
         yield "hosts", ", ".join(first), ", ".join(second)
     for host in (name for name in first if name in second):
-        for name, one, other in differences(first[host], second[host]):
-            yield f"{host} {name}", one, other
+        for name, first_value, second_value in differences(first[host], second[host]):
+            yield f"{host} {name}", first_value, second_value
 
 
-def _of_cases(pairs: Sequence[Pair]) -> tuple[tuple[str, str, str], ...]:
+def _case_differences(pairs: Sequence[Pair]) -> tuple[tuple[str, str, str], ...]:
     """What the same cases were run by, where it is not the same: each difference once."""
     return tuple(
         dict.fromkeys(
@@ -320,10 +336,20 @@ def figures_of(first: RunSide, second: RunSide) -> tuple[str, ...]:
         return second.judge
     if first.percentiles == second.percentiles == DEFAULT:
         return COMPARED
-    return tuple(name_of(one) for one in first.percentiles if one in second.percentiles)
+    return tuple(
+        name_of(percentile) for percentile in first.percentiles if percentile in second.percentiles
+    )
 
 
-def _paired(*sides: RunSide) -> list[dict[str, Measured]]:
+def _cases_by_key(*sides: RunSide) -> list[dict[str, MeasuredCase]]:
     """The cases of each side by what pairs them with the other's."""
-    keys = paired_by([[(one.case, one.row.get("host")) for one in side.cases] for side in sides])
-    return [dict(zip(own, side.cases, strict=True)) for own, side in zip(keys, sides, strict=True)]
+    keys = pairing_keys(
+        [
+            [(measurement.case, measurement.row.get("host")) for measurement in side.cases]
+            for side in sides
+        ]
+    )
+    return [
+        dict(zip(case_keys, side.cases, strict=True))
+        for case_keys, side in zip(keys, sides, strict=True)
+    ]

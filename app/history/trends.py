@@ -21,20 +21,20 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.objectives import BAND
-from app.comparison.judge import OTHER_CLOCK, NotCompared
+from app.comparison.judge import OTHER_CLOCK, UncomparedCase
 from app.formatting.case_labels import labels
-from app.history.past_runs import PassedOver, PastRun, past_runs
+from app.history.past_runs import PastRun, SkippedFolder, past_runs
 from app.run_folder.hosts import identity_of
 from app.run_folder.journal import FOLDER as JOURNAL
-from app.runs.verify import read_whole
+from app.runs.verify import read_intact
 from app.stats.change_points import (
-    LEAST_RUNS,
-    LEAST_SERIES,
+    MINIMUM_RUNS,
+    MINIMUM_SERIES,
     ChangePoint,
     change_points,
     common_factor,
 )
-from app.stats.intervals import LEAST_ROUNDS, t_quantile
+from app.stats.intervals import MINIMUM_ROUNDS, t_quantile
 from app.stats.quantiles import CONFIDENCE
 
 
@@ -61,7 +61,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 PERCENTILES = ("p50", "p99")
 _TELLING = ("graphlap_version", "model_sha256", "runtime_version", "options", "call_path")
 """Columns that may explain a change, beside the environment."""
-Known = Mapping[str, Any]
+Attributes = Mapping[str, Any]
 """What a run tells of the machine and of how a case was run, by name."""
 _ALWAYS_ANOTHER = frozenset({"load_1min"})
 
@@ -82,7 +82,7 @@ class Point:
     @property
     def error(self) -> float | None:
         """The standard error of the figure's logarithm by the run's rounds, where it is known."""
-        if self.low_us is None or self.high_us is None or self.rounds < LEAST_ROUNDS:
+        if self.low_us is None or self.high_us is None or self.rounds < MINIMUM_ROUNDS:
             return None
         reach = t_quantile(self.rounds - 1, 0.5 + CONFIDENCE / 2.0)
         return math.log(self.high_us / self.low_us) / (2.0 * reach)
@@ -134,9 +134,11 @@ class Trend:
         if not self.changes:
             return []
         begins = [self.points.index(change.point) for change in self.changes]
-        told = [self.changes[0].before_us, *(change.after_us for change in self.changes)]
+        levels_us = [self.changes[0].before_us, *(change.after_us for change in self.changes)]
         edges = pairwise([0, *begins, len(self.points)])
-        return [(begin, end - 1, level) for (begin, end), level in zip(edges, told, strict=True)]
+        return [
+            (begin, end - 1, level) for (begin, end), level in zip(edges, levels_us, strict=True)
+        ]
 
     @property
     def last_change(self) -> Change | None:
@@ -149,14 +151,14 @@ class MachineChange:
     times as slow as usual the machine was. `differs` is of the environments alone."""
 
     run: PastRun
-    before: float
-    after: float
+    previous_level: float
+    new_level: float
     p_value: float
     differs: tuple[tuple[str, str, str], ...]
 
     @property
     def ratio(self) -> float:
-        return self.after / self.before
+        return self.new_level / self.previous_level
 
     @property
     def word(self) -> str:
@@ -189,17 +191,17 @@ class History:
     band: float
     runs: tuple[PastRun, ...]
     trends: tuple[Trend, ...]
-    passed_over: tuple[PassedOver, ...]
+    passed_over: tuple[SkippedFolder, ...]
     machines: tuple[MachineTrend, ...] = ()
 
     @property
     def without_factor(self) -> int:
         """How many series are judged as they are, since too few beside them show the machine."""
         groups = {(m.percentile, m.host, m.cpu, m.clock) for m in self.machines}
-        own = ((t.percentile, t.host, t.cpu, t.clock) for t in self.trends)
-        return sum(group not in groups for group in own)
+        keys = ((t.percentile, t.host, t.cpu, t.clock) for t in self.trends)
+        return sum(group not in groups for group in keys)
 
-    def called(self, word: str) -> list[Trend]:
+    def trends_with(self, word: str) -> list[Trend]:
         """Those whose last change is of this word."""
         return [
             trend
@@ -231,20 +233,20 @@ def read_history(folder: Path, band: float = BAND, any_host: bool = False) -> Hi
 
 def history_of(runs: Sequence[PastRun], band: float = BAND, any_host: bool = False) -> History:
     """The same of runs that were read, the oldest first."""
-    series: dict[_Key, list[tuple[Point, Known]]] = {}
+    series: dict[_Key, list[tuple[Point, Attributes]]] = {}
     cases: dict[str, Case] = {}
     for run in runs:
-        of_run: dict[_Key, list[tuple[Point, Known]]] = {}
+        of_run: dict[_Key, list[tuple[Point, Attributes]]] = {}
         for case, row in run.cases:
             cases.setdefault(identity_of(case), case)
             for key, point in _points(run, case, row, any_host):
-                of_run.setdefault(key, []).append((point, _told(run, row)))
+                of_run.setdefault(key, []).append((point, _attributes(run, row)))
         for key, of_hosts in of_run.items():
-            series.setdefault(key, []).append(_together(of_hosts))
+            series.setdefault(key, []).append(_merge_hosts(of_hosts))
     names = labels(list(cases.values()))
-    machines = _without_factors(series, runs, band)
+    machines = _separate_factors(series, runs, band)
     figures = [[p.value_us / p.machine for p, _ in points] for points in series.values()]
-    found = change_points(figures, band)
+    change_lists = change_points(figures, band)
     trends = (
         Trend(
             key.case_id,
@@ -256,13 +258,13 @@ def history_of(runs: Sequence[PastRun], band: float = BAND, any_host: bool = Fal
             tuple(point for point, _ in points),
             tuple(_change(points, change) for change in changes),
         )
-        for (key, points), changes in zip(series.items(), found, strict=True)
+        for (key, points), changes in zip(series.items(), change_lists, strict=True)
     )
     return History("", band, tuple(runs), tuple(trends), (), machines)
 
 
-def _without_factors(
-    series: dict[_Key, list[tuple[Point, Known]]], runs: Sequence[PastRun], band: float
+def _separate_factors(
+    series: dict[_Key, list[tuple[Point, Attributes]]], runs: Sequence[PastRun], band: float
 ) -> tuple[MachineTrend, ...]:
     """What the series of each machine, clock and percentile share, and the points of `series` told
     of it, where they are three or more."""
@@ -271,7 +273,7 @@ def _without_factors(
         groups.setdefault((key.percentile, key.host, key.cpu, key.clock), []).append(key)
     shared: list[tuple[tuple[str, str, str, str], int, list[PastRun], np.ndarray]] = []
     for group, keys in groups.items():
-        if len(keys) < LEAST_SERIES:
+        if len(keys) < MINIMUM_SERIES:
             continue
         ids = {point.run.run_id for key in keys for point, _ in series[key]}
         of_group = [run for run in runs if run.run_id in ids]
@@ -286,11 +288,11 @@ def _without_factors(
         slow = np.exp(factor)
         for key in keys:
             series[key] = [
-                (replace(point, machine=float(slow[places[point.run.run_id]])), known)
-                for point, known in series[key]
+                (replace(point, machine=float(slow[places[point.run.run_id]])), attributes)
+                for point, attributes in series[key]
             ]
         shared.append((group, len(keys), of_group, slow))
-    found = change_points([slow.tolist() for _, _, _, slow in shared], band)
+    change_lists = change_points([slow.tolist() for _, _, _, slow in shared], band)
     return tuple(
         MachineTrend(
             *group,
@@ -298,17 +300,19 @@ def _without_factors(
             tuple(zip(of_group, slow.tolist(), strict=True)),
             tuple(_machine_change(of_group, group[1], change) for change in changes),
         )
-        for (group, count, of_group, slow), changes in zip(shared, found, strict=True)
+        for (group, count, of_group, slow), changes in zip(shared, change_lists, strict=True)
     )
 
 
 def _machine_change(runs: Sequence[PastRun], host: str, change: ChangePoint) -> MachineChange:
-    before, first = (_environment(run, host) for run in runs[change.place - 1 : change.place + 1])
-    differs = tuple(differences(before, first))
-    return MachineChange(runs[change.place], change.before, change.after, change.p_value, differs)
+    previous, first = (_environment(run, host) for run in runs[change.place - 1 : change.place + 1])
+    differs = tuple(differences(previous, first))
+    return MachineChange(
+        runs[change.place], change.previous_level, change.new_level, change.p_value, differs
+    )
 
 
-def _environment(run: PastRun, host: str) -> Known:
+def _environment(run: PastRun, host: str) -> Attributes:
     environment = run.environment_of(host)
     return {name: environment[name] for name in environment if name not in _ALWAYS_ANOTHER}
 
@@ -334,27 +338,30 @@ def _points(run: PastRun, case: Case, row: Row, any_host: bool) -> Iterator[tupl
             yield key, Point(run, value, low, high, rounds=rounds)
 
 
-def _together(of_hosts: Sequence[tuple[Point, Known]]) -> tuple[Point, Known]:
+def _merge_hosts(of_hosts: Sequence[tuple[Point, Attributes]]) -> tuple[Point, Attributes]:
     """One point of a run and what is the same on all of the hosts that measured it."""
-    (first, known), *others = of_hosts
-    if not others:
-        return first, known
+    (first, attributes), *rest = of_hosts
+    if not rest:
+        return first, attributes
     value_us = statistics.median(point.value_us for point, _ in of_hosts)
     shared = {
         name: value
-        for name, value in known.items()
-        if all(name in other and other[name] == value for _, other in others)
+        for name, value in attributes.items()
+        if all(
+            name in host_attributes and host_attributes[name] == value
+            for _, host_attributes in rest
+        )
     }
     return Point(first.run, value_us, None, None), shared
 
 
-def _change(series: Sequence[tuple[Point, Known]], change: ChangePoint) -> Change:
-    (_, before), (first, after) = series[change.place - 1 : change.place + 1]
-    differs = differences(before, after)
-    return Change(first, change.before, change.after, change.p_value, tuple(differs))
+def _change(series: Sequence[tuple[Point, Attributes]], change: ChangePoint) -> Change:
+    (_, previous), (first, current) = series[change.place - 1 : change.place + 1]
+    differs = differences(previous, current)
+    return Change(first, change.previous_level, change.new_level, change.p_value, tuple(differs))
 
 
-def _told(run: PastRun, row: Row) -> Known:
+def _attributes(run: PastRun, row: Row) -> Attributes:
     return {**_environment(run, str(row["host"] or "")), **{name: row[name] for name in _TELLING}}
 
 
@@ -363,37 +370,41 @@ OTHER_HOST, TOO_FEW_RUNS = "other_host", "too_few_runs"
 """Reasons, beside the statuses of rows and `OTHER_CLOCK`."""
 
 
-def not_judged(found: History) -> tuple[NotCompared, ...]:
+def uncompared_cases(history: History) -> tuple[UncomparedCase, ...]:
     """What is damaged of the newest run, its cases that were measured before and can't be judged
     now, and one for all if no series is long enough; its samples are read."""
-    newest = found.runs[-1]
+    newest = history.runs[-1]
     return (
-        *_damaged(found, newest),
-        *_broken(found, newest),
-        *_no_longer_planned(found, newest),
-        *_without_series(found, newest),
+        *_damage_reports(history, newest),
+        *_unusable_cases(history, newest),
+        *_dropped_cases(history, newest),
+        *_short_series(history, newest),
     )
 
 
-def _damaged(found: History, newest: PastRun) -> Iterator[NotCompared]:
+def _damage_reports(history: History, newest: PastRun) -> Iterator[UncomparedCase]:
     """Of a run that can't be dated nobody knows that it is not the newest."""
-    for one in found.passed_over:
-        date = one.created_at_utc
-        if one.damaged and (date is None or date >= newest.created_at_utc):
-            yield NotCompared("", "", DAMAGED, one.why)
-    whole = read_whole(newest.path)
-    for sentence in whole.left_out:
-        yield NotCompared("", "", DAMAGED, f"{newest.path}: {sentence}")
-    gone = [case for case, row in newest.cases if is_well(row) and not whole.run.rounds_of(case)]
-    if gone:
-        table = whole.run.manifest.full_table
-        why = f"{table} has {len(gone)} cases of which no round is left: restore {JOURNAL}"
-        yield NotCompared("", "", DAMAGED, f"{newest.path}: {why}")
+    for folder in history.passed_over:
+        date = folder.created_at_utc
+        if folder.damaged and (date is None or date >= newest.created_at_utc):
+            yield UncomparedCase("", "", DAMAGED, folder.reason)
+    intact = read_intact(newest.path)
+    for sentence in intact.damage_texts:
+        yield UncomparedCase("", "", DAMAGED, f"{newest.path}: {sentence}")
+    missing_cases = [
+        case for case, row in newest.cases if is_well(row) and not intact.run.rounds_of(case)
+    ]
+    if missing_cases:
+        table = intact.run.manifest.full_table
+        detail = (
+            f"{table} has {len(missing_cases)} cases of which no round is left: restore {JOURNAL}"
+        )
+        yield UncomparedCase("", "", DAMAGED, f"{newest.path}: {detail}")
 
 
-def _broken(found: History, newest: PastRun) -> Iterator[NotCompared]:
+def _unusable_cases(history: History, newest: PastRun) -> Iterator[UncomparedCase]:
     labels, clocks = dict[str, str](), dict[str, set[str]]()
-    for trend in found.trends:
+    for trend in history.trends:
         if any(point.run is not newest for point in trend.points):
             labels[trend.case_id] = trend.label
             clocks.setdefault(trend.case_id, set()).add(trend.clock)
@@ -402,42 +413,46 @@ def _broken(found: History, newest: PastRun) -> Iterator[NotCompared]:
         if case_id not in labels:
             continue
         if not is_well(row):
-            why = f"{row['status']} in {newest.path}: {row['reason'] or 'not valid'}"
+            detail = f"{row['status']} in {newest.path}: {row['reason'] or 'not valid'}"
             reason = str(row["status"]) if row["status"] != "ok" else "not_valid"
-            yield NotCompared(case_id, labels[case_id], reason, why)
+            yield UncomparedCase(case_id, labels[case_id], reason, detail)
         elif clock not in clocks[case_id]:
-            before = ", ".join(sorted(clocks[case_id]))
-            why = f"the clock was {before}, and is {clock} in {newest.path}"
-            yield NotCompared(case_id, labels[case_id], OTHER_CLOCK, why)
+            previous_clocks = ", ".join(sorted(clocks[case_id]))
+            detail = f"the clock was {previous_clocks}, and is {clock} in {newest.path}"
+            yield UncomparedCase(case_id, labels[case_id], OTHER_CLOCK, detail)
 
 
-def _no_longer_planned(found: History, newest: PastRun) -> Iterator[NotCompared]:
+def _dropped_cases(history: History, newest: PastRun) -> Iterator[UncomparedCase]:
     """What the run before it measured and it has no case of, if they have others in common: the
     one before of the same plan's name."""
-    here = {identity_of(case) for case, _ in newest.cases}
-    labels = {trend.case_id: trend.label for trend in found.trends}
-    for before in reversed([run for run in found.runs[:-1] if run.name == newest.name]):
-        well = [identity_of(case) for case, row in before.cases if is_well(row)]
-        if here.intersection(well):
-            why = f"in {before.path}, and not in {newest.path}"
-            gone = [one for one in dict.fromkeys(well) if one not in here and one in labels]
-            yield from (NotCompared(one, labels[one], NOT_PLANNED, why) for one in gone)
+    current_ids = {identity_of(case) for case, _ in newest.cases}
+    labels = {trend.case_id: trend.label for trend in history.trends}
+    for previous in reversed([run for run in history.runs[:-1] if run.name == newest.name]):
+        usable_ids = [identity_of(case) for case, row in previous.cases if is_well(row)]
+        if current_ids.intersection(usable_ids):
+            detail = f"in {previous.path}, and not in {newest.path}"
+            missing_ids = [
+                one for one in dict.fromkeys(usable_ids) if one not in current_ids and one in labels
+            ]
+            yield from (
+                UncomparedCase(one, labels[one], NOT_PLANNED, detail) for one in missing_ids
+            )
             return
 
 
-def _without_series(found: History, newest: PastRun) -> Iterator[NotCompared]:
+def _short_series(history: History, newest: PastRun) -> Iterator[UncomparedCase]:
     """Where no series with the newest run has runs enough."""
-    long = [trend for trend in found.trends if len(trend.points) >= LEAST_RUNS]
-    own = [trend for trend in found.trends if trend.points[-1].run is newest]
-    if any(trend in long for trend in own):
+    long = [trend for trend in history.trends if len(trend.points) >= MINIMUM_RUNS]
+    current = [trend for trend in history.trends if trend.points[-1].run is newest]
+    if any(trend in long for trend in current):
         return
-    known = {(trend.case_id, trend.clock) for trend in long}
-    if any((trend.case_id, trend.clock) in known for trend in own):
-        why = (
+    long_keys = {(trend.case_id, trend.clock) for trend in long}
+    if any((trend.case_id, trend.clock) in long_keys for trend in current):
+        detail = (
             f"{newest.path} is of another machine than the runs before it: --any-host takes the "
             "runs of all machines for one series"
         )
-        yield NotCompared("", "", OTHER_HOST, why)
+        yield UncomparedCase("", "", OTHER_HOST, detail)
     else:
-        why = f"no series with {newest.path} has the {LEAST_RUNS} runs that a change takes"
-        yield NotCompared("", "", TOO_FEW_RUNS, why)
+        detail = f"no series with {newest.path} has the {MINIMUM_RUNS} runs that a change takes"
+        yield UncomparedCase("", "", TOO_FEW_RUNS, detail)

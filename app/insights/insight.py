@@ -10,14 +10,14 @@ from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.dimensions import MATCHING
 from app.columns.environment import STEAL_SHARE, SWITCHES_PER_S
-from app.comparison.measured_case import Key, Measured
+from app.comparison.measured_case import Key, MeasuredCase
 from app.formatting import text
-from app.formatting.case_labels import Together
+from app.formatting.case_labels import CaseSet
 from exporters.model_names import is_null
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Insight:
     """`kind` names the rule, `view` the key of the window's view that shows these cases.
 
     `brief` says the same without telling which of several cases, where there is little room.
@@ -31,33 +31,35 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Finding:
     """A case of which a rule holds, `what` it says of it, and the `others` that show it beside.
 
     The larger `much` is, the more there is to it.
     """
 
     case_id: str
-    much: float
-    what: str
-    others: tuple[str, ...] = ()
+    score: float
+    description: str
+    other_ids: tuple[str, ...] = ()
 
 
-def told(
-    kind: str, view: str, found: Sequence[Found], together: Together, each: str
-) -> Iterator[Notice]:
+def merge_findings(
+    kind: str, view: str, findings: Sequence[Finding], case_set: CaseSet, shared_text: str
+) -> Iterator[Insight]:
     """One sentence for all that a rule has found: `each` is what holds of several alike."""
-    if not found:
+    if not findings:
         return
-    ordered = sorted(found, key=lambda one: -one.much)
+    ordered = sorted(findings, key=lambda finding: -finding.score)
     first = ordered[0]
-    case_ids = dict.fromkeys(i for one in ordered for i in (one.case_id, *one.others))
-    sentence = brief = f"{together.text([first.case_id])}: {first.what}"
-    if len(found) > 1:
-        all_of_them = together.text([one.case_id for one in found])
-        sentence = f"{all_of_them}: {each}; the most {sentence}"
-        brief = f"{len(found):,} cases: {each}"
-    yield Notice(kind, sentence, tuple(case_ids), view, brief)
+    case_ids = dict.fromkeys(
+        i for finding in ordered for i in (finding.case_id, *finding.other_ids)
+    )
+    sentence = brief = f"{case_set.text([first.case_id])}: {first.description}"
+    if len(findings) > 1:
+        label = case_set.text([finding.case_id for finding in findings])
+        sentence = f"{label}: {shared_text}; the most {sentence}"
+        brief = f"{len(findings):,} cases: {shared_text}"
+    yield Insight(kind, sentence, tuple(case_ids), view, brief)
 
 
 _BARE: Row = dict.fromkeys((*MATCHING, "runtime", "options"))
@@ -87,31 +89,31 @@ class Fact:
         return number_of(self.row.get(column))
 
 
-def facts(measured: Iterable[Measured]) -> list[Fact]:
+def facts_of(measured: Iterable[MeasuredCase]) -> list[Fact]:
     """Those of rows that are ok and valid; a null twin is nobody's model."""
     found = []
-    for one in measured:
-        row, p50 = {**_BARE, **one.row}, number_of(one.row.get("latency_p50_us"))
-        well = row.get("status") == "ok" and row.get("valid") is not False
-        if well and p50 and not is_null(one.case.model):
+    for measurement in measured:
+        row, p50 = {**_BARE, **measurement.row}, number_of(measurement.row.get("latency_p50_us"))
+        is_usable = row.get("status") == "ok" and row.get("valid") is not False
+        if is_usable and p50 and not is_null(measurement.case.model):
             ends = [number_of(row.get(f"latency_p50_ci_{end}_us")) for end in ("low", "high")]
             low, high = ends
-            found.append(Fact(one.case, row, p50, (low, high) if low and high else None))
+            found.append(Fact(measurement.case, row, p50, (low, high) if low and high else None))
     return found
 
 
-def alike_but(found: Sequence[Fact], column: str = "", option: str = "") -> list[list[Fact]]:
+def group_except(facts: Sequence[Fact], column: str = "", option: str = "") -> list[list[Fact]]:
     """Groups of two and more that share all settings but this column's, or this option's."""
     groups: dict[tuple[Key, object], list[Fact]] = {}
-    for one in found:
-        shared = tuple(one.row.get(name) for name in MATCHING if name != column)
-        options = {name: value for name, value in one.options.items() if name != option}
-        own = (one.case.runtime, tuple(sorted(options.items())))
-        groups.setdefault((shared, own), []).append(one)
+    for fact in facts:
+        setting_key = tuple(fact.row.get(name) for name in MATCHING if name != column)
+        options = {name: value for name, value in fact.options.items() if name != option}
+        runtime_key = (fact.case.runtime, tuple(sorted(options.items())))
+        groups.setdefault((setting_key, runtime_key), []).append(fact)
     return [group for group in groups.values() if len(group) > 1]
 
 
-def surely_times(slower: Fact, faster: Fact) -> float:
+def minimum_ratio(slower: Fact, faster: Fact) -> float:
     """How many times as long the slower one takes at least, by the ends of both intervals; 0 where
     one of them has none."""
     if slower.interval_us is None or faster.interval_us is None:
@@ -119,32 +121,32 @@ def surely_times(slower: Fact, faster: Fact) -> float:
     return slower.interval_us[0] / faster.interval_us[1]
 
 
-_MOST = 0.5
+_MAJORITY = 0.5
 _COUNT = re.compile(r"([a-z ]+) (\d+)")
 _UNSEEN = "unseen"
 
 
-def disturbance(one: Fact, per_s: float = 0.0) -> str:
+def disturbance(fact: Fact, per_s: float = 0.0) -> str:
     """What had the core in the meantime, "" where nothing did that could explain slow runs.
 
     `per_s` is how often something slow came: as many switches as half of that explain it.
     """
-    found = []
-    steal = one.number("steal_fraction") or 0.0
+    causes = []
+    steal = fact.number("steal_fraction") or 0.0
     if steal >= STEAL_SHARE:
-        found.append(f"a hypervisor had the core for {text.share(steal)} of the time")
-    switches = one.number("involuntary_switches_per_s") or 0.0
-    if switches >= max(SWITCHES_PER_S, _MOST * per_s):
-        found.append(f"other threads took the core {text.significant(switches, 2)} times a second")
-    if not found and (cause := _main_cause(str(one.row.get("outlier_causes") or ""))):
-        found.append(f"most slow runs had a cause in the machine ({cause})")
-    return " and ".join(found)
+        causes.append(f"a hypervisor had the core for {text.share(steal)} of the time")
+    switches = fact.number("involuntary_switches_per_s") or 0.0
+    if switches >= max(SWITCHES_PER_S, _MAJORITY * per_s):
+        causes.append(f"other threads took the core {text.significant(switches, 2)} times a second")
+    if not causes and (cause := _main_cause(str(fact.row.get("outlier_causes") or ""))):
+        causes.append(f"most slow runs had a cause in the machine ({cause})")
+    return " and ".join(causes)
 
 
 def _main_cause(outliers_by: str) -> str:
     """The most frequent cause, where at least half of the outliers have one; "" otherwise."""
     counts = {cause.strip(): int(count) for cause, count in _COUNT.findall(outliers_by)}
-    known = {cause: count for cause, count in counts.items() if cause != _UNSEEN}
-    if not known or sum(known.values()) < _MOST * sum(counts.values()):
+    cause_counts = {cause: count for cause, count in counts.items() if cause != _UNSEEN}
+    if not cause_counts or sum(cause_counts.values()) < _MAJORITY * sum(counts.values()):
         return ""
-    return max(known, key=lambda cause: known[cause])
+    return max(cause_counts, key=lambda cause: cause_counts[cause])

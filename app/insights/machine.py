@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.comparison.measured_case import Measured
-from app.insights.insight import Notice
+from app.comparison.measured_case import MeasuredCase
+from app.insights.insight import Insight
 from app.stats.concordance import LEAST_ROUNDS, Concordance, concordance
 
 _CHANGED = {
@@ -16,13 +16,13 @@ _CHANGED = {
 also what interrupts a few runs."""
 
 
-def moving_machine(measured: Sequence[Measured]) -> Iterator[Notice]:
+def moving_machine(measured: Sequence[MeasuredCase]) -> Iterator[Insight]:
     """A sentence for the cases of each turn whose rounds' figures rise and fall together.
 
     Verdicts between such cases come from pairs of rounds and are not affected; the interval of each
     case holds for the states that the machine was in.
     """
-    turns: dict[str, list[Measured]] = {}
+    turns: dict[str, list[MeasuredCase]] = {}
     for one in measured:
         if one.turn and one.row.get("clock") == "wall":
             turns.setdefault(one.turn, []).append(one)
@@ -38,11 +38,11 @@ def moving_machine(measured: Sequence[Measured]) -> Iterator[Notice]:
                 f"{brief} (concordance of their {name}s {found.coefficient:.2f}); comparisons "
                 "within the run are not affected"
             )
-            yield Notice("machine_moves", sentence, tuple(by_case), "boxes", brief)
+            yield Insight("machine_moves", sentence, tuple(by_case), "boxes", brief)
             break
 
 
-def _by_case(cases: Sequence[Measured], name: str) -> dict[str, Mapping[int, float]]:
+def _by_case(cases: Sequence[MeasuredCase], name: str) -> dict[str, Mapping[int, float]]:
     """By case the rounds' figures, of cases that have enough of them."""
     figures = {one.case.case_id: one.by_round(name) for one in cases}
     return {key: by_round for key, by_round in figures.items() if len(by_round) >= LEAST_ROUNDS}

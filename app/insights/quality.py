@@ -18,9 +18,9 @@ from app.formatting.text import one_line
 from app.plot_data.series import Series, ranked
 from app.run_folder.diagnostics import diagnostics_of, text
 from app.run_folder.files import Problem
-from app.run_folder.hosts import differing
+from app.run_folder.hosts import plan_differences
 from app.run_folder.manifest import MergedRun
-from app.stats.intervals import LEAST_ROUNDS
+from app.stats.intervals import MINIMUM_ROUNDS
 from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import codes, diagnostic, grouped
 from exporters.diagnostics.diagnostic import SEVERITIES, Diagnostic
@@ -63,7 +63,7 @@ def causes(rows: Iterable[Row]) -> list[Cause]:
 
 
 def _errors(row: Row) -> list[Diagnostic]:
-    return [one for one in diagnostics_of(row) if one.severity == "error"]
+    return [entry for entry in diagnostics_of(row) if entry.severity == "error"]
 
 
 def _reason(rows: Iterable[Row]) -> str:
@@ -72,20 +72,20 @@ def _reason(rows: Iterable[Row]) -> str:
     return " ".join(text(*group.diagnostics) for group in groups)
 
 
-Standing = Literal["sound", "doubted", "failed"]
+Quality = Literal["sound", "doubted", "failed"]
 _TIMED = "clock:wall rounds>0"
 _ANYWHERE = "host:*"
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class Issue:
     """What is wrong with so many `rows`: `what` in few words, `detail` with figures, and `remedy`,
     what to do about it; the last two may be empty.
 
     `query` is the filter that finds the rows, `code` that of a diagnostic.
     """
 
-    what: str
+    title: str
     remedy: str
     rows: int
     query: str
@@ -94,7 +94,7 @@ class Doubt:
     code: str = ""
 
 
-def standing(series: Series) -> Standing:
+def quality_of(series: Series) -> Quality:
     """Whether a case's figures can be taken as they are, are doubted, or are of a failure; what is
     damaged is doubted."""
     if series.status in FAILED:
@@ -111,57 +111,66 @@ def is_invalid(series: Series) -> bool:
     return series.status == "ok" and not ranked([series])
 
 
-def doubts(
+def issues_of(
     series: Sequence[Series],
     environments: Mapping[str, Mapping[str, Any]],
-    over: bool,
+    is_over: bool,
     merged: Sequence[MergedRun] = (),
     damaged: Sequence[Problem] = (),
-) -> list[Doubt]:
+) -> list[Issue]:
     """Of a run's cases and of the hosts that measured them: what is `damaged`, failures, warnings,
     then the machine, then in what the runs differ that a `merged` one is of.
 
     While a run is not `over`, nothing is said of what it may still come to.
     """
-    found = [*_of_damage(damaged, len(series)), *_of_statuses(series, over)]
-    found += _of_warnings(series)
-    timed = [one for one in series if one.clock == "wall" and one.timed]
-    if over:
-        found += _of_few_rounds(timed)
-    found += _of_hosts(environments, timed)
-    return [*found, *(Doubt(told, "", len(series), _ANYWHERE) for told in differing(merged))]
+    issues = [*_damage_issues(damaged, len(series)), *_status_issues(series, is_over)]
+    issues += _warning_issues(series)
+    timed = [
+        case_series for case_series in series if case_series.clock == "wall" and case_series.timed
+    ]
+    if is_over:
+        issues += _few_rounds_issues(timed)
+    issues += _host_issues(environments, timed)
+    return [
+        *issues,
+        *(Issue(sentence, "", len(series), _ANYWHERE) for sentence in plan_differences(merged)),
+    ]
 
 
-def _of_damage(damaged: Sequence[Problem], rows: int) -> Iterator[Doubt]:
+def _damage_issues(damaged: Sequence[Problem], rows: int) -> Iterator[Issue]:
     if damaged:
-        more = f", and {len(damaged) - 1:,} more" * (len(damaged) > 1)
-        yield Doubt(f"{damaged[0].cause}{more}", damaged[0].remedy, rows, _ANYWHERE, "error")
+        suffix = f", and {len(damaged) - 1:,} more" * (len(damaged) > 1)
+        yield Issue(f"{damaged[0].cause}{suffix}", damaged[0].remedy, rows, _ANYWHERE, "error")
 
 
-def _of_statuses(series: Sequence[Series], over: bool) -> Iterator[Doubt]:
+def _status_issues(series: Sequence[Series], is_over: bool) -> Iterator[Issue]:
     grouped: dict[str, list[Series]] = {}
-    for one in series:
-        ended = one.status in STATUSES and (over or one.status not in INCOMPLETE)
-        if ended and (one.status not in WELL or is_invalid(one)):
-            grouped.setdefault(NOT_VALID if one.status == "ok" else one.status, []).append(one)
+    for case_series in series:
+        is_final = case_series.status in STATUSES and (
+            is_over or case_series.status not in INCOMPLETE
+        )
+        if is_final and (case_series.status not in WELL or is_invalid(case_series)):
+            grouped.setdefault(
+                NOT_VALID if case_series.status == "ok" else case_series.status, []
+            ).append(case_series)
     for status, cases in grouped.items():
-        reasons = {str(one.row.get("reason") or "") for one in cases}
+        reasons = {str(case_series.row.get("reason") or "") for case_series in cases}
         remedy = reasons.pop() if len(reasons) == 1 else "the column Reason has the reason of each"
         query = "status:ok valid:false" if status == NOT_VALID else f"status={status}"
         tone: Tone = "error" if status in FAILED else "warning"
-        yield Doubt(status.replace("_", " "), remedy, len(cases), query, tone)
+        yield Issue(status.replace("_", " "), remedy, len(cases), query, tone)
 
 
-def _of_warnings(series: Sequence[Series]) -> Iterator[Doubt]:
-    groups = grouped((one.key, diagnostics_of(one.row)) for one in series)
+def _warning_issues(series: Sequence[Series]) -> Iterator[Issue]:
+    groups = grouped((case_series.key, diagnostics_of(case_series.row)) for case_series in series)
     for group in groups:
-        yield _of_diagnostics(group.diagnostics, len(group.case_ids), f"code:{group.code}")
+        yield _issue_of(group.diagnostics, len(group.case_ids), f"code:{group.code}")
 
 
-def _of_diagnostics(diagnostics: Sequence[Diagnostic], rows: int, query: str) -> Doubt:
+def _issue_of(diagnostics: Sequence[Diagnostic], rows: int, query: str) -> Issue:
     """The doubt of diagnostics of one code."""
-    worst = min((one.severity for one in diagnostics), key=SEVERITIES.index)
-    return Doubt(
+    worst = min((entry.severity for entry in diagnostics), key=SEVERITIES.index)
+    return Issue(
         rendering.title(diagnostics[0]),
         one_line(rendering.action(*diagnostics)),
         rows,
@@ -172,36 +181,40 @@ def _of_diagnostics(diagnostics: Sequence[Diagnostic], rows: int, query: str) ->
     )
 
 
-def _of_few_rounds(timed: Sequence[Series]) -> Iterator[Doubt]:
-    few = [len(one.timed) for one in timed if len(one.timed) < LEAST_ROUNDS]
-    if few:
-        diagnostics = [diagnostic("few_rounds", rounds=rounds) for rounds in few]
-        yield _of_diagnostics(diagnostics, len(few), f"{_TIMED} rounds<{LEAST_ROUNDS}")
+def _few_rounds_issues(timed: Sequence[Series]) -> Iterator[Issue]:
+    counts = [
+        len(case_series.timed) for case_series in timed if len(case_series.timed) < MINIMUM_ROUNDS
+    ]
+    if counts:
+        diagnostics = [diagnostic("few_rounds", rounds=rounds) for rounds in counts]
+        yield _issue_of(diagnostics, len(counts), f"{_TIMED} rounds<{MINIMUM_ROUNDS}")
 
 
-def _of_hosts(
+def _host_issues(
     environments: Mapping[str, Mapping[str, Any]], timed: Sequence[Series]
-) -> Iterator[Doubt]:
+) -> Iterator[Issue]:
     """What is to be doubted of machines, each time of the rows of those that it holds for."""
-    measured = {str(one.row.get("host")) for one in timed}
-    hosts = {name: of for name, of in environments.items() if name in measured} or environments
+    measured = {str(case_series.row.get("host")) for case_series in timed}
+    hosts = {
+        name: environment for name, environment in environments.items() if name in measured
+    } or environments
     virtual = [name for name, host in hosts.items() if host.get("virtual_machine")]
-    yield from _of_those("virtual_machine", virtual, hosts, timed)
+    yield from _issues_per_host("virtual_machine", virtual, hosts, timed)
     unknown = [name for name, host in hosts.items() if host.get("governor") is None]
-    yield from _of_those("governor_unknown", unknown, hosts, timed)
+    yield from _issues_per_host("governor_unknown", unknown, hosts, timed)
 
 
-def _of_those(
-    code: str, those: Sequence[str], hosts: Collection[str], timed: Sequence[Series]
-) -> Iterator[Doubt]:
+def _issues_per_host(
+    code: str, names: Sequence[str], hosts: Collection[str], timed: Sequence[Series]
+) -> Iterator[Issue]:
     """One doubt where it holds for all hosts, else one for each."""
-    if len(those) == len(hosts):
-        if timed and those:
-            diagnostics = [diagnostic(code, name) for name in those]
-            yield _of_diagnostics(diagnostics, len(timed), _TIMED)
+    if len(names) == len(hosts):
+        if timed and names:
+            diagnostics = [diagnostic(code, name) for name in names]
+            yield _issue_of(diagnostics, len(timed), _TIMED)
         return
-    for name in those:
-        rows = sum(one.row.get("host") == name for one in timed)
+    for name in names:
+        rows = sum(case_series.row.get("host") == name for case_series in timed)
         if rows:
             query = f'{_TIMED} host="{name.replace(chr(34), "*")}"'
-            yield _of_diagnostics([diagnostic(code, name)], rows, query)
+            yield _issue_of([diagnostic(code, name)], rows, query)

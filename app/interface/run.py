@@ -13,7 +13,7 @@ from app.cases.errors import PlanError
 from app.cases.objectives import BAND
 from app.comparison.judge import Comparison
 from app.console.run_comparison import compare as compared
-from app.console.streams import Lasting
+from app.console.streams import ResilientStream
 from app.console.verdicts import comparison_blocks
 from app.headless import measure
 from app.interface.models import Models, words_of
@@ -23,7 +23,7 @@ from app.notebook import open as open_run
 from app.present.terminal import as_text
 from app.sweep.cluster import cluster_of
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,10 +155,10 @@ def _measured(
     if out is not None and not isinstance(out, str | Path):
         raise PlanError(f"out is no path (got {out!r})", "give the folder of the run")
     plan = plan_of(command, words_of(models), settings, question)
-    log = sys.stderr if progress else Lasting(None)
+    log = sys.stderr if progress else ResilientStream(None)
     with (
         cluster_of(plan) as cluster,
-        begin(plan, Path(out) if out is not None else None, cluster) as folder,
+        create_run(plan, Path(out) if out is not None else None, cluster) as folder,
     ):
         code = measure(
             folder, make_run=partial(SweepRun, cluster=cluster), out=io.StringIO(), log=log

@@ -15,7 +15,7 @@ from app.cases.errors import PlanError, suggestion
 from app.commands.measuring import files_of, is_plan, is_suite
 from app.plan.configuration import configurations
 from app.plan.exclusions import reject_without_effect
-from app.plan.options import Layers, of_a_check, plan_data, with_all_runtimes
+from app.plan.options import Layers, check_values, plan_data, with_all_runtimes
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, load_suite
 from app.plan.runtime_selection import with_default_runtimes
@@ -24,7 +24,7 @@ from app.plan.settings.setting import Setting
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import accepted_by
 from app.run_folder.manifest import MANIFEST
-from app.sweep.resumption import measurable
+from app.sweep.resumption import resumable_manifest
 
 Texts = str | Sequence[str]
 Numbers = int | str | Sequence[int]
@@ -128,13 +128,13 @@ def plan_of(
         grid["models"] = [file for word in models for file in files_of(word)]
     accepted_keys = frozenset(row.key for row in accepted_by(command))
     if command == "check":
-        named = of_a_check(named) if named else named
+        named = check_values(named) if named else named
     layers = Layers(
         with_all_runtimes(grid),
         whole,
         named,
         origin,
-        [file.only(accepted_keys) for file in configurations(None)],
+        [file.restricted_to(accepted_keys) for file in configurations(None)],
     )
     plan = parse_plan(plan_data(layers, None), f"graphlap.{command}")
     reject_without_effect(plan, {*grid, *whole})
@@ -149,7 +149,7 @@ def _named(models: Sequence[str]) -> tuple[dict[str, Any], str]:
     if len(models) > 1:
         raise PlanError(f"{word} is a whole plan", "Name it alone, or name models")
     if (Path(word) / MANIFEST).is_file():
-        plan = measurable(Path(word)).asked
+        plan = resumable_manifest(Path(word)).requested_plan
     else:
         plan = load_plan(Path(word)) if is_plan(word) else load_suite(word)
     return plan.model_dump(exclude_unset=True), word

@@ -10,43 +10,43 @@ from itertools import product
 
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import NO_BATCHER, NO_CONDITION, Condition, Shapes
-from app.plan.models import Subject, unreadable
+from app.plan.models import ResolvedModel, unreadable
 from app.plan.settings.sweep import Sweep
 from exporters.file_access import read_file, user_path
 from exporters.messages import with_sums
 
 
-def given_sizes(sweep: Sweep, subject: Subject) -> dict[str, tuple[int, ...]]:
+def explicit_sizes(sweep: Sweep, subject: ResolvedModel) -> dict[str, tuple[int, ...]]:
     """Axis name -> the sizes that the plan gives for it, in this model's own words."""
-    given = dict(sweep.axes)
+    plan_sizes = dict(sweep.axes)
     if sweep.batch_size and subject.batch:
-        given.setdefault(subject.batch, sweep.batch_size)
+        plan_sizes.setdefault(subject.batch, sweep.batch_size)
     if sweep.sequence_length and subject.sequence:
-        given.setdefault(subject.sequence, sweep.sequence_length)
-    return given
+        plan_sizes.setdefault(subject.sequence, sweep.sequence_length)
+    return plan_sizes
 
 
-def assumed_sizes(sweep: Sweep, subject: Subject) -> Mapping[str, int]:
+def assumed_sizes(sweep: Sweep, subject: ResolvedModel) -> Mapping[str, int]:
     """The axes that have a size only because it was assumed."""
-    given = given_sizes(sweep, subject)
+    plan_sizes = explicit_sizes(sweep, subject)
     return {
         axis: size
         for axis in subject.assumed
-        if axis not in given and (size := subject.axes[axis]) is not None
+        if axis not in plan_sizes and (size := subject.axes[axis]) is not None
     }
 
 
-def _missing(sweep: Sweep, subject: Subject) -> list[str]:
+def _missing(sweep: Sweep, subject: ResolvedModel) -> list[str]:
     """The axes that neither the plan nor the model gives a size; sums follow from their addends."""
-    given = given_sizes(sweep, subject)
+    plan_sizes = explicit_sizes(sweep, subject)
     return [
         name
         for name, size in subject.axes.items()
-        if size is None and not given.get(name) and name not in subject.sums
+        if size is None and not plan_sizes.get(name) and name not in subject.sums
     ]
 
 
-def with_sizes(sweep: Sweep, subjects: Sequence[Subject]) -> list[Subject]:
+def with_sizes(sweep: Sweep, subjects: Sequence[ResolvedModel]) -> list[ResolvedModel]:
     """The models whose axes all have a size; PlanError names the axes of all that lack one.
 
     Of a glob's many files, those that lack one end as rows that say so.
@@ -54,36 +54,38 @@ def with_sizes(sweep: Sweep, subjects: Sequence[Subject]) -> list[Subject]:
     missing = {s.model: _missing(sweep, s) for s in subjects if s.readable}
     some_complete = not all(missing.values())
     rows = {s.model for s in subjects if s.one_of_many and some_complete}
-    _refuse_missing({model: axes for model, axes in missing.items() if axes and model not in rows})
+    _reject_missing({model: axes for model, axes in missing.items() if axes and model not in rows})
     return [
         unreadable(subject.model) if missing.get(subject.model) else subject for subject in subjects
     ]
 
 
-def _refuse_missing(missing: Mapping[str, Sequence[str]]) -> None:
+def _reject_missing(missing: Mapping[str, Sequence[str]]) -> None:
     if not missing:
         return
-    named = "; ".join(f"{', '.join(map(repr, axes))} of {model}" for model, axes in missing.items())
+    axes_text = "; ".join(
+        f"{', '.join(map(repr, axes))} of {model}" for model, axes in missing.items()
+    )
     axes = dict.fromkeys(axis for axes in missing.values() for axis in axes)
     flags = " ".join(f"--axis {axis}=1" for axis in axes)
-    raise PlanError(f"--axis: no size is known for {named}", f"set the sizes, such as {flags}")
+    raise PlanError(f"--axis: no size is known for {axes_text}", f"set the sizes, such as {flags}")
 
 
-def points(sweep: Sweep, subject: Subject) -> Iterator[dict[str, int]]:
+def points(sweep: Sweep, subject: ResolvedModel) -> Iterator[dict[str, int]]:
     """The sizes of its axes by name, in all combinations; sums follow from their addends."""
-    given = given_sizes(sweep, subject)
+    plan_sizes = explicit_sizes(sweep, subject)
     defaults = {name: (size,) for name, size in subject.axes.items() if size is not None}
-    axes = subject.axes if subject.told else given
-    sums = {axis: addends for axis, addends in subject.sums.items() if axis not in given}
-    sizes = {name: given.get(name) or defaults[name] for name in axes if name not in sums}
+    axes = subject.axes if subject.axes_known else plan_sizes
+    sums = {axis: addends for axis, addends in subject.sums.items() if axis not in plan_sizes}
+    sizes = {name: plan_sizes.get(name) or defaults[name] for name in axes if name not in sums}
     for point in product(*sizes.values()):
         complete = with_sums(dict(zip(sizes, point, strict=True)), sums)
         yield {name: complete[name] for name in axes}
 
 
-def refuse_unknown_axes(sweep: Sweep, subjects: Sequence[Subject]) -> None:
+def reject_unknown_axes(sweep: Sweep, subjects: Sequence[ResolvedModel]) -> None:
     """An axis that no model of the sweep has is a mistake; one that only some lack is not."""
-    if not all(subject.readable and subject.told for subject in subjects):
+    if not all(subject.readable and subject.axes_known for subject in subjects):
         return
     known = dict.fromkeys(axis for subject in subjects for axis in subject.axes)
     for axis in sweep.axes:
@@ -100,16 +102,16 @@ def refuse_unknown_axes(sweep: Sweep, subjects: Sequence[Subject]) -> None:
         )
 
 
-LEAST_SHAPES, MOST_SHAPES = 2, 64
+MINIMUM_SHAPES, MAXIMUM_SHAPES = 2, 64
 LARGEST_SIZE = 2**31 - 1
 _WEIGHT = "weight"
-_MOST_BYTES = 8 << 20
+_MAXIMUM_BYTES = 8 << 20
 _EXAMPLE = "begin it with a line such as batch,sequence or batch,weight"
 
 
 def parts(
-    sweep: Sweep, subjects: Sequence[Subject]
-) -> Iterator[tuple[Sweep, Sequence[Subject], Condition]]:
+    sweep: Sweep, subjects: Sequence[ResolvedModel]
+) -> Iterator[tuple[Sweep, Sequence[ResolvedModel], Condition]]:
     """The grid in parts: that of all conditions but shapes, then one for each file of shapes.
 
     The grid and the models of the latter lack the axes that the file gives sizes, and the condition
@@ -122,15 +124,15 @@ def parts(
     for word, condition in asked.items():
         if condition.kind != "shapes":
             continue
-        _refuse_batcher(sweep, word)
+        _reject_batcher(sweep, word)
         shapes = read_shapes(condition.file)
-        _refuse_unknown(shapes, condition.file, subjects)
+        _reject_unknown(shapes, condition.file, subjects)
         if not fixed:
-            _refuse_given_twice(sweep, subjects, shapes, word)
+            _reject_double_sizes(sweep, subjects, shapes, word)
         axes = {name: sizes for name, sizes in sweep.axes.items() if name not in shapes.axes}
         yield (
             sweep.model_copy(update={"conditions": (word,), "axes": axes}),
-            [_without(subject, shapes.axes) for subject in subjects],
+            [_remove_axes(subject, shapes.axes) for subject in subjects],
             replace(condition, shapes=shapes),
         )
 
@@ -138,7 +140,7 @@ def parts(
 def read_shapes(path: str) -> Shapes:
     """What the file holds, the weights of equal lines added; PlanError says what is wrong in it."""
     try:
-        text = read_file(user_path(path), most_bytes=_MOST_BYTES).decode("utf-8-sig")
+        text = read_file(user_path(path), most_bytes=_MAXIMUM_BYTES).decode("utf-8-sig")
         rows = list(csv.reader(text.splitlines()))
     except (OSError, ValueError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or (
@@ -159,20 +161,23 @@ def read_shapes(path: str) -> Shapes:
                 f"line {number} of {path} has {len(row)} values for {len(header)} columns",
                 "give each column one",
             )
-        told = dict(zip(header, row, strict=True))
-        sizes = tuple(_size(told[axis], axis, number, path) for axis in axes)
-        weights[sizes] = weights.get(sizes, 0.0) + _weight(told.get(_WEIGHT, "1"), number, path)
-    if not LEAST_SHAPES <= len(weights) <= MOST_SHAPES:
-        few, many = "measure one shape with --batch or --axis", "give the most frequent"
+        cells = dict(zip(header, row, strict=True))
+        sizes = tuple(_size(cells[axis], axis, number, path) for axis in axes)
+        weights[sizes] = weights.get(sizes, 0.0) + _weight(cells.get(_WEIGHT, "1"), number, path)
+    if not MINIMUM_SHAPES <= len(weights) <= MAXIMUM_SHAPES:
+        single_remedy, subset_remedy = (
+            "measure one shape with --batch or --axis",
+            "give the most frequent",
+        )
         raise PlanError(
             f"{path} has {len(weights)} different shapes, and a session is given "
-            f"{LEAST_SHAPES} to {MOST_SHAPES}",
-            few if len(weights) < LEAST_SHAPES else many,
+            f"{MINIMUM_SHAPES} to {MAXIMUM_SHAPES}",
+            single_remedy if len(weights) < MINIMUM_SHAPES else subset_remedy,
         )
     return Shapes(axes, tuple(weights), tuple(weights.values()))
 
 
-def _without(subject: Subject, axes: Sequence[str]) -> Subject:
+def _remove_axes(subject: ResolvedModel, axes: Sequence[str]) -> ResolvedModel:
     """The model as one that does not have these axes."""
     return replace(
         subject,
@@ -182,34 +187,36 @@ def _without(subject: Subject, axes: Sequence[str]) -> Subject:
     )
 
 
-def _refuse_batcher(sweep: Sweep, told: str) -> None:
+def _reject_batcher(sweep: Sweep, condition_text: str) -> None:
     if any(word != NO_BATCHER for word in sweep.batcher):
         raise PlanError(
-            f"a batcher makes batches by itself, and {told} gives sizes", "leave one of them out"
+            f"a batcher makes batches by itself, and {condition_text} gives sizes",
+            "leave one of them out",
         )
 
 
-def _refuse_unknown(shapes: Shapes, path: str, subjects: Iterable[Subject]) -> None:
+def _reject_unknown(shapes: Shapes, path: str, subjects: Iterable[ResolvedModel]) -> None:
     for subject in subjects:
         unknown = [axis for axis in shapes.axes if axis not in subject.axes]
-        if unknown and subject.readable and subject.told:
+        if unknown and subject.readable and subject.axes_known:
             raise PlanError(
                 f"{path} has sizes of {unknown[0]!r}, and {subject.model} has no such axis",
                 suggestion(unknown[0], tuple(subject.axes)) if subject.axes else "name another",
             )
 
 
-def _refuse_given_twice(
-    sweep: Sweep, subjects: Iterable[Subject], shapes: Shapes, told: str
+def _reject_double_sizes(
+    sweep: Sweep, subjects: Iterable[ResolvedModel], shapes: Shapes, condition_text: str
 ) -> None:
     """A size that no case would have; beside another condition it is that one's."""
-    given: set[str | None] = set(sweep.axes)
+    plan_axes: set[str | None] = set(sweep.axes)
     for subject in subjects:
-        given |= {subject.batch} if sweep.batch_size else set()
-        given |= {subject.sequence} if sweep.sequence_length else set()
-    if twice := [axis for axis in shapes.axes if axis in given]:
+        plan_axes |= {subject.batch} if sweep.batch_size else set()
+        plan_axes |= {subject.sequence} if sweep.sequence_length else set()
+    if duplicates := [axis for axis in shapes.axes if axis in plan_axes]:
         raise PlanError(
-            f"{told} gives {twice[0]!r} its sizes, and so does the plan", "leave the plan's out"
+            f"{condition_text} gives {duplicates[0]!r} its sizes, and so does the plan",
+            "leave the plan's out",
         )
 
 

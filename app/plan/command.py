@@ -45,55 +45,55 @@ _PACKAGES = tuple(Path(__file__).parents[1:3])
 """`app`, and the package that holds it where we are installed."""
 
 
-def graphlap_line(*words: str, here: Path | None = None) -> str:
+def graphlap_line(*words: str, shell_folder: Path | None = None) -> str:
     """A command line of this program, to be pasted into a shell whose folder is `here`."""
-    return shell_line([*program(here), *words])
+    return shell_line([*program(shell_folder), *words])
 
 
-def program(here: Path | None = None) -> tuple[str, ...]:
+def program(shell_folder: Path | None = None) -> tuple[str, ...]:
     """`graphlap` if the shell finds it, else its path; `python -m app` if it was started so.
 
     Where another program holds us, as a notebook does, the usual words.
     """
     started = Path(sys.argv[0] if sys.argv else "")
     if started.name == _SCRIPT:
-        return (_command(started, here),)
+        return (_command(started, shell_folder),)
     if started.name == _MODULE and started.parent in _PACKAGES and sys.executable:
         package = install_layout.PREFIX.rstrip(".") or "app"
-        return _command(Path(sys.executable), here), "-m", package
+        return _command(Path(sys.executable), shell_folder), "-m", package
     return tuple(install_layout.PROGRAM.split())
 
 
-def typed_path(path: Path, here: Path | None = None) -> str:
+def typed_path(path: Path, shell_folder: Path | None = None) -> str:
     """A path as it is typed in `here`: relative where it lies below."""
     try:
-        return str(path.absolute().relative_to(here or Path.cwd()))
+        return str(path.absolute().relative_to(shell_folder or Path.cwd()))
     except (ValueError, OSError):
         return str(path)
 
 
-def _command(path: Path, here: Path | None) -> str:
+def _command(path: Path, shell_folder: Path | None) -> str:
     """What a shell calls a program: its name where that is what it finds. An interpreter of an
     environment is a link to another one, so links are not followed."""
-    found = shutil.which(path.name)
-    if found is not None and Path(found).absolute() == path.absolute():
+    executable = shutil.which(path.name)
+    if executable is not None and Path(executable).absolute() == path.absolute():
         return path.name
-    typed = typed_path(path, here)
-    return typed if os.sep in typed else f"./{typed}"
+    typed_text = typed_path(path, shell_folder)
+    return typed_text if os.sep in typed_text else f"./{typed_text}"
 
 
-_OF_SEVERAL: dict[str, Any] = {"baseline": "", "aa": None, "budget_s": None}
+_COMPARISON_DEFAULTS: dict[str, Any] = {"baseline": "", "aa": None, "budget_s": None}
 """What compares cases with each other, or shares time out among them."""
 _SIZES = {"batch": "batch_size", "sequence": "sequence_length"}
 
 
-def one_case(asked: Plan, case: Case) -> Plan:
+def single_case_plan(plan: Plan, case: Case) -> Plan:
     """`asked` is the plan of the run; a null twin is measured with the case that it belongs to."""
     words: dict[str, Any] = {
         dimension.key: (_word(dimension.key, getattr(case, dimension.name)),) for dimension in GRID
     }
     sizes = {} if case.batcher or case.condition.shapes else dict(case.axes)
-    named: dict[str, Any] = {
+    size_lists: dict[str, Any] = {
         key: (sizes.pop(name),) for name, key in _SIZES.items() if name in sizes
     }
     runtime = parse_spec(case.runtime).name
@@ -103,11 +103,11 @@ def one_case(asked: Plan, case: Case) -> Plan:
         axes={name: (size,) for name, size in sizes.items()},
         options={f"{runtime}.{name}": (value,) for name, value in case.options.items()},
         wait_policy=case.wait_policy,
-        **named,
+        **size_lists,
         **words,
     )
-    null = {"null": asked.null and is_null(case.model)}
-    return asked.model_copy(update={"sweeps": (sweep,), **_OF_SEVERAL, **null})
+    null = {"null": plan.null and is_null(case.model)}
+    return plan.model_copy(update={"sweeps": (sweep,), **_COMPARISON_DEFAULTS, **null})
 
 
 def _word(key: str, value: Any) -> Any:
@@ -144,7 +144,7 @@ def flags_line(plan: Plan) -> str | None:
 def plan_words(plan: Plan) -> list[str] | None:
     """The flags alone of such a line, without the program."""
     words = list(flags_of(plan))
-    return words if _says_the_same(words, plan) else None
+    return words if _is_equivalent(words, plan) else None
 
 
 def command_words(words: Sequence[str]) -> tuple[str, ...]:
@@ -158,15 +158,15 @@ def _line(words: Sequence[str]) -> str:
     return shell_line([*install_layout.PROGRAM.split(), *command_words(words)])
 
 
-def _says_the_same(words: Sequence[str], plan: Plan) -> bool:
+def _is_equivalent(words: Sequence[str], plan: Plan) -> bool:
     if estimate(plan).cases > EXPAND_UP_TO:
         return False
     try:
-        told = plan_from_options(parse(words))
-        besides = {"name", "sweeps"}
-        if told.model_dump(exclude=besides) != plan.model_dump(exclude=besides):
+        parsed_plan = plan_from_options(parse(words))
+        excluded = {"name", "sweeps"}
+        if parsed_plan.model_dump(exclude=excluded) != plan.model_dump(exclude=excluded):
             return False
-        return [c.case_id for c in expand(told)] == [c.case_id for c in expand(plan)]
+        return [c.case_id for c in expand(parsed_plan)] == [c.case_id for c in expand(plan)]
     except GraphlapError:
         return False
 

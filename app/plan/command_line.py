@@ -31,17 +31,17 @@ def add_settings(
             _add(group, setting, listed=setting.common or not brief)
 
 
-def given_settings(options: argparse.Namespace, *scopes: Scope) -> dict[str, Any]:
+def explicit_settings(options: argparse.Namespace, *scopes: Scope) -> dict[str, Any]:
     """The values of the flags that were given, by key and not validated yet; PlanError for words
     that mean nothing. A command that does not accept a setting has no such flag."""
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for setting in SETTINGS:
         words = getattr(options, setting.dest, None)
         if setting.scope in scopes and words not in (None, False, []):
             value = setting.form.read(words, setting.flag)
             key = setting.extends or setting.key
-            given[key] = [*given.get(key, ()), *value] if setting.extends else value
-    return given
+            values[key] = [*values.get(key, ()), *value] if setting.extends else value
+    return values
 
 
 def _add(group: argparse._ArgumentGroup, setting: Setting, listed: bool) -> None:
@@ -56,7 +56,7 @@ def _add(group: argparse._ArgumentGroup, setting: Setting, listed: bool) -> None
         group.add_argument(alias, help=argparse.SUPPRESS, **kinds)
 
 
-_NOT_GIVEN: tuple[object, ...] = (None, False, [])
+_UNSET: tuple[object, ...] = (None, False, [])
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -77,40 +77,40 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def refuse_with_study(flags: argparse.Namespace) -> None:
+def reject_with_study(flags: argparse.Namespace) -> None:
     """A study says what it measures, and of a run that is there all is said; PlanError for more."""
     accepted = accepted_by("study")
     if flags.resume is not None:
-        resumed = [row for row in accepted_by("resume") if row in accepted]
-        of_the_run = [row for row in resumed if row.scope == "command"]
-        _refuse_but(of_the_run, flags, "the run in --resume")
+        resume_rows = [row for row in accepted_by("resume") if row in accepted]
+        command_rows = [row for row in resume_rows if row.scope == "command"]
+        _reject_except(command_rows, flags, "the run in --resume")
     elif flags.paths:
-        _refuse_but((), flags, f"the run {flags.paths[0]}")
+        _reject_except((), flags, f"the run {flags.paths[0]}")
     if len(flags.paths) > 1:
         raise PlanError(f"a study pages one run, and {len(flags.paths)} are named", "name one")
 
 
-def refuse_with_check(flags: argparse.Namespace) -> None:
+def reject_with_check(flags: argparse.Namespace) -> None:
     """What a check does not read, such as what figures are compared with; PlanError."""
-    for flag in _given_beyond(accepted_by("check"), flags):
+    for flag in _excess_flags(accepted_by("check"), flags):
         raise PlanError(
             f"{flag} cannot be used with a check, which measures nothing", f"remove {flag}"
         )
 
 
-def refuse_with_run_as_plan(flags: argparse.Namespace) -> None:
+def reject_with_run_as_plan(flags: argparse.Namespace) -> None:
     """A run that is repeated has settled its plan; only where to is new."""
     rows = [row for row in SETTINGS if row.key == "plan"]
-    _refuse_but([*accepted_by("rerun"), *rows], flags, "the run that is repeated")
+    _reject_except([*accepted_by("rerun"), *rows], flags, "the run that is repeated")
 
 
-def _refuse_but(accepted: Sequence[Setting], flags: argparse.Namespace, settler: str) -> None:
-    for flag in _given_beyond(accepted, flags):
+def _reject_except(accepted: Sequence[Setting], flags: argparse.Namespace, settler: str) -> None:
+    for flag in _excess_flags(accepted, flags):
         raise PlanError(f"{flag} cannot be used with {settler}, which sets it", "remove it")
 
 
-def _given_beyond(accepted: Sequence[Setting], flags: argparse.Namespace) -> Iterator[str]:
+def _excess_flags(accepted: Sequence[Setting], flags: argparse.Namespace) -> Iterator[str]:
     """The flags of settings that were given and are not among these."""
     for setting in SETTINGS:
-        if setting not in accepted and getattr(flags, setting.dest, None) not in _NOT_GIVEN:
+        if setting not in accepted and getattr(flags, setting.dest, None) not in _UNSET:
             yield setting.flag

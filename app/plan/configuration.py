@@ -40,7 +40,7 @@ class Configuration:
     plan: Mapping[str, Any]
     sweep: Mapping[str, Any]
 
-    def only(self, keys: Collection[str]) -> Configuration:
+    def restricted_to(self, keys: Collection[str]) -> Configuration:
         """The same with these keys alone."""
         plan, sweep = (
             {key: value for key, value in part.items() if key in keys}
@@ -49,21 +49,21 @@ class Configuration:
         return Configuration(self.origin, plan, sweep)
 
 
-def configurations(named: str | None = None) -> tuple[Configuration, ...]:
+def configurations(explicit_file: str | None = None) -> tuple[Configuration, ...]:
     """The project's and the user's, the one that counts first in front; PlanError for a file that
     can't be used. `named` is a file in place of the project's, which may run code: a user named it.
     """
-    choice = named or os.environ.get(VARIABLE)
+    choice = explicit_file or os.environ.get(VARIABLE)
     if choice == NONE:
         return ()
     if choice:
-        found = [(Path(choice), "file", False)]
+        sources = [(Path(choice), "file", False)]
     else:
-        found = [(path, "project", True) for path in _project_file()]
+        sources = [(path, "project", True) for path in _project_file()]
     user = user_file()
     if user.is_file():
-        found.append((user, "user", False))
-    return tuple(_read(path, kind, stranger) for path, kind, stranger in found)
+        sources.append((user, "user", False))
+    return tuple(_read(path, kind, stranger) for path, kind, stranger in sources)
 
 
 def user_file() -> Path:
@@ -73,17 +73,17 @@ def user_file() -> Path:
 
 def _project_file() -> Iterator[Path]:
     """The nearest one, from the current folder upwards."""
-    here = current_folder()
-    for folder in (here, *here.parents) if here is not None else ():
+    start = current_folder()
+    for folder in (start, *start.parents) if start is not None else ():
         paths = [folder / name for name in PROJECT_FILES]
-        found = [path for path in paths if path.is_file() and _table(path) is not None]
-        if len(found) > 1:
+        files = [path for path in paths if path.is_file() and _table(path) is not None]
+        if len(files) > 1:
             raise PlanError(
                 f"{folder} has graphlap.toml and [tool.graphlap] in pyproject.toml",
                 "keep one of them",
             )
-        if found:
-            yield found[0]
+        if files:
+            yield files[0]
             return
 
 
@@ -103,14 +103,16 @@ def _table(path: Path) -> dict[str, Any] | None:
     return table if isinstance(table, dict) else None
 
 
-def _read(path: Path, kind: str, stranger: bool) -> Configuration:
+def _read(path: Path, kind: str, is_untrusted: bool) -> Configuration:
     """`stranger`: somebody else may have written it, so it must not make the program run code."""
     names = {name: row for row in (*PLAN_SETTINGS, *SWEEP_SETTINGS) for name in (row.name, row.key)}
     parts: dict[str, dict[str, Any]] = {"plan": {}, "sweep": {}}
     for name, value in (_table(path) or {}).items():
         if name not in names:
-            known = dict.fromkeys(row.name for row in names.values())
-            raise PlanError(f"{path}: the key {name!r} is not known", suggestion(name, known))
+            setting_names = dict.fromkeys(row.name for row in names.values())
+            raise PlanError(
+                f"{path}: the key {name!r} is not known", suggestion(name, setting_names)
+            )
         row = names[name]
         if row.key in parts[row.scope]:
             raise PlanError(f"{path}: {row.name} and {row.key} are the same", "keep one of them")
@@ -121,18 +123,18 @@ def _read(path: Path, kind: str, stranger: bool) -> Configuration:
     except ValidationError as error:
         cause, remedy = in_words(error, Plan, Sweep)
         raise PlanError(f"{path}: {cause}", remedy) from None
-    found = Configuration(
+    configuration = Configuration(
         f"{kind} {path}",
         {key: getattr(plan, key) for key in parts["plan"]},
         {key: getattr(plan.sweeps[0], key) for key in parts["sweep"]},
     )
-    if stranger:
-        _refuse_code(path, found, names)
-    return found
+    if is_untrusted:
+        _reject_code(path, configuration, names)
+    return configuration
 
 
-def _refuse_code(path: Path, found: Configuration, rows: Mapping[str, Setting]) -> None:
-    for key, value in {**found.plan, **found.sweep}.items():
+def _reject_code(path: Path, configuration: Configuration, rows: Mapping[str, Setting]) -> None:
+    for key, value in {**configuration.plan, **configuration.sweep}.items():
         if rows[key].runs_code(value):
             raise PlanError(
                 f"{path}: {rows[key].name} names code to run, and a project's file must not",

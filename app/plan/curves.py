@@ -16,7 +16,7 @@ SHARED_WORK = "offline"
 """The scenario of replicas, unless a grid has its own."""
 
 
-def replicated(sweep: Sweep, runtimes: Sequence[str]) -> tuple[Sweep, ...]:
+def replica_grids(sweep: Sweep, runtimes: Sequence[str]) -> tuple[Sweep, ...]:
     """The grid of these runtimes with its replicas as sessions, one among them, in parts that each
     name their runtimes; PlanError where there are none to be.
 
@@ -27,54 +27,58 @@ def replicated(sweep: Sweep, runtimes: Sequence[str]) -> tuple[Sweep, ...]:
     if not sweep.replicas:
         return (sweep.model_copy(update={"runtimes": tuple(runtimes)}),)
     names = dict.fromkeys(parse_spec(text).name for text in runtimes)
-    able = [name for name in names if SESSIONS in runtime(name).options]
-    if not able:
+    capable = [name for name in names if SESSIONS in runtime(name).options]
+    if not capable:
         raise PlanError(
             f"{', '.join(names)} can't run several sessions at once, and replicas are sessions",
             "remove --replicas, or name another runtime",
         )
-    for name in able:
+    for name in capable:
         if f"{name}.{SESSIONS.name}" in sweep.options:
             raise PlanError(
                 f"replicas and {name}.{SESSIONS.name} both set the number of sessions",
                 "give one of them",
             )
-    dealt = [text for text in runtimes if len(each_device_of(text)) > 1]
-    _refuse_uneven(dealt, sweep.replicas)
-    single = [text for text in runtimes if text not in dealt]
+    multi_device = [text for text in runtimes if len(each_device_of(text)) > 1]
+    _reject_uneven(multi_device, sweep.replicas)
+    single = [text for text in runtimes if text not in multi_device]
     counts = tuple(sorted({1, *sweep.replicas}))
-    parts = ((single, counts), (list(_alone(dealt, single)), (1,)), (dealt, counts[1:]))
+    parts = (
+        (single, counts),
+        (list(_first_devices(multi_device, single)), (1,)),
+        (multi_device, counts[1:]),
+    )
     return tuple(
-        with_sessions(sweep, able, several).model_copy(update={"runtimes": tuple(named)})
-        for named, several in parts
-        if named
+        with_sessions(sweep, capable, several).model_copy(update={"runtimes": tuple(specs)})
+        for specs, several in parts
+        if specs
     )
 
 
 def with_sessions(sweep: Sweep, names: Iterable[str], counts: tuple[int, ...]) -> Sweep:
     """The grid with so many sessions of these runtimes, by name, and with work that they share."""
-    asked = sweep.scenarios != Sweep.model_fields["scenarios"].default
+    has_scenarios = sweep.scenarios != Sweep.model_fields["scenarios"].default
     keys = [f"{name}.{SESSIONS.name}" for name in names]
     return sweep.model_copy(
         update={
             "options": {**sweep.options, **dict.fromkeys(keys, counts)},
-            "scenarios": sweep.scenarios if asked else (SHARED_WORK,),
+            "scenarios": sweep.scenarios if has_scenarios else (SHARED_WORK,),
         }
     )
 
 
-def _alone(dealt: Iterable[str], single: Sequence[str]) -> Iterator[str]:
+def _first_devices(multi_device: Iterable[str], single: Sequence[str]) -> Iterator[str]:
     """The first device of each, unless that is measured by itself anyway."""
-    for first in dict.fromkeys(each_device_of(text)[0] for text in dealt):
+    for first in dict.fromkeys(each_device_of(text)[0] for text in multi_device):
         spec = parse_spec(first)
         usual = spec.device == runtime(spec.name).default_device
         if first not in single and not (usual and spec.name in single):
             yield first
 
 
-def _refuse_uneven(dealt: Iterable[str], replicas: Sequence[int]) -> None:
+def _reject_uneven(multi_device: Iterable[str], replicas: Sequence[int]) -> None:
     """PlanError for replicas that several devices can't have equally many of."""
-    for text in dealt:
+    for text in multi_device:
         spec, devices = parse_spec(text), len(each_device_of(text))
         for count in [count for count in replicas if count > 1] or [1]:
             if count % devices:
@@ -84,14 +88,14 @@ def _refuse_uneven(dealt: Iterable[str], replicas: Sequence[int]) -> None:
                 )
 
 
-LEAST_GAPS = 3
+MINIMUM_GAPS = 3
 """Two gaps are a comparison and no curve."""
 
 
-def refuse_without_gaps(plan: Plan) -> None:
+def reject_without_gaps(plan: Plan) -> None:
     """PlanError for a plan of which no curve over gaps can come."""
     paced = ({t for t in sweep.scenarios if t.startswith("paced")} for sweep in plan.sweeps)
-    if max(map(len, paced)) < LEAST_GAPS:
+    if max(map(len, paced)) < MINIMUM_GAPS:
         raise PlanError(
             "--plot draws latency over pauses, and the plan has fewer than three",
             "add --idle-sweep 20us..1s, or remove --plot",

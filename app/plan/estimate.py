@@ -16,14 +16,14 @@ from app.plan.expand import expand
 from app.plan.models import Outlines, data_for
 from app.plan.plan import Plan, named_lengths
 from app.plan.settings.sweep import Sweep
-from app.stats.required_rounds import FIRST_LOOK, MOST_ROUNDS
+from app.stats.required_rounds import FIRST_LOOK, MAXIMUM_ROUNDS
 from exporters.messages import OutlineRequest
 from exporters.models import catalogue
 from exporters.types import FILE_ENDINGS, GraphlapError, Precision
 from runtimes.registry import parse_spec
 
 
-def unreadable(models: Iterable[str]) -> dict[str, GraphlapError]:
+def model_faults(models: Iterable[str]) -> dict[str, GraphlapError]:
     """By the plan's word for them, a path or a glob, the first fault of the files that it names.
 
     Each file is read by a child process, with all that its weights need but themselves; a graph
@@ -34,10 +34,10 @@ def unreadable(models: Iterable[str]) -> dict[str, GraphlapError]:
         for word in models:
             if not word.endswith(FILE_ENDINGS) or "\0" in word:
                 continue
-            named = [word] if Path(word).is_file() else sorted(glob.glob(word, recursive=True))  # noqa: PTH207
-            for path in named:
+            paths = [word] if Path(word).is_file() else sorted(glob.glob(word, recursive=True))  # noqa: PTH207
+            for path in paths:
                 try:
-                    outlines.of(OutlineRequest(path, closely=True))
+                    outlines.outline_of(OutlineRequest(path, closely=True))
                 except GraphlapError as error:
                     faults.setdefault(word, error)
     return faults
@@ -76,13 +76,13 @@ class Estimate:
     exact: bool
     search: bool = False
     exports_s: float = 0.0
-    most_rounds: int = 0
+    maximum_rounds: int = 0
 
 
 def estimate(draft: Plan) -> Estimate:
     """The bound for a draft that need not be complete."""
-    own = sum(_grid_cases(grid) for grid in draft.sweeps)
-    return _of(draft, own * 2 if draft.null else own, exact=False)
+    case_count = sum(_grid_cases(grid) for grid in draft.sweeps)
+    return _estimate_of(draft, case_count * 2 if draft.null else case_count, exact=False)
 
 
 def check_plan(draft: Plan, plan: Plan) -> Estimate:
@@ -90,14 +90,14 @@ def check_plan(draft: Plan, plan: Plan) -> Estimate:
     bound = estimate(draft)
     if bound.cases > EXPAND_UP_TO:
         return bound
-    return _of(draft, len(expand(plan)), exact=True)
+    return _estimate_of(draft, len(expand(plan)), exact=True)
 
 
-def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
+def _estimate_of(draft: Plan, cases: int, exact: bool) -> Estimate:
     profile = named_lengths()[draft.profile]
-    least = most = 1 if draft.is_search else draft.lengths.rounds
+    minimum_rounds = maximum_rounds = 1 if draft.is_search else draft.lengths.rounds
     if draft.precise and not draft.is_search:
-        least, most = FIRST_LOOK, draft.rounds or MOST_ROUNDS
+        minimum_rounds, maximum_rounds = FIRST_LOOK, draft.rounds or MAXIMUM_ROUNDS
     limits = profile.limits
     shortest = limits.min_s + limits.warmup_min_s + PROCESS_START_S
     longest = limits.max_s + limits.warmup_max_s + PROCESS_START_S
@@ -106,34 +106,34 @@ def _of(draft: Plan, cases: int, exact: bool) -> Estimate:
     if draft.check:
         short_s, long_s = (cases * seconds for seconds in CHECK_S)
         return Estimate(cases, 1, short_s, exports_s + long_s, exact, False, exports_s, 1)
-    own = cases // 2 if draft.null else cases
+    model_cases = cases // 2 if draft.null else cases
     if draft.profile_ops:
-        after_s += own * 2 * PROCESS_START_S
+        after_s += model_cases * 2 * PROCESS_START_S
     if draft.cold_start is not None:
-        after_s += own * (draft.cold_start + 1) * PROCESS_START_S
+        after_s += model_cases * (draft.cold_start + 1) * PROCESS_START_S
     # Of cases that a longer condition has, on top of what every round takes.
     sustained_s = sum(map(_sustained_s, draft.sweeps))
-    runs_s = own * OPERATOR_RUNS_S if draft.profile_ops else 0.0
+    runs_s = model_cases * OPERATOR_RUNS_S if draft.profile_ops else 0.0
     budget_s = draft.budget_s or math.inf
     spread_s = 0.0 if draft.is_search or not cases else draft.lengths.spread_s
-    shortest_s = max(cases * least * shortest + least * sustained_s, spread_s)
-    longest_s = max(cases * most * longest + most * sustained_s, spread_s)
+    shortest_s = max(cases * minimum_rounds * shortest + minimum_rounds * sustained_s, spread_s)
+    longest_s = max(cases * maximum_rounds * longest + maximum_rounds * sustained_s, spread_s)
     return Estimate(
         cases,
-        least,
+        minimum_rounds,
         min(budget_s, shortest_s + after_s),
         min(budget_s, exports_s + longest_s + after_s + runs_s),
         exact,
         draft.is_search,
         exports_s,
-        most,
+        maximum_rounds,
     )
 
 
 def _exports_of(grid: Sweep) -> Iterator[tuple[str, Precision]]:
     """What is exported: each model once in each precision, neighbours among them."""
-    beside = filter(None, (Condition.parse(word).model for word in grid.conditions))
-    yield from product((*grid.models, *beside), grid.precisions)
+    neighbours = filter(None, (Condition.parse(word).model for word in grid.conditions))
+    yield from product((*grid.models, *neighbours), grid.precisions)
 
 
 def _exports_s(exported: tuple[str, Precision]) -> float:
@@ -153,10 +153,10 @@ def _sustained_s(grid: Sweep) -> float:
     return _grid_cases(grid) / len(grid.conditions) * lasting_s
 
 
-def _subjects(grid: Sweep, given: str) -> int:
+def _subjects(grid: Sweep, labelled_data: str) -> int:
     """How many accuracies there are: one for all batches, threads and scenarios of a model."""
     at_one_batch = grid.model_copy(update={"batch_size": ()})
-    labelled = [name for name in grid.models if data_for(name, given)]
+    labelled = [name for name in grid.models if data_for(name, labelled_data)]
     models = sum(_axis_points(at_one_batch, name) for name in labelled)
     return models * _per_runtime(grid) * len(grid.precisions)
 

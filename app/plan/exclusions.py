@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from app.cases.errors import PlanError
-from app.cases.objectives import LEAST_ROUNDS
+from app.cases.objectives import MINIMUM_ROUNDS
 from app.cases.scenario import Condition, Scenario
 from app.machine.installed_runtimes import grid_runtimes, runtime
 from app.plan.plan import Plan
@@ -31,8 +31,8 @@ class Exclusion:
 class ExclusionError(PlanError):
     """A plan with settings that exclude each other, with the code of the exclusion."""
 
-    def __init__(self, row: Exclusion, found: bool | str) -> None:
-        super().__init__(row.message.format(found), row.action)
+    def __init__(self, row: Exclusion, detail: bool | str) -> None:
+        super().__init__(row.message.format(detail), row.action)
         self.code = row.code
 
 
@@ -49,37 +49,41 @@ def flag_of(key: str) -> str:
     return by_key()[key].flag
 
 
-def pairs(first: str, *others: str, why: str = "they measure different things") -> list[Exclusion]:
+def pairs(
+    first: str, *opponents: str, reason: str = "they measure different things"
+) -> list[Exclusion]:
     """`first` with each of the others."""
     return [
         Exclusion(
-            f"{first}_with_{other}",
-            lambda plan, other=other: is_set(plan, first) and is_set(plan, other),  # type: ignore[misc]
-            f"{flag_of(first)} cannot be used with {flag_of(other)}: {why}",
-            f"leave {flag_of(first)} or {flag_of(other)} out",
+            f"{first}_with_{opponent}",
+            lambda plan, opponent=opponent: is_set(plan, first) and is_set(plan, opponent),  # type: ignore[misc]
+            f"{flag_of(first)} cannot be used with {flag_of(opponent)}: {reason}",
+            f"leave {flag_of(first)} or {flag_of(opponent)} out",
         )
-        for other in others
+        for opponent in opponents
     ]
 
 
 def needs(key: str, *needed: str, action: str) -> Exclusion:
     """A setting that has no effect without one of the others."""
-    named = " or ".join(map(flag_of, needed))
+    flags = " or ".join(map(flag_of, needed))
     return Exclusion(
         f"{key}_without_{needed[0]}",
-        lambda plan: is_set(plan, key) and not any(is_set(plan, other) for other in needed),
-        f"{flag_of(key)} needs {named}",
+        lambda plan: (
+            is_set(plan, key) and not any(is_set(plan, alternative) for alternative in needed)
+        ),
+        f"{flag_of(key)} needs {flags}",
         f"add {action}, or remove {flag_of(key)}",
     )
 
 
-def without_effect(
-    typed: str, code: str, applies: Callable[[Plan], bool], why: str, action: str = ""
+def ineffective_setting(
+    typed: str, code: str, applies: Callable[[Plan], bool], reason: str, action: str = ""
 ) -> Exclusion:
     """A typed setting without effect."""
     flag = flag_of(typed)
     return Exclusion(
-        code, applies, f"{flag} has no effect: {why}", action or f"remove {flag}", typed
+        code, applies, f"{flag} has no effect: {reason}", action or f"remove {flag}", typed
     )
 
 
@@ -95,9 +99,9 @@ def reject_without_effect(plan: Plan, typed: Collection[str]) -> None:
 
 def _reject(plan: Plan, rows: Iterator[Exclusion]) -> None:
     for row in rows:
-        found = row.applies(plan)
-        if found:
-            raise ExclusionError(row, found)
+        detail = row.applies(plan)
+        if detail:
+            raise ExclusionError(row, detail)
 
 
 def _with_shapes(key: str) -> Exclusion:
@@ -118,14 +122,14 @@ def _conditions(plan: Plan) -> list[Condition]:
     return [Condition.parse(text) for sweep in plan.sweeps for text in sweep.conditions]
 
 
-def _few_rounds(plan: Plan, least: int) -> str:
-    return str(plan.rounds) if plan.rounds is not None and plan.rounds < least else ""
+def _few_rounds(plan: Plan, minimum: int) -> str:
+    return str(plan.rounds) if plan.rounds is not None and plan.rounds < minimum else ""
 
 
 def _environment_runtime(plan: Plan) -> str:
     """A runtime in an environment of this machine."""
-    named = (text for sweep in plan.sweeps for text in sweep.runtimes)
-    return next(filter(environment_of, named), "") if plan.cluster else ""
+    specs = (text for sweep in plan.sweeps for text in sweep.runtimes)
+    return next(filter(environment_of, specs), "") if plan.cluster else ""
 
 
 def _scenario_of_slo(plan: Plan) -> str:
@@ -136,18 +140,18 @@ def _scenario_of_slo(plan: Plan) -> str:
 def _scenario_of_tune(plan: Plan) -> str:
     if not plan.tune or len(plan.sweeps) > 1:
         return ""
-    first, *others = _scenarios(plan)
+    first, *rest = _scenarios(plan)
     is_rate = plan.goal is not None and plan.goal.rate
-    unfit = others or first.is_open_loop or (is_rate and first.waits)
+    unfit = rest or first.is_open_loop or (is_rate and first.waits)
     return ", ".join(plan.sweeps[0].scenarios) if unfit else ""
 
 
 def _open_loop(plan: Plan) -> str:
-    return next((str(one) for one in _scenarios(plan) if one.is_open_loop), "")
+    return next((str(scenario) for scenario in _scenarios(plan) if scenario.is_open_loop), "")
 
 
 def _condition_of(kinds: Collection[str], plan: Plan) -> str:
-    return next((str(one) for one in _conditions(plan) if one.kind in kinds), "")
+    return next((str(condition) for condition in _conditions(plan) if condition.kind in kinds), "")
 
 
 def _never_pauses(plan: Plan) -> bool:
@@ -171,14 +175,14 @@ def _without_accelerator(plan: Plan) -> bool:
     """What the machines of a cluster have is not known here."""
     if plan.cluster:
         return False
-    named = {text for sweep in plan.sweeps for text in grid_runtimes(sweep.runtimes)}
-    known = {parse_spec(text).name for text in named} & set(registry.names())
-    return not any(runtime(name).accelerator for name in known)
+    specs = {text for sweep in plan.sweeps for text in grid_runtimes(sweep.runtimes)}
+    runtime_names = {parse_spec(text).name for text in specs} & set(registry.names())
+    return not any(runtime(name).accelerator for name in runtime_names)
 
 
 _ONE_MACHINE = "--cluster measures rounds on other machines, and this is done on one"
 _BATCHED = "a batcher runs batches of several sizes"
-_OF_ONE_SHAPE = (
+_SINGLE_SHAPE_KEYS = (
     "largest_batch",
     "slo",
     "inputs",
@@ -209,9 +213,11 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
     *pairs("baseline", "largest_batch"),
     *pairs("null", "largest_batch"),
     *pairs("replicas", "tune", "slo", "largest_batch"),
-    *pairs("precise", "largest_batch", why="a search measures each size once"),
-    *pairs("rotate_inputs", "largest_batch", why="the search uses one set of inputs"),
-    *pairs("cluster", "largest_batch", "slo", "tune", "cold_start", "accuracy", why=_ONE_MACHINE),
+    *pairs("precise", "largest_batch", reason="a search measures each size once"),
+    *pairs("rotate_inputs", "largest_batch", reason="the search uses one set of inputs"),
+    *pairs(
+        "cluster", "largest_batch", "slo", "tune", "cold_start", "accuracy", reason=_ONE_MACHINE
+    ),
     *pairs(
         "batcher",
         "largest_batch",
@@ -220,9 +226,9 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "states",
         "cold_start",
         "profile_ops",
-        why=_BATCHED,
+        reason=_BATCHED,
     ),
-    *(_with_shapes(key) for key in _OF_ONE_SHAPE),
+    *(_with_shapes(key) for key in _SINGLE_SHAPE_KEYS),
     needs("per_host", "cluster", action="--cluster"),
     needs("send_code", "cluster", action="--cluster"),
     needs("insecure_cluster", "cluster", action="--cluster"),
@@ -248,9 +254,9 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
     ),
     Exclusion(
         "few_rounds_with_slo",
-        lambda plan: _few_rounds(plan, LEAST_ROUNDS) if plan.slo else "",
+        lambda plan: _few_rounds(plan, MINIMUM_ROUNDS) if plan.slo else "",
         "--slo judges a rate by its rounds, and {} have no interval",
-        f"give --rounds {LEAST_ROUNDS} or more, or none",
+        f"give --rounds {MINIMUM_ROUNDS} or more, or none",
     ),
     Exclusion(
         "condition_with_slo",
@@ -276,12 +282,12 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "--tune compares rounds of one closed loop, and the plan asks for {}",
         "remove --scenario; for a latency, one such as paced:1ms is possible",
     ),
-    *pairs("tune", "conditions", "batcher", why="the search compares plain runs"),
+    *pairs("tune", "conditions", "batcher", reason="the search compares plain runs"),
     Exclusion(
         "few_rounds_with_tune",
-        lambda plan: _few_rounds(plan, LEAST_ROUNDS) if plan.tune else "",
+        lambda plan: _few_rounds(plan, MINIMUM_ROUNDS) if plan.tune else "",
         "--tune ends with a comparison in rounds, and {} have no interval",
-        f"give --rounds {LEAST_ROUNDS} or more, or none",
+        f"give --rounds {MINIMUM_ROUNDS} or more, or none",
     ),
     Exclusion(
         "max_error_without_verification",
@@ -315,26 +321,26 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "remove --realtime",
     ),
     # What has no effect where a user typed it.
-    without_effect(
+    ineffective_setting(
         "rounds",
         "rounds_with_largest_batch",
         lambda plan: plan.largest_batch,
         "a search for the largest batch tries each size once",
     ),
-    without_effect(
+    ineffective_setting(
         "spread_s",
         "spread_with_search",
         lambda plan: plan.is_search,
         "a search takes its rounds where it needs them",
     ),
-    without_effect(
+    ineffective_setting(
         "tolerance",
         "tolerance_without_verification",
         lambda plan: not plan.checked,
         "no outputs are compared",
         "leave out --tolerance or --no-verify-outputs",
     ),
-    without_effect(
+    ineffective_setting(
         "wait_policy",
         "idle_policy_without_gaps",
         _never_pauses,
@@ -342,7 +348,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         "remove --idle-policy, or add a scenario with gaps, such as --scenario paced:20us",
     ),
     *(
-        without_effect(
+        ineffective_setting(
             key,
             f"{key}_of_queued_runs",
             _only_ahead,
@@ -350,40 +356,40 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
         )
         for key in ("percentiles", "precise", "deadline_us")
     ),
-    without_effect(
+    ineffective_setting(
         "seed",
         "seed_with_check",
         lambda plan: plan.check,
         "a check draws nothing and has no order of rounds",
     ),
-    without_effect(
+    ineffective_setting(
         "calibration",
         "calibration_without_int8",
         _without_int8,
         "calibration samples are for int8, and no case has that precision",
         "add --precision int8, or remove --calibration",
     ),
-    without_effect(
+    ineffective_setting(
         "input_range",
         "input_range_with_files",
         _draws_nothing,
         "the inputs come from a file and none is generated",
         "leave out --input-range or --inputs",
     ),
-    without_effect(
+    ineffective_setting(
         "device_memory_limit",
         "device_memory_limit_without_device",
         _without_accelerator,
         "none of the runtimes has a device with memory of its own",
         "use --memory-limit for the host's memory",
     ),
-    without_effect(
+    ineffective_setting(
         "sort",
         "sort_with_tune",
         lambda plan: bool(plan.tune),
         "a search over options prints its steps",
     ),
-    without_effect(
+    ineffective_setting(
         "baseline_run",
         "against_with_tune",
         lambda plan: bool(plan.tune),

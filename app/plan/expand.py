@@ -14,7 +14,7 @@ from app.cases.case import Case
 from app.cases.dimensions import GRID
 from app.cases.errors import PlanError, suggestion
 from app.cases.scenario import Condition
-from app.cases.user_files import NOTHING, Given
+from app.cases.user_files import NO_USER_FILES, UserFiles
 from app.machine.installed_runtimes import (
     AVAILABLE,
     all_names,
@@ -25,16 +25,21 @@ from app.machine.installed_runtimes import (
     runtime,
     runtime_of,
 )
-from app.plan.axis_sizes import assumed_sizes, parts, points, refuse_unknown_axes, with_sizes
-from app.plan.curves import replicated
+from app.plan.axis_sizes import assumed_sizes, parts, points, reject_unknown_axes, with_sizes
+from app.plan.curves import replica_grids
 from app.plan.exclusions import reject_exclusions
-from app.plan.models import Outlines, Subject, faults_of_the_plan, refuse_unusable, subjects
+from app.plan.models import Outlines, ResolvedModel, plan_faults, reject_unusable, resolve_models
 from app.plan.plan import Plan
-from app.plan.reference_cases import ANCHOR_MODEL, null_case, refuse_useless_baseline
-from app.plan.runtime_options import first_choices, option_sets, refuse_unknown_options
+from app.plan.reference_cases import ANCHOR_MODEL, null_case, reject_useless_baseline
+from app.plan.runtime_options import first_choices, option_sets, reject_unknown_options
 from app.plan.runtime_selection import environments_of
 from app.plan.settings.sweep import Sweep
-from app.plan.validation import batched, refuse_impossible, refuse_too_rare, refuse_unfit_neighbours
+from app.plan.validation import (
+    reject_impossible,
+    reject_too_rare,
+    reject_unfit_neighbours,
+    with_batcher,
+)
 from exporters.model_names import is_null
 from runtimes import registry
 from runtimes.base import Available
@@ -46,7 +51,7 @@ _SLOWEST_FIRST = ("precision", "axes", "threads", "options")
 """In which order the cases of a grid follow each other; every other axis varies faster."""
 
 
-def expand(plan: Plan, elsewhere: Sequence[str] = ()) -> tuple[Case, ...]:
+def expand(plan: Plan, remote_runtimes: Sequence[str] = ()) -> tuple[Case, ...]:
     """The plan's cases in its order, each once; PlanError names what it can't resolve.
 
     `elsewhere` are the runtimes of other machines, where these measure.
@@ -54,70 +59,80 @@ def expand(plan: Plan, elsewhere: Sequence[str] = ()) -> tuple[Case, ...]:
     reject_exclusions(plan)
     environments = environments_of(plan)
     if plan.accuracy:
-        refuse_unusable(plan.accuracy)
-    given = _given(plan)
+        reject_unusable(plan.accuracy)
+    user_files = _user_files_of(plan)
     with Outlines() as outlines:
-        named = [
-            [subject for text in sweep.models for subject in subjects(text, given, outlines)]
+        model_lists = [
+            [
+                subject
+                for text in sweep.models
+                for subject in resolve_models(text, user_files, outlines)
+            ]
             for sweep in plan.sweeps
         ]
-        refuse_unfit_neighbours(plan, lambda name: subjects(name, NOTHING, outlines))
+        reject_unfit_neighbours(plan, lambda name: resolve_models(name, NO_USER_FILES, outlines))
     cases: dict[str, Case] = {}
-    for sweep, models in zip(plan.sweeps, named, strict=True):
-        for case in _of_sweep(plan, sweep, models, given, environments, elsewhere):
+    for sweep, models in zip(plan.sweeps, model_lists, strict=True):
+        for case in _sweep_cases(plan, sweep, models, user_files, environments, remote_runtimes):
             cases.setdefault(case.case_id, case)
             if plan.null:
                 twin = null_case(case)
                 cases.setdefault(twin.case_id, twin)
-    for case in _anchor(plan, environments, elsewhere):
+    for case in _anchor(plan, environments, remote_runtimes):
         cases.setdefault(case.case_id, case)
-    found = tuple(cases.values())
-    _refuse_if_nothing_can_run(found)
-    refuse_impossible(found)
-    refuse_too_rare(plan, found)
+    unique_cases = tuple(cases.values())
+    _reject_if_nothing_runs(unique_cases)
+    reject_impossible(unique_cases)
+    reject_too_rare(plan, unique_cases)
     if plan.baseline:
-        refuse_useless_baseline(plan.baseline, [c for c in found if not is_null(c.model)])
-    return found
+        reject_useless_baseline(plan.baseline, [c for c in unique_cases if not is_null(c.model)])
+    return unique_cases
 
 
 def _anchor(
-    plan: Plan, environments: Mapping[str, str], elsewhere: Sequence[str]
+    plan: Plan, environments: Mapping[str, str], remote_runtimes: Sequence[str]
 ) -> Iterator[Case]:
     """The case that every pass measures beside the plan's own, if it asks for one."""
     if not plan.anchor:
         return
     grid = Sweep(models=(ANCHOR_MODEL,), runtimes=(plan.anchor,))
     with Outlines() as outlines:
-        models = [one for name in grid.models for one in subjects(name, NOTHING, outlines)]
-    yield from _of_sweep(plan, grid, models, NOTHING, environments, elsewhere)
+        models = [
+            subject
+            for name in grid.models
+            for subject in resolve_models(name, NO_USER_FILES, outlines)
+        ]
+    yield from _sweep_cases(plan, grid, models, NO_USER_FILES, environments, remote_runtimes)
 
 
 def sizes_assumed(plan: Plan) -> dict[str, dict[str, int]]:
     """Model -> the axes of its cases that have a size only because it was assumed."""
     sizes: dict[str, dict[str, int]] = {}
-    given = _given(plan)
+    user_files = _user_files_of(plan)
     with Outlines() as outlines:
         for sweep in plan.sweeps:
             for text in sweep.models:
-                for subject in subjects(text, given, outlines):
+                for subject in resolve_models(text, user_files, outlines):
                     if assumed := assumed_sizes(sweep, subject):
                         sizes.setdefault(subject.model, {}).update(assumed)
     return sizes
 
 
-def _of_sweep(
+def _sweep_cases(
     plan: Plan,
     sweep: Sweep,
-    models: Sequence[Subject],
-    given: Given,
+    models: Sequence[ResolvedModel],
+    user_files: UserFiles,
     environments: Mapping[str, str],
-    elsewhere: Sequence[str],
+    remote_runtimes: Sequence[str],
 ) -> Iterator[Case]:
     if plan.largest_batch:
         sweep = _first_tries(sweep)
     sweep = first_choices(plan, sweep)
-    usual = [name for name in elsewhere if name in all_names()] or available_names(plan.check)
-    runtimes = list(grid_runtimes(sweep.runtimes, usual))
+    default_names = [name for name in remote_runtimes if name in all_names()] or available_names(
+        plan.check
+    )
+    runtimes = list(grid_runtimes(sweep.runtimes, default_names))
     for text in sweep.runtimes:
         if text != AVAILABLE:
             _check_runtime(text, environments, plan)
@@ -126,21 +141,21 @@ def _of_sweep(
             "no runtime is available on this machine",
             "pip install 'graphlap[cpu]', or see graphlap doctor",
         )
-    refuse_unknown_options(sweep, runtimes)
-    for part in replicated(sweep, runtimes):
-        yield from _of_replicas(plan, part, models, given)
+    reject_unknown_options(sweep, runtimes)
+    for part in replica_grids(sweep, runtimes):
+        yield from _replica_cases(plan, part, models, user_files)
 
 
-def _of_replicas(
-    plan: Plan, sweep: Sweep, models: Sequence[Subject], given: Given
+def _replica_cases(
+    plan: Plan, sweep: Sweep, models: Sequence[ResolvedModel], user_files: UserFiles
 ) -> Iterator[Case]:
     """The cases of a grid whose replicas are options of its runtimes, which it names."""
     runtimes = sweep.runtimes
-    sweep = batched(plan, sweep, {one.model: one.batch for one in models if one.readable})
-    refuse_unknown_axes(sweep, models)
+    sweep = with_batcher(plan, sweep, {one.model: one.batch for one in models if one.readable})
+    reject_unknown_axes(sweep, models)
     for part, sized, condition in parts(sweep, models):
         for subject in with_sizes(part, sized):
-            yield from _grid(part, subject, runtimes, given, condition, waits=bool(plan.slo))
+            yield from _grid(part, subject, runtimes, user_files, condition, waits=bool(plan.slo))
 
 
 def _first_tries(sweep: Sweep) -> Sweep:
@@ -153,13 +168,13 @@ def _first_tries(sweep: Sweep) -> Sweep:
     return sweep.model_copy(update={"batch_size": sweep.batch_size or (1,)})
 
 
-def _given(plan: Plan) -> Given:
+def _user_files_of(plan: Plan) -> UserFiles:
     """The plan's own files and nodes; PlanError for a file that can't be read."""
-    first, more = plan.input_files[:1], plan.input_files[1:]
+    first, further_inputs = plan.input_files[:1], plan.input_files[1:]
     files = {"weights": plan.weights, "inputs": "".join(first), "calibration": plan.calibration}
-    return Given.of(
+    return UserFiles.of_paths(
         {name: path for name, path in files.items() if path},
-        more,
+        further_inputs,
         from_nodes=plan.from_nodes,
         to_nodes=plan.to_nodes,
         rotate_inputs=plan.rotate_inputs,
@@ -171,16 +186,16 @@ def _given(plan: Plan) -> Given:
 
 def _grid(
     sweep: Sweep,
-    subject: Subject,
+    subject: ResolvedModel,
     runtimes: Sequence[str],
-    given: Given,
+    user_files: UserFiles,
     condition: Condition,
     waits: bool,
 ) -> Iterator[Case]:
     """`condition` is that of all cases where it has shapes, and else the grid says which they are
     under; `waits` says that there will be pauses even where the scenario of the plan has none."""
     sizes = list(points(sweep, subject))
-    own = {precision: given.at(precision) for precision in sweep.precisions}
+    files_by_precision = {precision: user_files.at(precision) for precision in sweep.precisions}
     for name in runtimes:
         values: dict[str, Sequence[Any]] = {
             "axes": sizes,
@@ -197,7 +212,7 @@ def _grid(
                 runtime=name,
                 suite=subject.suite,
                 wait_policy=sweep.wait_policy if waits or varied["scenario"].waits else "spin",
-                given=own[varied["precision"]],
+                given=files_by_precision[varied["precision"]],
                 **varied,
             )
 
@@ -209,14 +224,14 @@ def _check_runtime(text: str, environments: Mapping[str, str], plan: Plan) -> No
     if name not in registry.names():
         raise _unknown_runtime(name)
     if not plan.check:
-        with faults_of_the_plan():
+        with plan_faults():
             for device in runtime(name).devices_in(spec.device):
                 runtime(name).refuse_to_run(device)
     if plan.cluster:  # which devices there are, its hosts say
         return
-    asked = check_availability_of if plan.check else availability_of
-    if isinstance(asked(text, environments), Available):
-        with faults_of_the_plan():
+    check_availability = check_availability_of if plan.check else availability_of
+    if isinstance(check_availability(text, environments), Available):
+        with plan_faults():
             refuse_devices(runtime_of(text, environments), spec.device, release_of(text))
 
 
@@ -227,7 +242,7 @@ def _unknown_runtime(name: str) -> PlanError:
     return PlanError(f"there is no runtime called {name!r}", suggestion(name, registry.names()))
 
 
-def _refuse_if_nothing_can_run(cases: Iterable[Case]) -> None:
+def _reject_if_nothing_runs(cases: Iterable[Case]) -> None:
     """A precision that none of the runtimes executes is a mistake, as are sessions that none can
     deal over its devices; what only some can't do is a row."""
     faults = []
@@ -240,5 +255,5 @@ def _refuse_if_nothing_can_run(cases: Iterable[Case]) -> None:
             faults.append(fault)
         else:
             return
-    with faults_of_the_plan():
+    with plan_faults():
         raise faults[0]

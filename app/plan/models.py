@@ -18,7 +18,7 @@ import psutil
 from app.cases.errors import PlanError
 from app.cases.jobs import BATCH
 from app.cases.labelled_images import image_files, label_count, needs_pillow, nothing_at
-from app.cases.user_files import NOTHING, Given
+from app.cases.user_files import NO_USER_FILES, UserFiles
 from app.machine.child import Bell, Child
 from exporters import install_layout
 from exporters.codec import from_json, to_json
@@ -33,7 +33,7 @@ MEMORY_LIMIT_BYTES = 6 * 2**30
 LOOK_EVERY_S = 0.05
 
 _FileState = tuple[int, int]
-_known: dict[tuple[OutlineRequest, _FileState | None], OutlineReply] = {}
+_replies: dict[tuple[OutlineRequest, _FileState | None], OutlineReply] = {}
 """A window plans anew with every key that is typed: a file is read again once it has changed."""
 
 
@@ -51,13 +51,13 @@ class Outlines:
         self._bell = Bell()
         self._child: Child | None = None
 
-    def of(self, request: OutlineRequest) -> Outline:
+    def outline_of(self, request: OutlineRequest) -> Outline:
         """ExportError for what is wrong with the file, as its export would say it."""
         file = _state_of(request.path)
-        reply = _known.get((request, file)) or self._asked(request)
+        reply = _replies.get((request, file)) or self._ask(request)
         # What was missing beside a file may be there at the next look, and the file the same.
         if file is not None and not (request.closely and reply.outline is None):
-            _known[request, file] = reply
+            _replies[request, file] = reply
         if reply.outline is None:
             raise ExportError(reply.cause, reply.remedy)
         return reply.outline
@@ -72,25 +72,25 @@ class Outlines:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _asked(self, request: OutlineRequest) -> OutlineReply:
+    def _ask(self, request: OutlineRequest) -> OutlineReply:
         if self._child is None:
             self._child = Child(self._command, self._bell)
         child, deadline = self._child, time.monotonic() + self._time_limit_s
         child.send(json.dumps(to_json(request)))
         while True:
-            ended = child.ended()
+            is_finished = child.ended()
             for line in child.lines():
                 with contextlib.suppress(ValueError, RecursionError):
                     return from_json(OutlineReply, json.loads(line))
-            why = self._why_over(child, ended, deadline)
-            if why:
+            reason = self._abort_reason(child, is_finished, deadline)
+            if reason:
                 self._end_child()
-                return OutlineReply(None, f"{request.path} could not be read: {why}")
+                return OutlineReply(None, f"{request.path} could not be read: {reason}")
             self._bell.wait(LOOK_EVERY_S)
 
-    def _why_over(self, child: Child, ended: bool, deadline: float) -> str:
+    def _abort_reason(self, child: Child, is_finished: bool, deadline: float) -> str:
         """Why no reply is waited for any longer; empty while one is."""
-        if ended:
+        if is_finished:
             return f"the process that reads it ended with {child.how_it_ended()}"
         if time.monotonic() >= deadline:
             return f"it took longer than {self._time_limit_s:g} s"
@@ -107,22 +107,22 @@ class Outlines:
 
 def _state_of(path: str) -> _FileState | None:
     try:
-        told = Path(path).stat()
+        status = Path(path).stat()
     except (OSError, ValueError):
         return None
-    return told.st_mtime_ns, told.st_size
+    return status.st_mtime_ns, status.st_size
 
 
-def data_for(model: str, given: str) -> str:
+def data_for(model: str, source: str) -> str:
     """What the plan gives, else the definition's own, else ''."""
-    if given:
-        return given
+    if source:
+        return source
     with suppress(GraphlapError):
         return catalogue.find(model).labelled
     return ""
 
 
-def refuse_unusable(source: str) -> None:
+def reject_unusable(source: str) -> None:
     """PlanError for a path that holds no labelled images, or fewer than a batch of them."""
     path = Path(source)
     if path.is_dir():
@@ -141,7 +141,7 @@ def refuse_unusable(source: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ResolvedModel:
     """A model of the plan: its open axes with their defaults (None: somebody must set it).
 
     `batch` and `sequence` are the axes that --batch and the sequence lengths set; `one_of_many`
@@ -157,21 +157,21 @@ class Subject:
     sequence: str | None
     readable: bool = True
     one_of_many: bool = False
-    told: bool = True
+    axes_known: bool = True
     assumed: Collection[str] = ()
     sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def batch_axis(model: str, given: Given = NOTHING) -> str | None:
+def batch_axis(model: str, user_files: UserFiles = NO_USER_FILES) -> str | None:
     """The open axis that is the model's batch; None if its batch is fixed or unknown."""
     with Outlines() as outlines:
-        (subject,) = subjects(model, given, outlines)
+        (subject,) = resolve_models(model, user_files, outlines)
     return subject.batch
 
 
-def subjects(text: str, given: Given, outlines: Outlines) -> Iterator[Subject]:
+def resolve_models(text: str, user_files: UserFiles, outlines: Outlines) -> Iterator[ResolvedModel]:
     """One model for a name or a path, several for a glob."""
-    if (given.from_nodes or given.to_nodes) and not text.endswith(FILE_ENDINGS):
+    if (user_files.from_nodes or user_files.to_nodes) and not text.endswith(FILE_ENDINGS):
         raise PlanError(
             f"{text} is no .onnx file, and --from-node and --to-node take a part out of one",
             "give the path of a file",
@@ -180,94 +180,98 @@ def subjects(text: str, given: Given, outlines: Outlines) -> Iterator[Subject]:
         yield _from_torch(text)
         return
     if not text.endswith(FILE_ENDINGS):
-        yield _from_catalogue(text, given)
+        yield _from_catalogue(text, user_files)
         return
     if Path(text).is_file():
-        yield _from_file(text, given, outlines)
+        yield _from_file(text, user_files, outlines)
         return
     # No name has a NUL, and no function of the system takes one.
-    found = [] if "\0" in text else sorted(glob.glob(text, recursive=True))  # noqa: PTH207
-    if not found:
+    paths = [] if "\0" in text else sorted(glob.glob(text, recursive=True))  # noqa: PTH207
+    if not paths:
         raise PlanError(f"no file matches {text!r}", "give the path of an .onnx file or a glob")
-    yield from _from_glob(found, given, outlines)
+    yield from _from_glob(paths, user_files, outlines)
 
 
-def _from_glob(found: Sequence[str], given: Given, outlines: Outlines) -> Iterator[Subject]:
+def _from_glob(
+    paths: Sequence[str], user_files: UserFiles, outlines: Outlines
+) -> Iterator[ResolvedModel]:
     """What fits none of the files is wrong with the plan; what does not fit one, with that one."""
     faults: list[PlanError] = []
-    subjects = []
-    for path in found:
+    resolved = []
+    for path in paths:
         try:
-            subjects.append(_from_file(path, given, outlines))
+            resolved.append(_from_file(path, user_files, outlines))
         except PlanError as fault:
             faults.append(fault)
-            subjects.append(unreadable(path))
-    if len(faults) == len(found):
+            resolved.append(unreadable(path))
+    if len(faults) == len(paths):
         raise faults[0]
-    yield from (replace(subject, one_of_many=len(found) > 1) for subject in subjects)
+    yield from (replace(subject, one_of_many=len(paths) > 1) for subject in resolved)
 
 
-def _from_catalogue(name: str, given: Given) -> Subject:
-    with faults_of_the_plan():
+def _from_catalogue(name: str, user_files: UserFiles) -> ResolvedModel:
+    with plan_faults():
         definition = catalogue.find(name)
     axes = definition.axes
-    return Subject(
+    return ResolvedModel(
         definition.name,
         definition.suite,
-        {**axes, **_own_sizes(given, definition.inputs)},
+        {**axes, **_user_input_sizes(user_files, definition.inputs)},
         "batch" if "batch" in axes else None,
         "sequence" if "sequence" in axes else None,
     )
 
 
-def _from_torch(text: str) -> Subject:
+def _from_torch(text: str) -> ResolvedModel:
     """A user's `file.py:factory` or `hf:PATH`: only when it is built does it tell its axes.
 
     Its cases have the sizes that are asked for, and its export knows all others.
     """
     if is_factory_file(text):
-        with faults_of_the_plan():
+        with plan_faults():
             locate(text)
-    return Subject(text, "", {}, "batch", "sequence", told=False)
+    return ResolvedModel(text, "", {}, "batch", "sequence", axes_known=False)
 
 
-def _from_file(path: str, given: Given, outlines: Outlines) -> Subject:
+def _from_file(path: str, user_files: UserFiles, outlines: Outlines) -> ResolvedModel:
     try:
-        seen = outlines.of(OutlineRequest(path, given.from_nodes, given.to_nodes))
+        outline = outlines.outline_of(
+            OutlineRequest(path, user_files.from_nodes, user_files.to_nodes)
+        )
     except ExportError as error:
-        if given.from_nodes or given.to_nodes:
+        if user_files.from_nodes or user_files.to_nodes:
             raise PlanError(error.cause, error.remedy) from None
         return unreadable(path)
-    own = _own_sizes(given, seen.inputs)
-    sizes = {**dict.fromkeys(seen.axes), **seen.assumed, **own}
-    return Subject(
+    user_sizes = _user_input_sizes(user_files, outline.inputs)
+    sizes = {**dict.fromkeys(outline.axes), **outline.assumed, **user_sizes}
+    return ResolvedModel(
         path,
         "",
         sizes,
-        seen.batch or None,
-        seen.sequence or None,
-        assumed=[axis for axis in seen.assumed if axis not in own],
-        sums={axis: addends for axis, addends in seen.sums.items() if axis not in own},
+        outline.batch or None,
+        outline.sequence or None,
+        assumed=[axis for axis in outline.assumed if axis not in user_sizes],
+        sums={axis: addends for axis, addends in outline.sums.items() if axis not in user_sizes},
     )
 
 
-def unreadable(path: str) -> Subject:
+def unreadable(path: str) -> ResolvedModel:
     """Its export says in its row what is wrong."""
-    return Subject(path, "", {}, None, None, readable=False)
+    return ResolvedModel(path, "", {}, None, None, readable=False)
 
 
-def _own_sizes(given: Given, specs: Sequence[TensorSpec]) -> dict[str, int]:
+def _user_input_sizes(user_files: UserFiles, specs: Sequence[TensorSpec]) -> dict[str, int]:
     """The sizes of the axes that the user's own inputs have; PlanError if they do not fit."""
-    if not given.inputs:
+    if not user_files.inputs:
         return {}
     from exporters.user_arrays import axes_of
 
-    with faults_of_the_plan():
-        return axes_of(Path(given.inputs), specs)
+    with plan_faults():
+        return axes_of(Path(user_files.inputs), specs)
 
 
 @contextmanager
-def faults_of_the_plan() -> Iterator[None]:
+def plan_faults() -> Iterator[None]:
     """What a runtime or an export would say of a case, said of the plan before it begins."""
     try:
         yield

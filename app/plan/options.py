@@ -12,14 +12,14 @@ from typing import Any
 from app.cases.errors import PlanError, suggestion
 from app.machine.installed_runtimes import all_names
 from app.machine.placement import listed, usable_cores
-from app.plan.command_line import given_settings
+from app.plan.command_line import explicit_settings
 from app.plan.configuration import Configuration, configurations
 from app.plan.exclusions import reject_without_effect
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, toml_value
 from app.plan.settings.setting import Setting
 from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, accepted_by
-from app.plan.studies import adjusted, load_study, refuse_fixed, shipped_plan, with_devices
+from app.plan.studies import adjust_grid, load_study, reject_fixed, shipped_plan, with_devices
 from app.tune.space import threads_of
 from exporters.types import PRECISIONS
 from runtimes.registry import environment_of
@@ -28,11 +28,11 @@ _COMPILED = frozenset(row.key for row in accepted_by("check")) | {"name", "sweep
 """The keys that a check reads, of the plan and of its grids."""
 
 
-def of_a_check(data: dict[str, Any]) -> dict[str, Any]:
+def check_values(data: dict[str, Any]) -> dict[str, Any]:
     """Of a suite's or a plan's values those that a check takes."""
-    kept = {key: value for key, value in data.items() if key in _COMPILED}
+    values = {key: value for key, value in data.items() if key in _COMPILED}
     grids = [{k: v for k, v in grid.items() if k in _COMPILED} for grid in data["sweeps"]]
-    return {**kept, "sweeps": grids}
+    return {**values, "sweeps": grids}
 
 
 ALL_RUNTIMES = "all"
@@ -45,8 +45,8 @@ class Layers:
     the configuration files, the one that counts first in front."""
 
     grid: Mapping[str, Any]
-    whole: Mapping[str, Any]
-    named: Mapping[str, Any]
+    plan_values: Mapping[str, Any]
+    base: Mapping[str, Any]
     """The data of a suite, a plan file or a study; empty without one."""
     origin: str
     """What names the plan: `--suite starter`."""
@@ -64,7 +64,7 @@ def plan_from_options(options: argparse.Namespace) -> Plan:
     """
     layers = layers_of(options)
     plan = parse_plan(plan_data(layers, getattr(options, "study", None)), "the command line")
-    reject_without_effect(plan, {*layers.grid, *layers.whole})
+    reject_without_effect(plan, {*layers.grid, *layers.plan_values})
     return plan
 
 
@@ -73,55 +73,61 @@ def layers_of(options: argparse.Namespace) -> Layers:
     study, suite, file = (getattr(options, name, None) for name in ("study", "suite", "plan"))
     if suite and file:
         raise PlanError("--suite and --plan name two plans", "give one of them")
-    whole = given_settings(options, "plan")
-    named: dict[str, Any] = {}
+    plan_values = explicit_settings(options, "plan")
+    base: dict[str, Any] = {}
     if study is not None:
-        named, origin = load_study(study).model_dump(exclude_unset=True), f"--study {study}"
+        base, origin = load_study(study).model_dump(exclude_unset=True), f"--study {study}"
     elif suite:
-        named, origin = shipped_plan(suite).model_dump(exclude_unset=True), f"--suite {suite}"
+        base, origin = shipped_plan(suite).model_dump(exclude_unset=True), f"--suite {suite}"
     elif file:
-        named, origin = load_plan(Path(file)).model_dump(exclude_unset=True), f"--plan {file}"
+        base, origin = load_plan(Path(file)).model_dump(exclude_unset=True), f"--plan {file}"
     else:
         origin = ""
-    is_check = "check" in whole
-    if is_check and named:
-        named = of_a_check(named)
+    is_check = "check" in plan_values
+    if is_check and base:
+        base = check_values(base)
     command = "check" if is_check else "study" if study is not None else "run"
     accepted = frozenset(row.key for row in accepted_by(command))
-    files = [file.only(accepted) for file in configurations(getattr(options, "config", None))]
-    return Layers(_of_each_grid(options), whole, named, origin, files)
+    files = [
+        file.restricted_to(accepted) for file in configurations(getattr(options, "config", None))
+    ]
+    return Layers(_grid_settings(options), plan_values, base, origin, files)
 
 
 def plan_data(layers: Layers, study: str | None) -> dict[str, Any]:
     """The values of the plan, each from the layer that counts first."""
-    given = dict(layers.grid)
-    models = given.pop("models", [])
+    grid_values = dict(layers.grid)
+    models = grid_values.pop("models", [])
     defaults: dict[str, Any] = {}
-    usual: dict[str, Any] = {}
+    defaults_of_grid: dict[str, Any] = {}
     for file in reversed(layers.files):
         defaults |= file.plan
-        usual |= file.sweep
-    usual_models = usual.pop("models", [])
-    data = dict(layers.named)
+        defaults_of_grid |= file.sweep
+    usual_models = defaults_of_grid.pop("models", [])
+    data = dict(layers.base)
     if data:
-        _refuse_absent(models, data["sweeps"])
-        sweeps = kept_grids(data["sweeps"], models)
+        _reject_absent(models, data["sweeps"])
+        sweeps = select_grids(data["sweeps"], models)
     else:
         sweeps = [{"models": models or usual_models}]
     if study is not None:
-        refuse_fixed(study, given)
-        named = {"runtimes": usual["runtimes"]} if "runtimes" in usual else {}
+        reject_fixed(study, grid_values)
+        default_runtimes = (
+            {"runtimes": defaults_of_grid["runtimes"]} if "runtimes" in defaults_of_grid else {}
+        )
         sweeps = [
-            part for grid in sweeps for part in with_devices(adjusted({**named, **grid}, given))
+            part
+            for grid in sweeps
+            for part in with_devices(adjust_grid({**default_runtimes, **grid}, grid_values))
         ]
     elif not data and not sweeps[0]["models"]:
         raise PlanError("there is nothing to measure", "name a model, a suite or a plan")
     else:
-        sweeps = [{**usual, **grid, **given} for grid in sweeps]
+        sweeps = [{**defaults_of_grid, **grid, **grid_values} for grid in sweeps]
     if "environments" in defaults:
         defaults["environments"] = _named_environments(defaults["environments"], sweeps)
-    is_free = study is not None or "tune" in layers.whole or "tune" not in layers.named
-    data = {**defaults, **data, **layers.whole}
+    is_free = study is not None or "tune" in layers.plan_values or "tune" not in layers.base
+    data = {**defaults, **data, **layers.plan_values}
     if is_free and data.get("tune"):
         free = _freedoms(data)
         sweeps = [{**free, **grid} for grid in sweeps]
@@ -136,23 +142,26 @@ def _named_environments(
     return {name: python for name, python in environments.items() if name in used}
 
 
-def _of_each_grid(options: argparse.Namespace) -> dict[str, Any]:
+def _grid_settings(options: argparse.Namespace) -> dict[str, Any]:
     """What the options say of every grid, with the runtimes that `all` stands for."""
-    return with_all_runtimes(given_settings(options, "sweep"))
+    return with_all_runtimes(explicit_settings(options, "sweep"))
 
 
-def with_all_runtimes(given: Mapping[str, Any]) -> dict[str, Any]:
+def with_all_runtimes(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a grid with the runtimes that `all` stands for."""
-    if "runtimes" not in given:
-        return dict(given)
-    named = [all_names() if word == ALL_RUNTIMES else (word,) for word in given["runtimes"]]
-    return {**given, "runtimes": list(dict.fromkeys(name for names in named for name in names))}
+    if "runtimes" not in values:
+        return dict(values)
+    name_lists = [all_names() if word == ALL_RUNTIMES else (word,) for word in values["runtimes"]]
+    return {
+        **values,
+        "runtimes": list(dict.fromkeys(name for names in name_lists for name in names)),
+    }
 
 
-def _freedoms(whole: Mapping[str, Any]) -> dict[str, Any]:
+def _freedoms(plan_values: Mapping[str, Any]) -> dict[str, Any]:
     """What a search may choose that a grid without it would have one value of."""
-    free: dict[str, Any] = {"threads": threads_of(_cores(whole.get("cores")))}
-    if "max_error" in whole:
+    free: dict[str, Any] = {"threads": threads_of(_cores(plan_values.get("cores")))}
+    if "max_error" in plan_values:
         free["precisions"] = PRECISIONS
     return free
 
@@ -164,20 +173,20 @@ def _cores(text: str | None) -> int:
         return 1
 
 
-def kept_grids(grids: Sequence[dict[str, Any]], models: Sequence[str]) -> list[dict[str, Any]]:
+def select_grids(grids: Sequence[dict[str, Any]], models: Sequence[str]) -> list[dict[str, Any]]:
     """The grids with these of their models, or with all of them; none without any."""
-    kept = (
+    narrowed = (
         {**grid, "models": [name for name in grid["models"] if not models or name in models]}
         for grid in grids
     )
-    return [grid for grid in kept if grid["models"]]
+    return [grid for grid in narrowed if grid["models"]]
 
 
-def _refuse_absent(models: Sequence[str], grids: Sequence[dict[str, Any]]) -> None:
-    known = list(dict.fromkeys(model for grid in grids for model in grid["models"]))
+def _reject_absent(models: Sequence[str], grids: Sequence[dict[str, Any]]) -> None:
+    plan_models = list(dict.fromkeys(model for grid in grids for model in grid["models"]))
     for model in models:
-        if model not in known:
-            raise PlanError(f"the plan has no model {model!r}", suggestion(model, known))
+        if model not in plan_models:
+            raise PlanError(f"the plan has no model {model!r}", suggestion(model, plan_models))
 
 
 def config_text(options: argparse.Namespace) -> str:
@@ -186,22 +195,22 @@ def config_text(options: argparse.Namespace) -> str:
 
 
 def _lines(plan: Plan, layers: Layers) -> Iterator[str]:
-    whole = plan.model_dump(mode="json")
+    data = plan.model_dump(mode="json")
     for row in PLAN_SETTINGS:
-        sources = {"command line": layers.whole, layers.origin: layers.named}
+        sources = {"command line": layers.plan_values, layers.origin: layers.base}
         files = {file.origin: file.plan for file in layers.files}
-        yield _line(row, whole[row.key], {**sources, **files})
-    grids = kept_grids(layers.named.get("sweeps", ()), layers.grid.get("models", ()))
-    nothing: dict[str, Any] = {}
-    for grid, named in zip_longest(whole["sweeps"], grids, fillvalue=nothing):
+        yield _line(row, data[row.key], {**sources, **files})
+    grids = select_grids(layers.base.get("sweeps", ()), layers.grid.get("models", ()))
+    empty: dict[str, Any] = {}
+    for grid, base_grid in zip_longest(data["sweeps"], grids, fillvalue=empty):
         yield "\n[[sweeps]]"
         for row in SWEEP_SETTINGS:
-            sources = {"command line": layers.grid, layers.origin: named}
+            sources = {"command line": layers.grid, layers.origin: base_grid}
             files = {file.origin: file.sweep for file in layers.files}
             yield _line(row, grid[row.key], {**sources, **files})
 
 
 def _line(row: Setting, value: Any, sources: Mapping[str, Mapping[str, Any]]) -> str:
     origin = next((name for name, values in sources.items() if row.key in values), "default")
-    shown = "" if value is None else toml_value(value)
-    return f"{row.name} = {shown}  # {origin}" if shown else f"# {row.name}: none  # {origin}"
+    text = "" if value is None else toml_value(value)
+    return f"{row.name} = {text}  # {origin}" if text else f"# {row.name}: none  # {origin}"

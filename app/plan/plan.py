@@ -11,20 +11,20 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
 
 from app.cases.errors import PlanError, suggestion
-from app.cases.objectives import MOST_ROUNDS as MOST_AT_A_RATE
+from app.cases.objectives import MAXIMUM_ROUNDS as MOST_AT_A_RATE
 from app.cases.objectives import Goal, Target
 from app.cases.round import Limits
-from app.cases.scenario import Batcher, parsed
-from app.cases.units import DEFAULT, name_of, share, told, written
+from app.cases.scenario import Batcher, parse_batcher
+from app.cases.units import DEFAULT, name_of, percentile_text, share, with_default_percentiles
 from app.machine.placement import listed
 from app.plan.settings.hosts import PlanSettings
 from app.plan.settings.sweep import Sweep
 from app.plan.settings.table import names_of_keys, with_keys
-from app.stats.required_rounds import MOST_ROUNDS, Precise
+from app.stats.required_rounds import MAXIMUM_ROUNDS, StoppingRule
 from exporters import install_layout
 from exporters.types import InvalidValue
 
-_LONGEST = 80
+_MAXIMUM_LENGTH = 80
 """So many characters of a value are shown."""
 
 
@@ -36,29 +36,29 @@ def in_words(
     place = [part for part in fault["loc"] if isinstance(part, str)]
     key = place[-1] if place else "plan"
     if fault["type"] == "extra_forbidden":
-        known = names_of_keys((grid if "sweeps" in place[:-1] else plan).model_fields)
-        return f"the key {key!r} is not known", suggestion(key, known)
-    (where,) = names_of_keys([key])
+        names = names_of_keys((grid if "sweeps" in place[:-1] else plan).model_fields)
+        return f"the key {key!r} is not known", suggestion(key, names)
+    (name,) = names_of_keys([key])
     if fault["type"] == "missing":
-        return f"{where} is missing", "add it"
+        return f"{name} is missing", "add it"
     if fault["type"] == "too_short":
-        return f"{where} is empty, so there is nothing to measure", "give at least one value"
+        return f"{name} is empty, so there is nothing to measure", "give at least one value"
     message = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "value_error":
         own_error = fault.get("ctx", {}).get("error")
         invalid = own_error if isinstance(own_error, InvalidValue) else InvalidValue(message)
-        shown = "" if invalid.key else f"{where} {_shown(fault['input'])} "
-        return f"{shown}{invalid.cause}", invalid.remedy
-    return f"{where} = {_shown(fault['input'])} is not valid", _lower(message)
+        prefix = "" if invalid.key else f"{name} {_excerpt(fault['input'])} "
+        return f"{prefix}{invalid.cause}", invalid.remedy
+    return f"{name} = {_excerpt(fault['input'])} is not valid", _lower(message)
 
 
-def _shown(value: object) -> str:
+def _excerpt(value: object) -> str:
     """The value, cut where it is long."""
     try:
         text = repr(value)
     except ValueError:  # a whole number of more digits than Python writes
         return "a number with too many digits"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAXIMUM_LENGTH else f"{text[:_MAXIMUM_LENGTH]}…"
 
 
 def _lower(message: str) -> str:
@@ -95,16 +95,16 @@ def named_lengths() -> dict[str, Lengths]:
     }
 
 
-def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str, float]:
+def target_widths(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str, float]:
     """The percentiles as `p50`, `p99.9`; ValueError in one sentence for what no run can keep.
 
     `plan` has the values of the other keys that are valid themselves.
     """
-    told = set(map(written, (*DEFAULT, *plan.get("percentiles", ()))))
-    asked: dict[str, float] = {}
+    percentiles = set(map(percentile_text, (*DEFAULT, *plan.get("percentiles", ()))))
+    widths: dict[str, float] = {}
     for word, half_width in precise.items():
         number = word.strip().removeprefix("p")
-        if number not in told:
+        if number not in percentiles:
             raise InvalidValue(
                 f"precise {word} is no percentile of the rows",
                 "write it like p50; add others to percentiles",
@@ -116,8 +116,8 @@ def asked_for(precise: Mapping[str, float], plan: Mapping[str, Any]) -> dict[str
                 "give one between 0 and 100 %, such as 1%",
                 "precise",
             )
-        asked[f"p{number}"] = half_width
-    return asked
+        widths[f"p{number}"] = half_width
+    return widths
 
 
 __all__ = ["Plan", "Sweep", "parse_plan"]
@@ -138,20 +138,23 @@ class Plan(PlanSettings):
     @field_validator("precise")
     @classmethod
     def _reachable(cls, precise: dict[str, float], info: ValidationInfo) -> dict[str, float]:
-        return asked_for(precise, info.data)
+        return target_widths(precise, info.data)
 
     @property
     def quantiles(self) -> dict[str, float]:
         """What a row tells, by the names of its columns: those of every row and the chosen ones."""
-        return {name_of(percentile): share(percentile) for percentile in told(self.percentiles)}
+        return {
+            name_of(percentile): share(percentile)
+            for percentile in with_default_percentiles(self.percentiles)
+        }
 
     @property
-    def stopping(self) -> Precise | None:
+    def stopping(self) -> StoppingRule | None:
         """When a case has had rounds enough; None where their number is fixed."""
         if not self.precise:
             return None
-        asked = {name_of(float(word[1:])): within for word, within in self.precise.items()}
-        return Precise(asked, self.lengths.rounds)
+        widths = {name_of(float(word[1:])): half_width for word, half_width in self.precise.items()}
+        return StoppingRule(widths, self.lengths.rounds)
 
     @property
     def chosen_cores(self) -> tuple[int, ...]:
@@ -171,7 +174,7 @@ class Plan(PlanSettings):
     @property
     def searched_batchers(self) -> tuple[Batcher | None, ...]:
         """Those with which `slo` searches each case: all grids have the same."""
-        return tuple(parsed(word) for word in self.sweeps[0].batcher)
+        return tuple(parse_batcher(word) for word in self.sweeps[0].batcher)
 
     @property
     def is_search(self) -> bool:
@@ -192,7 +195,7 @@ class Plan(PlanSettings):
         """
         profile = named_lengths()[self.profile]
         usual = (
-            MOST_ROUNDS
+            MAXIMUM_ROUNDS
             if self.precise
             else MOST_AT_A_RATE
             if self.slo or self.tune
@@ -231,14 +234,16 @@ def _key_with_nul(value: Any, key: str = "plan") -> str | None:
         return key if "\0" in value else None
     if isinstance(value, Mapping):
         parts = [(str(name), part) for name, part in value.items()]
-        named = next((name for name, _ in parts if "\0" in name), None)
-        if named is not None:
-            return repr(named)
+        nul_name = next((name for name, _ in parts if "\0" in name), None)
+        if nul_name is not None:
+            return repr(nul_name)
     elif isinstance(value, (list, tuple)):
         parts = [(key, part) for part in value]
     else:
         return None
-    return next((found for name, part in parts if (found := _key_with_nul(part, name))), None)
+    return next(
+        (nested_key for name, part in parts if (nested_key := _key_with_nul(part, name))), None
+    )
 
 
 EMPTY_GRID = Sweep.model_construct(models=())

@@ -21,8 +21,11 @@ def plan_toml(plan: Plan) -> str:
     """One `[[sweeps]]` table for each grid, tables within it for axes and options."""
     data = plan.model_dump(mode="json", exclude_defaults=True)
     sweeps = data.pop("sweeps")
-    lines = [f"{key} = {toml_value(value)}" for key, value in _named({"name": plan.name, **data})]
-    for sweep in (dict(_named(sweep)) for sweep in sweeps):
+    lines = [
+        f"{key} = {toml_value(value)}"
+        for key, value in _with_file_names({"name": plan.name, **data})
+    ]
+    for sweep in (dict(_with_file_names(sweep)) for sweep in sweeps):
         tables = {key: value for key, value in sweep.items() if isinstance(value, dict)}
         lines += ["", "[[sweeps]]"]
         lines += [f"{k} = {toml_value(v)}" for k, v in sweep.items() if k not in tables]
@@ -31,7 +34,7 @@ def plan_toml(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _named(part: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+def _with_file_names(part: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     """The values by the names that files have for their keys."""
     return zip(names_of_keys(part), part.values(), strict=True)
 
@@ -88,14 +91,14 @@ def name_from(text: str) -> str:
 
 def suite_names() -> tuple[str, ...]:
     """The suites that ship, in alphabetical order."""
-    found = install_layout.asset("suites").iterdir()
-    return tuple(sorted(f.name.removesuffix(".toml") for f in found))
+    files = install_layout.asset("suites").iterdir()
+    return tuple(sorted(f.name.removesuffix(".toml") for f in files))
 
 
 def load_suite(name: str) -> Plan:
     """The plan of a suite; PlanError suggests the nearest name."""
-    known = suite_names()
-    if name not in known:
-        raise PlanError(f"there is no suite called {name!r}", suggestion(name, known))
+    names = suite_names()
+    if name not in names:
+        raise PlanError(f"there is no suite called {name!r}", suggestion(name, names))
     text = install_layout.asset("suites", f"{name}.toml").read_text("utf-8")
     return parse_plan(tomllib.loads(text), f"the suite {name}")

@@ -35,7 +35,7 @@ class _Baseline:
     """`holds` tells the baseline's own cases, `without` takes out of a case what may differ."""
 
     holds: Callable[[Case], bool]
-    without: Callable[[Case], Case]
+    strip: Callable[[Case], Case]
 
 
 def baselines(text: str, cases: Sequence[Case]) -> dict[str, Case]:
@@ -46,46 +46,46 @@ def baselines(text: str, cases: Sequence[Case]) -> dict[str, Case]:
     baseline, it is the first of the plan.
     """
     cases = [case for case in cases if not is_null(case.model)]
-    baseline = _understood(text, cases)
+    baseline = _parse_baseline(text, cases)
     if baseline is None:
         return {}
     first: dict[str, Case] = {}
-    others = []
+    candidates = []
     for case in cases:
         if baseline.holds(case):
-            first.setdefault(baseline.without(case).identity_id, case)
+            first.setdefault(baseline.strip(case).identity_id, case)
         else:
-            others.append((case.case_id, baseline.without(case).identity_id))
-    return {case_id: first[rest] for case_id, rest in others if rest in first}
+            candidates.append((case.case_id, baseline.strip(case).identity_id))
+    return {case_id: first[rest] for case_id, rest in candidates if rest in first}
 
 
 def unmatched(text: str, cases: Sequence[Case]) -> tuple[list[Case], list[Case]]:
     """The baseline's cases with which no other case is compared, and the other cases that are
     compared with none."""
-    baseline = _understood(text, cases)
+    baseline = _parse_baseline(text, cases)
     if baseline is None:
         return [], list(cases)
-    own = {case.case_id for case in cases if baseline.holds(case)}
+    baseline_ids = {case.case_id for case in cases if baseline.holds(case)}
     compared = baselines(text, cases)
     partners = {case.case_id for case in compared.values()}
-    rests = {baseline.without(case).identity_id for case in compared.values()}
-    alone = [
+    rests = {baseline.strip(case).identity_id for case in compared.values()}
+    unpaired = [
         case
         for case in cases
-        if case.case_id in own
+        if case.case_id in baseline_ids
         and case.case_id not in partners
-        and baseline.without(case).identity_id not in rests
+        and baseline.strip(case).identity_id not in rests
     ]
-    others = [c for c in cases if c.case_id not in own and c.case_id not in compared]
-    return alone, others
+    remaining = [c for c in cases if c.case_id not in baseline_ids and c.case_id not in compared]
+    return unpaired, remaining
 
 
-def refuse_useless_baseline(text: str, cases: Sequence[Case]) -> None:
+def reject_useless_baseline(text: str, cases: Sequence[Case]) -> None:
     """For a baseline that is no case, every case, or like none of the others."""
-    baseline = _understood(text, cases)
+    baseline = _parse_baseline(text, cases)
     if baseline is None or not any(map(baseline.holds, cases)):
-        known = dict.fromkeys(name for case in cases for name in (case.runtime, case.model))
-        raise PlanError(f"the baseline {text!r} is no case of this plan", suggestion(text, known))
+        names = dict.fromkeys(name for case in cases for name in (case.runtime, case.model))
+        raise PlanError(f"the baseline {text!r} is no case of this plan", suggestion(text, names))
     if all(map(baseline.holds, cases)):
         raise PlanError(f"every case is of the baseline {text!r}", "add cases to compare with it")
     if not baselines(text, cases):
@@ -95,7 +95,7 @@ def refuse_useless_baseline(text: str, cases: Sequence[Case]) -> None:
         )
 
 
-def _understood(text: str, cases: Sequence[Case]) -> _Baseline | None:
+def _parse_baseline(text: str, cases: Sequence[Case]) -> _Baseline | None:
     """None for what names neither a runtime nor a model of these cases, nor an option's value."""
     if any(case.runtime == text for case in cases):
         # Options belong to a runtime, so another one can't share them.
@@ -104,25 +104,25 @@ def _understood(text: str, cases: Sequence[Case]) -> _Baseline | None:
         )
     if any(case.model == text for case in cases):
         return _Baseline(lambda case: case.model == text, lambda case: replace(case, model=""))
-    return _of_environment(text[1:]) if text.startswith("@") else _of_option(text)
+    return _environment_baseline(text[1:]) if text.startswith("@") else _option_baseline(text)
 
 
-def _of_environment(name: str) -> _Baseline:
+def _environment_baseline(name: str) -> _Baseline:
     """`@ort127`: each runtime is compared with the same one in this environment."""
 
     def without(case: Case) -> Case:
-        own = environment_of(case.runtime)
-        return replace(case, runtime=case.runtime.removesuffix(f"@{own}"))
+        environment = environment_of(case.runtime)
+        return replace(case, runtime=case.runtime.removesuffix(f"@{environment}"))
 
     return _Baseline(lambda case: environment_of(case.runtime) == name, without)
 
 
-def _of_option(text: str) -> _Baseline | None:
+def _option_baseline(text: str) -> _Baseline | None:
     """`ort-cpu.graph_optimization=all`: a default counts, though cases leave it out."""
     key, equals, word = text.partition("=")
     name, _, option_name = key.partition(".")
     known = runtime(name).options_for([option_name]) if name in registry.names() else ()
-    option = next((one for one in known if one.name == option_name), None)
+    option = next((candidate for candidate in known if candidate.name == option_name), None)
     if not equals or option is None:
         return None
     try:
@@ -132,11 +132,15 @@ def _of_option(text: str) -> _Baseline | None:
         raise PlanError(cause, error.remedy, "--baseline") from None
 
     def holds(case: Case) -> bool:
-        own = case.options.get(option_name, option.default)
-        return parse_spec(case.runtime).name == name and own == value
+        current = case.options.get(option_name, option.default)
+        return parse_spec(case.runtime).name == name and current == value
 
     def without(case: Case) -> Case:
-        left = {other: own for other, own in case.options.items() if other != option_name}
-        return replace(case, options=left)
+        rest = {
+            option_key: setting
+            for option_key, setting in case.options.items()
+            if option_key != option_name
+        }
+        return replace(case, options=rest)
 
     return _Baseline(holds, without)

@@ -20,7 +20,7 @@ from app.machine.placement import usable_cores
 from app.plan.exclusions import reject_exclusions
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
-from app.tune.space import Space, tried
+from app.tune.space import Space, candidate_values
 from exporters.types import InvalidValue, Precision
 from runtimes import registry
 from runtimes.options import Option, OptionValue
@@ -28,7 +28,7 @@ from runtimes.packaged import Unusable
 from runtimes.registry import parse_spec
 
 
-def refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
+def reject_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
     """PlanError for an option, or a value, that none of these runtimes has."""
     measured = {parse_spec(text).name for text in runtimes}
     for key, values in sweep.options.items():
@@ -43,10 +43,10 @@ def refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
                 f"the option {key!r} is for a runtime that is not measured",
                 f"add {name} to the runtimes or leave the option out",
             )
-        known = runtime(name)
-        if isinstance(known, Unusable):  # nobody knows what options it would have
-            raise PlanError(known.why.reason, known.why.remedy)
-        options = {option.name: option for option in known.options_for([option_name])}
+        definition = runtime(name)
+        if isinstance(definition, Unusable):  # nobody knows what options it would have
+            raise PlanError(definition.why.reason, definition.why.remedy)
+        options = {option.name: option for option in definition.options_for([option_name])}
         if option_name not in options:
             raise PlanError(
                 f"{name} has no option {option_name!r}", _known_options(option_name, list(options))
@@ -58,12 +58,12 @@ def refuse_unknown_options(sweep: Sweep, runtimes: Sequence[str]) -> None:
                 raise PlanError(f"{name}.{error.cause}", error.remedy, key) from None
 
 
-def _known_options(word: str, known: Sequence[str]) -> str:
+def _known_options(word: str, options: Sequence[str]) -> str:
     """All that there are, with the one that was probably meant in front."""
-    if not known:
+    if not options:
         return "it has none"
-    near = [f"did you mean {name!r}? " for name in get_close_matches(word, known, n=1)]
-    return f"{''.join(near)}its options are {', '.join(known)}"
+    matches = [f"did you mean {name!r}? " for name in get_close_matches(word, options, n=1)]
+    return f"{''.join(matches)}its options are {', '.join(options)}"
 
 
 def option_sets(sweep: Sweep, text: str) -> Iterator[dict[str, OptionValue]]:
@@ -92,27 +92,27 @@ BATCHES = (1, 2, 4, 8, 16, 32)
 """What is tried of a model with a batch axis where the goal is a throughput."""
 
 
-def spelled_out(plan: Plan) -> Plan:
+def with_search_values(plan: Plan) -> Plan:
     """The plan with every list that its search takes values from, so that the run folder says on
     any machine what was searched; any other plan as it is. PlanError for what can't be searched."""
     if not plan.tune:
         return plan
     reject_exclusions(plan)
     (sweep,) = plan.sweeps
-    named = grid_runtimes(sweep.runtimes)
-    refuse_unknown_options(sweep, named)
-    runtimes = _of_one_clock(named, bool(sweep.runtimes))
+    specs = grid_runtimes(sweep.runtimes)
+    reject_unknown_options(sweep, specs)
+    runtimes = _on_same_clock(specs, bool(sweep.runtimes))
     cores = _cores(plan)
     options: dict[str, tuple[OptionValue, ...]] = dict(sweep.options)
     for name in dict.fromkeys(parse_spec(text).name for text in runtimes):
         if name not in registry.names():
             continue  # the plan's cases say that there is none
         for option in runtime(name).options:
-            values = tried(option, cores)
+            values = candidate_values(option, cores)
             if len(values) > 1:
                 options.setdefault(f"{name}.{option.name}", values)
-    grown = sweep.model_copy(update={"runtimes": tuple(runtimes), "options": options})
-    return plan.model_copy(update={"sweeps": (grown,)})
+    full_sweep = sweep.model_copy(update={"runtimes": tuple(runtimes), "options": options})
+    return plan.model_copy(update={"sweeps": (full_sweep,)})
 
 
 def first_choices(plan: Plan, sweep: Sweep) -> Sweep:
@@ -132,18 +132,18 @@ def space_of(plan: Plan, base: Case, batch_axis: str) -> Space:
     """What may be changed of a case of a plan that is spelled out; PlanError for a value that a
     runtime does not know, as a release to come may write it."""
     (sweep,) = plan.sweeps
-    known = {text: runtime(parse_spec(text).name) for text in sweep.runtimes}
+    definitions = {text: runtime(parse_spec(text).name) for text in sweep.runtimes}
     options = {
         text: {
-            option.name: _values(option, sweep.options[f"{one.name}.{option.name}"])
-            for option in one.options
-            if f"{one.name}.{option.name}" in sweep.options
+            option.name: _values(option, sweep.options[f"{definition.name}.{option.name}"])
+            for option in definition.options
+            if f"{definition.name}.{option.name}" in sweep.options
         }
-        for text, one in known.items()
+        for text, definition in definitions.items()
     }
     precisions: dict[str, tuple[Precision, ...]] = {
-        text: tuple(p for p in sweep.precisions if p in one.precisions)
-        for text, one in known.items()
+        text: tuple(p for p in sweep.precisions if p in definition.precisions)
+        for text, definition in definitions.items()
     }
     goal = plan.goal
     free = BATCHES if goal is not None and goal.rate else ()
@@ -160,23 +160,23 @@ def space_of(plan: Plan, base: Case, batch_axis: str) -> Space:
         batches=batches,
         options=options,
         usual={
-            text: {option.name: option.default for option in one.options}
-            for text, one in known.items()
+            text: {option.name: option.default for option in definition.options}
+            for text, definition in definitions.items()
         },
         cores=max(1, *sweep.threads),
     )
 
 
-def _values(option: Option, asked: Sequence[OptionValue]) -> tuple[OptionValue, ...]:
+def _values(option: Option, raw_values: Sequence[OptionValue]) -> tuple[OptionValue, ...]:
     try:
-        return tuple(option.parse(str(value)) for value in asked)
+        return tuple(option.parse(str(value)) for value in raw_values)
     except ValueError as error:
         raise PlanError(
             f"a search had the option {error}", "use the Graphlap that wrote its run"
         ) from None
 
 
-def _of_one_clock(runtimes: Sequence[str], named: bool) -> list[str]:
+def _on_same_clock(runtimes: Sequence[str], is_explicit: bool) -> list[str]:
     """Those that the first one's clock times; PlanError if others were asked for by name."""
     first = clock_of(runtimes[0]) if runtimes else "wall"
     for text in runtimes:
@@ -185,7 +185,7 @@ def _of_one_clock(runtimes: Sequence[str], named: bool) -> list[str]:
                 f"tune searches the options of one device, and {text} is several",
                 f"name one, as {each_device_of(text)[0]}, and measure its answer on all of them",
             )
-        if named and clock_of(text) != first:
+        if is_explicit and clock_of(text) != first:
             raise PlanError(
                 f"the clock of {text} is {clock_of(text)}, the clock of {runtimes[0]} is {first}, "
                 "so that neither is faster",

@@ -34,21 +34,21 @@ def users_environments() -> dict[str, str]:
         for file in reversed(configurations())
         for name, python in file.plan.get(_TABLE, {}).items()
     }
-    return _of_earlier_file() | configured
+    return _legacy_environments() | configured
 
 
-def _of_earlier_file() -> dict[str, str]:
+def _legacy_environments() -> dict[str, str]:
     """Those of environments.toml, which holds nothing else."""
     path = users_file()
     try:
-        told = read_toml(path)
+        content = read_toml(path)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise PlanError(f"{path} can't be read ({error})", "correct it, or remove it") from None
-    table = told.get(_TABLE, {})
-    understood = isinstance(table, dict) and all(isinstance(one, str) for one in table.values())
-    if not understood or told.keys() - {_TABLE}:
+    table = content.get(_TABLE, {})
+    is_valid = isinstance(table, dict) and all(isinstance(python, str) for python in table.values())
+    if not is_valid or content.keys() - {_TABLE}:
         raise PlanError(
             f"{path} is not understood", f'write it as one table [{_TABLE}] of name = "python"'
         )
@@ -61,21 +61,23 @@ def environments_of(plan: Plan) -> dict[str, str]:
     PlanError for a name that is not known, for one that nothing names, and for an interpreter in
     which no case can be measured.
     """
-    named = dict.fromkeys(_named(text for sweep in plan.sweeps for text in sweep.runtimes))
+    names = dict.fromkeys(
+        _environment_names(text for sweep in plan.sweeps for text in sweep.runtimes)
+    )
     for name in plan.environments:
-        if name not in named:
+        if name not in names:
             raise PlanError(
                 f"no runtime is of the environment {name!r}",
                 f"name one, as in ort-cpu@{name}, or leave the environment out",
             )
-    known = _known(plan, named)
-    found = {name: interpreter(known[name]) for name in named}
-    for name, python in found.items():
+    paths = _environment_paths(plan, names)
+    interpreters = {name: interpreter(paths[name]) for name in names}
+    for name, python in interpreters.items():
         asked(name, python)
-    return found
+    return interpreters
 
 
-def _named(runtimes: Iterable[str]) -> Iterable[str]:
+def _environment_names(runtimes: Iterable[str]) -> Iterable[str]:
     return filter(None, map(environment_of, runtimes))
 
 
@@ -94,16 +96,16 @@ def _releases(plan: Plan) -> dict[str, ReleaseEnvironment]:
     return release_environments(text for sweep in plan.sweeps for text in sweep.runtimes)
 
 
-def _known(plan: Plan, named: Iterable[str]) -> Mapping[str, str]:
+def _environment_paths(plan: Plan, names: Iterable[str]) -> Mapping[str, str]:
     """The plan's, where it lacks one the user's, and where he has none either that of a release;
     PlanError for a name of none of them."""
-    own = plan.environments
-    if all(name in own for name in named):
-        return own
+    plan_paths = plan.environments
+    if all(name in plan_paths for name in names):
+        return plan_paths
     releases = _releases(plan)
-    known = users_environments() | own
-    for name in named:
-        if name not in known and name in releases:
+    paths = users_environments() | plan_paths
+    for name in names:
+        if name not in paths and name in releases:
             release = releases[name]
             if not release.exists:
                 raise PlanError(
@@ -111,14 +113,14 @@ def _known(plan: Plan, named: Iterable[str]) -> Mapping[str, str]:
                     f"Install it with {install_layout.PROGRAM} run … --install, or name an "
                     f"interpreter with --python {name}=PATH",
                 )
-            known[name] = release.python
-        elif name not in known:
-            listed = f"known are {', '.join(known)}" if known else "none is known"
+            paths[name] = release.python
+        elif name not in paths:
+            path_text = f"known are {', '.join(paths)}" if paths else "none is known"
             raise PlanError(
-                f"there is no environment called {name!r} ({listed})",
+                f"there is no environment called {name!r} ({path_text})",
                 f"add --python {name}=PATH, or name it in {users_file()}",
             )
-    return known
+    return paths
 
 
 def with_default_runtimes(plan: Plan) -> Plan:

@@ -53,9 +53,9 @@ def _by_group() -> Iterator[str]:
         for row in rows:
             flag = f"{row.flag} {row.metavar}".strip().replace("|", "\\|")
             key = f"`{row.name}`" if row.scope != "command" and not row.extends else ""
-            earlier = ", ".join(f"`{alias}`" for alias in row.aliases)
+            alias_text = ", ".join(f"`{alias}`" for alias in row.aliases)
             commands = " ".join(row.commands)
-            yield f"| `{flag}` | {earlier} | {key} | {commands} | {row.help} |"
+            yield f"| `{flag}` | {alias_text} | {key} | {commands} | {row.help} |"
         yield ""
 
 

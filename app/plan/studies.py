@@ -30,9 +30,11 @@ from runtimes.registry import parse_spec
 
 _FOLDER, _ENDING = "studies", ".toml"
 _STUDY = "study-"
-CHANGED = tuple(row for row in accepted_by("study") if row.scope == "sweep" and row.key != "models")
+CHANGEABLE = tuple(
+    row for row in accepted_by("study") if row.scope == "sweep" and row.key != "models"
+)
 """The settings of a study's grids that the command line may change."""
-_KEYS = frozenset(row.key for row in CHANGED)
+_KEYS = frozenset(row.key for row in CHANGEABLE)
 
 
 class StudyPlan(Plan):
@@ -43,15 +45,15 @@ class StudyPlan(Plan):
 
 def study_names() -> tuple[str, ...]:
     """The plans of studies that ship, in alphabetical order."""
-    return tuple(sorted(_named(install_layout.asset(_FOLDER), "")))
+    return tuple(sorted(_study_names_in(install_layout.asset(_FOLDER), "")))
 
 
-def _named(folder: Traversable, within: str) -> Iterator[str]:
+def _study_names_in(folder: Traversable, prefix: str) -> Iterator[str]:
     for file in folder.iterdir():
         if file.is_dir():
-            yield from _named(file, f"{within}{file.name}/")
+            yield from _study_names_in(file, f"{prefix}{file.name}/")
         elif file.name.endswith(_ENDING):
-            yield within + file.name.removesuffix(_ENDING)
+            yield prefix + file.name.removesuffix(_ENDING)
 
 
 def load_study(name: str) -> StudyPlan:
@@ -60,15 +62,15 @@ def load_study(name: str) -> StudyPlan:
     Keys of a grid beside the `suites` are laid over the suites' grids. A grid that names no
     runtimes has those of `adjusted` to come. PlanError suggests the nearest name.
     """
-    known = study_names()
-    if name not in known:
-        raise PlanError(f"there is no study called {name!r}", suggestion(name, known))
+    names = study_names()
+    if name not in names:
+        raise PlanError(f"there is no study called {name!r}", suggestion(name, names))
     data = tomllib.loads(
         install_layout.asset(_FOLDER, *f"{name}{_ENDING}".split("/")).read_text("utf-8")
     )
-    laid = {key: data.pop(key) for key in Sweep.model_fields if key in data}
+    overrides = {key: data.pop(key) for key in Sweep.model_fields if key in data}
     grids = [
-        {**grid, **laid}
+        {**grid, **overrides}
         for suite in data.pop("suites", ())
         for grid in load_suite(suite).model_dump(exclude_unset=True)["sweeps"]
     ]
@@ -84,19 +86,19 @@ def shipped_plan(name: str) -> Plan:
         return load_suite(name)
     plan = load_study(name.removeprefix(_STUDY))
     data = plan.model_dump(exclude_unset=True)
-    grids = [part for grid in data["sweeps"] for part in with_devices(adjusted(grid, {}))]
+    grids = [part for grid in data["sweeps"] for part in with_devices(adjust_grid(grid, {}))]
     return parse_plan({**data, "sweeps": grids}, name)
 
 
-def refuse_fixed(name: str, asked: Collection[str]) -> None:
+def reject_fixed(name: str, keys: Collection[str]) -> None:
     """PlanError for the first of these keys of a grid that the study fixes."""
     for key, reason in load_study(name).fixed.items():
-        if key in asked:
+        if key in keys:
             flag = by_key()[key].flag
             raise PlanError(f"{flag}: the study {name} {reason}", f"Leave {flag} out")
 
 
-def adjusted(grid: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+def adjust_grid(grid: dict[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """A study's grid with what the command line asks for, by the keys of `CHANGED`.
 
     A grid of simulated cards is the document's own and stays. Without runtimes of its own or asked
@@ -104,19 +106,21 @@ def adjusted(grid: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
     """
     if _is_simulated(grid):
         return grid
-    changed = {**grid, **{key: value for key, value in asked.items() if key in _KEYS}}
+    changed = {**grid, **{key: value for key, value in overrides.items() if key in _KEYS}}
     if not changed.get("runtimes"):
         changed["runtimes"] = [n for n in available_names() if clock_of(n) != "simulated"]
     changed["runtimes"] = list(grid_runtimes(changed["runtimes"]))
     names = {parse_spec(spec).name for spec in changed["runtimes"]}
     options = changed.pop("options", {})
-    kept = {key: values for key, values in options.items() if key.partition(".")[0] in names}
-    return {**changed, "options": kept} if kept else changed
+    valid_options = {
+        key: values for key, values in options.items() if key.partition(".")[0] in names
+    }
+    return {**changed, "options": valid_options} if valid_options else changed
 
 
 def _is_simulated(grid: Mapping[str, Any]) -> bool:
-    named = grid.get("runtimes") or ()
-    return bool(named) and all(clock_of(spec) == "simulated" for spec in named)
+    specs = grid.get("runtimes") or ()
+    return bool(specs) and all(clock_of(spec) == "simulated" for spec in specs)
 
 
 def is_part(case: Case, study: StudyPlan) -> bool:
@@ -142,18 +146,18 @@ def _spelled(grid: Sweep, case: Case) -> Sweep:
 def _is_point(case: Case, grid: Sweep, fixed: Collection[str]) -> bool:
     """Keys that a study leaves open hold whatever was asked for, but in a grid of cards."""
     cards = _is_simulated({"runtimes": grid.runtimes})
-    held = _KEYS if cards else fixed
-    batches = grid.batch_size if "batch_size" in held else ()
+    fixed_keys = _KEYS if cards else fixed
+    batches = grid.batch_size if "batch_size" in fixed_keys else ()
     sizes = {"batch": batches, "sequence": grid.sequence_length, **grid.axes}
     return (
         case.model in grid.models
-        and ("runtimes" not in held or not grid.runtimes or case.runtime in grid.runtimes)
-        and ("precisions" not in held or case.precision in grid.precisions)
-        and ("threads" not in held or case.threads in grid.threads)
+        and ("runtimes" not in fixed_keys or not grid.runtimes or case.runtime in grid.runtimes)
+        and ("precisions" not in fixed_keys or case.precision in grid.precisions)
+        and ("threads" not in fixed_keys or case.threads in grid.threads)
         and str(case.scenario) in grid.scenarios
         and str(case.condition) in grid.conditions
         and case.batcher is None
-        and all(size in asked for name, size in case.axes.items() if (asked := sizes.get(name)))
+        and all(size in allowed for name, size in case.axes.items() if (allowed := sizes.get(name)))
         and all(
             value in grid.options.get(f"{parse_spec(case.runtime).name}.{name}", ())
             for name, value in case.options.items()
@@ -164,16 +168,20 @@ def _is_point(case: Case, grid: Sweep, fixed: Collection[str]) -> bool:
 def with_devices(grid: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     """The grid that has its runtimes, and where it has replicas one more: of each runtime that has
     several numbered devices here, a session on all of them and one on the first."""
-    dealt: list[str] = []
+    multi_device: list[str] = []
     for name in grid["runtimes"] if grid.get("replicas") else ():
-        known = runtime(name) if name in registry.names() else None  # a device or an @ has its own
-        if known is None or SESSIONS not in known.options:
+        definition = (
+            runtime(name) if name in registry.names() else None
+        )  # a device or an @ has its own
+        if definition is None or SESSIONS not in definition.options:
             continue
-        numbers = [device.key for device in known.devices() if device.key.isdecimal()]
+        numbers = [device.key for device in definition.devices() if device.key.isdecimal()]
         if len(numbers) > 1:
-            alone = [] if numbers[0] == known.default_device else [f"{name}:{numbers[0]}"]
-            dealt += [*alone, f"{name}:{'+'.join(numbers)}"]
-    if not dealt:
+            first_device = (
+                [] if numbers[0] == definition.default_device else [f"{name}:{numbers[0]}"]
+            )
+            multi_device += [*first_device, f"{name}:{'+'.join(numbers)}"]
+    if not multi_device:
         return (grid,)
-    kept = {key: value for key, value in grid.items() if key != "replicas"}
-    return grid, {**kept, "runtimes": dealt, "scenarios": [SHARED_WORK]}
+    base = {key: value for key, value in grid.items() if key != "replicas"}
+    return grid, {**base, "runtimes": multi_device, "scenarios": [SHARED_WORK]}

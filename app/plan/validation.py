@@ -12,7 +12,7 @@ import psutil
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.scenario import NO_BATCHER, Condition, Scenario
-from app.cases.user_files import NOTHING
+from app.cases.user_files import NO_USER_FILES
 from app.machine.installed_runtimes import clock_of
 from app.machine.placement import as_list, cores_online, usable_cores
 from app.plan.plan import Plan
@@ -20,11 +20,11 @@ from app.plan.settings.sweep import Sweep
 from exporters.size import size_text
 from runtimes.options import SESSIONS
 
-_OF_A_RUNTIME = (SESSIONS.name, "streams")
+_LANE_OPTIONS = (SESSIONS.name, "streams")
 """Options that make several lanes."""
 
 
-def batched(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> Sweep:
+def with_batcher(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> Sweep:
     """The grid with batch 1 where it has a batcher; PlanError for what goes with none.
 
     `batch_axes` are those that the models leave open, None of a model that has none. A search for
@@ -33,77 +33,84 @@ def batched(plan: Plan, sweep: Sweep, batch_axes: Mapping[str, str | None]) -> S
     batchers = [word for word in sweep.batcher if word != NO_BATCHER]
     if not batchers:
         return sweep
-    told = f"--batcher {batchers[0]}"
+    batcher_text = f"--batcher {batchers[0]}"
     if not plan.slo:
-        _refuse_arrivals(sweep, told)
-    _refuse_options(sweep, told)
-    without = next((model for model, axis in batch_axes.items() if axis is None), None)
-    if without is not None:
+        _reject_arrivals(sweep, batcher_text)
+    _reject_options(sweep, batcher_text)
+    fixed_model = next((model for model, axis in batch_axes.items() if axis is None), None)
+    if fixed_model is not None:
         raise PlanError(
-            f"{without} has no open batch axis, so {told} can't send its requests together",
+            f"{fixed_model} has no open batch axis, so {batcher_text} can't send its "
+            "requests together",
             "name models whose batch is open, or remove --batcher",
         )
-    sizes = {size for axis in batch_axes.values() for size in _asked(sweep, axis)} - {1}
+    sizes = {size for axis in batch_axes.values() for size in _batch_sizes(sweep, axis)} - {1}
     if sizes:
         raise PlanError(
-            f"{told} collects requests of one input each, and the batch is {max(sizes)}",
+            f"{batcher_text} collects requests of one input each, and the batch is {max(sizes)}",
             "remove --batch, or make it 1",
         )
-    alone = {"batcher": (NO_BATCHER,)} if plan.slo else {}
-    return sweep.model_copy(update={"batch_size": (1,), **alone})
+    no_batcher = {"batcher": (NO_BATCHER,)} if plan.slo else {}
+    return sweep.model_copy(update={"batch_size": (1,), **no_batcher})
 
 
-def _asked(sweep: Sweep, axis: str | None) -> tuple[int, ...]:
+def _batch_sizes(sweep: Sweep, axis: str | None) -> tuple[int, ...]:
     return (*sweep.batch_size, *sweep.axes.get(axis or "", ()))
 
 
-def _refuse_arrivals(sweep: Sweep, told: str) -> None:
+def _reject_arrivals(sweep: Sweep, batcher_text: str) -> None:
     for text in sweep.scenarios:
         if not Scenario.parse(text).is_open_loop:
             raise PlanError(
-                f"{told} needs requests that arrive by themselves, and {text} waits for answers",
+                f"{batcher_text} needs requests that arrive by themselves, and {text} "
+                "waits for answers",
                 "use --scenario rate:200/s, poisson:200/s or burst:8@10ms",
             )
 
 
-def _refuse_options(sweep: Sweep, told: str) -> None:
+def _reject_options(sweep: Sweep, batcher_text: str) -> None:
     for key, values in sweep.options.items():
         name = key.partition(".")[2]
-        if name in _OF_A_RUNTIME and any(str(value) != "1" for value in values):
-            raise PlanError(f"{told} has one server, and {key} makes several", f"remove {key}")
+        if name in _LANE_OPTIONS and any(str(value) != "1" for value in values):
+            raise PlanError(
+                f"{batcher_text} has one server, and {key} makes several", f"remove {key}"
+            )
 
 
 COLD_SHARE = 0.25
 """A buffer that pollutes caches may take so much of this machine's memory."""
-_BETWEEN_RUNS = ("closed_loop", "paced")
-_WHY_BETWEEN = {
+_SERIAL_SCENARIOS = ("closed_loop", "paced")
+_GAP_REASONS = {
     "cold": "takes time between two runs",
     "shapes": "takes another shape between two runs, one at a time",
 }
 
 
-def refuse_impossible(cases: Iterable[Case]) -> None:
+def reject_impossible(cases: Iterable[Case]) -> None:
     """PlanError for a condition that no case can be measured under."""
-    most = int(psutil.virtual_memory().total * COLD_SHARE)
+    maximum_bytes = int(psutil.virtual_memory().total * COLD_SHARE)
     for case in cases:
         condition, kind = case.condition, case.scenario.kind
         if condition.kind == "none":
             continue
-        if condition.kind in _WHY_BETWEEN and kind not in _BETWEEN_RUNS:
+        if condition.kind in _GAP_REASONS and kind not in _SERIAL_SCENARIOS:
             raise PlanError(
-                f"{condition} {_WHY_BETWEEN[condition.kind]}, and {kind} has no pauses",
-                f"use --scenario {' or '.join(_BETWEEN_RUNS)}",
+                f"{condition} {_GAP_REASONS[condition.kind]}, and {kind} has no pauses",
+                f"use --scenario {' or '.join(_SERIAL_SCENARIOS)}",
             )
-        if condition.kind == "with" and replace(case.given, custom_ops=(), digests={}) != NOTHING:
+        if (
+            condition.kind == "with"
+            and replace(case.given, custom_ops=(), digests={}) != NO_USER_FILES
+        ):
             raise PlanError(
                 f"{condition} runs a model of the catalogue as it is, and the files or nodes "
                 "apply to all models",
                 "remove your files and nodes, or --condition",
             )
-        if condition.bytes > most:
+        if condition.bytes > maximum_bytes:
             raise PlanError(
                 f"{condition} is more than a quarter of this machine's memory",
-                f"use at most {size_text(most // 10**6 * 10**6)}",
+                f"use at most {size_text(maximum_bytes // 10**6 * 10**6)}",
             )
 
 
@@ -121,39 +128,40 @@ class Subject(Protocol):
     def readable(self) -> bool: ...
 
 
-def refuse_unfit_neighbours(plan: Plan, subjects_of: Callable[[str], Iterable[Subject]]) -> None:
+def reject_unfit_neighbours(plan: Plan, subjects_of: Callable[[str], Iterable[Subject]]) -> None:
     """PlanError for a neighbour that is not one model, or whose sizes nobody knows."""
     words = dict.fromkeys(word for sweep in plan.sweeps for word in sweep.conditions)
     for name in filter(None, (Condition.parse(word).model for word in words)):
-        first, *more = subjects_of(name)
-        if more or not first.readable or first.assumed or None in first.axes.values():
+        first, *rest = subjects_of(name)
+        if rest or not first.readable or first.assumed or None in first.axes.values():
             raise PlanError(
                 f"with:{name} names no single model whose sizes are all known",
                 "name one of graphlap models, or an .onnx file with fixed sizes",
             )
 
 
-LEAST_REQUESTS = 10
+MINIMUM_REQUESTS = 10
 """A round has to have so many: the first do not count, and a median takes six."""
 
 
-def refuse_too_rare(plan: Plan, cases: Iterable[Case]) -> None:
+def reject_too_rare(plan: Plan, cases: Iterable[Case]) -> None:
     """PlanError for an open loop that brings too few requests; a simulated one has its own time."""
-    most_s = plan.lengths.limits.max_s
+    maximum_s = plan.lengths.limits.max_s
     for case in cases:
         scenario = case.scenario
         if not scenario.is_open_loop or clock_of(case.runtime) == "simulated":
             continue
-        brought = scenario.arrivals_hz * most_s
-        if brought < LEAST_REQUESTS:
+        requests = scenario.arrivals_hz * maximum_s
+        if requests < MINIMUM_REQUESTS:
             raise PlanError(
-                f"{scenario} brings {brought:.3g} requests in the {most_s:g} s that a round lasts "
-                f"at most, and it takes {LEAST_REQUESTS}",
-                f"use at least {LEAST_REQUESTS / most_s:.3g}/s, or a longer --preset",
+                f"{scenario} brings {requests:.3g} requests in the {maximum_s:g} s that a "
+                "round lasts "
+                f"at most, and it takes {MINIMUM_REQUESTS}",
+                f"use at least {MINIMUM_REQUESTS / maximum_s:.3g}/s, or a longer --preset",
             )
 
 
-def refuse_misplaced(plan: Plan) -> None:
+def reject_misplaced(plan: Plan) -> None:
     """PlanError for cores that are not there or not allowed, or a priority that could hang all.
 
     A real-time loop that spins gives its core to nobody, so one core is left to everybody else.

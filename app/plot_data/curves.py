@@ -15,9 +15,9 @@ from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.dimensions import without
 from app.cases.scenario import CLOSED_LOOP, Scenario, ScenarioKind
-from app.comparison.measured_case import Key, contender, names
+from app.comparison.measured_case import Key, names, runtime_label
 from app.formatting.case_labels import differences
-from app.plan.curves import LEAST_GAPS
+from app.plan.curves import MINIMUM_GAPS
 from app.plot_data.series import Series, number
 
 _MATCHING_OVER_GAPS = without("scenario")
@@ -37,7 +37,7 @@ class GapPoint:
 class GapCurve:
     """`of` is a runtime with its options; the points ascend by their gap."""
 
-    of: str
+    label: str
     points: tuple[GapPoint, ...]
 
 
@@ -45,7 +45,7 @@ class GapCurve:
 class Idleness:
     """The curves of one model and sizes; `what` tells them from others of the run."""
 
-    what: str
+    label: str
     curves: tuple[GapCurve, ...]
 
     @property
@@ -56,25 +56,25 @@ class Idleness:
 
 def idleness(rows: Iterable[Row]) -> list[Idleness]:
     """Of each model and sizes that was timed after at least three gaps, in the plan's order."""
-    found: dict[Key, dict[str, list[GapPoint]]] = {}
+    groups: dict[Key, dict[str, list[GapPoint]]] = {}
     for row in rows:
         if row["scenario"] in ("paced", "closed_loop") and row["latency_p50_us"] is not None:
             key = tuple(row[name] for name in _MATCHING_OVER_GAPS)
-            found.setdefault(key, {}).setdefault(contender(row), []).append(_point(row))
-    kept = {key: curves for key, curves in found.items() if _gaps(curves) >= LEAST_GAPS}
-    called = names(list(kept), _MATCHING_OVER_GAPS)
-    return [Idleness(called[key], _curves(curves)) for key, curves in kept.items()]
+            groups.setdefault(key, {}).setdefault(runtime_label(row), []).append(_point(row))
+    complete = {key: curves for key, curves in groups.items() if _gaps(curves) >= MINIMUM_GAPS}
+    labels = names(list(complete), _MATCHING_OVER_GAPS)
+    return [Idleness(labels[key], _curves(curves)) for key, curves in complete.items()]
 
 
-def _gaps(of: Mapping[str, Sequence[GapPoint]]) -> int:
+def _gaps(points_by_label: Mapping[str, Sequence[GapPoint]]) -> int:
     """How many pauses there are, a closed loop not counted."""
-    return len({point.gap_us for points in of.values() for point in points} - {0.0})
+    return len({point.gap_us for points in points_by_label.values() for point in points} - {0.0})
 
 
-def _curves(of: Mapping[str, Sequence[GapPoint]]) -> tuple[GapCurve, ...]:
+def _curves(points_by_label: Mapping[str, Sequence[GapPoint]]) -> tuple[GapCurve, ...]:
     return tuple(
         GapCurve(name, tuple(sorted(points, key=lambda point: point.gap_us)))
-        for name, points in of.items()
+        for name, points in points_by_label.items()
     )
 
 
@@ -83,11 +83,11 @@ def _point(row: Row) -> GapPoint:
     return GapPoint(number_of(row["gap_us"]) or 0.0, p50_us, p99_us)
 
 
-Over = Literal["rate", "gap"]
+Quantity = Literal["rate", "gap"]
 FEWEST = 3
 """Cases that make a curve: two are a line, whatever lies between them."""
 PERCENTILES = ("p50", "p99")
-_OVER: dict[ScenarioKind, Over] = {"paced": "gap", "rate": "rate", "poisson": "rate"}
+_QUANTITIES: dict[ScenarioKind, Quantity] = {"paced": "gap", "rate": "rate", "poisson": "rate"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,29 +96,37 @@ class Curve:
 
     model: str
     name: str
-    over: Over
+    quantity: Quantity
     cases: tuple[Series, ...]
 
     def places(self) -> list[float]:
         """The gaps in microseconds, or the rates in runs due a second."""
-        return [place(one.case.scenario) for one in self.cases]
+        return [load_of(case_series.case.scenario) for case_series in self.cases]
 
     def sought(self) -> RateAnswer | None:
         """The search that has come to these rates; None where they were chosen."""
-        return next((one.sought for one in self.cases if one.sought), None)
+        return next((case_series.sought for case_series in self.cases if case_series.sought), None)
 
     def knee_hz(self) -> float | None:
         """The rate beyond which the median grows faster than what is served; None while nothing
         beyond it was measured."""
-        if self.over != "rate":
+        if self.quantity != "rate":
             return None
-        placed = zip(self.places(), self.cases, strict=True)
-        known = [(at, p50) for at, one in placed if (p50 := number(one, "latency_p50_us"))]
-        at = knee(known)
-        return at if at is not None and at < max(rate for rate, _ in known) else None
+        pairs = zip(self.places(), self.cases, strict=True)
+        points = [
+            (knee_rate, p50)
+            for knee_rate, case_series in pairs
+            if (p50 := number(case_series, "latency_p50_us"))
+        ]
+        knee_rate = knee(points)
+        return (
+            knee_rate
+            if knee_rate is not None and knee_rate < max(rate for rate, _ in points)
+            else None
+        )
 
 
-def place(scenario: Scenario) -> float:
+def load_of(scenario: Scenario) -> float:
     """Where a case lies: its gap in microseconds, or its rate."""
     return scenario.gap_us if scenario.kind == "paced" else scenario.rate_hz
 
@@ -126,22 +134,29 @@ def place(scenario: Scenario) -> float:
 def curves(series: Sequence[Series]) -> list[Curve]:
     """Of at least three cases with figures each; one that broke its own protocol is among them."""
     groups: dict[tuple[str, ScenarioKind], list[Series]] = {}
-    for one in series:
-        kind = one.case.scenario.kind
-        told = any(number(one, f"latency_{name}_us") for name in PERCENTILES)
-        if kind in _OVER and place(one.case.scenario) > 0 and one.status == "ok" and told:
-            groups.setdefault((_without_load(one.case).case_id, kind), []).append(one)
-    kept = {key: cases for key, cases in groups.items() if len(cases) >= FEWEST}
-    apart = differences([_without_load(cases[0].case) for cases in kept.values()])
-    kinds = {kind for _, kind in kept}
-    found = []
-    for (rest, kind), cases in kept.items():
-        words = [cases[0].runtime, *apart[rest]]
+    for case_series in series:
+        kind = case_series.case.scenario.kind
+        has_figures = any(number(case_series, f"latency_{name}_us") for name in PERCENTILES)
+        if (
+            kind in _QUANTITIES
+            and load_of(case_series.case.scenario) > 0
+            and case_series.status == "ok"
+            and has_figures
+        ):
+            groups.setdefault((_without_load(case_series.case).case_id, kind), []).append(
+                case_series
+            )
+    complete = {key: cases for key, cases in groups.items() if len(cases) >= FEWEST}
+    details = differences([_without_load(cases[0].case) for cases in complete.values()])
+    kinds = {kind for _, kind in complete}
+    result = []
+    for (rest, kind), cases in complete.items():
+        words = [cases[0].runtime, *details[rest]]
         if kinds >= {"rate", "poisson"} and kind != "paced":
             words.append(kind)
-        ordered = sorted(cases, key=lambda one: place(one.case.scenario))
-        found.append(Curve(cases[0].model, " ".join(words), _OVER[kind], tuple(ordered)))
-    return found
+        ordered = sorted(cases, key=lambda case_series: load_of(case_series.case.scenario))
+        result.append(Curve(cases[0].model, " ".join(words), _QUANTITIES[kind], tuple(ordered)))
+    return result
 
 
 def _without_load(case: Case) -> Case:

@@ -34,7 +34,7 @@ class Cell:
     row: int
     column: int
     case: Series
-    many: int
+    count: int
     value: float | None
     ratio: float | None
 
@@ -54,25 +54,34 @@ class Pivot:
 
 def sides(series: Sequence[Series]) -> dict[str, str]:
     """What a matrix of these can be over: titles by key, the model and the variants first."""
-    found = {_MODEL.key: _MODEL.title, VARIANT: "Runtime and all else"}
-    return found | {one.key: one.title for one in settings(series) if one.key not in found}
+    titles = {_MODEL.key: _MODEL.title, VARIANT: "Runtime and all else"}
+    return titles | {
+        setting.key: setting.title for setting in settings(series) if setting.key not in titles
+    }
 
 
 def pivot(series: Sequence[Series], down: str, across: str, figure: str, *, highest: bool) -> Pivot:
     """`down` and `across` are keys of `sides`, `figure` is a column of which `highest` is best."""
-    shown = sorted(series, key=_is_simulated)
-    rows, names = _values(series, shown, down), _values(series, shown, across)
-    columns = {key: (_is_simulated(one), names[1][key]) for one in shown for key in [one.key]}
+    sorted_series = sorted(series, key=_is_simulated)
+    rows, names = _values(series, sorted_series, down), _values(series, sorted_series, across)
+    columns = {
+        key: (_is_simulated(case_series), names[1][key])
+        for case_series in sorted_series
+        for key in [case_series.key]
+    }
     order = {name: place for place, name in enumerate(names[0])}
     across_all = sorted(set(columns.values()), key=lambda c: (c[0], order[c[1]]))
     down_at = {name: place for place, name in enumerate(rows[0])}
     across_at = {column: place for place, column in enumerate(across_all)}
     places: dict[tuple[int, int], list[Series]] = {}
-    for one in shown:
-        place = down_at[rows[1][one.key]], across_at[columns[one.key]]
-        places.setdefault(place, []).append(one)
-    well = {one.key for one in ranked(shown)}
-    values = {one.key: number(one, figure) if one.key in well else None for one in shown}
+    for case_series in sorted_series:
+        place = down_at[rows[1][case_series.key]], across_at[columns[case_series.key]]
+        places.setdefault(place, []).append(case_series)
+    ranked_keys = {case_series.key for case_series in ranked(sorted_series)}
+    values = {
+        case_series.key: number(case_series, figure) if case_series.key in ranked_keys else None
+        for case_series in sorted_series
+    }
     best = {place: _best(cases, values, highest=highest) for place, cases in places.items()}
     over_precision = "precision" in (down, across)
     leads: dict[tuple[object, ...], float] = {}
@@ -95,25 +104,27 @@ def pivot(series: Sequence[Series], down: str, across: str, figure: str, *, high
 
 
 def _values(
-    among: Sequence[Series], shown: Sequence[Series], key: str
+    among: Sequence[Series], sorted_series: Sequence[Series], key: str
 ) -> tuple[list[str], dict[str, str]]:
     """The values of a setting in their order, and each case's by its key."""
     if key == VARIANT:
-        names = variants(shown)
-        return list(dict.fromkeys(names[one.key] for one in shown)), names
-    setting = next((one for one in settings(among) if one.key == key), _MODEL)
-    found = {one.key: setting.value(one) for one in shown}
-    there = set(found.values())
-    ordered = in_order(setting, [v for one in among if (v := setting.value(one)) in there and v])
-    lacking = [_NONE] if None in there else []
-    return [*ordered, *lacking], {key: value or _NONE for key, value in found.items()}
+        names = variants(sorted_series)
+        return list(dict.fromkeys(names[item.key] for item in sorted_series)), names
+    setting = next((item for item in settings(among) if item.key == key), _MODEL)
+    values_by_key = {item.key: setting.value(item) for item in sorted_series}
+    distinct_values = set(values_by_key.values())
+    ordered = in_order(
+        setting, [v for item in among if (v := setting.value(item)) in distinct_values and v]
+    )
+    missing_names = [_NONE] if None in distinct_values else []
+    return [*ordered, *missing_names], {key: value or _NONE for key, value in values_by_key.items()}
 
 
 def _best(cases: Sequence[Series], values: Mapping[str, float | None], *, highest: bool) -> Series:
-    known = [(value, one) for one in cases if (value := values[one.key])]
-    if not known:
+    figures = [(value, case_series) for case_series in cases if (value := values[case_series.key])]
+    if not figures:
         return cases[0]
-    return (max if highest else min)(known, key=lambda pair: pair[0])[1]
+    return (max if highest else min)(figures, key=lambda pair: pair[0])[1]
 
 
 def _is_simulated(series: Series) -> bool:
@@ -142,14 +153,17 @@ def matrix(cases: Sequence[Case]) -> Matrix:
     ways = {
         case.case_id: Case("", case.runtime, options=case.options, host=case.host) for case in cases
     }
-    down = {one.case_id: one for one in subjects.values()}
-    across = {one.case_id: one for one in ways.values()}
-    apart, set_apart = differences(list(down.values())), differences(list(across.values()))
+    down = {member.case_id: member for member in subjects.values()}
+    across = {member.case_id: member for member in ways.values()}
+    row_details, column_details = (
+        differences(list(down.values())),
+        differences(list(across.values())),
+    )
     rows = {key: place for place, key in enumerate(down)}
     columns = {key: place for place, key in enumerate(across)}
     return Matrix(
-        tuple(" ".join([models[one.model], *apart[key]]) for key, one in down.items()),
-        tuple(" ".join([one.runtime, *set_apart[key]]) for key, one in across.items()),
+        tuple(" ".join([models[member.model], *row_details[key]]) for key, member in down.items()),
+        tuple(" ".join([member.runtime, *column_details[key]]) for key, member in across.items()),
         {
             case.case_id: (
                 rows[subjects[case.case_id].case_id],
@@ -160,7 +174,7 @@ def matrix(cases: Sequence[Case]) -> Matrix:
     )
 
 
-def word(status: str, checked_as: Value) -> str:
+def status_text(status: str, checked_as: Value) -> str:
     """What a place says: how the case ended, of an engine that can't be opened here `built`."""
-    said = BUILT if status == "compiles" and checked_as == BUILT else status
-    return said.replace("_", " ")
+    label = BUILT if status == "compiles" and checked_as == BUILT else status
+    return label.replace("_", " ")

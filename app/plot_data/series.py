@@ -20,13 +20,13 @@ from app.cases.column import Blank
 from app.cases.dimensions import GRID
 from app.cases.round import latency_ns
 from app.cases.status import Status
-from app.comparison.judge import Pair, Sides, judged
-from app.comparison.measured_case import Measured
+from app.comparison.judge import Pair, Sides, judge_pairs
+from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import published_for
 from app.formatting.case_labels import differences, model_names
 from app.formatting.text import printable
-from app.run_folder.hosts import the_same
-from app.run_folder.telemetry import Watched
+from app.run_folder.hosts import identity_test
+from app.run_folder.telemetry import RoundTelemetry
 from app.stats.summary import Summary
 from runtimes.execution import Clock
 
@@ -88,16 +88,16 @@ class Series:
     timed: tuple[int, ...] = ()
     cpu_mhz: float | None = None
     sought: RateAnswer | None = None
-    watched: tuple[Watched, ...] = ()
+    watched: tuple[RoundTelemetry, ...] = ()
     ladder: TuneAnswer | None = None
     turn: str = ""
     damage: str = ""
 
     @property
-    def measured(self) -> Measured:
+    def measured(self) -> MeasuredCase:
         """The same as comparisons take it."""
         row = Blank({**self.row, "clock": self.clock})
-        return Measured(self.case, row, self.summary, self.timed, self.cpu_mhz, self.turn)
+        return MeasuredCase(self.case, row, self.summary, self.timed, self.cpu_mhz, self.turn)
 
     def has(self, part: Part) -> bool:
         """Whether its runs have this part: nothing queues unless runs are due at fixed times."""
@@ -110,10 +110,10 @@ def number(series: Series, column: str) -> float | None:
     if value is None or value == "" or isinstance(value, bool):
         return None
     try:
-        found = float(value)
+        figure = float(value)
     except (TypeError, ValueError):
         return None
-    return found if math.isfinite(found) else None
+    return figure if math.isfinite(figure) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +168,17 @@ def _work(series: Series) -> tuple[object, ...]:
 
 def batch(series: Series) -> int | None:
     """The batch size, None for a model without one."""
-    found = number(series, "batch_size")
-    return None if found is None else int(found)
+    size = number(series, "batch_size")
+    return None if size is None else int(size)
 
 
 def ranked(series: Sequence[Series]) -> list[Series]:
     """Those whose figures may be compared: partial and wrong rows are shown, never ranked."""
-    return [one for one in series if one.status == "ok" and _is_valid(one)]
+    return [
+        case_series
+        for case_series in series
+        if case_series.status == "ok" and _is_valid(case_series)
+    ]
 
 
 def _is_valid(series: Series) -> bool:
@@ -183,20 +187,23 @@ def _is_valid(series: Series) -> bool:
 
 def variants(series: Sequence[Series]) -> dict[str, str]:
     """By key, the runtime and whatever else but the batch differs among these series."""
-    batches = {one.case.case_id: one.batch_axis for one in series}
-    apart = differences([one.case for one in series], but=batches)
-    return {one.key: " ".join([one.runtime, *apart[one.case.case_id]]) for one in series}
+    batches = {case_series.case.case_id: case_series.batch_axis for case_series in series}
+    details = differences([case_series.case for case_series in series], excluded=batches)
+    return {
+        case_series.key: " ".join([case_series.runtime, *details[case_series.case.case_id]])
+        for case_series in series
+    }
 
 
 def batches(series: Sequence[Series]) -> dict[str, str]:
     """The batch sizes among these, as keys and texts of a drop-down, smallest first."""
-    sizes = sorted({size for one in series if (size := batch(one)) is not None})
+    sizes = sorted({size for case_series in series if (size := batch(case_series)) is not None})
     return {str(size): f"Batch {size}" for size in sizes}
 
 
 def of_batch(series: Sequence[Series], size: str) -> list[Series]:
     """Those with this batch size; all if there is none to choose."""
-    return [one for one in series if not size or str(batch(one)) == size]
+    return [case_series for case_series in series if not size or str(batch(case_series)) == size]
 
 
 def interval_columns(column: str) -> tuple[str, str]:
@@ -211,19 +218,24 @@ def facets(series: Sequence[Series]) -> dict[str, dict[str, str]]:
 
     What a case has not, as another model's size, is "".
     """
-    models = model_names(one.case.model for one in series)
-    told = {one.key: _all_of(one.case, models[one.case.model]) for one in series}
-    names = dict.fromkeys(name for values in told.values() for name in values)
-    found = {name: {key: of.get(name, "") for key, of in told.items()} for name in names}
-    return {name: of for name, of in found.items() if len(set(of.values())) > 1}
+    models = model_names(case_series.case.model for case_series in series)
+    facets_by_case = {
+        case_series.key: _facets_of(case_series.case, models[case_series.case.model])
+        for case_series in series
+    }
+    names = dict.fromkeys(name for values in facets_by_case.values() for name in values)
+    facets_by_name = {
+        name: {key: texts.get(name, "") for key, texts in facets_by_case.items()} for name in names
+    }
+    return {name: texts for name, texts in facets_by_name.items() if len(set(texts.values())) > 1}
 
 
-def _all_of(case: Case, model: str) -> dict[str, str]:
-    own = {"runtime": case.runtime, "model": model}
-    own |= {one.name: " ".join(one.labels(case)) for one in GRID}
-    own |= {"host": f"on {printable(case.host)}"} if case.host else {}
-    own |= {name: f"{name} {size}" for name, size in sorted(case.axes.items())}
-    return own | {name: f"{name}={value}" for name, value in sorted(case.options.items())}
+def _facets_of(case: Case, model: str) -> dict[str, str]:
+    values = {"runtime": case.runtime, "model": model}
+    values |= {one.name: " ".join(one.labels(case)) for one in GRID}
+    values |= {"host": f"on {printable(case.host)}"} if case.host else {}
+    values |= {name: f"{name} {size}" for name, size in sorted(case.axes.items())}
+    return values | {name: f"{name}={value}" for name, value in sorted(case.options.items())}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,24 +248,28 @@ class Baseline:
 
     key: str
     name: str
-    own: Series | None = None
-    others: tuple[Series, ...] = ()
+    case_series: Series | None = None
+    run_series: tuple[Series, ...] = ()
 
     @property
     def in_turn(self) -> bool:
         """Whether its rounds alternated with those of the cases: then they are pairs."""
-        return self.own is not None
+        return self.case_series is not None
 
-    def beside(self, series: Series) -> Series | None:
+    def counterpart(self, series: Series) -> Series | None:
         """What this case is held against; None where nothing of its clock is there."""
-        found = self.own
-        if found is None:
-            same = the_same([(series.case, series.row.get("host"))])
-            others = (one for one in self.others if same(one.case, one.row.get("host")))
-            found = next(others, None)
-        if found is None or (self.own is not None and found.key == series.key):
+        partner = self.case_series
+        if partner is None:
+            is_same = identity_test([(series.case, series.row.get("host"))])
+            matches = (
+                candidate
+                for candidate in self.run_series
+                if is_same(candidate.case, candidate.row.get("host"))
+            )
+            partner = next(matches, None)
+        if partner is None or (self.case_series is not None and partner.key == series.key):
             return None
-        return found if found.clock == series.clock else None
+        return partner if partner.clock == series.clock else None
 
 
 def deltas(
@@ -263,16 +279,18 @@ def deltas(
 
     Nothing of a case that does other work: its ratio is no speed-up.
     """
-    alike = set(map(id, ranked([*series, *baseline.others, *filter(None, [baseline.own])])))
+    ranked_ids = set(
+        map(id, ranked([*series, *baseline.run_series, *filter(None, [baseline.case_series])]))
+    )
     pairs = [
-        Pair(one.key, found.measured, one.measured)
-        for one in series
-        if (found := baseline.beside(one)) is not None
-        and id(one) in alike
-        and id(found) in alike
-        and is_same_work(one, found)
+        Pair(item.key, partner.measured, item.measured)
+        for item in series
+        if (partner := baseline.counterpart(item)) is not None
+        and id(item) in ranked_ids
+        and id(partner) in ranked_ids
+        and is_same_work(item, partner)
     ]
-    return {one.label: one.percentiles for one in judged(pairs, band, baseline.in_turn)}
+    return {item.label: item.percentiles for item in judge_pairs(pairs, band, baseline.in_turn)}
 
 
 def reference_figures(case: Case) -> tuple[ReferenceLine, ...]:
@@ -288,11 +306,11 @@ def reference_figures(case: Case) -> tuple[ReferenceLine, ...]:
 @cache
 def _figures(model: str, runtime: str) -> tuple[ReferenceLine, ...]:
     figures = [(figure, mean) for figure in published_for(model) if (mean := figure.mean_us)]
-    same = [pair for pair in figures if pair[0].runtime == runtime]
+    matches = [pair for pair in figures if pair[0].runtime == runtime]
     lines = []
-    for figure, mean_us in same or figures[:1]:
+    for figure, mean_us in matches or figures[:1]:
         label = f"{model} on {figure.device} ({figure.conditions})"
         lines.append(ReferenceLine(label, "mean", mean_us, figure.source))
-        if same and figure.p99_us:
+        if matches and figure.p99_us:
             lines.append(ReferenceLine(label, "p99", figure.p99_us, figure.source))
     return tuple(lines)

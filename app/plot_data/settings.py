@@ -17,7 +17,7 @@ from app.cases.dimensions import DIMENSIONS, EMPTY_IS_VALUE, SETTINGS, UNLABELLE
 from app.plot_data.series import Series, number
 
 _SIZES_WITH_COLUMNS = ("batch", "sequence")
-Of = Literal["column", "option", "axis"]
+SettingKind = Literal["column", "option", "axis"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,53 +27,59 @@ class Setting:
     `numeric`: all of its values here are numbers.
     """
 
-    of: Of
+    kind: SettingKind
     name: str
     numeric: bool
 
     @property
     def key(self) -> str:
         """The same for the same setting of any run: a column's name, `option:…` or `axis:…`."""
-        return self.name if self.of == "column" else f"{self.of}:{self.name}"
+        return self.name if self.kind == "column" else f"{self.kind}:{self.name}"
 
     @property
     def title(self) -> str:
-        return BY_NAME[self.name].title if self.of == "column" else self.name
+        return BY_NAME[self.name].title if self.kind == "column" else self.name
 
     def value(self, series: Series) -> str | None:
         """As the case has it; an option that it leaves to its runtime as the rounds told it."""
-        if self.of == "column":
-            found = _column(series, self.name)
-            return ("none" if self.name in EMPTY_IS_VALUE else None) if found == "" else found
-        own = series.case.options if self.of == "option" else series.case.axes
-        if self.name in own:
-            return str(own[self.name])
+        if self.kind == "column":
+            column_value = _column(series, self.name)
+            return (
+                ("none" if self.name in EMPTY_IS_VALUE else None)
+                if column_value == ""
+                else column_value
+            )
+        case_values = series.case.options if self.kind == "option" else series.case.axes
+        if self.name in case_values:
+            return str(case_values[self.name])
         pairs = (pair.partition("=") for pair in str(series.row.get("options") or "").split())
-        told = (value for name, _, value in pairs if self.of == "option" and name == self.name)
-        return next(told, None)
+        recorded_values = (
+            value for name, _, value in pairs if self.kind == "option" and name == self.name
+        )
+        return next(recorded_values, None)
 
 
 def settings(series: Sequence[Series]) -> list[Setting]:
     """All by which these differ, the usual ones first."""
     names = SETTINGS
     columns = [_setting(series, "column", name) for name in names if _differs(series, name)]
-    return [*columns, *_own(series, "option"), *_own(series, "axis")]
+    return [*columns, *_case_settings(series, "option"), *_case_settings(series, "axis")]
 
 
 def _differs(series: Sequence[Series], name: str) -> bool:
     """Whether a column tells these apart; a size or a gap that some lack sets none apart, a
     condition or a batcher does."""
-    values = {_column(one, name) for one in series}
+    values = {_column(case_series, name) for case_series in series}
     return len(values if name in EMPTY_IS_VALUE else values - {""}) > 1
 
 
-def same_settings(one: Series, other: Series) -> bool:
+def same_settings(first: Series, second: Series) -> bool:
     """Whether nothing that a setting is read from has moved."""
     names = (*SETTINGS, "options")
     return (
-        one.case == other.case
-        and one.batch_axis == other.batch_axis
-        and all(one.row.get(name) == other.row.get(name) for name in names)
+        first.case == second.case
+        and first.batch_axis == second.batch_axis
+        and all(first.row.get(name) == second.row.get(name) for name in names)
     )
 
 
@@ -84,12 +90,12 @@ def in_order(setting: Setting, values: Sequence[str]) -> list[str]:
 
 
 def _column(series: Series, name: str) -> str:
-    own = {"model": series.model, "runtime": series.runtime}.get(name)
-    found = series.row.get(name) if own is None else own
-    if found in (None, ""):
+    label = {"model": series.model, "runtime": series.runtime}.get(name)
+    value = series.row.get(name) if label is None else label
+    if value in (None, ""):
         case = series.case
-        found = case.precision if name == "precision" else _of_case(case).get(name)
-    return "" if found is None else str(found)
+        value = case.precision if name == "precision" else _of_case(case).get(name)
+    return "" if value is None else str(value)
 
 
 def _of_case(case: Case) -> dict[str, object]:
@@ -97,32 +103,36 @@ def _of_case(case: Case) -> dict[str, object]:
     return {name: value for dimension in DIMENSIONS for name, value in dimension.row(case).items()}
 
 
-def _setting(series: Sequence[Series], of: Of, name: str) -> Setting:
-    values = [value for one in series if (value := Setting(of, name, False).value(one))]
-    return Setting(of, name, all(map(_is_number, values)))
+def _setting(series: Sequence[Series], kind: SettingKind, name: str) -> Setting:
+    values = [
+        value for case_series in series if (value := Setting(kind, name, False).value(case_series))
+    ]
+    return Setting(kind, name, all(map(_is_number, values)))
 
 
-def _own(series: Sequence[Series], of: Of) -> Iterator[Setting]:
+def _case_settings(series: Sequence[Series], kind: SettingKind) -> Iterator[Setting]:
     """One for each option by which cases of one runtime differ, or for each size that differs.
 
     Options belong to a runtime, so the same word of another's sets nothing apart.
     """
-    for name in dict.fromkeys(name for one in series for name in _names(one, of)):
-        setting = _setting(series, of, name)
+    for name in dict.fromkeys(name for case_series in series for name in _names(case_series, kind)):
+        setting = _setting(series, kind, name)
         groups: dict[str, set[str | None]] = {}
-        for one in series:
-            group = one.runtime if of == "option" else ""
-            groups.setdefault(group, set()).add(setting.value(one))
-        values = {value for found in groups.values() for value in found if value is not None}
-        if max(map(len, groups.values() if of == "option" else [values])) > 1:
+        for case_series in series:
+            group = case_series.runtime if kind == "option" else ""
+            groups.setdefault(group, set()).add(setting.value(case_series))
+        values = {
+            value for group_values in groups.values() for value in group_values if value is not None
+        }
+        if max(map(len, groups.values() if kind == "option" else [values])) > 1:
             yield setting
 
 
-def _names(series: Series, of: Of) -> Sequence[str]:
-    if of == "option":
+def _names(series: Series, kind: SettingKind) -> Sequence[str]:
+    if kind == "option":
         return list(series.case.options)
-    own = (*_SIZES_WITH_COLUMNS, series.batch_axis)
-    return [name for name in series.case.axes if name not in own]
+    column_names = (*_SIZES_WITH_COLUMNS, series.batch_axis)
+    return [name for name in series.case.axes if name not in column_names]
 
 
 def _is_number(value: str) -> bool:
@@ -149,34 +159,41 @@ class Line:
 
 def numeric_settings(series: Sequence[Series]) -> dict[str, str]:
     """What can be the x axis: titles by key."""
-    return {one.key: one.title for one in settings(series) if one.numeric}
+    return {setting.key: setting.title for setting in settings(series) if setting.numeric}
 
 
 def figures(series: Sequence[Series]) -> dict[str, str]:
     """What can be the y axis: the titles of columns in which these have numbers, which differ."""
-    taken = {one.key for one in settings(series)}
-    known = [BY_NAME[name] for name in _FIRST]
-    known += [one for one in COLUMNS if one.kind in ("number", "count") and one not in known]
+    setting_keys = {item.key for item in settings(series)}
+    columns = [BY_NAME[name] for name in _FIRST]
+    columns += [
+        item for item in COLUMNS if item.kind in ("number", "count") and item not in columns
+    ]
     return {
-        one.name: one.title.removesuffix(_UNIT)
-        for one in known
-        if one.name not in taken and len({number(case, one.name) for case in series} - {None}) > 1
+        item.name: item.title.removesuffix(_UNIT)
+        for item in columns
+        if item.name not in setting_keys
+        and len({number(case, item.name) for case in series} - {None}) > 1
     }
 
 
 def lines(series: Sequence[Series], x: str) -> list[Line]:
     """Of the setting with this key; a case that has it not is in none."""
-    found = settings(series)
-    along = next((one for one in found if one.key == x), None)
-    if along is None:
+    all_settings = settings(series)
+    axis = next((setting for setting in all_settings if setting.key == x), None)
+    if axis is None:
         return []
-    rest = [one for one in found if one.key not in (x, "model") and not _is_told_by(one, x)]
+    rest = [
+        setting
+        for setting in all_settings
+        if setting.key not in (x, "model") and not _is_implied_by(setting, x)
+    ]
     groups: dict[tuple[str | None, ...], list[tuple[float, Series]]] = {}
     for case in series:
-        value = along.value(case)
+        value = axis.value(case)
         if value is not None:
-            others = (case.model, _arrivals(case, x), *(one.value(case) for one in rest))
-            groups.setdefault(others, []).append((float(value), case))
+            group_key = (case.model, _arrivals(case, x), *(setting.value(case) for setting in rest))
+            groups.setdefault(group_key, []).append((float(value), case))
     return [
         Line(cases[0][1].model, _name(cases[0][1], rest), tuple(sorted(cases, key=_place)))
         for cases in groups.values()
@@ -187,7 +204,7 @@ def _place(point: tuple[float, Series]) -> float:
     return point[0]
 
 
-def _is_told_by(setting: Setting, x: str) -> bool:
+def _is_implied_by(setting: Setting, x: str) -> bool:
     """A scenario's word has the gap or the rate in it."""
     return setting.key == "scenario" and x in _OF_SCENARIO
 
@@ -199,14 +216,14 @@ def _arrivals(case: Series, x: str) -> str:
 
 def _name(case: Series, rest: Sequence[Setting]) -> str:
     words = [case.runtime]
-    for one in rest:
-        value = one.value(case)
-        if value is None or one.key == "runtime":
+    for setting in rest:
+        value = setting.value(case)
+        if value is None or setting.key == "runtime":
             continue
-        if one.of == "option":
-            words.append(f"{one.name}={value}")
-        elif one.key in UNLABELLED:
+        if setting.kind == "option":
+            words.append(f"{setting.name}={value}")
+        elif setting.key in UNLABELLED:
             words.append(value)
         else:
-            words.append(f"{one.title.lower()} {value}")
+            words.append(f"{setting.title.lower()} {value}")
     return " ".join(words)

@@ -84,7 +84,7 @@ class Column:
     is_name: bool = False
     unit: str = ""
     priority: int = 0
-    apart: bool = False
+    has_bar: bool = False
 
     @property
     def title(self) -> str:
@@ -106,8 +106,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell | str, ...], ...]
     caption: str = ""
-    most_rows: int = 0
-    elsewhere: str = ""
+    maximum_rows: int = 0
+    full_table: str = ""
     is_main: bool = False
     row_ids: tuple[str, ...] = ()
 
@@ -165,7 +165,7 @@ def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
             yield block
 
 
-def within(block: Block, folder: str) -> Block:
+def nest(block: Block, folder: str) -> Block:
     """The block on the page of a whole, of which its own page is a part in this folder."""
     match block:
         case Heading(level=level):
@@ -173,7 +173,7 @@ def within(block: Block, folder: str) -> Block:
         case Picture(file=file):
             return replace(block, file=f"{folder}/{file}")
         case Details(blocks=blocks, level=level):
-            inner = tuple(within(one, folder) for one in blocks)
+            inner = tuple(nest(child, folder) for child in blocks)
             return replace(block, blocks=inner, level=level + 1)
     return block
 

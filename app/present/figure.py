@@ -113,7 +113,7 @@ class Figure:
 
 def value_span(figure: Figure, axis: Literal["x", "y"]) -> tuple[float, float]:
     """The least and the greatest value that an axis has to show, intervals included."""
-    own, along_x = (figure.x, True) if axis == "x" else (figure.y, False)
+    shown_axis, along_x = (figure.x, True) if axis == "x" else (figure.y, False)
     values = [mark.x if along_x else mark.y for mark in figure.marks]
     if along_x == figure.is_by_name:
         ends = (end for mark in figure.marks for end in (mark.low, mark.high) if end is not None)
@@ -122,8 +122,8 @@ def value_span(figure: Figure, axis: Literal["x", "y"]) -> tuple[float, float]:
         bars = (series for series in figure.series if series.kind == "bars")
         values += [mark.start for series in bars for mark in series.marks]
     values += [line.value for line in figure.references if line.axis == axis]
-    values += [end for end in (own.least, own.most) if end is not None]
-    if own.scale == "log":
+    values += [end for end in (shown_axis.least, shown_axis.most) if end is not None]
+    if shown_axis.scale == "log":
         values = [value for value in values if value > 0]
     return (min(values), max(values)) if values else (0.0, 1.0)
 
@@ -149,43 +149,47 @@ TICK_TEXTS: dict[Unit, Callable[[float], str]] = {
 class Scale:
     """From `least` to `most`, which differ, to pixels from `begin` to `end`."""
 
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     begin: float
     end: float
     is_log: bool = False
 
     def __call__(self, value: float) -> float:
         if self.is_log:
-            share = math.log(value / self.least) / math.log(self.most / self.least)
+            share = math.log(value / self.minimum) / math.log(self.maximum / self.minimum)
         else:
-            share = (value - self.least) / (self.most - self.least)
+            share = (value - self.minimum) / (self.maximum - self.minimum)
         return self.begin + share * (self.end - self.begin)
 
-    def ticks(self, most: int) -> list[float]:
+    def ticks(self, maximum_count: int) -> list[float]:
         """Round values, at most so many, two or more where there is any room."""
         if not self.is_log:
-            return linear_ticks(self.least, self.most, most)
-        first, last = math.log10(self.least), math.log10(self.most)
+            return linear_ticks(self.minimum, self.maximum, maximum_count)
+        first, last = math.log10(self.minimum), math.log10(self.maximum)
         powers = range(math.floor(first), math.ceil(last) + 1)
         steps = (1, 2, 5) if last - first < _FEW_DECADES else (1,)
         for stride in (0, 1, 2, 3, 4, 6, 9):
-            chosen = powers[:: max(1, stride)]
-            known = [s * 10.0**power for power in chosen for s in (steps if not stride else (1,))]
-            found = [tick for tick in known if self.least <= tick <= self.most]
-            if len(found) <= most:
+            powers_used = powers[:: max(1, stride)]
+            candidates = [
+                s * 10.0**power for power in powers_used for s in (steps if not stride else (1,))
+            ]
+            visible = [tick for tick in candidates if self.minimum <= tick <= self.maximum]
+            if len(visible) <= maximum_count:
                 break
-        return found if len(found) > 1 else linear_ticks(self.least, self.most, most)
+        return (
+            visible if len(visible) > 1 else linear_ticks(self.minimum, self.maximum, maximum_count)
+        )
 
 
-def linear_ticks(least: float, most: float, count: int) -> list[float]:
+def linear_ticks(minimum: float, maximum: float, count: int) -> list[float]:
     """Multiples of 1, 2 or 5 times a power of ten: at most so many, but two or more."""
-    rough = (most - least) / max(1, count - 1)
+    rough = (maximum - minimum) / max(1, count - 1)
     power = 10.0 ** math.floor(math.log10(rough))
     steps = [times * power for times in (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)]
     largest = next(place for place, step in enumerate(steps) if step >= rough * 0.999)
     for step in reversed(steps[: largest + 1]):
-        first, last = math.ceil(least / step - 1e-9), math.floor(most / step + 1e-9)
+        first, last = math.ceil(minimum / step - 1e-9), math.floor(maximum / step + 1e-9)
         if last > first:
             break
     return [number * step for number in range(first, last + 1)]
@@ -195,11 +199,11 @@ def scale_of(axis: Axis, span: tuple[float, float], begin: float, end: float) ->
     """The scale of an axis that shows `span`, with room for marks at its ends but below 0."""
     low, high = span
     if axis.scale == "log":
-        least, most = low / _ROOM, high * _ROOM
+        minimum, maximum = low / _ROOM, high * _ROOM
     else:
         room = _LINEAR_ROOM * (high - low) or abs(high) * 0.1 or 0.5
-        least, most = low - room, high + room
-    return Scale(low if low == 0 else least, most, begin, end, axis.scale == "log")
+        minimum, maximum = low - room, high + room
+    return Scale(low if low == 0 else minimum, maximum, begin, end, axis.scale == "log")
 
 
 def tick_text(axis: Axis, value: float) -> str:

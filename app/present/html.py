@@ -70,7 +70,7 @@ def _list(sentences: tuple[str, ...]) -> Iterator[str]:
     if len(sentences) == 1:
         yield element("p", {}, safe_text(sentences[0])) + "\n"
     elif sentences:
-        items = "".join(element("li", {}, safe_text(one)) + "\n" for one in sentences)
+        items = "".join(element("li", {}, safe_text(sentence)) + "\n" for sentence in sentences)
         yield element("ul", {"class": "words"}, f"\n{items}") + "\n"
 
 
@@ -108,5 +108,5 @@ def _kind(column: Column, tone: str = "") -> dict[str, str]:
 
 
 def _classes(*names: str) -> dict[str, str]:
-    known = " ".join(filter(None, names))
-    return {"class": known} if known else {}
+    class_text = " ".join(filter(None, names))
+    return {"class": class_text} if class_text else {}

@@ -69,14 +69,14 @@ def csv_text(blocks: Iterable[Block]) -> str:
 
 def keys(columns: Sequence[Column]) -> list[str]:
     """The titles, a number after one that there is already."""
-    found: list[str] = []
+    unique: list[str] = []
     for column in columns:
         title, number = column.title, 1
-        while title in found:
+        while title in unique:
             number += 1
             title = f"{column.title} {number}"
-        found.append(title)
-    return found
+        unique.append(title)
+    return unique
 
 
 def as_object(block: Block) -> dict[str, Any]:
@@ -143,9 +143,9 @@ def _cell(column: Column, cell: Cell | str) -> Any:
     if column.is_name and value is None:
         return text or None
     unit = (cell.unit if isinstance(cell, Cell) else "") or column.unit
-    known = finite(value)
-    told = {"value": known, "unit": unit} if unit else {"value": known}
-    return {**told, "text": text, **_tone(tone_of(cell))}
+    number = finite(value)
+    fields = {"value": number, "unit": unit} if unit else {"value": number}
+    return {**fields, "text": text, **_tone(tone_of(cell))}
 
 
 def _tone(tone: str) -> dict[str, str]:

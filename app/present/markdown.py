@@ -31,8 +31,8 @@ _LISTED = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
 
 def escaped(text: str) -> str:
     """The text so that Markdown shows it as it is, on one line."""
-    told = _SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))
-    return _LISTED.sub(r"\1\\\2", told)
+    line = _SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))
+    return _LISTED.sub(r"\1\\\2", line)
 
 
 def as_markdown(blocks: Iterable[Block]) -> str:

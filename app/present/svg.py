@@ -32,15 +32,19 @@ def safe_text(text: str) -> str:
 def element(name: str, attributes: Mapping[str, str], content: str | None = None) -> str:
     """An element with its attributes escaped; `content` is escaped already, and None where there
     can be none."""
-    told = "".join(f' {key}="{safe_text(value)}"' for key, value in attributes.items())
-    return f"<{name}{told}/>" if content is None else f"<{name}{told}>{content}</{name}>"
+    attribute_text = "".join(f' {key}="{safe_text(value)}"' for key, value in attributes.items())
+    return (
+        f"<{name}{attribute_text}/>"
+        if content is None
+        else f"<{name}{attribute_text}>{content}</{name}>"
+    )
 
 
 SIZE, LINE = 12, 16
 """Of the font and from line to line, in pixels."""
 _CHARACTER = 6.6
 """As wide as a character is at most on average, of the usual fonts in this size."""
-_MOST_NAMES = 0.36
+_MAXIMUM_NAME_SHARE = 0.36
 """Names that take a greater share of the width stand above their marks."""
 _NARROW = 500
 _PLOT, _NARROW_PLOT = 300, 240
@@ -73,7 +77,7 @@ class Frame:
     note_lines: tuple[str, ...]
 
     @property
-    def most_y_ticks(self) -> int:
+    def maximum_y_ticks(self) -> int:
         return max(2, int((self.bottom - self.top) / _TICK_HEIGHT))
 
     def place(self, y: float) -> float:
@@ -92,17 +96,17 @@ def text_width(text: str) -> float:
 
 def axis_ticks(axis: Axis, scale: Scale) -> list[tuple[float, str]]:
     """Places and texts along x; a text that would stand on the one before is left out."""
-    most = max(2, int((scale.end - scale.begin) / 64))
-    told = axis.ticks or [(tick, tick_text(axis, tick)) for tick in scale.ticks(most)]
-    found: list[tuple[float, str]] = []
+    maximum_count = max(2, int((scale.end - scale.begin) / 64))
+    told = axis.ticks or [(tick, tick_text(axis, tick)) for tick in scale.ticks(maximum_count)]
+    visible: list[tuple[float, str]] = []
     free = -math.inf
     for place, text in told:
         half = text_width(text) / 2
         at = scale(place)
-        if scale.least <= place <= scale.most and at - half >= free:
-            found.append((place, text))
+        if scale.minimum <= place <= scale.maximum and at - half >= free:
+            visible.append((place, text))
             free = at + half + 8
-    return found
+    return visible
 
 
 def frame_of(figure: Figure, width: int, titled: bool) -> Frame:
@@ -111,12 +115,12 @@ def frame_of(figure: Figure, width: int, titled: bool) -> Frame:
     above = bool(figure.y.title and not figure.is_by_name) + _has_labels_above(figure)
     top = 12.0 + LINE * (len(title_lines) + above)
     names, is_stacked = _names(figure, width)
-    left = _left(figure, names, is_stacked)
+    left = _left_edge(figure, names, is_stacked)
     labels = max((text_width(mark.label) for mark in figure.marks if mark.label), default=0.0)
     right = width - 16 - min(labels, 0.45 * width)
     row, lane = _row(figure, names, is_stacked)
-    tall = row * len(names) if names else (_NARROW_PLOT if width < _NARROW else _PLOT)
-    bottom = top + tall
+    plot_height = row * len(names) if names else (_NARROW_PLOT if width < _NARROW else _PLOT)
+    bottom = top + plot_height
     x = scale_of(figure.x, value_span(figure, "x"), left, right)
     y = scale_of(figure.y, value_span(figure, "y"), bottom, top)
     x_title = _lines(figure.x.title, right - left)
@@ -142,9 +146,13 @@ def _flow(figure: Figure, width: float) -> Iterator[tuple[Series, tuple[float, i
     if len(listed) < 2 and not any(series.dash for series in listed):
         return
     left, line = 10.0, 0
-    most = int((width - 46) / _CHARACTER)
+    maximum_length = int((width - 46) / _CHARACTER)
     for series in listed:
-        text = series.name if width_of_text(series.name) <= most else f"{series.name[: most - 1]}…"
+        text = (
+            series.name
+            if width_of_text(series.name) <= maximum_length
+            else f"{series.name[: maximum_length - 1]}…"
+        )
         room = 26 + text_width(text) + 18
         if left > 10 and left + room > width:
             left, line = 10.0, line + 1
@@ -155,8 +163,8 @@ def _flow(figure: Figure, width: float) -> Iterator[tuple[Series, tuple[float, i
 def _names(figure: Figure, width: int) -> tuple[tuple[tuple[str, ...], ...], bool]:
     """The names in lines, and whether they stand above their marks."""
     widest = max(map(text_width, figure.y.names), default=0.0)
-    is_stacked = widest > _MOST_NAMES * width
-    room = width - 30 if is_stacked else _MOST_NAMES * width
+    is_stacked = widest > _MAXIMUM_NAME_SHARE * width
+    room = width - 30 if is_stacked else _MAXIMUM_NAME_SHARE * width
     return tuple(_lines(name, room) or ("",) for name in figure.y.names), is_stacked
 
 
@@ -165,7 +173,7 @@ def _has_labels_above(figure: Figure) -> bool:
     return any(line.label for line in figure.references if line.axis == "x")
 
 
-def _left(figure: Figure, names: Sequence[Sequence[str]], is_stacked: bool) -> float:
+def _left_edge(figure: Figure, names: Sequence[Sequence[str]], is_stacked: bool) -> float:
     if is_stacked:
         return 14.0
     if names:
@@ -205,7 +213,7 @@ class Look:
     ink: str
     quiet: str
     line: str
-    back: str
+    background: str
     ok: str
     error: str
     colors: tuple[str, ...]
@@ -259,7 +267,9 @@ def svg_document(figures: Sequence[Figure], width: int = FILE_WIDTH) -> bytes:
     frames = [frame_of(figure, width, titled=True) for figure in figures]
     height = sum(frame.height for frame in frames)
     parts = [
-        element("rect", {"width": str(width), "height": f"{height:.0f}", "fill": FILE_LOOK.back})
+        element(
+            "rect", {"width": str(width), "height": f"{height:.0f}", "fill": FILE_LOOK.background}
+        )
     ]
     top = 0.0
     for figure, frame in zip(figures, frames, strict=True):
@@ -312,7 +322,7 @@ def _y_axis(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
     if figure.y.title:
         yield _text(10, frame.y_title_at, figure.y.title, look.ink)
     ticks = figure.y.ticks or [
-        (tick, tick_text(figure.y, tick)) for tick in frame.y.ticks(frame.most_y_ticks)
+        (tick, tick_text(figure.y, tick)) for tick in frame.y.ticks(frame.maximum_y_ticks)
     ]
     for place, text in ticks:
         at = frame.y(place)
@@ -327,7 +337,9 @@ def _svg_names(figure: Figure, frame: Frame, look: Look) -> Iterator[str]:
             top = frame.top + frame.row_height * place
             yield _line(frame.left, top, frame.right, top, look.line)
             for number, line in enumerate(lines):
-                yield _text(frame.left, top + LINE * (number + 1), line, look.ink, halo=look.back)
+                yield _text(
+                    frame.left, top + LINE * (number + 1), line, look.ink, halo=look.background
+                )
             continue
         at = frame.place(place)
         yield _line(frame.left, at, frame.right, at, look.line)
@@ -374,7 +386,7 @@ def _path(series: Series, frame: Frame) -> str:
     """A line from mark to mark; steps are level until the next mark."""
     places = [(frame.x(mark.x), frame.place(mark.y)) for mark in series.marks]
     if series.kind == "steps":
-        corners = [((x, before), (x, y)) for (_, before), (x, y) in pairwise(places)]
+        corners = [((x, previous_y), (x, y)) for (_, previous_y), (x, y) in pairwise(places)]
         places = [*places[:1], *chain.from_iterable(corners)]
     attributes = {
         "points": " ".join(f"{x:.1f},{y:.1f}" for x, y in places),
@@ -383,16 +395,16 @@ def _path(series: Series, frame: Frame) -> str:
     }
     if dash := _DASHES[series.dash % len(_DASHES)]:
         attributes["stroke-dasharray"] = dash
-    told = _title(series.name) if series.kind == "steps" else ""
-    return element("polyline", attributes, told)
+    title = _title(series.name) if series.kind == "steps" else ""
+    return element("polyline", attributes, title)
 
 
 def _bar(mark: Mark, series: Series, frame: Frame, look: Look) -> str:
-    tall = max(2.0, frame.lane_height * series.thickness)
+    bar_height = max(2.0, frame.lane_height * series.thickness)
     left, right = sorted((frame.x(mark.start), frame.x(mark.x)))
-    box = _box(left, frame.place(mark.y) - tall / 2, max(right - left, 0.5), tall)
+    box = _box(left, frame.place(mark.y) - bar_height / 2, max(right - left, 0.5), bar_height)
     if mark.is_hollow:
-        box["fill"] = look.back
+        box["fill"] = look.background
     elif series.is_pale:
         box |= {"fill-opacity": "0.35", "stroke": "none"}
     else:
@@ -418,7 +430,7 @@ def _interval(figure: Figure, mark: Mark, frame: Frame) -> Iterator[str]:
 
 
 def _symbol(mark: Mark, series: Series, frame: Frame, look: Look) -> str:
-    hollow = {"fill": look.back} if mark.is_hollow else {}
+    hollow = {"fill": look.background} if mark.is_hollow else {}
     return _shape(series, frame.x(mark.x), frame.place(mark.y), hollow, _title(mark.text))
 
 

@@ -39,40 +39,40 @@ def width_of_text(text: str) -> int:
     return sum(map(_columns, text))
 
 
-def filled(text: str, width: int, first: str = "", other: str = "") -> list[str]:
+def filled(text: str, width: int, first: str = "", indent: str = "") -> list[str]:
     """The words of a text in lines of at most so many columns; a longer word is broken.
 
     The first line begins with `first`, the others with `other`. What a terminal would act on is
     shown as escapes.
     """
     lines: list[str] = []
-    line, begun = first, False
+    line, has_words = first, False
     for word in printable(text).split(" "):
-        if begun and width_of_text(line) + 1 + width_of_text(word) <= width:
+        if has_words and width_of_text(line) + 1 + width_of_text(word) <= width:
             line = f"{line} {word}"
             continue
-        if begun:
+        if has_words:
             lines.append(line)
-            line = other
-        *whole, last = _broken(word, max(1, width - width_of_text(line)))
-        for part in whole:
+            line = indent
+        *full_parts, last = _break_word(word, max(1, width - width_of_text(line)))
+        for part in full_parts:
             lines.append(line + part)
-            line = other
-        line, begun = line + last, True
-    return [*lines, line] if begun else lines
+            line = indent
+        line, has_words = line + last, True
+    return [*lines, line] if has_words else lines
 
 
-def _broken(word: str, width: int) -> list[str]:
+def _break_word(word: str, width: int) -> list[str]:
     """The word in parts of at most so many columns."""
     parts = [""]
     room = width
     for character in word:
-        taken = _columns(character)
-        if taken > room and parts[-1]:
+        columns = _columns(character)
+        if columns > room and parts[-1]:
             parts.append("")
             room = width
         parts[-1] += character
-        room -= taken
+        room -= columns
     return parts
 
 
@@ -85,17 +85,17 @@ def _columns(character: str) -> int:
 GAP = 2
 NAME_WIDTH = 24
 """A longer name is folded where the table would otherwise be too wide."""
-LEAST_NAME_WIDTH = 8
+MINIMUM_NAME_WIDTH = 8
 _BAR = "| "
 _COLORS: dict[Tone, str] = {"ok": "32", "warning": "33", "error": "31", "quiet": "2"}
 _BOLD = "1"
 
 
-def write_document(blocks: Iterable[Block], out: TextIO, width: int) -> None:
+def write_document(blocks: Iterable[Block], stream: TextIO, width: int) -> None:
     """Print the document; in colour if `out` is a terminal and NO_COLOR is not set."""
-    colored = out.isatty() and "NO_COLOR" not in os.environ
+    colored = stream.isatty() and "NO_COLOR" not in os.environ
     for line in as_lines(blocks, width, colored):
-        out.write(f"{line}\n")
+        stream.write(f"{line}\n")
 
 
 def as_text(blocks: Iterable[Block], width: int) -> str:
@@ -142,25 +142,29 @@ def _command(block: Command, width: int) -> Iterator[str]:
 
 
 def _note(label: str, text: str, tone: Tone, width: int, colored: bool) -> Iterator[str]:
-    head, *others = filled(f"{label}: {text}", width, "", "  ")
+    head, *rest = filled(f"{label}: {text}", width, "", "  ")
     if colored and head.startswith(label):
         head = f"{_paint(label, _COLORS.get(tone, ''))}{head[len(label) :]}"
     yield head
-    yield from others
+    yield from rest
 
 
 def _table(table: Table, width: int, colored: bool) -> Iterator[str]:
-    shown = table.rows[: table.most_rows] if table.most_rows else table.rows
-    widths = [_width(table, shown, place) for place in range(len(table.columns))]
+    visible_rows = table.rows[: table.maximum_rows] if table.maximum_rows else table.rows
+    widths = [_width(table, visible_rows, place) for place in range(len(table.columns))]
     parts, missing = _parts(table.columns, widths, width)
     for part in parts:
-        yield from _part(table, shown, part, _folded(table.columns, widths, part, width), colored)
-    where = f" in {table.elsewhere}" if table.elsewhere else ""
-    if len(shown) < len(table.rows):
-        yield from filled(f"... and {len(table.rows) - len(shown):,} more{where}", width)
+        yield from _part(
+            table, visible_rows, part, _fold_widths(table.columns, widths, part, width), colored
+        )
+    source_text = f" in {table.full_table}" if table.full_table else ""
+    if len(visible_rows) < len(table.rows):
+        yield from filled(
+            f"... and {len(table.rows) - len(visible_rows):,} more{source_text}", width
+        )
     if missing:
         headings = ", ".join(table.columns[place].title for place in missing)
-        see = f": see {table.elsewhere}" if table.elsewhere else ""
+        see = f": see {table.full_table}" if table.full_table else ""
         yield from filled(f"no room for the columns {headings}{see}", width)
     if table.caption:
         yield from _styled(filled(table.caption, width), _COLORS["quiet"], colored)
@@ -180,7 +184,9 @@ def _part(
     heads = [Cell(" ".join(filter(None, (c.heading, c.unit and f"({c.unit})")))) for c in columns]
     for line in _lines(columns, heads, widths, False):
         yield _paint(line, _BOLD) if colored else line
-    yield "─" * (sum(widths) + GAP * (len(widths) - 1) + len(_BAR) * sum(c.apart for c in columns))
+    yield "─" * (
+        sum(widths) + GAP * (len(widths) - 1) + len(_BAR) * sum(c.has_bar for c in columns)
+    )
     for row in rows:
         cells = [row[place] for place in places]
         yield from _lines(columns, cells, widths, colored)
@@ -210,7 +216,7 @@ def _line(
         spaces = " " * (width - width_of_text(text))
         painted = _paint(text, _COLORS.get(cell.tone, "")) if colored else text
         padded = painted + spaces if column.is_name else spaces + painted
-        words.append(f"{_BAR if column.apart else ''}{padded}")
+        words.append(f"{_BAR if column.has_bar else ''}{padded}")
     return (" " * GAP).join(words).rstrip()
 
 
@@ -218,16 +224,16 @@ def _parts(
     columns: Sequence[Column], widths: Sequence[int], width: int
 ) -> tuple[list[list[int]], list[int]]:
     """The places of the columns of each part, and those that there is no room for."""
-    every = list(range(len(columns)))
+    all_places = list(range(len(columns)))
     priorities = sorted({column.priority for column in columns} - {0}, reverse=True)
     if not priorities and any(column.group for column in columns):
         return list(_by_group(columns, widths, width)), []
-    kept = every
+    visible_places = all_places
     for priority in priorities:
-        if _fits(columns, widths, kept, width):
+        if _fits(columns, widths, visible_places, width):
             break
-        kept = [place for place in kept if columns[place].priority < priority]
-    return [kept], [place for place in every if place not in kept]
+        visible_places = [place for place in visible_places if columns[place].priority < priority]
+    return [visible_places], [place for place in all_places if place not in visible_places]
 
 
 def _by_group(columns: Sequence[Column], widths: Sequence[int], width: int) -> Iterator[list[int]]:
@@ -240,7 +246,7 @@ def _by_group(columns: Sequence[Column], widths: Sequence[int], width: int) -> I
     part = always
     for group in groups.values():
         wider = [*part, *group]
-        if part != always and _taken(columns, widths, wider) > width:
+        if part != always and _part_width(columns, widths, wider) > width:
             yield part
             wider = [*always, *group]
         part = wider
@@ -252,25 +258,25 @@ def _fits(
 ) -> bool:
     """Whether these columns have room with their names folded."""
     folded = [min(w, NAME_WIDTH) if c.is_name else w for c, w in zip(columns, widths, strict=True)]
-    return _taken(columns, folded, places) <= width
+    return _part_width(columns, folded, places) <= width
 
 
-def _folded(
+def _fold_widths(
     columns: Sequence[Column], widths: Sequence[int], places: Sequence[int], width: int
 ) -> list[int]:
     """The widths of a part: the widest names give way until it has room, as far as they can."""
-    found = list(widths)
+    folded_widths = list(widths)
     names = [place for place in places if columns[place].is_name]
-    while names and _taken(columns, found, places) > width:
-        widest = max(names, key=lambda place: found[place])
-        if found[widest] <= LEAST_NAME_WIDTH:
+    while names and _part_width(columns, folded_widths, places) > width:
+        widest = max(names, key=lambda place: folded_widths[place])
+        if folded_widths[widest] <= MINIMUM_NAME_WIDTH:
             break
-        found[widest] -= 1
-    return [found[place] for place in places]
+        folded_widths[widest] -= 1
+    return [folded_widths[place] for place in places]
 
 
-def _taken(columns: Sequence[Column], widths: Sequence[int], places: Sequence[int]) -> int:
-    bars = len(_BAR) * sum(columns[place].apart for place in places)
+def _part_width(columns: Sequence[Column], widths: Sequence[int], places: Sequence[int]) -> int:
+    bars = len(_BAR) * sum(columns[place].has_bar for place in places)
     return sum(widths[place] for place in places) + GAP * (len(places) - 1) + bars
 
 
@@ -294,15 +300,15 @@ FORMATS = ("table", "json", "csv", "markdown")
 TABLE = FORMATS[0]
 
 
-def write_formatted(blocks: Iterable[Block], form: str, out: TextIO, width: int) -> None:
+def write_formatted(blocks: Iterable[Block], form: str, stream: TextIO, width: int) -> None:
     """Write the document; of a table for a terminal no line is wider than `width`."""
     if form == TABLE:
-        write_document(blocks, out, width)
+        write_document(blocks, stream, width)
     else:
-        out.write(formatted(blocks, form))
+        stream.write(document_text(blocks, form))
 
 
-def formatted(blocks: Iterable[Block], form: str) -> str:
+def document_text(blocks: Iterable[Block], form: str) -> str:
     """The text of a document for other programs; of CSV its main table."""
     if form == "json":
         from app.present.json import json_text

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from app.capabilities.simulated_card.inference import (
     CardEvent,
     CardRun,
+    assign_lines,
     card_runs,
-    placed,
     question,
 )
 from app.cases.jobs import Operator, OperatorTimes, Peak
@@ -16,32 +16,32 @@ from app.formatting import text
 from app.formatting.text import significant
 from app.present.document import Block, Paragraph
 from app.present.figure import Axis, Figure, Mark, Series
-from app.report.figures import Shown, names_axis
+from app.report.figures import TimedCase, names_axis
 from app.runs.following.state import case_operators
 from exporters.types import GraphlapError
 
-MOST_OPS = 15
-_MOST_NODES = 4
+MAXIMUM_OPS = 15
+_MAXIMUM_NODES = 4
 _PEAK_COLOR = 6
 
 
-def of_operators(cases: Sequence[Shown]) -> Iterator[Figure]:
+def operator_figures(cases: Sequence[TimedCase]) -> Iterator[Figure]:
     """The slowest operators, their roofline and their memory, of each case that has operator
     times."""
     for one in cases:
         times = case_operators(one.run, one.measured.case)
         if times is None or not times.ops:
             continue
-        yield slowest(one, times)
+        yield slowest_operators(one, times)
         for draw in (roofline, memory):
-            drawn = draw(one, times)
-            if drawn is not None:
-                yield drawn
+            roof_figure = draw(one, times)
+            if roof_figure is not None:
+                yield roof_figure
 
 
-def slowest(one: Shown, times: OperatorTimes) -> Figure:
+def slowest_operators(case: TimedCase, times: OperatorTimes) -> Figure:
     """A bar for each of the slowest operators, with its share of all."""
-    ops = sorted(times.ops, key=lambda op: -op.time_us)[:MOST_OPS]
+    ops = sorted(times.ops, key=lambda op: -op.time_us)[:MAXIMUM_OPS]
     marks = tuple(
         Mark(
             op.time_us,
@@ -52,43 +52,43 @@ def slowest(one: Shown, times: OperatorTimes) -> Figure:
         for place, op in enumerate(ops)
     )
     return Figure(
-        f"Operators of {one.label}, {text.CLOCK_TEXT[times.clock]}",
+        f"Operators of {case.label}, {text.CLOCK_TEXT[times.clock]}",
         Axis("time in one run", "us"),
         Axis(names=tuple(f"{place}. {op.op}" for place, op in enumerate(ops, 1))),
-        (Series(one.name, marks, "bars", one.color, cases=(one.case_id,), has_legend=False),),
+        (Series(case.name, marks, "bars", case.color, cases=(case.case_id,), has_legend=False),),
         note=f"{len(ops)} of {len(times.ops)} operators, median of {times.runs} runs.",
     )
 
 
-def roofline(one: Shown, times: OperatorTimes) -> Figure | None:
+def roofline(case: TimedCase, times: OperatorTimes) -> Figure | None:
     """FLOP/s of each operator over the FLOP that it does with a byte, below the machine's peaks;
     None where nobody measured them or no operator's work is known."""
-    known = [op for op in times.ops if op.macs and op.bytes_moved and op.time_us]
+    measured_ops = [op for op in times.ops if op.macs and op.bytes_moved and op.time_us]
     peak = times.peak
-    if peak is None or peak.flops_per_s <= 0 or peak.bytes_per_s <= 0 or not known:
+    if peak is None or peak.flops_per_s <= 0 or peak.bytes_per_s <= 0 or not measured_ops:
         return None
     marks = tuple(
         Mark(
             2 * (op.macs or 0) / (op.bytes_moved or 1),
             2e6 * (op.macs or 0) / op.time_us,
             f"{op.op} {_nodes(op)}",
-            is_hollow=one.is_hollow,
+            is_hollow=case.is_hollow,
         )
-        for op in known
+        for op in measured_ops
     )
     return Figure(
-        f"Roofline of {one.label}",
+        f"Roofline of {case.label}",
         Axis("FLOP per byte moved", "", "log"),
         Axis("FLOP/s", "count", "log"),
         (
-            Series(one.name, marks, color=one.color, cases=(one.case_id,)),
+            Series(case.name, marks, color=case.color, cases=(case.case_id,)),
             _roof(peak, min(mark.x for mark in marks), max(mark.x for mark in marks)),
         ),
         note=f"Peak: {peak.how}.",
     )
 
 
-def memory(one: Shown, times: OperatorTimes) -> Figure | None:
+def memory(one: TimedCase, times: OperatorTimes) -> Figure | None:
     """Bytes in use while each operator runs, in the order of execution, with the high-water mark
     and its operator; None where the engine reports none."""
     highest = times.high_water
@@ -119,10 +119,10 @@ def memory(one: Shown, times: OperatorTimes) -> Figure | None:
     )
 
 
-def _roof(peak: Peak, least: float, most: float) -> Series:
+def _roof(peak: Peak, minimum: float, maximum: float) -> Series:
     """Memory bounds the left of it, arithmetic the right."""
     ridge = peak.flops_per_s / peak.bytes_per_s
-    places = sorted({min(least, ridge) / 2, ridge, max(most, ridge) * 2})
+    places = sorted({min(minimum, ridge) / 2, ridge, max(maximum, ridge) * 2})
     marks = (Mark(place, min(peak.flops_per_s, peak.bytes_per_s * place)) for place in places)
     return Series("peak of this machine", tuple(marks), "line", _PEAK_COLOR, 1, "none")
 
@@ -134,69 +134,71 @@ def _share(op: Operator, total_us: float) -> str:
 
 def _nodes(op: Operator) -> str:
     """The first of the file's nodes that it holds, or its own name."""
-    held = ", ".join(op.holds[:_MOST_NODES])
-    more = f" and {len(op.holds) - _MOST_NODES} more" if len(op.holds) > _MOST_NODES else ""
-    return f"{held}{more}" or op.node
+    names = ", ".join(op.holds[:_MAXIMUM_NODES])
+    rest = f" and {len(op.holds) - _MAXIMUM_NODES} more" if len(op.holds) > _MAXIMUM_NODES else ""
+    return f"{names}{rest}" or op.node
 
 
-def fit(cases: Sequence[Shown]) -> Figure | None:
+def fit(cases: Sequence[TimedCase]) -> Figure | None:
     """The share of a card's weight tiles that each case takes; None where nothing ran on one."""
-    known = [one for one in cases if one.figure("weight_tiles_total")]
-    if not known:
+    complete = [case for case in cases if case.figure("weight_tiles_total")]
+    if not complete:
         return None
     series = []
-    for place, one in enumerate(known):
-        used, total = (one.figure(f"weight_tiles_{word}") or 0.0 for word in ("used", "total"))
-        described = f"{one.name}: {used:.0f} of {total:.0f} tiles{_costs(one)}"
-        mark = Mark(100.0 * used / total, place, described, is_hollow=True)
+    for place, case in enumerate(complete):
+        used, total = (case.figure(f"weight_tiles_{word}") or 0.0 for word in ("used", "total"))
+        description = f"{case.name}: {used:.0f} of {total:.0f} tiles{_costs(case)}"
+        mark = Mark(100.0 * used / total, place, description, is_hollow=True)
         series.append(
-            Series(one.name, (mark,), "bars", one.color, cases=(one.case_id,), has_legend=False)
+            Series(case.name, (mark,), "bars", case.color, cases=(case.case_id,), has_legend=False)
         )
     return Figure(
         "Weight memory of the simulated cards",
         Axis("weight tiles in use, simulated", "percent", most=100.0),
-        names_axis(known),
+        names_axis(complete),
         tuple(series),
     )
 
 
-def _costs(one: Shown) -> str:
-    cycles, link_us = one.figure("cycles"), one.figure("io_us")
-    told = [f"{cycles:,.0f} cycles"] if cycles is not None else []
-    told += [f"{significant(link_us)} µs of link"] if link_us is not None else []
-    return "".join(f", {word}" for word in told)
+def _costs(case: TimedCase) -> str:
+    cycles, link_us = case.figure("cycles"), case.figure("io_us")
+    parts = [f"{cycles:,.0f} cycles"] if cycles is not None else []
+    parts += [f"{significant(link_us)} µs of link"] if link_us is not None else []
+    return "".join(f", {word}" for word in parts)
 
 
-MOST_FIGURES = 12
-MOST_EVENTS = 400
+MAXIMUM_FIGURES = 12
+MAXIMUM_EVENTS = 400
 """Of a schedule the longest are drawn: thousands of others would be too thin to see."""
 
 
-def of_cards(cases: Sequence[Shown]) -> Iterator[Block]:
+def card_figures(cases: Sequence[TimedCase]) -> Iterator[Block]:
     """A figure, or why there is none, of the first case of each model on each card; nothing where
     nothing ran on one. Waits for a process that compiles them."""
-    simulated = [(one, line) for one in cases if (line := asked_of(one))]
-    first: dict[tuple[str, str], tuple[Shown, str]] = {}
+    simulated = [(one, line) for one in cases if (line := question_for(one))]
+    first: dict[tuple[str, str], tuple[TimedCase, str]] = {}
     for one, line in simulated:
         first.setdefault((one.measured.case.model, one.measured.case.runtime), (one, line))
-    chosen = list(first.values())[:MOST_FIGURES]
-    answers = card_runs([line for _, line in chosen])
-    for (one, _), answer in zip(chosen, answers, strict=True):
+    selection = list(first.values())[:MAXIMUM_FIGURES]
+    answers = card_runs([line for _, line in selection])
+    for (one, _), answer in zip(selection, answers, strict=True):
         if isinstance(answer, GraphlapError):
             yield Paragraph(f"{_title(one)}: not available ({answer.cause}); {answer.remedy}")
         else:
             yield schedule(one, answer)
-    if len(chosen) < len(simulated):
+    if len(selection) < len(simulated):
         yield Paragraph(
-            f"The schedules of {len(chosen)} of {len(simulated)} simulated cases are drawn: the "
-            f"first of each model on each card, {MOST_FIGURES} at most. The window shows any."
+            f"The schedules of {len(selection)} of {len(simulated)} simulated cases are drawn: the "
+            f"first of each model on each card, {MAXIMUM_FIGURES} at most. The window shows any."
         )
 
 
-def schedule(one: Shown, run: CardRun) -> Figure:
+def schedule(case: TimedCase, run: CardRun) -> Figure:
     """A lane for each unit; what issues is solid, what is in the pipeline pale."""
-    drawn = sorted(run.events, key=lambda event: event.begun - event.done)[:MOST_EVENTS]
-    lanes = {unit: placed([event for event in drawn if event.unit == unit]) for unit in run.units}
+    longest = sorted(run.events, key=lambda event: event.begun - event.done)[:MAXIMUM_EVENTS]
+    lanes = {
+        unit: assign_lines([event for event in longest if event.unit == unit]) for unit in run.units
+    }
     lines = {unit: 1 + max((line for _, line in lane), default=0) for unit, lane in lanes.items()}
     events = [
         (event, row - 0.5 + (line + 0.5) / lines[unit])
@@ -205,15 +207,19 @@ def schedule(one: Shown, run: CardRun) -> Figure:
     ]
     thickness = 0.8 / max(lines.values(), default=1)
     issues = tuple(
-        Mark(event.issued, place, _described(event), start=event.begun) for event, place in events
+        Mark(event.issued, place, _event_text(event), start=event.begun) for event, place in events
     )
     flows = tuple(
-        Mark(event.done, place, _described(event), start=event.issued) for event, place in events
+        Mark(event.done, place, _event_text(event), start=event.issued) for event, place in events
     )
-    of = "" if len(drawn) == len(run.events) else f"The longest {len(drawn)} of {len(run.events)}. "
-    ids = (one.case_id,)
+    prefix = (
+        ""
+        if len(longest) == len(run.events)
+        else f"The longest {len(longest)} of {len(run.events)}. "
+    )
+    ids = (case.case_id,)
     return Figure(
-        _title(one),
+        _title(case),
         Axis(
             f"cycles after the request arrived ({run.cycles:,} at {run.clock_mhz:g} MHz)",
             "count",
@@ -222,31 +228,31 @@ def schedule(one: Shown, run: CardRun) -> Figure:
         ),
         Axis(names=tuple(lanes)),
         (
-            Series("issues", issues, "bars", one.color, cases=ids, thickness=thickness),
+            Series("issues", issues, "bars", case.color, cases=ids, thickness=thickness),
             Series(
                 "in the pipeline",
                 flows,
                 "bars",
-                one.color,
+                case.color,
                 cases=ids,
                 is_pale=True,
                 thickness=thickness,
             ),
         ),
-        note=f"{of}The link takes {significant(run.io_us)} µs more.",
+        note=f"{prefix}The link takes {significant(run.io_us)} µs more.",
     )
 
 
-def _title(one: Shown) -> str:
-    return f"Schedule of {one.label}, simulated"
+def _title(case: TimedCase) -> str:
+    return f"Schedule of {case.label}, simulated"
 
 
-def asked_of(one: Shown) -> str:
+def question_for(one: TimedCase) -> str:
     """The question for its schedule; "" of a case that does not run on a card."""
     model = one.run.model_of(one.measured.case)
     return "" if model is None else question(one.measured.case, model)
 
 
-def _described(event: CardEvent) -> str:
-    ahead = f", {event.ahead:,} of it before the request came" if event.ahead else ""
-    return f"{event.name}: cycles {event.begun:,} to {event.done:,}{ahead}"
+def _event_text(event: CardEvent) -> str:
+    early_text = f", {event.ahead:,} of it before the request came" if event.ahead else ""
+    return f"{event.name}: cycles {event.begun:,} to {event.done:,}{early_text}"

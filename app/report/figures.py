@@ -11,7 +11,7 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.scenario import CLOSED_LOOP
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.formatting import text
 from app.formatting.case_labels import labels
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series, Symbol, Unit
@@ -20,17 +20,17 @@ from exporters.model_names import is_null
 
 SHARES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999)
 _SHARES = (*SHARES, 0.99999, 0.999999)
-_LEAST_US = 1e-3
+_MINIMUM_US = 1e-3
 """A clock's step: a logarithmic axis has no 0."""
 
 
 @dataclass(slots=True)
-class Shown:
+class TimedCase:
     """One case that was timed. `color` and `dash` are numbers that tell it from the others of its
     model."""
 
     run: Run
-    measured: Measured
+    measured: MeasuredCase
     label: str
     color: int
     dash: int
@@ -74,7 +74,7 @@ class Shown:
         """Of all rounds together, ascending [n]."""
         if self._pooled is None:
             rounds = self.run.rounds_of(self.measured.case)
-            parts = [self.run.samples_of(one).latency_ns for one in rounds if one.samples]
+            parts = [self.run.samples_of(result).latency_ns for result in rounds if result.samples]
             self._pooled = np.sort(np.concatenate(parts)) / 1e3 if parts else np.empty(0)
         return self._pooled
 
@@ -93,7 +93,7 @@ class Shown:
         if not len(sorted_us):
             return None
         slow = sorted_us[max(0, int(np.ceil(0.995 * len(sorted_us))) - 1)]
-        return max(float(sorted_us[0]), _LEAST_US), max(float(slow), _LEAST_US)
+        return max(float(sorted_us[0]), _MINIMUM_US), max(float(slow), _MINIMUM_US)
 
     def shares(self, edges_us: np.ndarray) -> np.ndarray:
         """The share of all runs between each two edges."""
@@ -123,24 +123,34 @@ def without_batch(run: Run, case: Case) -> Case:
     return replace(case, axes={name: size for name, size in case.axes.items() if name != axis})
 
 
-def shown(run: Run, measured: Sequence[Measured]) -> list[Shown]:
+def timed_cases(run: Run, measured: Sequence[MeasuredCase]) -> list[TimedCase]:
     """The cases that were timed, in the plan's order."""
-    return list(_shown(run, [one for one in measured if one.summary is not None]))
+    return list(
+        _labelled_cases(
+            run, [measurement for measurement in measured if measurement.summary is not None]
+        )
+    )
 
 
-def _shown(run: Run, timed: Sequence[Measured]) -> Iterator[Shown]:
-    told = labels([one.case for one in timed])
-    runtimes = list(dict.fromkeys(one.case.runtime for one in timed))
-    seen: dict[tuple[str, str], int] = {}
-    for one in timed:
-        own = (one.case.model, one.case.runtime)
-        number = seen[own] = seen.get(own, -1) + 1
-        yield Shown(run, one, told[one.case.case_id], runtimes.index(one.case.runtime), number)
+def _labelled_cases(run: Run, timed: Sequence[MeasuredCase]) -> Iterator[TimedCase]:
+    case_labels = labels([measurement.case for measurement in timed])
+    runtimes = list(dict.fromkeys(measurement.case.runtime for measurement in timed))
+    counts: dict[tuple[str, str], int] = {}
+    for measurement in timed:
+        key = (measurement.case.model, measurement.case.runtime)
+        number = counts[key] = counts.get(key, -1) + 1
+        yield TimedCase(
+            run,
+            measurement,
+            case_labels[measurement.case.case_id],
+            runtimes.index(measurement.case.runtime),
+            number,
+        )
 
 
-MOST_SERIES = 24
+MAXIMUM_SERIES = 24
 """Lines in one figure that an eye can follow."""
-_APART = " · "
+_SEPARATOR = " · "
 _BINS = 120
 """Of a whole axis: finer ones would be narrower than a few pixels."""
 _NINES = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
@@ -175,19 +185,19 @@ def latency(cases: Sequence[Drawn]) -> Figure:
     An interval that is too noisy to be shown is left out.
     """
     series = []
-    for place, one in enumerate(cases):
+    for place, case in enumerate(cases):
         for percentile, symbol in _PERCENTILES:
             column = f"latency_{percentile}"
-            mark = interval_mark(one, place, f"{column}_us", f"{column}_ci", "us")
+            mark = interval_mark(case, place, f"{column}_us", f"{column}_ci", "us")
             if mark is not None:
-                described = f"{one.name}, {percentile}: {mark.text}"
+                description = f"{case.name}, {percentile}: {mark.text}"
                 series.append(
                     Series(
-                        f"{one.name} {percentile}",
-                        (replace(mark, text=described),),
-                        color=one.color,
+                        f"{case.name} {percentile}",
+                        (replace(mark, text=description),),
+                        color=case.color,
                         symbol=symbol,
-                        cases=(one.case_id,),
+                        cases=(case.case_id,),
                         has_legend=False,
                     )
                 )
@@ -200,44 +210,44 @@ def latency(cases: Sequence[Drawn]) -> Figure:
     )
 
 
-def interval_mark(one: Drawn, place: int, column: str, ends: str, unit: Unit) -> Mark | None:
+def interval_mark(case: Drawn, place: int, column: str, ends: str, unit: Unit) -> Mark | None:
     """The value of a column in the lane of its case; None where it is empty."""
-    value = one.figure(column)
+    value = case.figure(column)
     if value is None:
         return None
-    low, high = (one.figure(f"{ends}_{end}_{unit}") for end in ("low", "high"))
-    described = text.figure(value, unit)
+    low, high = (case.figure(f"{ends}_{end}_{unit}") for end in ("low", "high"))
+    description = text.figure(value, unit)
     if low is None or high is None or text.is_too_noisy(low, high):
         low = high = None
     else:
-        described += f" ({text.figure(low, unit)} to {text.figure(high, unit)})"
-    return Mark(value, place, described, low, high, is_hollow=one.is_hollow)
+        description += f" ({text.figure(low, unit)} to {text.figure(high, unit)})"
+    return Mark(value, place, description, low, high, is_hollow=case.is_hollow)
 
 
 def names_axis(cases: Iterable[Drawn]) -> Axis:
     """A lane for each case."""
-    return Axis(names=tuple(one.name for one in cases))
+    return Axis(names=tuple(case.name for case in cases))
 
 
-def percentiles(cases: Sequence[Shown]) -> Figure:
+def percentiles(cases: Sequence[TimedCase]) -> Figure:
     """Latency over the share of runs that are faster, out to the last that the samples support."""
     series = tuple(
         Series(
-            one.name,
+            case.name,
             tuple(
                 Mark(
                     _rarity(share),
                     value,
-                    f"{one.name}, p{100 * share:.6g}: {text.latency(value)}",
+                    f"{case.name}, p{100 * share:.6g}: {text.latency(value)}",
                 )
-                for share, value in one.percentiles_us()
+                for share, value in case.percentiles_us()
             ),
             "line",
-            one.color,
-            one.dash,
-            cases=(one.case_id,),
+            case.color,
+            case.dash,
+            cases=(case.case_id,),
         )
-        for one in cases[:MOST_SERIES]
+        for case in cases[:MAXIMUM_SERIES]
     )
     ticks = tuple((_rarity(share), f"p{100 * share:.6g}") for share in _NINES)
     x = Axis("percentile", scale="log", ticks=ticks)
@@ -249,18 +259,20 @@ def _rarity(share: float) -> float:
     return 1.0 / (1.0 - share)
 
 
-def histogram(cases: Sequence[Shown]) -> Figure:
+def histogram(cases: Sequence[TimedCase]) -> Figure:
     """How many of all runs took how long, up to the p99.5 of each case: the same bins for all,
     equally wide on the axis."""
-    drawn = cases[:MOST_SERIES]
-    spans = [span for one in drawn if (span := one.fastest_and_slow_us)]
+    visible = cases[:MAXIMUM_SERIES]
+    spans = [span for case in visible if (span := case.fastest_and_slow_us)]
     low = min((fastest for fastest, _ in spans), default=1.0)
     high = max((slow for _, slow in spans), default=1.0)
     edges = np.geomspace(low, max(high, low * 1.001), _BINS + 1)
     series = tuple(
-        Series(one.name, _steps(one, edges), "steps", one.color, one.dash, cases=(one.case_id,))
-        for one in drawn
-        if one.fastest_and_slow_us
+        Series(
+            case.name, _steps(case, edges), "steps", case.color, case.dash, cases=(case.case_id,)
+        )
+        for case in visible
+        if case.fastest_and_slow_us
     )
     return Figure(
         "Histogram",
@@ -271,9 +283,9 @@ def histogram(cases: Sequence[Shown]) -> Figure:
     )
 
 
-def _steps(one: Shown, edges: np.ndarray) -> tuple[Mark, ...]:
+def _steps(case: TimedCase, edges: np.ndarray) -> tuple[Mark, ...]:
     """From the first bin with runs to the end of the last."""
-    shares = one.shares(edges)
+    shares = case.shares(edges)
     filled = np.flatnonzero(shares)
     if not len(filled):
         return ()
@@ -283,11 +295,11 @@ def _steps(one: Shown, edges: np.ndarray) -> tuple[Mark, ...]:
     return tuple(Mark(float(x), float(y)) for x, y in zip(places, heights, strict=True))
 
 
-def throughput(cases: Sequence[Shown]) -> Figure | None:
+def throughput(cases: Sequence[TimedCase]) -> Figure | None:
     """Inferences per second over the batch size; None where no case has two sizes."""
-    groups: dict[str, list[Shown]] = {}
-    for one in cases:
-        groups.setdefault(one.without_batch.case_id, []).append(one)
+    groups: dict[str, list[TimedCase]] = {}
+    for case in cases:
+        groups.setdefault(case.without_batch.case_id, []).append(case)
     return _lines(
         "Throughput over batch size",
         groups,
@@ -296,9 +308,9 @@ def throughput(cases: Sequence[Shown]) -> Figure | None:
     )
 
 
-def load(cases: Sequence[Shown]) -> Figure | None:
+def load(cases: Sequence[TimedCase]) -> Figure | None:
     """p99 over the rate of requests; None where no case has two rates."""
-    groups: dict[str, list[Shown]] = {}
+    groups: dict[str, list[TimedCase]] = {}
     for one in cases:
         kind = one.measured.case.scenario.kind
         groups.setdefault(f"{kind} {one.without_load.case_id}", []).append(one)
@@ -312,83 +324,87 @@ def load(cases: Sequence[Shown]) -> Figure | None:
 
 def _lines(
     title: str,
-    groups: Mapping[str, Sequence[Shown]],
+    groups: Mapping[str, Sequence[TimedCase]],
     along: tuple[Axis, str],
     value: tuple[Axis, str],
 ) -> Figure | None:
     """A line for each group that has two places along a column; None where none has."""
     (x, x_column), (y, y_column) = along, value
-    found = []
+    lines = []
     for group in groups.values():
-        known = [
-            (at, height, one)
-            for one in group
-            if (at := one.figure(x_column)) and (height := one.figure(y_column))
+        entries = [
+            (at, height, case)
+            for case in group
+            if (at := case.figure(x_column)) and (height := case.figure(y_column))
         ]
-        if len({at for at, _, _ in known}) < 2:
+        if len({at for at, _, _ in entries}) < 2:
             continue
-        known.sort(key=lambda entry: entry[0])
-        first = known[0][2]
-        shared = set.intersection(*(set(one.name.split(_APART)) for _, _, one in known))
-        found.append(
+        entries.sort(key=lambda entry: entry[0])
+        first = entries[0][2]
+        shared = set.intersection(*(set(case.name.split(_SEPARATOR)) for _, _, case in entries))
+        lines.append(
             Series(
-                _APART.join(word for word in first.name.split(_APART) if word in shared),
+                _SEPARATOR.join(word for word in first.name.split(_SEPARATOR) if word in shared),
                 tuple(
                     Mark(
                         at,
                         height,
-                        f"{one.name}: {text.figure(height, y.unit)}",
-                        is_hollow=one.is_hollow,
+                        f"{case.name}: {text.figure(height, y.unit)}",
+                        is_hollow=case.is_hollow,
                     )
-                    for at, height, one in known
+                    for at, height, case in entries
                 ),
                 "line",
                 first.color,
                 first.dash,
-                cases=tuple(one.case_id for _, _, one in known),
+                cases=tuple(case.case_id for _, _, case in entries),
             )
         )
-    if not found:
+    if not lines:
         return None
-    return Figure(title, x, y, tuple(found[:MOST_SERIES]), note=limit_note(found))
+    return Figure(title, x, y, tuple(lines[:MAXIMUM_SERIES]), note=limit_note(lines))
 
 
-def ratios(cases: Sequence[Shown]) -> Figure | None:
+def ratios(cases: Sequence[TimedCase]) -> Figure | None:
     """How many times the best median of its model each runtime takes, among those on one clock and
     of one precision; None where fewer than two models or two runtimes can be compared."""
     best: dict[tuple[object, ...], float] = {}
-    own = (one for one in cases if not is_null(one.measured.case.model))
-    known = [one for one in own if one.is_well and _p50(one)]
-    for one in known:
+    model_cases = (one for one in cases if not is_null(one.measured.case.model))
+    comparable = [one for one in model_cases if one.is_well and _p50(one)]
+    for one in comparable:
         key = _comparable(one)
         best[key] = min(best.get(key, _p50(one)), _p50(one))
-    columns = sorted({_column(one) for one in known}, key=lambda name: ("simulated" in name, name))
-    models = list(dict.fromkeys(str(one.row["model"]) for one in known))
+    columns = sorted(
+        {_column(one) for one in comparable}, key=lambda name: ("simulated" in name, name)
+    )
+    models = list(dict.fromkeys(str(one.row["model"]) for one in comparable))
     if len(models) < 2 or len(columns) < 2:
         return None
-    fastest: dict[tuple[str, str], Shown] = {}
-    for one in known:
+    fastest: dict[tuple[str, str], TimedCase] = {}
+    for one in comparable:
         place = (_column(one), str(one.row["model"]))
         if place not in fastest or _p50(one) < _p50(fastest[place]):
             fastest[place] = one
-    labels = {str(one.row["model"]): one.label.partition(_APART)[0] for one in known}
+    labels = {str(one.row["model"]): one.label.partition(_SEPARATOR)[0] for one in comparable}
     series: list[Series] = []
     for number, column in enumerate(columns):
-        chosen = {model: one for (of, model), one in fastest.items() if of == column}
-        color = next(iter(chosen.values())).color
-        aside = _DODGE * (number - (len(columns) - 1) / 2) / len(columns)
+        fastest_by_model = {
+            model: one for (runtime, model), one in fastest.items() if runtime == column
+        }
+        color = next(iter(fastest_by_model.values())).color
+        offset = _DODGE * (number - (len(columns) - 1) / 2) / len(columns)
         marks = tuple(
-            _ratio_mark(one, models.index(model) + aside, _p50(one) / best[_comparable(one)])
-            for model, one in chosen.items()
+            _ratio_mark(one, models.index(model) + offset, _p50(one) / best[_comparable(one)])
+            for model, one in fastest_by_model.items()
         )
-        again = any(other.color == color for other in series)
+        is_repeated = any(drawn_series.color == color for drawn_series in series)
         series.append(
             Series(
                 column,
                 marks,
                 color=color,
-                symbol="diamond" if again else "circle",
-                cases=tuple(one.case_id for one in chosen.values()),
+                symbol="diamond" if is_repeated else "circle",
+                cases=tuple(one.case_id for one in fastest_by_model.values()),
             )
         )
     return Figure(
@@ -406,21 +422,21 @@ def ratios(cases: Sequence[Shown]) -> Figure | None:
     )
 
 
-def _ratio_mark(one: Shown, place: float, ratio: float) -> Mark:
-    return Mark(ratio, place, f"{one.name}: {ratio:.2f} times the best", is_hollow=one.is_hollow)
+def _ratio_mark(case: TimedCase, place: float, ratio: float) -> Mark:
+    return Mark(ratio, place, f"{case.name}: {ratio:.2f} times the best", is_hollow=case.is_hollow)
 
 
-def _comparable(one: Shown) -> tuple[object, ...]:
-    return one.row["model"], one.row["clock"], one.row["precision"]
+def _comparable(case: TimedCase) -> tuple[object, ...]:
+    return case.row["model"], case.row["clock"], case.row["precision"]
 
 
-def _column(one: Shown) -> str:
+def _column(one: TimedCase) -> str:
     marks = [str(one.row["precision"] or "")] + (["simulated"] if one.simulated else [])
     marks += [f"on {one.measured.case.host}"] if one.measured.case.host else []
     return " ".join([str(one.row["runtime"]), *filter(None, marks)])
 
 
-FIGURES: tuple[Callable[[Sequence[Shown]], Figure | None], ...] = (
+FIGURES: tuple[Callable[[Sequence[TimedCase]], Figure | None], ...] = (
     latency,
     percentiles,
     histogram,
@@ -430,12 +446,12 @@ FIGURES: tuple[Callable[[Sequence[Shown]], Figure | None], ...] = (
 """Those of the cases of one model."""
 
 
-def limit_note(found: Sequence[object]) -> str:
+def limit_note(items: Sequence[object]) -> str:
     """That only the first are drawn; "" where all are."""
-    if len(found) <= MOST_SERIES:
+    if len(items) <= MAXIMUM_SERIES:
         return ""
-    return f"The first {MOST_SERIES} of {len(found)} are drawn; the window shows any."
+    return f"The first {MAXIMUM_SERIES} of {len(items)} are drawn; the window shows any."
 
 
-def _p50(one: Shown) -> float:
-    return one.figure("latency_p50_us") or 0.0
+def _p50(case: TimedCase) -> float:
+    return case.figure("latency_p50_us") or 0.0

@@ -8,28 +8,28 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from app.capabilities.slo_search.answer import kept
+from app.capabilities.slo_search.answer import target_text
 from app.cases.errors import PlanError, unwritable
 from app.cases.round import is_imported
-from app.cases.units import shown
+from app.cases.units import percentile_label
 from app.columns.rows import Rows
-from app.comparison.aggregate_throughput import HostsTogether
+from app.comparison.aggregate_throughput import AggregateThroughput
 from app.comparison.judge import Comparison
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import extra_tables, findings, page_answer
 from app.console.answer.summary import (
-    EndedRun,
+    RunResult,
     cause_notes,
-    ended_run,
+    run_result,
     trust_line,
     warning_paragraph,
 )
 from app.console.check import check_blocks
-from app.console.output_files import PAGE, refuse_output, write_output
+from app.console.output_files import PAGE, reject_output, write_output
 from app.console.row_table import row_table, shown_percentiles
-from app.console.run_comparison import Comparing
-from app.console.run_summary import Said, said, spread_advice, without_winners
-from app.console.scaling import together_sentences
+from app.console.run_comparison import Comparer
+from app.console.run_summary import RunSummary, spread_advice, summarise_run, without_rankings
+from app.console.scaling import throughput_sentences
 from app.console.searches import ladder_tables, rate_figures, rate_tables
 from app.console.verdicts import comparison_blocks
 from app.console.verify import damage
@@ -55,12 +55,12 @@ from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series, Symbol
 from app.present.html import as_html
 from app.present.svg import FILE_LOOK, safe_text
 from app.report import comparison_figures, execution_figures
-from app.report.execution_figures import of_cards, of_operators
-from app.report.figures import FIGURES, Shown, ratios
-from app.report.figures import shown as figures_shown
-from app.run_folder.hosts import differing, environments
+from app.report.execution_figures import card_figures, operator_figures
+from app.report.figures import FIGURES, TimedCase, ratios
+from app.report.figures import timed_cases as figures_shown
+from app.run_folder.hosts import environments, plan_differences
 from app.run_folder.run import Run
-from app.runs.verify import Whole, read_whole
+from app.runs.verify import IntactRun, read_intact
 from exporters import install_layout
 from exporters.models import catalogue
 
@@ -69,31 +69,35 @@ _UNDECIDED_COLOR = 6
 _SYMBOLS: tuple[Symbol, ...] = ("circle", "diamond")
 
 
-def comparison(before: RunSide, after: RunSide, history: History | None = None) -> Iterator[Block]:
+def comparison(
+    previous: RunSide, current: RunSide, history: History | None = None
+) -> Iterator[Block]:
     """The section; where the runs share no case, it says so. `history` is that of the machine."""
-    names = model_labels((before.name, after.name))  # of paths, as those of models
-    first, second = names[before.name], names[after.name]
-    found = replace(compare_runs(before, after, history=history), first=first, second=second)
+    names = model_labels((previous.name, current.name))  # of paths, as those of models
+    first, second = names[previous.name], names[current.name]
+    compared = replace(compare_runs(previous, current, history=history), first=first, second=second)
     yield Heading(f"{second} against {first}", 1)
-    yield from comparison_blocks(found)
-    if figure := ratio_figure(found):
+    yield from comparison_blocks(compared)
+    if figure := ratio_figure(compared):
         yield figure
 
 
-def ratio_figure(found: Comparison) -> Figure | None:
+def ratio_figure(compared: Comparison) -> Figure | None:
     """The second run over the first, with the interval that decided; None without a case."""
     series = []
-    for place, case in enumerate(found.cases):
+    for place, case in enumerate(compared.cases):
         for number, (name, sides) in enumerate(case.percentiles.items()):
             verdict = sides.verdict
             ends = verdict.interval
             noisy = ends is None or text.is_too_noisy(ends.low, ends.high)
             low, high = (None, None) if noisy or ends is None else (ends.low, ends.high)
-            described = f"{case.label}, {shown(name)}: {sides.ratio:.3f}x, {verdict.word}"
+            description = (
+                f"{case.label}, {percentile_label(name)}: {sides.ratio:.3f}x, {verdict.word}"
+            )
             series.append(
                 Series(
-                    f"{case.label} {shown(name)}",
-                    (Mark(sides.ratio, place, described, low, high),),
+                    f"{case.label} {percentile_label(name)}",
+                    (Mark(sides.ratio, place, description, low, high),),
                     color=_COLORS.get(verdict.word, _UNDECIDED_COLOR),
                     symbol=_SYMBOLS[number % len(_SYMBOLS)],
                     has_legend=False,
@@ -102,9 +106,9 @@ def ratio_figure(found: Comparison) -> Figure | None:
     if not series:
         return None
     return Figure(
-        f"{found.second} over {found.first}",
+        f"{compared.second} over {compared.first}",
         Axis("ratio of latencies (more than 1: slower)", "times", "log", least=0.95, most=1.05),
-        Axis(names=tuple(case.label for case in found.cases)),
+        Axis(names=tuple(case.label for case in compared.cases)),
         tuple(series),
         (ReferenceLine("x", 1.0, "equal"),),
         note="Circle: first percentile of the table, diamond: the second. Line: interval of the "
@@ -116,7 +120,7 @@ def _gib(value: Any) -> str:
     return f"{value / 2**30:.1f} GiB" if isinstance(value, int) else str(value)
 
 
-def _rounded(value: Any) -> str:
+def _two_decimals(value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
@@ -133,21 +137,21 @@ _HOST: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("python", "Python", str),
     ("governor", "Governor", str),
     ("virtual_machine", "Virtual machine", _yes),
-    ("load_1min", "Load at the start", _rounded),
+    ("load_1min", "Load at the start", _two_decimals),
 )
 
 
-def where(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:
+def machine_blocks(run: Run, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:
     """A column for each host; a merged run is repeated where its own were measured."""
-    known = [{**host, "host": name or host.get("host")} for name, host in hosts.items()]
+    host_facts = [{**host, "host": name or host.get("host")} for name, host in hosts.items()]
     rows = [
-        (title, *("" if host.get(name) is None else text(host.get(name)) for host in known))
+        (title, *("" if host.get(name) is None else text(host.get(name)) for host in host_facts))
         for name, title, text in _HOST
-        if any(host.get(name) is not None for host in known)
+        if any(host.get(name) is not None for host in host_facts)
     ]
     versions = (_versions(host.get("packages")) for host in hosts.values())
     rows.append(("Packages", *(versions if hosts else [""])))
-    columns = ("", *(str(host.get("host") or "machine") for host in known or [{}]))
+    columns = ("", *(str(host.get("host") or "machine") for host in host_facts or [{}]))
     yield table(names(*columns), rows)
     if not run.manifest.merged:
         yield from _commands(run)
@@ -164,75 +168,93 @@ def _commands(run: Run) -> Iterator[Command]:
     """By its folder, and for who has none by flags alone, where these say all of it."""
     folder = str(run.path.absolute())
     yield Command(shell_line([*install_layout.PROGRAM.split(), "run", folder]))
-    flags = flags_line(run.manifest.asked) if _of_catalogue(run.manifest.asked) else None
+    flags = (
+        flags_line(run.manifest.requested_plan)
+        if _is_of_catalogue(run.manifest.requested_plan)
+        else None
+    )
     if flags is not None:
         yield Command(flags, "Without the run folder")
 
 
-def _of_catalogue(plan: Plan) -> bool:
+def _is_of_catalogue(plan: Plan) -> bool:
     """Whether nothing else is measured: a file has to be there, and may have changed."""
-    known = catalogue.names()
-    return all(model in known for sweep in plan.sweeps for model in sweep.models)
+    catalogue_names = catalogue.names()
+    return all(model in catalogue_names for sweep in plan.sweeps for model in sweep.models)
 
 
-_MOST = 3
+_MAXIMUM_NAMES = 3
 """So many models or runtimes are named."""
 
 
-def title(ended: EndedRun, hosts: Mapping[str, Mapping[str, Any]]) -> str:
+def title(result: RunResult, hosts: Mapping[str, Mapping[str, Any]]) -> str:
     """Models and machine: `mlp and gru on AMD EPYC`."""
-    return f"{models(ended.own)} {_machine(ended, hosts)}"
+    return f"{models(result.model_measurements)} {_machine(result, hosts)}"
 
 
-def question(ended: EndedRun) -> str:
+def question(result: RunResult) -> str:
     """What the plan asks."""
-    plan, named, runtimes = ended.plan, models(ended.own), _runtimes(ended.own)
-    is_one = len({one.row["model"] for one in ended.own}) == 1
+    plan, model_text, runtimes = (
+        result.plan,
+        models(result.model_measurements),
+        _runtimes(result.model_measurements),
+    )
+    is_one = len({measurement.row["model"] for measurement in result.model_measurements}) == 1
     if plan.check:
-        return f"{'Does' if is_one else 'Do'} {named} compile on {runtimes}?"
-    if ended.is_imported:
-        return f"What did other programs measure for {named}?"
-    if ended.rates is not None:
-        target = kept(ended.rates.target)
-        return f"How many requests per second can be served at {target} ({named} on {runtimes})?"
-    if ended.tunes is not None:
-        return f"Which runtime and options give the best {ended.tunes.goal.name} for {named}?"
+        return f"{'Does' if is_one else 'Do'} {model_text} compile on {runtimes}?"
+    if result.is_imported:
+        return f"What did other programs measure for {model_text}?"
+    if result.rates is not None:
+        target = target_text(result.rates.target)
+        return (
+            f"How many requests per second can be served at {target} ({model_text} on {runtimes})?"
+        )
+    if result.tunes is not None:
+        return f"Which runtime and options give the best {result.tunes.goal.name} for {model_text}?"
     if plan.largest_batch:
-        return f"How large a batch of {named} runs on {runtimes}?"
+        return f"How large a batch of {model_text} runs on {runtimes}?"
     verb = "is" if is_one else "are"
     if plan.baseline:
-        return f"{verb.capitalize()} {named} faster or slower than the baseline {plan.baseline}?"
-    if len({one.case.runtime for one in ended.own}) > 1:
-        return f"Which of {runtimes} runs {named} fastest?"
-    return f"How fast {verb} {named} on {runtimes}?"
+        return (
+            f"{verb.capitalize()} {model_text} faster or slower than the baseline {plan.baseline}?"
+        )
+    if len({measurement.case.runtime for measurement in result.model_measurements}) > 1:
+        return f"Which of {runtimes} runs {model_text} fastest?"
+    return f"How fast {verb} {model_text} on {runtimes}?"
 
 
-def models(measured: Sequence[Measured]) -> str:
+def models(measured: Sequence[MeasuredCase]) -> str:
     """`mlp, gru, net.onnx and 4 more models`."""
-    names = dict.fromkeys(str(one.row["model"]) for one in measured)
+    names = dict.fromkeys(str(measurement.row["model"]) for measurement in measured)
     labels = model_labels(names)
-    return _listed([labels[name] for name in names], "models")
+    return _name_list([labels[name] for name in names], "models")
 
 
-def _runtimes(measured: Sequence[Measured]) -> str:
-    return _listed(list(dict.fromkeys(one.case.runtime for one in measured)), "runtimes")
+def _runtimes(measured: Sequence[MeasuredCase]) -> str:
+    return _name_list(
+        list(dict.fromkeys(measurement.case.runtime for measurement in measured)), "runtimes"
+    )
 
 
-def _listed(names: Sequence[str], what: str) -> str:
+def _name_list(names: Sequence[str], noun: str) -> str:
     if not names:
-        return f"no {what}"
-    if len(names) > _MOST + 1:
-        return f"{', '.join(names[:_MOST])} and {len(names) - _MOST} more {what}"
+        return f"no {noun}"
+    if len(names) > _MAXIMUM_NAMES + 1:
+        return f"{', '.join(names[:_MAXIMUM_NAMES])} and {len(names) - _MAXIMUM_NAMES} more {noun}"
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _machine(ended: EndedRun, hosts: Mapping[str, Mapping[str, Any]]) -> str:
-    clocks = {one.row["clock"] for one in ended.own if one.row["clock"]}
-    if ended.is_imported:
+def _machine(result: RunResult, hosts: Mapping[str, Mapping[str, Any]]) -> str:
+    clocks = {
+        measurement.row["clock"]
+        for measurement in result.model_measurements
+        if measurement.row["clock"]
+    }
+    if result.is_imported:
         return "as other programs measured"
     if clocks == {"simulated"}:
-        return f"on {_runtimes(ended.own)}, simulated"
+        return f"on {_runtimes(result.model_measurements)}, simulated"
     if len(hosts) > 1:
         return f"on {len(hosts)} machines"
     host: Mapping[str, Any] = next(iter(hosts.values()), {})
@@ -243,31 +265,31 @@ _WIDTH = 200
 """Columns of a terminal in which no table leaves anything out."""
 
 
-def answer(ended: EndedRun) -> Iterator[Block]:
+def answer(result: RunResult) -> Iterator[Block]:
     """What was measured and what it comes to: searches and comparisons, else who is fastest."""
-    yield from page_answer(ended)
-    if ended.tunes is not None:
-        yield from ladder_tables(ended.tunes)
-    if ended.rates is not None:
-        yield from rate_tables(ended.rates)
-        yield from rate_figures(ended.rates)
-    if ended.plan.check:
-        yield from check_blocks(ended.measured, _WIDTH)
-    if ended.compared is not None:
-        yield from ended.compared.blocks
-    yield Points(tuple(together_sentences(ended.together)))
+    yield from page_answer(result)
+    if result.tunes is not None:
+        yield from ladder_tables(result.tunes)
+    if result.rates is not None:
+        yield from rate_tables(result.rates)
+        yield from rate_figures(result.rates)
+    if result.plan.check:
+        yield from check_blocks(result.measured, _WIDTH)
+    if result.compared is not None:
+        yield from result.compared.blocks
+    yield Points(tuple(throughput_sentences(result.throughputs)))
 
 
-def more_results(ended: EndedRun) -> Iterator[Block]:
+def more_results(result: RunResult) -> Iterator[Block]:
     """Largest batches, cold starts, operators and what else a plan may ask for."""
-    tables = list(extra_tables(ended.run, ended.rows, _WIDTH))
+    tables = list(extra_tables(result.run, result.rows, _WIDTH))
     if tables:
         yield Heading("More results")
         yield from tables
 
 
 def evidence(
-    run: Run, measured: Sequence[Measured], together: Sequence[HostsTogether]
+    run: Run, measured: Sequence[MeasuredCase], throughputs: Sequence[AggregateThroughput]
 ) -> Iterator[Block]:
     """Nothing where there is nothing to draw. Samples are read model by model."""
     cases = figures_shown(run, measured)
@@ -275,94 +297,96 @@ def evidence(
         ratios(cases),
         comparison_figures.accuracy(cases),
         comparison_figures.largest_batch(run, measured),
-        comparison_figures.hosts(together),
+        comparison_figures.hosts(throughputs),
         execution_figures.fit(cases),
     )
-    names = model_labels(str(one.row["model"]) for one in cases)
-    of_all = [figure for figure in overview if figure is not None]
-    if of_all or names:
+    names = model_labels(str(case.row["model"]) for case in cases)
+    overview_figures = [figure for figure in overview if figure is not None]
+    if overview_figures or names:
         yield Heading("Evidence")
-    yield from of_all
-    yield from of_cards(cases)
+    yield from overview_figures
+    yield from card_figures(cases)
     for model, label in names.items():
-        group = [one for one in cases if one.row["model"] == model]
-        latency, *others = _of_model(group)
+        group = [case for case in cases if case.row["model"] == model]
+        latency, *details = _model_figures(group)
         if len(names) == 1:
             yield latency
-            yield Details(f"More figures of {label}", tuple(others), 3)
+            yield Details(f"More figures of {label}", tuple(details), 3)
         else:
-            yield Details(f"Figures of {label}", (latency, *others), 3)
-        for one in group:
-            one.forget()
+            yield Details(f"Figures of {label}", (latency, *details), 3)
+        for case in group:
+            case.forget()
 
 
-def _of_model(group: Sequence[Shown]) -> list[Figure]:
+def _model_figures(group: Sequence[TimedCase]) -> list[Figure]:
     """The latencies, then what else is known of the cases of one model."""
-    made = (make(group) for make in (*FIGURES, *comparison_figures.OF_A_MODEL))
-    return [figure for figure in chain(made, of_operators(group)) if figure is not None]
+    figures = (make(group) for make in (*FIGURES, *comparison_figures.MODEL_FIGURES))
+    return [figure for figure in chain(figures, operator_figures(group)) if figure is not None]
 
 
-def run_page(found: Whole, measured: Sequence[Measured], called: str) -> Iterator[Block]:
+def run_page(intact: IntactRun, measured: Sequence[MeasuredCase], label: str) -> Iterator[Block]:
     """The page of one run; `called` is its folder's name where there are several."""
-    run, manifest = found.run, found.run.manifest
-    ended = ended_run(run, measured, Comparing().of(run, measured))
-    hosts = environments(manifest, run.environments, ended.rows)
-    heading = title(ended, hosts)
-    yield Heading(f"{heading}: {called}" if called else heading, 1)
+    run, manifest = intact.run, intact.run.manifest
+    result = run_result(run, measured, Comparer().outcome_of(run, measured))
+    hosts = environments(manifest, run.environments, result.rows)
+    heading = title(result, hosts)
+    yield Heading(f"{heading}: {label}" if label else heading, 1)
     yield Paragraph(
         f"{manifest.name}, {manifest.created_at_utc[:16].replace('T', ' ')} UTC, run "
         f"{manifest.run_id}, Graphlap {manifest.graphlap_version}",
         "quiet",
     )
     yield Heading("Question")
-    yield Paragraph(question(ended))
+    yield Paragraph(question(result))
     yield Heading("Answer")
-    yield from answer(ended)
-    listed = said(measured, manifest.asked.band)
-    if manifest.asked.goal is not None:
-        listed = without_winners(listed)
-    yield from _confidence(ended, listed)
-    yield from _findings(ended, listed)
-    yield from _problems(ended, found.left_out)
-    yield from _merged(list(differing(manifest.merged)))
-    yield from evidence(run, measured, ended.together)
-    yield from more_results(ended)
-    yield from _rows(ended, listed)
-    if not any(is_imported(one.case.runtime) for one in measured):
-        yield from _where(found, hosts)
+    yield from answer(result)
+    overview = summarise_run(measured, manifest.requested_plan.band)
+    if manifest.requested_plan.goal is not None:
+        overview = without_rankings(overview)
+    yield from _confidence(result, overview)
+    yield from _findings(result, overview)
+    yield from _problems(result, intact.damage_texts)
+    yield from _merged(list(plan_differences(manifest.merged)))
+    yield from evidence(run, measured, result.throughputs)
+    yield from more_results(result)
+    yield from _rows(result, overview)
+    if not any(is_imported(measurement.case.runtime) for measurement in measured):
+        yield from _machine_section(intact, hosts)
 
 
-def _confidence(ended: EndedRun, listed: Said) -> Iterator[Block]:
-    blocks: list[Block] = [Paragraph(trust)] if (trust := trust_line(ended)) else []
-    blocks += warning_paragraph(ended)
-    if advice := spread_advice(ended.run, ended.measured):
+def _confidence(result: RunResult, overview: RunSummary) -> Iterator[Block]:
+    blocks: list[Block] = [Paragraph(trust)] if (trust := trust_line(result)) else []
+    blocks += warning_paragraph(result)
+    if advice := spread_advice(result.run, result.measured):
         blocks.append(Paragraph(advice))
-    if listed.sure:
-        blocks.append(Points(listed.sure))
-    if listed.fastest:
-        blocks.append(Details("Every comparison with its interval", (Points(listed.fastest),), 3))
-    if listed.doubts:
-        notes = (Note(f"({number})", doubt) for number, doubt in enumerate(listed.doubts, 1))
+    if overview.precision:
+        blocks.append(Points(overview.precision))
+    if overview.fastest:
+        blocks.append(Details("Every comparison with its interval", (Points(overview.fastest),), 3))
+    if overview.warnings:
+        notes = (
+            Note(f"({number})", warning) for number, warning in enumerate(overview.warnings, 1)
+        )
         blocks.append(Details("Every warning with its cases", tuple(notes), 3))
     if blocks:
         yield Heading("Confidence")
         yield from blocks
 
 
-def _findings(ended: EndedRun, listed: Said) -> Iterator[Block]:
-    brief = findings(ended)
+def _findings(result: RunResult, overview: RunSummary) -> Iterator[Block]:
+    brief = findings(result)
     if brief:
         yield Heading("Findings")
         yield Points(brief)
-    if listed.noticed:
-        yield Details("Every finding", (Points(listed.noticed),), 3)
+    if overview.insights:
+        yield Details("Every finding", (Points(overview.insights),), 3)
 
 
-def _problems(ended: EndedRun, damaged: Sequence[str]) -> Iterator[Block]:
+def _problems(result: RunResult, damaged: Sequence[str]) -> Iterator[Block]:
     """Why cases have no figures, and what of the run is damaged."""
-    notes: list[Block] = [Note("damaged", one, "error", "damaged") for one in damaged]
-    if not ended.plan.check:
-        notes += cause_notes(ended)  # a check's answer has them
+    notes: list[Block] = [Note("damaged", sentence, "error", "damaged") for sentence in damaged]
+    if not result.plan.check:
+        notes += cause_notes(result)  # a check's answer has them
     if notes:
         yield Heading("Failures and gaps")
         yield from notes
@@ -374,15 +398,15 @@ def _merged(differences: Sequence[str]) -> Iterator[Block]:
         yield Points(tuple(differences))
 
 
-def _rows(ended: EndedRun, listed: Said) -> Iterator[Block]:
-    percentiles = shown_percentiles(ended.plan.percentiles)
-    table = row_table(ended.rows, listed.marks, "", percentiles)
-    yield Details(f"All {len(ended.rows):,} rows", (table,))
+def _rows(result: RunResult, overview: RunSummary) -> Iterator[Block]:
+    percentiles = shown_percentiles(result.plan.percentiles)
+    table = row_table(result.rows, overview.marks, "", percentiles)
+    yield Details(f"All {len(result.rows):,} rows", (table,))
 
 
-def _where(found: Whole, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:
-    how = "" if found.run.manifest.merged else ", and how to repeat it"
-    yield Details(f"Where it was measured{how}", tuple(where(found.run, hosts)))
+def _machine_section(intact: IntactRun, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:
+    suffix = "" if intact.run.manifest.merged else ", and how to repeat it"
+    yield Details(f"Where it was measured{suffix}", tuple(machine_blocks(intact.run, hosts)))
 
 
 _POLICY = (
@@ -402,13 +426,13 @@ def write_report(
     written, PlanError for a history of other than two runs.
     """
     path = Path(output)
-    refuse_output("-o", path, PAGE)
+    reject_output("-o", path, PAGE)
     if history is not None and len(folders) != 2:
         raise PlanError(
             f"--history: it is for the comparison of two runs (got {len(folders)})",
             "Name two runs or leave out --history",
         )
-    runs = [read_whole(Path(folder)) for folder in folders]
+    runs = [read_intact(Path(folder)) for folder in folders]
     content = "".join(page(runs, None if history is None else Path(history)))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -418,31 +442,36 @@ def write_report(
     return damage(runs)
 
 
-def page(runs: Sequence[Whole], history: Path | None = None) -> Iterator[str]:
+def page(runs: Sequence[IntactRun], history: Path | None = None) -> Iterator[str]:
     """The page, part by part: of a run that was told only its rows are kept. `history` is a folder
     of earlier runs that was named for the comparison of two."""
-    names = model_labels(str(found.run.path) for found in runs)  # of paths, as those of models
-    called = [names[str(found.run.path)] for found in runs]
+    names = model_labels(str(intact.run.path) for intact in runs)  # of paths, as those of models
+    run_names = [names[str(intact.run.path)] for intact in runs]
     yield '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    yield f"<title>{safe_text(', '.join(called))} · Graphlap</title>\n"
+    yield f"<title>{safe_text(', '.join(run_names))} · Graphlap</title>\n"
     yield f"<style>\n{_colors()}{_asset('page.css')}</style></head>\n<body>\n<main>\n"
-    measured = [Rows().measured(found.run) for found in runs]
+    measured = [Rows().measured(intact.run) for intact in runs]
     if len(runs) == 2:
-        before, after = (side_of(one.run, of) for one, of in zip(runs, measured, strict=True))
+        previous, current = (
+            side_of(item.run, measurements)
+            for item, measurements in zip(runs, measured, strict=True)
+        )
         yield "<section>\n"
         undamaged = [
-            (found.run, own)
-            for found, own in zip(runs, measured, strict=True)
-            if not found.left_out
+            (intact.run, own)
+            for intact, own in zip(runs, measured, strict=True)
+            if not intact.damage_texts
         ]
-        past = history_for([found.run.path for found in runs], undamaged, history)
-        yield from as_html(comparison(before, after, past))
+        past = history_for([intact.run.path for intact in runs], undamaged, history)
+        yield from as_html(comparison(previous, current, past))
         yield "</section>\n"
-    for number, (found, own_measured) in enumerate(zip(runs, measured, strict=True)):
+    for number, (intact, own_measured) in enumerate(zip(runs, measured, strict=True)):
         yield f'<section class="run" id="run-{number}">\n'
-        yield from as_html(run_page(found, own_measured, called[number] if len(runs) > 1 else ""))
+        yield from as_html(
+            run_page(intact, own_measured, run_names[number] if len(runs) > 1 else "")
+        )
         yield "</section>\n"
     yield f'</main>\n<p class="quiet">Made by Graphlap {safe_text(graphlap_version())}.</p>\n'
     yield f"<script>\n{_asset('page.js')}</script>\n</body></html>\n"

@@ -71,7 +71,7 @@ def _value(unit: Unit, text: str) -> Parameter:
 def _pattern(text: str) -> re.Pattern[str]:
     """`<name>` stands for a figure, `<name…>` for any text, at the beginning of a sentence."""
     parts = re.split(r"<(\w+…?)>", text)
-    written = [
+    patterns = [
         re.escape(part)
         if place % 2 == 0
         else f"(?P<{part[:-1]}>.+?)"
@@ -79,7 +79,7 @@ def _pattern(text: str) -> re.Pattern[str]:
         else f"(?P<{part}>{_FIGURE})"
         for place, part in enumerate(parts)
     ]
-    return re.compile("".join(written) + (r"\Z" if parts[-1] == "" else ""), re.DOTALL)
+    return re.compile("".join(patterns) + (r"\Z" if parts[-1] == "" else ""), re.DOTALL)
 
 
 _WORDS = {"slowed down": "up", "warmed up": "down", "level moves": "shift", "ahead of": "ahead"}
@@ -200,13 +200,13 @@ def text(*diagnostics: Diagnostic) -> str:
 
 def diagnostic_columns(diagnostics: Iterable[Diagnostic]) -> Row:
     """The columns of these, each once; all empty where there is none."""
-    kept = distinct(diagnostics)
-    if not kept:
+    entries = distinct(diagnostics)
+    if not entries:
         return {WARNINGS: None, CODES: None, DIAGNOSTICS: None}
     return {
-        WARNINGS: " ".join(map(text, kept)),
-        CODES: BETWEEN_CODES.join(codes(kept)),
-        DIAGNOSTICS: json.dumps([to_brief_json(one) for one in kept]),
+        WARNINGS: " ".join(map(text, entries)),
+        CODES: BETWEEN_CODES.join(codes(entries)),
+        DIAGNOSTICS: json.dumps([to_brief_json(entry) for entry in entries]),
     }
 
 
@@ -227,7 +227,7 @@ def warning_groups(rows: Iterable[Mapping[str, Any]]) -> list[DiagnosticGroup]:
 def _read(cell: str) -> tuple[Diagnostic, ...]:
     """A cell that is damaged has none; its row still shows the warnings."""
     try:
-        return tuple(from_json(Diagnostic, one, finite=True) for one in json.loads(cell))
+        return tuple(from_json(Diagnostic, item, finite=True) for item in json.loads(cell))
     except (CodecError, ValueError, TypeError, RecursionError):
         return ()
 

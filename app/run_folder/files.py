@@ -56,9 +56,9 @@ def own_subfolder(folder: Path, name: str) -> Path:
     """The folder `name` in `folder`, made if it is not there; ResultsError for a link or a file."""
     path = folder / name
     if path.is_symlink() or (path.exists() and not path.is_dir()):
-        what = "a link" if path.is_symlink() else "a file"
+        kind = "a link" if path.is_symlink() else "a file"
         raise ResultsError(
-            f"{path} is {what}, not a folder of the run", "remove it, then try again"
+            f"{path} is {kind}, not a folder of the run", "remove it, then try again"
         )
     path.mkdir(exist_ok=True)
     return path
@@ -99,7 +99,7 @@ _VALUE = f'"{KEY}":"00000000"'
 class Layout:
     """Where the key stands in an object: what comes before it, and the end of the object."""
 
-    before: bytes
+    prefix: bytes
     end: bytes
 
     def sealed(self, text: bytes) -> bytes:
@@ -109,7 +109,7 @@ class Layout:
 
     def is_sealed(self, text: bytes) -> bool:
         """Whether the text ends as `sealed` writes it, with the checksum that belongs to it."""
-        length = len(self.before) + len(_VALUE) + len(self.end)
+        length = len(self.prefix) + len(_VALUE) + len(self.end)
         return text[-length:] == self._ending(text[:-length])
 
     def has_key(self, text: bytes) -> bool:
@@ -123,7 +123,7 @@ class Layout:
         return ""
 
     def _ending(self, body: bytes) -> bytes:
-        return self.before + f'"{KEY}":"{zlib.crc32(body):08x}"'.encode() + self.end
+        return self.prefix + f'"{KEY}":"{zlib.crc32(body):08x}"'.encode() + self.end
 
 
 def text_digest(text: bytes) -> str:
@@ -161,6 +161,6 @@ class Finding:
     nothing that was measured."""
 
     file: str
-    what: str
+    problem: str
     remedy: str
     harmless: bool = False

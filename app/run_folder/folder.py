@@ -26,9 +26,9 @@ from app.cases.telemetry import Reading
 from app.machine.environment import graphlap_version
 from app.run_folder.files import remove_drafts, replacing, write_atomically
 from app.run_folder.journal import FOLDER as JOURNAL
-from app.run_folder.journal import Journal, Line, Writer, flush_folder, written
+from app.run_folder.journal import Journal, Line, Writer, flush_folder, line_values
 from app.run_folder.manifest import FOLDER as FILES
-from app.run_folder.manifest import MANIFEST, KeptFile, Manifest, manifest_text, read_manifest
+from app.run_folder.manifest import MANIFEST, ArchivedFile, Manifest, manifest_text, read_manifest
 from app.run_folder.run import SAMPLES
 from exporters.codec import to_json
 from exporters.file_access import private_folder
@@ -55,12 +55,12 @@ def inputs_to_keep(model: ExportedModel) -> Iterator[tuple[str, Path]]:
 
 def write_inputs(reference: Path, target: BinaryIO) -> None:
     """Copy the inputs of a stored reference, a part at a time: they may be larger than memory."""
-    with ZipFile(reference) as stored, ZipFile(target, "w") as kept:
+    with ZipFile(reference) as stored, ZipFile(target, "w") as archive:
         for name in stored.namelist():
             if name.startswith(INPUT):
                 with (
                     stored.open(name) as source,
-                    kept.open(name.removeprefix(INPUT), "w", force_zip64=True) as member,
+                    archive.open(name.removeprefix(INPUT), "w", force_zip64=True) as member,
                 ):
                     shutil.copyfileobj(source, member)
 
@@ -85,7 +85,7 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path, manifest: Manifest) -> Self:
         """Make a new run folder; ResultsError if `path` can't be one."""
-        refuse_occupied(path)
+        reject_occupied(path)
         try:
             private_folder(path)
             for folder in (path / JOURNAL, path / SAMPLES):
@@ -93,7 +93,7 @@ class RunFolder:
             lock = lock_folder(path)
             if (path / MANIFEST).exists():
                 os.close(lock)
-                refuse_occupied(path)
+                reject_occupied(path)
             for file in manifest.files:
                 _keep(path, file)
             write_atomically(path / MANIFEST, manifest_text(manifest).encode())
@@ -110,7 +110,7 @@ class RunFolder:
         `manifest` is the folder's where it has been read: that of a large sweep takes a second.
         """
         manifest = manifest or read_manifest(path)
-        refuse_links(path)
+        reject_links(path)
         try:
             return cls(path, manifest, lock_folder(path))
         except OSError as error:
@@ -144,9 +144,9 @@ class RunFolder:
                 remove_drafts(self.path)
         if host:
             self._journals[host] = Journal(self.path, host)
-        told = host or str(environment.get("host", ""))
+        host_name = host or str(environment.get("host", ""))
         writer, run_id = self.writer(host), self.manifest.run_id
-        line = Writer(writer, os.getpid(), told, graphlap_version(), dict(environment), run_id)
+        line = Writer(writer, os.getpid(), host_name, graphlap_version(), dict(environment), run_id)
         self.record(line, host=host)
         return line
 
@@ -164,7 +164,7 @@ class RunFolder:
                         _flush_samples(self.samples / line.samples, line)
                     else:
                         self.drop_samples(line.case_id, line.round)
-            self._journals[host].append(*map(written, lines))
+            self._journals[host].append(*map(line_values, lines))
 
     def record_readings(self, case_id: str, number: int, readings: Sequence[Reading]) -> None:
         """Append what the devices told during a round that is in flight."""
@@ -222,7 +222,7 @@ def telemetry_name(case_id: str, number: int) -> str:
     return f"{case_id}.{number}.jsonl"
 
 
-def refuse_occupied(path: Path) -> None:
+def reject_occupied(path: Path) -> None:
     """ResultsError unless `path` is free or empty, and could be written; writes nothing."""
     if (path / MANIFEST).exists():
         raise ResultsError(f"{path} belongs to another run", "give another folder, or resume it")
@@ -235,7 +235,7 @@ def refuse_occupied(path: Path) -> None:
         raise ResultsError(f"{parent} is not writable", "give another folder with --out")
 
 
-def refuse_links(path: Path) -> None:
+def reject_links(path: Path) -> None:
     """ResultsError for a link in a run folder where a writer would follow it out of the folder."""
     entries = [path / JOURNAL, path / SAMPLES, path / TELEMETRY, path / LOCK]
     with contextlib.suppress(OSError):
@@ -265,7 +265,7 @@ def is_being_written(path: Path) -> bool:
     return False
 
 
-def _keep(path: Path, file: KeptFile) -> None:
+def _keep(path: Path, file: ArchivedFile) -> None:
     """Copy one of the user's files; what has just changed is no longer what was planned."""
     if not file.kept:
         return

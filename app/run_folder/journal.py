@@ -31,7 +31,7 @@ from exporters.types import ExportedModel, Precision
 from runtimes.execution import Clock
 
 FOLDER = "journal"
-_MOST_NAMED = 50
+_MAXIMUM_NAMED = 50
 
 
 class Journal:
@@ -87,7 +87,7 @@ def flush_folder(folder: Path) -> None:
 
 def _plain(text: str) -> str:
     """As a part of a file's name, of which a file system takes 255 bytes."""
-    return "".join(c if c.isalnum() or c in "-." else "_" for c in text[:_MOST_NAMED]) or "host"
+    return "".join(c if c.isalnum() or c in "-." else "_" for c in text[:_MAXIMUM_NAMED]) or "host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ModelExported:
     """A model's facts under what the cases call it; the last of a pair stands."""
 
     asked: str
@@ -112,7 +112,7 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class SearchCase:
     """A case that a search has come to and that the manifest does not have."""
 
     case: Case
@@ -139,7 +139,7 @@ class Operators:
 
 
 @dataclass(frozen=True, slots=True)
-class Voided:
+class DiscardedRound:
     """A round that counts no more, and is measured again: its samples are damaged, or its host was
     lost before the case was done.
 
@@ -163,92 +163,92 @@ class TimeSpent:
 
 Line = (
     Writer
-    | Exported
+    | ModelExported
     | RoundResult
-    | Voided
+    | DiscardedRound
     | AccuracyResult
-    | Tried
+    | SearchCase
     | Operators
     | ColdStart
     | TimeSpent
 )
 KINDS: dict[str, type[Line]] = {
     "writer": Writer,
-    "model": Exported,
+    "model": ModelExported,
     "round": RoundResult,
-    "voided": Voided,
+    "voided": DiscardedRound,
     "accuracy": AccuracyResult,
-    "case": Tried,
+    "case": SearchCase,
     "operators": Operators,
     "cold_start": ColdStart,
     "time": TimeSpent,
 }
 LONGEST_TEXT = 4096
 """Characters of a reason, or of a name in a diagnostic: nobody reads more."""
-_MOST_NAMES = 100
+_MAXIMUM_NAMES = 100
 _NAMES = {kind: name for name, kind in KINDS.items()}
 
 
-def written(line: Line) -> dict[str, Any]:
+def line_values(line: Line) -> dict[str, Any]:
     """The line as JSON values, its kind with it."""
     return {"kind": _NAMES[type(line)], **to_json(line)}
 
 
-def bounded(line: Line) -> Line:
+def shorten_line(line: Line) -> Line:
     """The line with each of its texts cut to `LONGEST_TEXT`."""
     values: dict[str, Any] = {}
     reason = getattr(line, "reason", "")
     if len(reason) > LONGEST_TEXT:
         values["reason"] = _cut(reason)
     if isinstance(line, RoundResult) and any(map(_is_long, line.warnings)):
-        values["warnings"] = tuple(map(_shortened, line.warnings))
+        values["warnings"] = tuple(map(_shorten, line.warnings))
     return replace(line, **values) if values else line
 
 
-def read(data: Any, schema: int) -> Line | None:
+def decode_line(data: Any, schema: int) -> Line | None:
     """The line that a run of this schema wrote; None for a kind that is not known.
 
     CodecError for one that can't be understood, or that names a file outside the folder.
     """
     if not isinstance(data, dict):
         raise CodecError(f"it is {data!r:.40}, not an object")
-    values = _with_diagnostics(_of_schema_1(data) if schema == 1 else data)
+    values = _with_diagnostics(_upgrade_from_schema_1(data) if schema == 1 else data)
     if schema < 4:
-        values = _of_schema_3(values)
+        values = _upgrade_from_schema_3(values)
     kind = KINDS.get(values.get("kind", ""))
     line: Line | None = None
     if kind is not None:
-        line = bounded(from_json(kind, values, finite=True))
+        line = shorten_line(from_json(kind, values, finite=True))
     match line:
         case RoundResult():
-            _refuse_path(line.samples, levels=1)
-            _refuse_negative("round", line.round)
+            _reject_path(line.samples, levels=1)
+            _reject_negative("round", line.round)
         case Operators():
-            _refuse_path(line.file, levels=2)
+            _reject_path(line.file, levels=2)
     return line
 
 
-def parsed(text: bytes, schema: int) -> Line | None:
+def parse_line(text: bytes, schema: int) -> Line | None:
     """`read` of a line as it stands in a journal; CodecError says what is wrong with it."""
     try:
         values = json.loads(text)
         if damage := LINE.damage(text, values):
             raise CodecError(damage)
-        return read(values, schema)
+        return decode_line(values, schema)
     except json.JSONDecodeError:
         raise CodecError("it is no JSON") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CodecError(str(error)) from None
 
 
-def _refuse_path(name: str, levels: int) -> None:
+def _reject_path(name: str, levels: int) -> None:
     """A folder may come from a stranger, and a reader is to open nothing beside it."""
     parts = PurePath(name).parts
     if len(parts) > levels or name.startswith("/") or ".." in parts or "\0" in name:
         raise CodecError(f"{name!r:.80} lies outside the run folder")
 
 
-def _refuse_negative(name: str, number: int) -> None:
+def _reject_negative(name: str, number: int) -> None:
     if number < 0:
         raise CodecError(f"{name} is {number}, not a number from 0")
 
@@ -257,21 +257,21 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
 
 
-def _is_long(one: Diagnostic) -> bool:
-    return len(repr(one)) > LONGEST_TEXT
+def _is_long(entry: Diagnostic) -> bool:
+    return len(repr(entry)) > LONGEST_TEXT
 
 
-def _shortened(one: Diagnostic) -> Diagnostic:
+def _shorten(entry: Diagnostic) -> Diagnostic:
     return replace(
-        one,
-        subject=_cut(one.subject),
-        parameters={name: _cut_in(value) for name, value in one.parameters.items()},
+        entry,
+        subject=_cut(entry.subject),
+        parameters={name: _cut_in(value) for name, value in entry.parameters.items()},
     )
 
 
 def _cut_in(value: Parameter) -> Parameter:
     if isinstance(value, tuple):
-        return tuple(map(_cut, value[:_MOST_NAMES]))
+        return tuple(map(_cut, value[:_MAXIMUM_NAMES]))
     return _cut(value) if isinstance(value, str) else value
 
 
@@ -279,18 +279,18 @@ def _with_diagnostics(data: dict[str, Any]) -> dict[str, Any]:
     """With diagnostics for the sentences of an earlier version, in its rounds and models."""
     match data:
         case {"kind": "round", "warnings": list()}:
-            return _of_sentences(data)
+            return _diagnostics_from_sentences(data)
         case {"kind": "model", "model": dict() as model}:
-            return {**data, "model": _of_sentences(model)}
+            return {**data, "model": _diagnostics_from_sentences(model)}
     return data
 
 
-def _of_sentences(data: dict[str, Any]) -> dict[str, Any]:
+def _diagnostics_from_sentences(data: dict[str, Any]) -> dict[str, Any]:
     """`warnings` and `uncompared` as objects; what is neither text nor object is for the codec."""
     values = dict(data)
     warnings, uncompared = values.get("warnings"), values.get("uncompared")
     if isinstance(warnings, list):
-        values["warnings"] = [_as_object(one) for one in warnings]
+        values["warnings"] = [_as_object(warning) for warning in warnings]
     if isinstance(uncompared, str):
         values["uncompared"] = _as_object(uncompared) if uncompared else None
     return values
@@ -300,7 +300,7 @@ def _as_object(warning: Any) -> Any:
     return to_json(of_sentence(warning)) if isinstance(warning, str) else warning
 
 
-def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
+def _upgrade_from_schema_3(data: dict[str, Any]) -> dict[str, Any]:
     """With today's names of columns for a round's facts and for another program's figures."""
     values = dict(data)
     if isinstance(facts := data.get("facts"), dict):
@@ -311,7 +311,7 @@ def _of_schema_3(data: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _of_schema_1(data: dict[str, Any]) -> dict[str, Any]:
+def _upgrade_from_schema_1(data: dict[str, Any]) -> dict[str, Any]:
     """In the words of today: operator times were profiles, a lane a slot, a settled round a steady
     one, and a case did not say how it is named."""
     match data.get("kind"):

@@ -17,15 +17,15 @@ from app.cases.round import RoundResult
 from app.cases.status import FAILED
 from app.run_folder.files import new_digest, text_digest
 from app.run_folder.journal import (
-    Exported,
+    DiscardedRound,
     Line,
+    ModelExported,
     Operators,
+    SearchCase,
     TimeSpent,
-    Tried,
-    Voided,
     Writer,
     line_text,
-    written,
+    line_values,
 )
 from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run, StatisticsStore
@@ -49,9 +49,9 @@ class Ledger:
     store: StatisticsStore = field(init=False)
     _writers: dict[str, Writer] = field(default_factory=dict)
     _rounds: dict[str, dict[int, RoundResult]] = field(default_factory=dict)
-    _wrote: dict[str, dict[int, Writer]] = field(default_factory=dict)
+    _writers_by_round: dict[str, dict[int, Writer]] = field(default_factory=dict)
     _digests: dict[str, dict[int, str]] = field(default_factory=dict)
-    _others: dict[str, Any] = field(default_factory=dict)
+    _digests_by_journal: dict[str, Any] = field(default_factory=dict)
     _voided: dict[tuple[str, int], int] = field(default_factory=dict)
     _void_cases: dict[str, int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
@@ -75,14 +75,14 @@ class Ledger:
         hosts are read in any order, so that of the attempts at a case the last one stands.
         """
         if not isinstance(line, RoundResult):
-            self._others.setdefault(source.removesuffix(".jsonl"), new_digest()).update(
-                text or line_text(written(line))
+            self._digests_by_journal.setdefault(source.removesuffix(".jsonl"), new_digest()).update(
+                text or line_text(line_values(line))
             )
         match line:
             case Writer():
                 self._writers[source] = line
                 self.environments.setdefault(line.host, line.environment)
-            case Exported():
+            case ModelExported():
                 self._models[line.asked, line.precision] = line.model
                 if source in self._writers:
                     key = (self._writers[source].writer, line.asked, line.precision)
@@ -90,14 +90,14 @@ class Ledger:
             case RoundResult():
                 self._take_round(source, line, text)
                 return line.case_id
-            case Voided():
+            case DiscardedRound():
                 self._void(line)
                 return line.case_id
             case AccuracyResult():
-                before = self._accuracies.get(line.subject)
-                if before is None or before.transient:
+                previous = self._accuracies.get(line.subject)
+                if previous is None or previous.transient:
                     self._accuracies[line.subject] = line
-            case Tried():
+            case SearchCase():
                 self._tried.setdefault(line.case.case_id, line.case)
                 self.cases.setdefault(line.case.case_id, line.case)
                 return line.case.case_id
@@ -111,61 +111,61 @@ class Ledger:
         return ""
 
     def _take_round(self, source: str, line: RoundResult, text: bytes) -> None:
-        known = self._rounds.setdefault(line.case_id, {})
-        before = known.get(line.round)
+        rounds = self._rounds.setdefault(line.case_id, {})
+        previous = rounds.get(line.round)
         void = self._voided.get((line.case_id, line.round), 0)
-        later = before is None or before.is_tried_again or before.attempt < line.attempt
+        later = previous is None or previous.is_tried_again or previous.attempt < line.attempt
         if line.attempt <= void or not later:
             return
-        self.recorded += before is None
-        known[line.round] = line
+        self.recorded += previous is None
+        rounds[line.round] = line
         digests = self._digests.setdefault(line.case_id, {})
         digests.pop(line.round, None)
         if text:
             digests[line.round] = text_digest(text)
         if line.status in FAILED:
             self.failed.add(line.case_id)
-        elif before is not None:
+        elif previous is not None:
             self._forget_failure(line.case_id)
-        wrote = self._wrote.setdefault(line.case_id, {})
-        wrote.pop(line.round, None)
+        writers = self._writers_by_round.setdefault(line.case_id, {})
+        writers.pop(line.round, None)
         if source in self._writers:
-            wrote[line.round] = self._writers[source]
+            writers[line.round] = self._writers[source]
 
     def _take_cold_start(self, line: ColdStart) -> None:
         """A scout that was tried again is recorded by the answers of the processes after it."""
-        known = self._cold_starts.setdefault(line.subject, {})
-        before = known.get(line.process)
-        if before is None or before.transient:
-            known[line.process] = line
-        if line.process != SCOUT and SCOUT in known and known[SCOUT].transient:
-            del known[SCOUT]
+        starts = self._cold_starts.setdefault(line.subject, {})
+        previous = starts.get(line.process)
+        if previous is None or previous.transient:
+            starts[line.process] = line
+        if line.process != SCOUT and SCOUT in starts and starts[SCOUT].transient:
+            del starts[SCOUT]
 
     def _take_operators(self, line: Operators) -> None:
         """They stand and fall with the rounds of their attempt."""
-        before = self._operators.get(line.case_id)
-        later = before is None or before.transient or before.attempt < line.attempt
+        previous = self._operators.get(line.case_id)
+        later = previous is None or previous.transient or previous.attempt < line.attempt
         if later and line.attempt > self._void_cases.get(line.case_id, 0):
             self._operators[line.case_id] = line
 
-    def _void(self, line: Voided) -> None:
-        known = self._rounds.get(line.case_id, {})
-        before = known.get(line.round)
+    def _void(self, line: DiscardedRound) -> None:
+        rounds = self._rounds.get(line.case_id, {})
+        previous = rounds.get(line.round)
         if line.attempt:
             place = line.case_id, line.round
             self._voided[place] = max(line.attempt, self._voided.get(place, 0))
             self._void_case(line.case_id, line.attempt)
-            if before is None or before.attempt > line.attempt:
+            if previous is None or previous.attempt > line.attempt:
                 return
-        self.recorded -= known.pop(line.round, None) is not None
-        self._wrote.get(line.case_id, {}).pop(line.round, None)
+        self.recorded -= rounds.pop(line.round, None) is not None
+        self._writers_by_round.get(line.case_id, {}).pop(line.round, None)
         self._digests.get(line.case_id, {}).pop(line.round, None)
         self._forget_failure(line.case_id)
 
     def _forget_failure(self, case_id: str) -> None:
         """Unless another round of the case failed."""
-        known = self._rounds.get(case_id, {}).values()
-        if not any(result.status in FAILED for result in known):
+        results = self._rounds.get(case_id, {}).values()
+        if not any(result.status in FAILED for result in results):
             self.failed.discard(case_id)
 
     def _void_case(self, case_id: str, attempt: int) -> None:
@@ -181,7 +181,7 @@ class Ledger:
             self.path,
             self.manifest,
             self._rounds,
-            self._wrote,
+            self._writers_by_round,
             self._models,
             self._accuracies,
             tuple(self._tried.values()),
@@ -192,6 +192,8 @@ class Ledger:
             void=self._void_cases,
             time_spent=self._time_spent,
             digests=self._digests,
-            others={source: digest.hexdigest() for source, digest in self._others.items()},
+            journal_digests={
+                source: digest.hexdigest() for source, digest in self._digests_by_journal.items()
+            },
             store=self.store,
         )

@@ -20,7 +20,7 @@ from app.run_folder.folder import LIVE, RunFolder, is_being_written
 from app.run_folder.manifest import MANIFEST
 
 State = Literal["starting", "exporting", "measuring", "paused", "stopping", "finished", "stopped"]
-MOST_OFTEN_S = 0.2
+MINIMUM_INTERVAL_S = 0.2
 
 
 @dataclass(slots=True)
@@ -60,16 +60,16 @@ class Live:
 
     def numbers_of(self, case_id: str) -> tuple[int, ...]:
         """The rounds of a case that are measured now."""
-        shown = f"{self.case_id}.{self.round}"
-        names = self.in_flight or ((shown,) if self.round is not None else ())
-        found = (name.rpartition(".") for name in names)
-        return tuple(int(number) for known, _, number in found if known == case_id)
+        current = f"{self.case_id}.{self.round}"
+        names = self.in_flight or ((current,) if self.round is not None else ())
+        parts = (name.rpartition(".") for name in names)
+        return tuple(int(number) for key, _, number in parts if key == case_id)
 
     @property
     def cases(self) -> frozenset[str]:
         """Those of which something is in flight now."""
-        others = (name.rpartition(".")[0] for name in self.in_flight)
-        return frozenset(filter(None, (self.case_id, *others)))
+        ids = (name.rpartition(".")[0] for name in self.in_flight)
+        return frozenset(filter(None, (self.case_id, *ids)))
 
     def begin(self, case_id: str, number: int) -> None:
         """A round of this case is measured from now on."""
@@ -77,11 +77,11 @@ class Live:
 
     def end(self, case_id: str, number: int) -> None:
         """And no more; what is told of one goes on with another that is in flight."""
-        over = f"{case_id}.{number}"
-        self.in_flight = tuple(name for name in self.in_flight if name != over)
+        entry = f"{case_id}.{number}"
+        self.in_flight = tuple(name for name in self.in_flight if name != entry)
         if self.in_flight and (self.case_id, self.round) == (case_id, number):
-            other, _, left = self.in_flight[-1].rpartition(".")
-            self.show(other, int(left), "measure")
+            latest_id, _, latest_number = self.in_flight[-1].rpartition(".")
+            self.show(latest_id, int(latest_number), "measure")
 
     def show(self, case_id: str, number: int | None, phase: str) -> None:
         """Something of this case is in flight now, of which nothing is known yet."""
@@ -96,14 +96,14 @@ class LiveFile:
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
-        self._written = 0.0
+        self._write_time = 0.0
 
     def write(self, live: Live, always: bool = False) -> None:
         """Replace the file unless it was replaced a moment ago; DiskError if that fails."""
         now = time.monotonic()
-        if not always and now - self._written < MOST_OFTEN_S:
+        if not always and now - self._write_time < MINIMUM_INTERVAL_S:
             return
-        self._written = now
+        self._write_time = now
         stamp = datetime.now(UTC).isoformat(timespec="milliseconds")
         data = {"updated_at_utc": stamp, **asdict(live)}
         self._folder.write(LIVE, json.dumps(data).encode(), durable=False)
@@ -112,24 +112,24 @@ class LiveFile:
 _ENGINES = ("onnxruntime", "onnxruntime-gpu", "openvino", "tensorrt", "torch")
 
 
-def brief(folder: Path) -> str:
+def run_headline(folder: Path) -> str:
     """`2026-11-21 14:21 · 24 cases · finished · commit 1f92a48 · onnxruntime 1.31.1`, in UTC; "" of
     what is no run."""
     manifest = _read(folder / MANIFEST)
-    return printable(" · ".join(_told(folder, manifest))) if manifest else ""
+    return printable(" · ".join(_facts(folder, manifest))) if manifest else ""
 
 
-def _told(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+def _facts(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     cases, environment = manifest.get("cases"), manifest.get("environment")
     yield str(manifest.get("created_at_utc", ""))[:16].replace("T", " ")
     if isinstance(cases, list):
         yield f"{len(cases):,} case{'s' * (len(cases) != 1)}"
     yield _state(folder)
-    known = environment if isinstance(environment, dict) else {}
-    if known.get("commit"):
-        yield f"commit {known['commit']}"
-    yield from (f"driver {version}" for version in _drivers(known.get("gpus")))
-    packages = known.get("packages")
+    values = environment if isinstance(environment, dict) else {}
+    if values.get("commit"):
+        yield f"commit {values['commit']}"
+    yield from (f"driver {version}" for version in _drivers(values.get("gpus")))
+    packages = values.get("packages")
     if isinstance(packages, dict):
         yield from (f"{name} {packages[name]}" for name in _ENGINES if packages.get(name))
 
@@ -137,8 +137,8 @@ def _told(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
 def _drivers(gpus: object) -> list[str]:
     """Each version once: those of one machine are the same."""
     states = gpus.values() if isinstance(gpus, dict) else ()
-    told = (state.get("driver") for state in states if isinstance(state, dict))
-    return list(dict.fromkeys(str(version) for version in told if version))
+    versions = (state.get("driver") for state in states if isinstance(state, dict))
+    return list(dict.fromkeys(str(version) for version in versions if version))
 
 
 def _state(folder: Path) -> str:
@@ -153,7 +153,7 @@ def _state(folder: Path) -> str:
 
 def _read(path: Path) -> Mapping[str, Any]:
     try:
-        found = read_json(path)
+        data = read_json(path)
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return data if isinstance(data, dict) else {}

@@ -74,16 +74,18 @@ def fingerprints(
     paths = {path: None for case in cases for path in _paths(case)}
     paths |= dict.fromkeys([accuracy] if accuracy and Path(accuracy).is_dir() else [])
     paths |= dict.fromkeys(environments.values())
-    found: list[Fingerprint] = []
+    entries: list[Fingerprint] = []
     for path in paths:
         with contextlib.suppress(OSError):
-            found.append(Fingerprint(path, fingerprint(Path(path))))
+            entries.append(Fingerprint(path, fingerprint(Path(path))))
     if not elsewhere:
-        found += _of_packages(cases, environments)
-    return tuple(found)
+        entries += _package_fingerprints(cases, environments)
+    return tuple(entries)
 
 
-def _of_packages(cases: Iterable[Case], environments: Mapping[str, str]) -> Iterator[Fingerprint]:
+def _package_fingerprints(
+    cases: Iterable[Case], environments: Mapping[str, str]
+) -> Iterator[Fingerprint]:
     """Of the libraries that packages bring, by the runtimes that are named by them."""
     specs = dict.fromkeys(case.runtime for case in cases)
     for spec in specs:
@@ -99,7 +101,7 @@ def fingerprint(path: Path) -> str:
     """The sha256 of a file's content, or of the list of a folder's files; OSError."""
     path = path.expanduser()
     if path.is_dir():
-        return _of_folder(path)
+        return _folder_digest(path)
     try:
         with open_file(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -107,7 +109,7 @@ def fingerprint(path: Path) -> str:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
 
 
-def _of_folder(folder: Path) -> str:
+def _folder_digest(folder: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = os.fsencode(path.relative_to(folder))
@@ -139,7 +141,7 @@ LARGEST_COPY_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFile:
+class ArchivedFile:
     """A file as the plan names it; `kept` is its copy within the run folder, empty for a large
     one, of which only the hash is kept."""
 
@@ -148,22 +150,22 @@ class KeptFile:
     kept: str = ""
 
 
-def kept_files(cases: Iterable[Case], accuracy: str = "") -> tuple[KeptFile, ...]:
+def archive_entries(cases: Iterable[Case], accuracy: str = "") -> tuple[ArchivedFile, ...]:
     """What the cases are made of, each file once; PlanError for one that can't be read."""
-    paths = {path: None for case in cases for path in _kept_files_paths(case)}
+    paths = {path: None for case in cases for path in _archived_paths(case)}
     if accuracy and Path(accuracy).is_file():
         paths[accuracy] = None
-    return tuple(map(_kept, paths))
+    return tuple(map(_archive_entry, paths))
 
 
-def _kept_files_paths(case: Case) -> Iterator[str]:
+def _archived_paths(case: Case) -> Iterator[str]:
     for model in (case.model, case.condition.model):
         if is_factory_file(model):
             yield str(factory_path(model))
     yield from case.given.files
 
 
-def _kept(path: str) -> KeptFile:
+def _archive_entry(path: str) -> ArchivedFile:
     file = Path(path)
     if file.exists() and not file.is_file():  # a pipe would be waited for
         raise PlanError(f"{path} is no file", "give a file")
@@ -171,8 +173,8 @@ def _kept(path: str) -> KeptFile:
         digest, size = file_sha256(file), file.stat().st_size
     except OSError as error:
         raise PlanError(f"{path} can't be read ({error.strerror})", "give a file") from None
-    copied = size <= LARGEST_COPY_BYTES
-    return KeptFile(path, digest, f"{FOLDER}/{digest}{file.suffix}" if copied else "")
+    is_small = size <= LARGEST_COPY_BYTES
+    return ArchivedFile(path, digest, f"{FOLDER}/{digest}{file.suffix}" if is_small else "")
 
 
 SCHEMA_VERSION = 4
@@ -188,7 +190,7 @@ MANIFEST = "manifest.json"
 FullTable = Literal["results.csv", "results.full.csv"]
 """The file with every column: of earlier releases, and of this one."""
 FULL_TABLE: FullTable = get_args(FullTable)[-1]
-MOST_ROUNDS = 2 * 10**8
+MAXIMUM_ROUNDS = 2 * 10**8
 """Of a case: 10,000 a side of 10,000 comparisons with itself."""
 LARGEST_SIZE = 2**31 - 1
 """Of an axis, as plans allow it."""
@@ -200,7 +202,7 @@ class DamagedManifest(FileError):
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class RunHeader:
     """As what a run was begun: `plan` is the validated plan as JSON values, `rounds`, `limits` and
     `time_limit_s` are what it came to."""
 
@@ -214,13 +216,13 @@ class Begun:
     plan: Mapping[str, Any]
 
     @property
-    def asked(self) -> Plan:
+    def requested_plan(self) -> Plan:
         """The plan as it was given."""
         return Plan.model_validate(self.plan)
 
 
 @dataclass(frozen=True, slots=True)
-class MergedRun(Begun):
+class MergedRun(RunHeader):
     """One of the runs that a merged one is of: what its own manifest says, and the names of the
     journals that are its. `folder` is what its folder was called."""
 
@@ -232,7 +234,7 @@ class MergedRun(Begun):
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest(Begun):
+class Manifest(RunHeader):
     """Everything that a resumed run needs, so that it repeats the sweep as it was begun.
 
     `cases` are those of the plan. `environment` describes the host that began the run,
@@ -249,7 +251,7 @@ class Manifest(Begun):
     environment: Mapping[str, Any]
     graphlap_version: str
     schema_version: int = SCHEMA_VERSION
-    files: tuple[KeptFile, ...] = ()
+    files: tuple[ArchivedFile, ...] = ()
     repeats: str = ""
     merged: tuple[MergedRun, ...] = ()
     fingerprints: tuple[Fingerprint, ...] = ()
@@ -278,7 +280,7 @@ def new_manifest(
     plan: Plan,
     cases: Sequence[Case],
     environment: Mapping[str, Any],
-    files: tuple[KeptFile, ...] = (),
+    files: tuple[ArchivedFile, ...] = (),
     repeats: str = "",
     fingerprints: tuple[Fingerprint, ...] = (),
     spread_s: float = 0.0,
@@ -334,16 +336,18 @@ def read_manifest(folder: Path) -> Manifest:
             raise ValueError(damage)
         version = data["schema_version"]
     except (FileNotFoundError, NotADirectoryError):
-        why = "it is a file" if folder.is_file() else f"it has no {MANIFEST}"
+        reason = "it is a file" if folder.is_file() else f"it has no {MANIFEST}"
         raise ResultsError(
-            f"{folder} is no run folder ({why})", "give the folder of a run"
+            f"{folder} is no run folder ({reason})", "give the folder of a run"
         ) from None
     except OSError as error:
         raise FileError(*_unreadable(folder, error)) from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _damaged(folder, error) from None
+        raise _damage_error(folder, error) from None
     if type(version) is not int:
-        raise _damaged(folder, ValueError(f"schema_version is {version!r:.40}, not an integer"))
+        raise _damage_error(
+            folder, ValueError(f"schema_version is {version!r:.40}, not an integer")
+        )
     if version not in READABLE:
         raise ResultsError(
             f"{folder} has results of schema {version} and this Graphlap reads up to "
@@ -352,12 +356,12 @@ def read_manifest(folder: Path) -> Manifest:
             + (f" ({data['graphlap_version']})" if data.get("graphlap_version") else ""),
         )
     try:
-        return _understood(data)
+        return _parse_manifest(data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise _damaged(folder, error) from None
+        raise _damage_error(folder, error) from None
 
 
-def _understood(data: Mapping[str, Any]) -> Manifest:
+def _parse_manifest(data: Mapping[str, Any]) -> Manifest:
     values = dict(data)
     if values["schema_version"] == 1:
         values["cases"] = [{**case, "naming": 1} for case in values["cases"]]
@@ -366,8 +370,8 @@ def _understood(data: Mapping[str, Any]) -> Manifest:
         parse_plan(dict(manifest.plan), "its plan")
     except PlanError as fault:
         raise ValueError(fault.cause) from None
-    if not 1 <= manifest.rounds <= MOST_ROUNDS:
-        raise ValueError(f"manifest.rounds is {manifest.rounds}, not 1 to {MOST_ROUNDS:,}")
+    if not 1 <= manifest.rounds <= MAXIMUM_ROUNDS:
+        raise ValueError(f"manifest.rounds is {manifest.rounds}, not 1 to {MAXIMUM_ROUNDS:,}")
     if not 0.0 <= manifest.spread_s < math.inf:
         raise ValueError(f"manifest.spread_s is {manifest.spread_s}, no time")
     if not 0.0 < manifest.time_limit_s < math.inf:
@@ -381,7 +385,7 @@ def _understood(data: Mapping[str, Any]) -> Manifest:
     return manifest
 
 
-def _damaged(folder: Path, error: Exception) -> DamagedManifest:
+def _damage_error(folder: Path, error: Exception) -> DamagedManifest:
     return DamagedManifest(*_unreadable(folder, error))
 
 

@@ -23,7 +23,7 @@ from app.formatting.case_labels import case_label, model_labels
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Operators
 from app.run_folder.run import Run
-from app.run_folder.table import restored, to_csv
+from app.run_folder.table import restore_formula, to_csv
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import read_file
@@ -74,7 +74,7 @@ def operators_csv(times: OperatorTimes) -> bytes:
 
 def read_operators(run: Path, line: Operators) -> OperatorTimes:
     """The times that a journal line tells of; ResultsError if their file can't be read."""
-    known = OperatorTimes(
+    times = OperatorTimes(
         line.case_id,
         line.clock,
         line.runs,
@@ -83,7 +83,7 @@ def read_operators(run: Path, line: Operators) -> OperatorTimes:
         peak=line.peak,
     )
     if not line.file:
-        return known
+        return times
     path = run / line.file
     try:
         text = io.StringIO(read_file(path).decode("utf-8"), newline="")
@@ -91,7 +91,7 @@ def read_operators(run: Path, line: Operators) -> OperatorTimes:
         if "time_us" not in (table.fieldnames or ()):
             raise ValueError("it has no column time_us")
         rows = list(table)
-        return replace(known, ops=tuple(_operator(row) for row in rows))
+        return replace(times, ops=tuple(_operator(row) for row in rows))
     except (OSError, KeyError, ValueError, csv.Error) as error:
         raise FileError(path, f"can't be read ({error})", "restore it, or remove it") from None
 
@@ -115,11 +115,11 @@ def _operator(row: Mapping[str, str]) -> Operator:
     """A file of an earlier version has fewer columns."""
     figures = {name: kind(row[name]) for name, kind in _FIGURES.items() if row.get(name)}
     return Operator(
-        restored(row["node"]),
-        restored(row["op"]),
+        restore_formula(row["node"]),
+        restore_formula(row["op"]),
         _finite(row["time_us"]),
-        restored(row["engine_name"]),
-        tuple(restored(row["holds"]).split(_BETWEEN)) if row.get("holds") else (),
+        restore_formula(row["engine_name"]),
+        tuple(restore_formula(row["holds"]).split(_BETWEEN)) if row.get("holds") else (),
         **figures,
     )
 
@@ -161,48 +161,52 @@ class SharedNodes:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class OperatorComparison:
     """`what` is the model at its sizes, `names` the runtimes; `own_us` is what each spends on
     work that belongs to no node of the file, as far as it tells."""
 
-    what: str
+    label: str
     names: tuple[str, ...]
     clock: Clock
     shared: tuple[SharedNodes, ...]
     own_us: tuple[float, ...]
 
 
-def side_by_side(run: Run) -> list[Beside]:
+def compare_operators(run: Run) -> list[OperatorComparison]:
     """One for each case that several runtimes told the operators of, on the same clock.
 
     ResultsError if a table of operators can't be read.
     """
     models = model_labels(case.model for case in run.cases)
-    alike: dict[tuple[str, Clock], list[tuple[Case, OperatorTimes]]] = {}
+    groups: dict[tuple[str, Clock], list[tuple[Case, OperatorTimes]]] = {}
     for case in run.cases:
         line = run.operators.get(case.case_id)
         if line is not None and line.file:
-            bare = replace(case, runtime="", options={})
-            what = case_label(bare, models).replace("  ", " ").strip()
-            alike.setdefault((what, line.clock), []).append((case, read_operators(run.path, line)))
+            work_case = replace(case, runtime="", options={})
+            label = case_label(work_case, models).replace("  ", " ").strip()
+            groups.setdefault((label, line.clock), []).append(
+                (case, read_operators(run.path, line))
+            )
     return [
-        _beside(what, clock, told)
-        for (what, clock), told in alike.items()
-        if sum(any(op.holds for op in times.ops) for _, times in told) > 1
+        _comparison(label, clock, entries)
+        for (label, clock), entries in groups.items()
+        if sum(any(op.holds for op in times.ops) for _, times in entries) > 1
     ]
 
 
-def _beside(what: str, clock: Clock, told: Sequence[tuple[Case, OperatorTimes]]) -> Beside:
-    matched = [pair for pair in told if any(op.holds for op in pair[1].ops)]
-    return Beside(
-        what,
-        tuple(_name(case) for case, _ in matched),
+def _comparison(
+    label: str, clock: Clock, entries: Sequence[tuple[Case, OperatorTimes]]
+) -> OperatorComparison:
+    matches = [pair for pair in entries if any(op.holds for op in pair[1].ops)]
+    return OperatorComparison(
+        label,
+        tuple(_name(case) for case, _ in matches),
         clock,
         tuple(
-            SharedNodes(group, tuple(_time_us(times.ops, group) for _, times in matched))
-            for group in _groups([op.holds for _, times in matched for op in times.ops])
+            SharedNodes(group, tuple(_time_us(times.ops, group) for _, times in matches))
+            for group in _groups([op.holds for _, times in matches for op in times.ops])
         ),
-        tuple(sum(op.time_us for op in times.ops if not op.holds) for _, times in matched),
+        tuple(sum(op.time_us for op in times.ops if not op.holds) for _, times in matches),
     )
 
 
@@ -211,10 +215,10 @@ def _name(case: Case) -> str:
     return " ".join([case.runtime, *options])
 
 
-def _groups(held: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+def _groups(name_groups: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """The names in groups, so that all that is held together anywhere is in one."""
     group_of: dict[str, list[str]] = {}
-    for names in held:
+    for names in name_groups:
         joined: list[str] = []
         for group in {id(g): g for name in names for g in [group_of.get(name, [name])]}.values():
             joined += group

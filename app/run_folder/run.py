@@ -34,7 +34,7 @@ from app.cases.jobs import AccuracyResult, ColdStart, subject_of
 from app.cases.jobs import cold_start_subject_of as cold_subject_of
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.run_folder.files import LINE, replacing, text_digest
-from app.run_folder.journal import Operators, TimeSpent, Writer, line_text, written
+from app.run_folder.journal import Operators, TimeSpent, Writer, line_text, line_values
 from app.run_folder.manifest import Manifest, MergedRun
 from exporters.codec import CodecError, to_brief_json
 from exporters.file_access import read_file
@@ -99,8 +99,8 @@ class StatisticsStore:
         self._added.clear()
 
     def _text(self, name: str, key: str) -> bytes | None:
-        known, text = self._read().get(name, ("", b""))
-        return text if known == key else None
+        stored_key, text = self._read().get(name, ("", b""))
+        return text if stored_key == key else None
 
     def _read(self) -> Mapping[str, tuple[str, bytes]]:
         if self._entries is None:
@@ -125,10 +125,10 @@ def _entries_in(path: Path) -> dict[str, tuple[str, bytes]]:
         *lines, _ = read_file(path, most_bytes=LARGEST_BYTES).split(b"\n")
     except OSError:
         return {}
-    found = ((_ENTRY.match(text), text) for text in lines)
+    matches = ((_ENTRY.match(text), text) for text in lines)
     return {
         entry[1].decode(errors="replace"): (entry[2].decode(), text)
-        for entry, text in found
+        for entry, text in matches
         if entry is not None
     }
 
@@ -138,7 +138,7 @@ Content = tuple[int, int]
 """How many bytes a file of samples has, and their CRC-32."""
 
 
-class Sound(NamedTuple):
+class SoundSamples(NamedTuple):
     """The digests of the lines of rounds whose samples are sound, in their order, and the key of
     all that statistics of them are computed from."""
 
@@ -178,8 +178,8 @@ class Run:
     void: Mapping[str, int] = field(default_factory=dict)
     time_spent: Sequence[TimeSpent] = ()
     digests: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
-    others: Mapping[str, str] = field(default_factory=dict)
-    sound: Mapping[str, Sound] = field(default_factory=dict)
+    journal_digests: Mapping[str, str] = field(default_factory=dict)
+    sound: Mapping[str, SoundSamples] = field(default_factory=dict)
     store: StatisticsStore | None = None
 
     @property
@@ -226,8 +226,8 @@ class Run:
     def model_of(self, case: Case) -> ExportedModel | None:
         """The model as the case's rounds had it; None until it was exported."""
         writer = self.writer_of(case)
-        there = (writer.writer if writer is not None else "", case.model, case.precision)
-        return self.models_there.get(there) or self.models.get((case.model, case.precision))
+        key = (writer.writer if writer is not None else "", case.model, case.precision)
+        return self.models_there.get(key) or self.models.get((case.model, case.precision))
 
     def graphs_of(self, case: Case) -> tuple[str, ...]:
         """The sha256 of each graph that timed rounds of a case measured, in their order.
@@ -235,7 +235,7 @@ class Run:
         Rounds of earlier releases do not name it: what their writer exported last stands for them.
         """
         wrote = self.writers.get(case.case_id, {})
-        found: dict[str, None] = {}
+        graphs: dict[str, None] = {}
         for result in self.rounds_of(case):
             graph = result.model_sha256
             if not graph and result.samples and result.round in wrote:
@@ -243,8 +243,8 @@ class Run:
                 model = self.models_there.get(key)
                 graph = "" if model is None else _graph_at(model, case.axes)
             if graph and result.samples:
-                found[graph] = None
-        return tuple(found)
+                graphs[graph] = None
+        return tuple(graphs)
 
     def accuracy_of(self, case: Case) -> AccuracyResult | None:
         """The accuracy that holds for a case: cases share it where only their timing differs."""
@@ -256,8 +256,8 @@ class Run:
         their later runs differ."""
         if not self.cold_starts:
             return ()
-        known = self.cold_starts.get(cold_subject_of(case).case_id, {})
-        return tuple(known[number] for number in sorted(known))
+        starts = self.cold_starts.get(cold_subject_of(case).case_id, {})
+        return tuple(starts[number] for number in sorted(starts))
 
     def samples_of(self, result: RoundResult) -> Samples:
         """The measured samples of one round, warm-up left out."""
@@ -276,13 +276,13 @@ class Run:
 
     def line_digest(self, result: RoundResult) -> str:
         """A digest of the round's line as it stands in the journal."""
-        known = self.digests.get(result.case_id, {}).get(result.round)
-        if known is not None:
-            return known
-        return text_digest(line_text(written(result)))
+        digest = self.digests.get(result.case_id, {}).get(result.round)
+        if digest is not None:
+            return digest
+        return text_digest(line_text(line_values(result)))
 
 
-def standing(run: Run) -> dict[str, dict[int, RoundResult]]:
+def final_rounds(run: Run) -> dict[str, dict[int, RoundResult]]:
     """The rounds of a run by case and number, but for those that a resume measures again."""
     return {
         case_id: {n: result for n, result in rounds.items() if not result.is_tried_again}
@@ -343,7 +343,7 @@ MEASUREMENT = "measurement"
 class Part:
     """Seconds of one activity, by runtime where it is of one."""
 
-    what: str
+    activity: str
     seconds: float
     by_runtime: Mapping[str, float]
 
@@ -363,20 +363,22 @@ class TimeParts:
 
     @property
     def runtimes(self) -> tuple[str, ...]:
-        named = (runtime for part in self.parts for runtime in part.by_runtime)
-        return tuple(dict.fromkeys(sorted(named)))
+        names = (runtime for part in self.parts for runtime in part.by_runtime)
+        return tuple(dict.fromkeys(sorted(names)))
 
 
 def time_parts(run: Run) -> TimeParts | None:
     """None for a run that recorded none: it was killed, or written by an earlier version."""
     seconds: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     for spent in run.time_spent:
-        for what, by_runtime in spent.seconds.items():
+        for activity, by_runtime in spent.seconds.items():
             for runtime, value in by_runtime.items():
-                seconds[what][runtime] += value
+                seconds[activity][runtime] += value
     parts = [
-        Part(what, sum(of.values()), {name: value for name, value in of.items() if name})
-        for what, of in seconds.items()
+        Part(
+            activity, sum(totals.values()), {name: value for name, value in totals.items() if name}
+        )
+        for activity, totals in seconds.items()
     ]
-    found = TimeParts(tuple(sorted(parts, key=lambda part: part.seconds, reverse=True)))
-    return found if found.total_s > 0 else None
+    result = TimeParts(tuple(sorted(parts, key=lambda part: part.seconds, reverse=True)))
+    return result if result.total_s > 0 else None

@@ -53,7 +53,7 @@ def header(names: Sequence[str]) -> str:
 
 def csv_line(cells: Iterable[str]) -> str:
     """A line of these texts, quoted where one could end its cell."""
-    return ",".join(map(_quoted, cells)) + "\n"
+    return ",".join(map(_quote, cells)) + "\n"
 
 
 def line_of(names: Sequence[str]) -> Callable[[Row], str]:
@@ -65,7 +65,7 @@ def line_of(names: Sequence[str]) -> Callable[[Row], str]:
         cells = empty.copy()
         for name, value in row.items():
             if value is not None and name in places:
-                cells[places[name]] = _quoted(_cell(value))
+                cells[places[name]] = _quote(_cell(value))
         return ",".join(cells) + "\n"
 
     return line
@@ -103,8 +103,8 @@ def read_rounds(path: Path) -> dict[str, int]:
         if "case_id" not in names or "rounds" not in names:
             return {}
         case_id, rounds = names.index("case_id"), names.index("rounds")
-        whole = (line for line in lines if len(line) > max(case_id, rounds))
-        return {line[case_id]: int(line[rounds]) for line in whole if line[rounds].isdecimal()}
+        complete = (line for line in lines if len(line) > max(case_id, rounds))
+        return {line[case_id]: int(line[rounds]) for line in complete if line[rounds].isdecimal()}
     except (OSError, ValueError, csv.Error):
         return {}
 
@@ -129,20 +129,24 @@ def table_of(text: str, strict: bool = False) -> tuple[tuple[str, ...], list[Row
 
 
 def _row(columns: Sequence[Column | None], line: Sequence[str]) -> Row:
-    told = zip(columns, line, strict=False)
-    values = ((one.name, _value(one, cell)) for one, cell in told if one and cell)
+    pairs = zip(columns, line, strict=False)
+    values = (
+        (definition.name, _value(definition, cell))
+        for definition, cell in pairs
+        if definition and cell
+    )
     row = Blank({name: value for name, value in values if value is not None})
     if row["status"] == "cancelled" and row["rounds"] is None:
         row["status"] = "not_run"  # up to schema 3 a case that was never begun was called cancelled
     return row
 
 
-def neutralised(text: str) -> str:
+def neutralise_formula(text: str) -> str:
     """The text with a leading apostrophe where a spreadsheet would run it as a formula."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def restored(cell: str) -> str:
+def restore_formula(cell: str) -> str:
     """The text of which `neutralised` made a cell."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
 
@@ -152,10 +156,10 @@ def _cell(value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return repr(value)
-    return neutralised(storable(value)) if isinstance(value, str) else str(value)
+    return neutralise_formula(storable(value)) if isinstance(value, str) else str(value)
 
 
-def _quoted(cell: str) -> str:
+def _quote(cell: str) -> str:
     """Python's own writer leaves a lone carriage return bare, at which readers begin a new row."""
     return f'"{cell.replace(_QUOTE, 2 * _QUOTE)}"' if _SPECIAL.search(cell) else cell
 
@@ -164,7 +168,7 @@ def _value(column: Column, cell: str) -> Value:
     """A cell that is not empty as `_cell` had it; None for one that does not hold what its column
     does."""
     if column.kind == "text":
-        return restored(cell)
+        return restore_formula(cell)
     if column.kind == "flag":
         return {"true": True, "false": False}.get(cell)
     try:

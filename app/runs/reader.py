@@ -17,18 +17,26 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.errors import FileError, ResultsError
-from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, RoundResult
+from app.cases.round import FIRST_OF_SHAPE, MEASURED, WARMUP, RoundResult
 from app.columns.row_statistics import Statistics
 from app.run_folder import journal as lines
 from app.run_folder.journal import FOLDER
 from app.run_folder.ledger import Ledger
 from app.run_folder.manifest import MANIFEST, SCHEMA_VERSION, Manifest, read_manifest
-from app.run_folder.run import SAMPLES, Content, Run, Sound, content_of, read_samples, records_of
+from app.run_folder.run import (
+    SAMPLES,
+    Content,
+    Run,
+    SoundSamples,
+    content_of,
+    read_samples,
+    records_of,
+)
 from exporters.codec import CodecError
 from exporters.file_access import open_file, read_file
 
 _TIMES = ("finished_ns", "started_ns")
-_PHASES = {WARMUP, MEASURED, FIRST_SEEN}
+_PHASES = {WARMUP, MEASURED, FIRST_OF_SHAPE}
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
 
 
@@ -45,29 +53,29 @@ def damage(run: Path, result: RoundResult) -> str:
 
 def _damage_in(data: bytes, result: RoundResult) -> str:
     records = records_of(data)
-    wanted = result.warmup_iterations + result.iterations
-    if len(records) < wanted:
-        return f"holds {len(records):,} of {wanted:,} samples"
+    expected = result.warmup_iterations + result.iterations
+    if len(records) < expected:
+        return f"holds {len(records):,} of {expected:,} samples"
     phases, lanes = np.ascontiguousarray(records["phase"]), np.ascontiguousarray(records["lane"])
     # Runs after a pause, as between blocks, do not count either and have the phase of warm-up.
     measured = np.count_nonzero(phases == MEASURED)
-    known = measured == len(phases) or set(np.unique(phases).tolist()) <= _PHASES
-    if not known or measured != result.iterations:
+    is_valid = measured == len(phases) or set(np.unique(phases).tolist()) <= _PHASES
+    if not is_valid or measured != result.iterations:
         return "has other measured runs than the journal counted"
     is_open = result.open_loop is not None
     times = [
         np.ascontiguousarray(records[name])
         for name in (_TIMES if not is_open else (*_TIMES, "scheduled_ns"))
     ]
-    if any(_extent_ns(one) > _LONGEST_NS for one in times):
+    if any(_extent_ns(values) > _LONGEST_NS for values in times):
         return "has times that are further apart than a round can last"
     # By their difference, which tells of times too far apart for it as well.
-    finished, *begun = times
-    if any((finished - one < 0).any() for one in begun):
+    finished, *starts = times
+    if any((finished - values < 0).any() for values in starts):
         return "has runs that end before they start"
     by_shape = "shapes_sha256" in result.facts
-    within = not len(lanes) or 0 <= lanes.min() <= lanes.max() < result.concurrency
-    if not by_shape and not within:
+    lanes_valid = not len(lanes) or 0 <= lanes.min() <= lanes.max() < result.concurrency
+    if not by_shape and not lanes_valid:
         return f"has lanes beyond the {result.concurrency} that there were"
     if result.samples_crc32 is not None and crc32(records.data) != result.samples_crc32:
         return "is not what was measured: its checksum differs"
@@ -79,7 +87,7 @@ def _extent_ns(times: np.ndarray) -> int:
     return int(times.max()) - int(times.min()) if len(times) else 0
 
 
-def sound(run: Run) -> Run:
+def drop_damaged_rounds(run: Run) -> Run:
     """The run without its damaged rounds, which it names with what is wrong.
 
     Samples of which statistics are stored were sound when these were computed, and are looked at no
@@ -87,47 +95,49 @@ def sound(run: Run) -> Run:
     """
     cases = {case.case_id: case for case in run.cases}
     statistics = Statistics()
-    whole: dict[str, Sound] = {}
+    sound_rounds: dict[str, SoundSamples] = {}
     damaged: dict[str, dict[int, str]] = {}
     for case_id, rounds in run.rounds.items():
         case = cases.get(case_id)
         timed = [rounds[number] for number in sorted(rounds) if rounds[number].samples]
-        if case is not None and (same := _unchanged(run, case, timed, statistics)):
-            whole[case_id] = same
+        if case is not None and (unchanged := _unchanged(run, case, timed, statistics)):
+            sound_rounds[case_id] = unchanged
             continue
-        contents, wrong = _looked_at(run.path, timed)
-        if wrong:
-            damaged[case_id] = wrong
+        contents, damage_by_round = _read_contents(run.path, timed)
+        if damage_by_round:
+            damaged[case_id] = damage_by_round
         if case is not None and contents:
-            left = [result for result in timed if result.round in contents]
-            key = statistics.key(run, case, left, list(contents.values()))
-            whole[case_id] = Sound(tuple(map(run.line_digest, left)), key)
+            intact = [result for result in timed if result.round in contents]
+            key = statistics.key(run, case, intact, list(contents.values()))
+            sound_rounds[case_id] = SoundSamples(tuple(map(run.line_digest, intact)), key)
     if not damaged:
-        return replace(run, sound=whole)
+        return replace(run, sound=sound_rounds)
     rounds_left = {
         case_id: {n: r for n, r in rounds.items() if n not in damaged.get(case_id, {})}
         for case_id, rounds in run.rounds.items()
     }
-    return replace(run, rounds=rounds_left, sound=whole, damaged=damaged)
+    return replace(run, rounds=rounds_left, sound=sound_rounds, damaged=damaged)
 
 
 def _unchanged(
     run: Run, case: Case, timed: Sequence[RoundResult], statistics: Statistics
-) -> Sound | None:
+) -> SoundSamples | None:
     """These rounds, if statistics of just what their files hold are stored."""
     if run.store is None or not run.store.knows(case.case_id):
         return None
     try:
-        contents = [content_of(read_samples(run.path / SAMPLES / one.samples)) for one in timed]
+        contents = [
+            content_of(read_samples(run.path / SAMPLES / result.samples)) for result in timed
+        ]
     except FileError:
         return None
     key = statistics.key(run, case, timed, contents)
     if not run.store.has(case.case_id, key):
         return None
-    return Sound(tuple(map(run.line_digest, timed)), key)
+    return SoundSamples(tuple(map(run.line_digest, timed)), key)
 
 
-def _looked_at(
+def _read_contents(
     run: Path, timed: Sequence[RoundResult]
 ) -> tuple[dict[int, Content], dict[int, str]]:
     """By the number of the round what its file holds, or what is wrong with it."""
@@ -139,8 +149,8 @@ def _looked_at(
         except FileError as error:
             damaged[result.round] = error.fault
             continue
-        if what := _damage_in(data, result):
-            damaged[result.round] = what
+        if problem := _damage_in(data, result):
+            damaged[result.round] = problem
         else:
             contents[result.round] = content_of(data)
     return contents, damaged
@@ -151,21 +161,21 @@ def read_run(path: Path) -> Run:
 
     ResultsError if it is none, a line of it is damaged, or it is of another schema.
     """
-    return sound(JournalReader(path).whole().run)
+    return drop_damaged_rounds(JournalReader(path).read_all().run)
 
 
 def read_environments(path: Path) -> dict[str, Mapping[str, Any]]:
     """By host what it was, of the journals' first lines alone; what can't be read tells nothing."""
-    found: dict[str, Mapping[str, Any]] = {}
+    environments: dict[str, Mapping[str, Any]] = {}
     for journal in sorted((path / FOLDER).glob("*.jsonl")):
         try:
             with open_file(journal) as file:
-                line = lines.parsed(file.readline().removesuffix(b"\n"), SCHEMA_VERSION)
+                line = lines.parse_line(file.readline().removesuffix(b"\n"), SCHEMA_VERSION)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
         if isinstance(line, lines.Writer):
-            found.setdefault(line.host, line.environment)
-    return found
+            environments.setdefault(line.host, line.environment)
+    return environments
 
 
 class JournalReader:
@@ -187,7 +197,7 @@ class JournalReader:
         """How many whole lines were read, by the name of the journal file."""
         return {path.name: lines for path, (_, lines) in self._read.items()}
 
-    def whole(self) -> Ledger:
+    def read_all(self) -> Ledger:
         """All that there is, for who must not miss a line; ResultsError for the first damaged."""
         self.poll()
         if self.damaged:
@@ -219,11 +229,11 @@ class JournalReader:
             raise ResultsError(
                 f"{path} can't be read ({error.strerror})", "open the run again when it can"
             ) from None
-        whole = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
-        self._read[path] = offset + sum(map(len, whole)) + len(whole), number + len(whole)
+        complete = data[: data.rfind(b"\n") + 1].split(b"\n")[:-1]
+        self._read[path] = offset + sum(map(len, complete)) + len(complete), number + len(complete)
         changed = set()
-        for place, text in enumerate(whole, start=number + 1):
-            line = self._understood(path, place, text)
+        for place, text in enumerate(complete, start=number + 1):
+            line = self._parse_line(path, place, text)
             if isinstance(line, lines.Writer) and not self.ledger.manifest.owns(line.run_id):
                 self._foreign.add(path)
                 self.damaged.append(
@@ -234,9 +244,9 @@ class JournalReader:
                 changed.add(self.ledger.take(path.name, line, text))
         return changed
 
-    def _understood(self, path: Path, number: int, text: bytes) -> lines.Line | None:
+    def _parse_line(self, path: Path, number: int, text: bytes) -> lines.Line | None:
         try:
-            return lines.parsed(text, self.ledger.manifest.schema_version)
+            return lines.parse_line(text, self.ledger.manifest.schema_version)
         except CodecError as error:
             self.damaged.append(
                 ResultsError(

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.cases.case import Case
-from app.cases.column import Row, same
+from app.cases.column import Row, are_equal
 from app.cases.column_names import columns_with_values
 from app.cases.errors import FileError
 from app.cases.round import RoundResult
-from app.cases.status import ENDED
+from app.cases.status import TERMINAL
 from app.columns.rounds import mixed_graphs
 from app.columns.rows import Rows
 from app.run_folder import journal as lines
@@ -36,7 +36,7 @@ from app.run_folder.operators import read_operators
 from app.run_folder.run import SAMPLES, Run
 from app.run_folder.table import read_rounds, read_table, rows_of, to_csv
 from app.run_folder.telemetry import damaged_readings
-from app.runs.reader import sound
+from app.runs.reader import drop_damaged_rounds
 from exporters.codec import CodecError, from_json
 from exporters.file_access import open_file, read_file
 
@@ -51,32 +51,32 @@ def read_end(folder: Path) -> Live:
         return Live()
 
 
-def lost_lines(live: Live, counts: Mapping[str, int]) -> Iterator[Finding]:
+def missing_lines(live: Live, counts: Mapping[str, int]) -> Iterator[Finding]:
     """Journals with fewer lines than the writer had written; `counts` are by their names."""
-    for name, written in live.journal_lines.items():
-        there = counts.get(name, 0)
-        if there < written:
+    for name, expected_count in live.journal_lines.items():
+        count = counts.get(name, 0)
+        if count < expected_count:
             yield Finding(
                 f"{FOLDER}/{name}",
-                f"has {there:,} of the {written:,} lines that were written",
+                f"has {count:,} of the {expected_count:,} lines that were written",
                 f"{_RESTORE}, or resume the run: that measures again what they held",
             )
 
 
-def lost_rounds(live: Live, run: Run) -> Iterator[Finding]:
+def missing_rounds(live: Live, run: Run) -> Iterator[Finding]:
     """Of a run that measured all of its plan, each case without all of its rounds."""
-    manifest, asked = run.manifest, run.manifest.asked
+    manifest, plan = run.manifest, run.manifest.requested_plan
     complete = live.state == "finished" and live.rounds_done == live.rounds_total > 0
-    if not complete or manifest.merged or asked.is_search or asked.stopping is not None:
+    if not complete or manifest.merged or plan.is_search or plan.stopping is not None:
         return
     for case in run.cases:
-        known = run.rounds.get(case.case_id, {})
-        there = len(known) + len(run.damaged.get(case.case_id, ()))
-        ended = any(result.status in ENDED for result in known.values())
-        if not ended and there < manifest.rounds:
+        results = run.rounds.get(case.case_id, {})
+        count = len(results) + len(run.damaged.get(case.case_id, ()))
+        has_ended = any(result.status in TERMINAL for result in results.values())
+        if not has_ended and count < manifest.rounds:
             yield Finding(
                 FOLDER,
-                f"has {there} of the {manifest.rounds} rounds of case {case.case_id}, which "
+                f"has {count} of the {manifest.rounds} rounds of case {case.case_id}, which "
                 f"{LIVE} records as measured",
                 f"{_RESTORE}, or resume the run: that measures them again",
             )
@@ -85,44 +85,44 @@ def lost_rounds(live: Live, run: Run) -> Iterator[Finding]:
 def impossible_rounds(run: Run) -> Iterator[Finding]:
     """Rounds that the plan can't have: of other cases, or beyond the last number."""
     cases: dict[str, Case] = {case.case_id: case for case in run.cases}
-    for case_id, known in run.rounds.items():
+    for case_id, results in run.rounds.items():
         case = cases.get(case_id)
         if case is None:
             yield Finding(
                 FOLDER,
-                f"has {len(known)} rounds of case {case_id:.40}, which the run does not have",
+                f"has {len(results)} rounds of case {case_id:.40}, which the run does not have",
                 "move the journal of another run out of the folder",
             )
             continue
-        planned = run.planned(case)
-        beyond = [number for number in known if number >= planned.rounds]
-        if beyond and not planned.asked.is_search:
+        plan = run.planned(case)
+        excess_numbers = [number for number in results if number >= plan.rounds]
+        if excess_numbers and not plan.requested_plan.is_search:
             yield Finding(
                 FOLDER,
-                f"has round {max(beyond) + 1} of case {case_id}, and the plan has "
-                f"{planned.rounds} rounds",
+                f"has round {max(excess_numbers) + 1} of case {case_id}, and the plan has "
+                f"{plan.rounds} rounds",
                 _RESTORE,
             )
 
 
-def rounds_lost(stored: Mapping[str, int], run: Run, voided: Collection[str] = ()) -> int:
+def count_missing_rounds(stored: Mapping[str, int], run: Run, voided: Collection[str] = ()) -> int:
     """How many timed rounds a table has that the journals lack; `stored` are its numbers by case.
     Rounds of the cases that are `voided` are about to be measured again."""
-    lost = 0
+    missing = 0
     for case_id, rounds in stored.items():
         if case_id not in voided and case_id not in run.void:
-            known = run.rounds.get(case_id, {}).values()
-            there = sum(bool(result.samples) for result in known)
-            lost += max(0, rounds - there - len(run.damaged.get(case_id, ())))
-    return lost
+            results = run.rounds.get(case_id, {}).values()
+            timed_count = sum(bool(result.samples) for result in results)
+            missing += max(0, rounds - timed_count - len(run.damaged.get(case_id, ())))
+    return missing
 
 
-def fuller_table(name: str, lost: int) -> Iterator[Finding]:
+def fuller_table(name: str, missing: int) -> Iterator[Finding]:
     """The finding of a table that has so many rounds more than the journals."""
-    if lost:
+    if missing:
         yield Finding(
             name,
-            f"holds {lost:,} rounds that {FOLDER}/ lacks",
+            f"holds {missing:,} rounds that {FOLDER}/ lacks",
             f"{_RESTORE}, and keep {name}: it has the only figures of these rounds",
         )
 
@@ -131,7 +131,7 @@ _RESUME = "resume the run"
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class Verification:
     """How many `lines`, `rounds` and measured `samples` are whole; `live`: it is being written."""
 
     lines: int
@@ -146,7 +146,7 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class IntactRun:
     """A run without the rounds that are damaged, of so many whole journal `lines`; `files` are the
     samples that these tell of, and `findings` say what is left out. `counts` has the lines of each
     journal, damaged ones too, and `voided` the cases of which rounds were declared void. `unsealed`
@@ -161,49 +161,51 @@ class Whole:
     unsealed: Mapping[str, tuple[int, ...]]
 
     @property
-    def left_out(self) -> tuple[str, ...]:
+    def damage_texts(self) -> tuple[str, ...]:
         """A sentence for each thing that is damaged."""
-        told = (finding for finding in self.findings if not finding.harmless)
-        return tuple(f"damaged and left out: {f.file} {f.what}; {f.remedy}" for f in told)
+        damage = (finding for finding in self.findings if not finding.harmless)
+        return tuple(f"damaged and left out: {f.file} {f.problem}; {f.remedy}" for f in damage)
 
     def rounds(self) -> Iterator[RoundResult]:
-        for known in self.run.rounds.values():
-            yield from known.values()
+        for results in self.run.rounds.values():
+            yield from results.values()
 
 
 Tables = Callable[[Path, str, Mapping[str, Row]], Iterable[Finding]]
 """What looks at exported tables, given the folder, its id and its rows by case id."""
 
 
-def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verified:
+def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verification:
     """Look at all of it and change nothing; ResultsError for a folder that is no run."""
     live = is_being_written(folder)
     try:
-        found = read_whole(folder)
+        intact = read_intact(folder)
     except DamagedManifest as error:
-        return Verified(0, 0, 0, (Finding(MANIFEST, error.fault, "restore it from a copy"),), live)
+        return Verification(
+            0, 0, 0, (Finding(MANIFEST, error.fault, "restore it from a copy"),), live
+        )
     end = read_end(folder)
-    findings, rounds = list(found.findings), list(found.rounds())
-    findings += _unsealed(folder, found)
+    findings, rounds = list(intact.findings), list(intact.rounds())
+    findings += _unsealed(folder, intact)
     if not live:
         # Where a line is damaged, it is known whose samples these are.
-        findings += _left_over(folder, found.files, not findings and end.state == "finished")
-        findings += _lost(found, end)
-    findings += [*_kept(found.run), *_telemetry(found.run)]
+        findings += _orphan_samples(folder, intact.files, not findings and end.state == "finished")
+        findings += _missing_records(intact, end)
+    findings += [*_archived_files(intact.run), *_telemetry(intact.run)]
     if not live and all(finding.harmless for finding in findings):
-        rows = Rows(stores=False).of(found.run)
-        findings += _rows(found.run, rows)
+        rows = Rows(stores=False).of(intact.run)
+        findings += _rows(intact.run, rows)
         by_id = {str(row["case_id"]): row for row in rows}
-        findings += tables(folder, found.run.manifest.run_id, by_id)
+        findings += tables(folder, intact.run.manifest.run_id, by_id)
     samples = sum(result.iterations for result in rounds)
-    return Verified(found.lines, len(rounds), samples, tuple(findings), live)
+    return Verification(intact.lines, len(rounds), samples, tuple(findings), live)
 
 
-def read_whole(folder: Path) -> Whole:
+def read_intact(folder: Path) -> IntactRun:
     """What is left of a run where some of it is damaged; ResultsError for a folder that is none."""
     ledger = Ledger(folder, read_manifest(folder))
     findings: list[Finding] = []
-    files, voided, understood = set[str](), set[str](), 0
+    files, voided, line_count = set[str](), set[str](), 0
     journals = [_Journal(path) for path in sorted((folder / FOLDER).glob("*.jsonl"))]
     for journal in journals:
         path = journal.path
@@ -216,27 +218,27 @@ def read_whole(folder: Path) -> Whole:
                 name = f"{FOLDER}/{path.name}"
                 findings.append(Finding(name, "belongs to another run", remedy))
                 break
-            understood += 1
+            line_count += 1
             if line is not None:
                 ledger.take(path.name, line, text)
             match line:
                 case RoundResult():
                     files.add(line.samples)
-                case lines.Voided():
+                case lines.DiscardedRound():
                     voided.add(line.case_id)
     run = ledger.run
-    whole = sound(run)
-    for case_id, damaged in whole.damaged.items():
-        for number, what in damaged.items():
+    intact = drop_damaged_rounds(run)
+    for case_id, damaged in intact.damaged.items():
+        for number, damage in damaged.items():
             name = run.rounds[case_id][number].samples
-            findings.append(Finding(f"{SAMPLES}/{name}", what, f"{_RESUME} measures it again"))
-    broken = dict(_operators(whole))
+            findings.append(Finding(f"{SAMPLES}/{name}", damage, f"{_RESUME} measures it again"))
+    broken = dict(_operators(intact))
     findings += broken.values()
-    told = {case_id: line for case_id, line in whole.operators.items() if case_id not in broken}
-    whole = replace(whole, operators=told)
-    return Whole(
-        whole,
-        understood,
+    told = {case_id: line for case_id, line in intact.operators.items() if case_id not in broken}
+    intact = replace(intact, operators=told)
+    return IntactRun(
+        intact,
+        line_count,
         frozenset(files),
         tuple(findings),
         {journal.path.name: journal.count for journal in journals},
@@ -259,57 +261,57 @@ class _Journal:
         is not known."""
         name = f"{FOLDER}/{self.path.name}"
         try:
-            *whole, torn = read_file(self.path).split(b"\n")
+            *complete, torn = read_file(self.path).split(b"\n")
         except OSError as error:
             yield b"", Finding(name, f"can't be read ({error.strerror})", "restore it from a copy")
             return
-        self.count = len(whole)
-        self.unsealed = tuple(n for n, text in enumerate(whole, 1) if not LINE.has_key(text))
-        for number, text in enumerate(whole, 1):
+        self.count = len(complete)
+        self.unsealed = tuple(n for n, text in enumerate(complete, 1) if not LINE.has_key(text))
+        for number, text in enumerate(complete, 1):
             try:
-                yield text, lines.parsed(text, schema)
+                yield text, lines.parse_line(text, schema)
             except CodecError as error:
-                what = f"line {number} is damaged ({error})"
+                problem = f"line {number} is damaged ({error})"
                 remedy = f"remove that line, then {_RESUME} measures its round again"
-                yield text, Finding(name, what, remedy)
+                yield text, Finding(name, problem, remedy)
         if torn:
-            what = "the last line is torn and does not count"
-            yield torn, Finding(name, what, f"none, or {_RESUME}", harmless=True)
+            problem = "the last line is torn and does not count"
+            yield torn, Finding(name, problem, f"none, or {_RESUME}", harmless=True)
 
 
-def _unsealed(folder: Path, found: Whole) -> Iterator[Finding]:
+def _unsealed(folder: Path, intact: IntactRun) -> Iterator[Finding]:
     """Texts without a checksum where others of their writer have one: the key itself is damaged."""
-    for name, numbers in found.unsealed.items():
-        if len(numbers) < found.counts[name]:
+    for name, numbers in intact.unsealed.items():
+        if len(numbers) < intact.counts[name]:
             for number in numbers:
-                what = f"line {number} has no checksum, and others of the file have one"
-                yield Finding(f"{FOLDER}/{name}", what, "restore it from a copy")
-    sealed = bool(found.counts) and not any(found.unsealed.values())
+                problem = f"line {number} has no checksum, and others of the file have one"
+                yield Finding(f"{FOLDER}/{name}", problem, "restore it from a copy")
+    sealed = bool(intact.counts) and not any(intact.unsealed.values())
     if sealed and not DOCUMENT.has_key(read_file(folder / MANIFEST)):
-        what = "has no checksum, and the journals have them"
-        yield Finding(MANIFEST, what, "restore it from a copy")
+        problem = "has no checksum, and the journals have them"
+        yield Finding(MANIFEST, problem, "restore it from a copy")
 
 
-def _lost(found: Whole, end: Live) -> Iterator[Finding]:
+def _missing_records(intact: IntactRun, end: Live) -> Iterator[Finding]:
     """What is gone without a trace in the journals, by the other files of the folder."""
-    run = found.run
-    yield from lost_lines(end, found.counts)
+    run = intact.run
+    yield from missing_lines(end, intact.counts)
     yield from impossible_rounds(run)
     yield from mixed_graphs(run)
-    if not found.findings:
-        yield from lost_rounds(end, run)
+    if not intact.findings:
+        yield from missing_rounds(end, run)
         for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
             stored = read_rounds(run.path / name)
-            yield from fuller_table(name, rounds_lost(stored, run, found.voided))
+            yield from fuller_table(name, count_missing_rounds(stored, run, intact.voided))
 
 
-def _left_over(folder: Path, told: Collection[str], ended: bool) -> Iterator[Finding]:
+def _orphan_samples(folder: Path, names: Collection[str], is_finished: bool) -> Iterator[Finding]:
     """Samples of which no line tells, as a kill leaves them; in a run that has `ended` nobody
     leaves any, so that their lines are lost."""
     for path in sorted((folder / SAMPLES).glob("*")):
-        if path.name in told:
+        if path.name in names:
             continue
-        if ended:
+        if is_finished:
             yield Finding(
                 f"{SAMPLES}/{path.name}",
                 "was measured, but no journal line records it",
@@ -324,19 +326,19 @@ def _left_over(folder: Path, told: Collection[str], ended: bool) -> Iterator[Fin
             )
 
 
-def _kept(run: Run) -> Iterator[Finding]:
+def _archived_files(run: Run) -> Iterator[Finding]:
     """The copies of the user's own files."""
     for file in run.manifest.files:
         if not file.kept:
             continue
         try:
             with open_file(run.path / file.kept) as copy:
-                same = hashlib.file_digest(copy, "sha256").hexdigest() == file.sha256
+                is_unchanged = hashlib.file_digest(copy, "sha256").hexdigest() == file.sha256
         except OSError as error:
-            what = f"the copy of {file.path} can't be read ({error.strerror})"
-            yield Finding(file.kept, what, "restore it from a copy")
+            problem = f"the copy of {file.path} can't be read ({error.strerror})"
+            yield Finding(file.kept, problem, "restore it from a copy")
             continue
-        if not same:
+        if not is_unchanged:
             yield Finding(
                 file.kept, f"is not {file.path} as it was measured", "restore it from a copy"
             )
@@ -357,16 +359,18 @@ def _operators(run: Run) -> Iterator[tuple[str, Finding]]:
             yield line.case_id, Finding(line.file, error.fault, remedy)
             continue
         if line.total_us and not math.isclose(total_us, line.total_us):
-            what = f"holds {total_us:.6g} µs of operators, and {line.total_us:.6g} were measured"
-            yield line.case_id, Finding(line.file, what, remedy)
+            problem = f"holds {total_us:.6g} µs of operators, and {line.total_us:.6g} were measured"
+            yield line.case_id, Finding(line.file, problem, remedy)
 
 
 def _telemetry(run: Run) -> Iterator[Finding]:
     """What the devices told, without which a round stands."""
     for path in sorted((run.path / TELEMETRY).glob("*")):
         if lines_lost := damaged_readings(path):
-            what = f"has {lines_lost:,} damaged line{'s' * (lines_lost > 1)}, which do not count"
-            yield Finding(f"{TELEMETRY}/{path.name}", what, "restore it from a copy", harmless=True)
+            problem = f"has {lines_lost:,} damaged line{'s' * (lines_lost > 1)}, which do not count"
+            yield Finding(
+                f"{TELEMETRY}/{path.name}", problem, "restore it from a copy", harmless=True
+            )
 
 
 def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
@@ -375,8 +379,8 @@ def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
     is_there = any((run.path / name).is_file() for name in names)
     computed = rows_of(to_csv(rows).decode()) if is_there else {}
     for name in names:
-        if what := _table_fault(run.path / name, computed, len(rows)):
-            yield Finding(name, what, "make it again: graphlap export -f csv", harmless=True)
+        if problem := _table_fault(run.path / name, computed, len(rows)):
+            yield Finding(name, problem, "make it again: graphlap export -f csv", harmless=True)
 
 
 def _table_fault(path: Path, computed: Mapping[str, Row], cases: int) -> str:
@@ -394,7 +398,7 @@ def _table_fault(path: Path, computed: Mapping[str, Row], cases: int) -> str:
         name
         for name in filled
         if any(
-            not same(row.get(name), by_id.get(case_id, {}).get(name))
+            not are_equal(row.get(name), by_id.get(case_id, {}).get(name))
             for case_id, row in computed.items()
         )
     )

@@ -23,7 +23,7 @@ import numpy as np
 
 from app.cases.objectives import BAND
 
-LEAST_SERIES = 3
+MINIMUM_SERIES = 3
 """Of two series nobody can tell which one moved."""
 _SWEEPS = 10
 _HEAVIEST = 2.0
@@ -38,45 +38,45 @@ def common_factor(logs: np.ndarray) -> np.ndarray | None:
     it, since its own is not known.
     """
     present = ~np.isnan(logs)
-    if len(logs) < LEAST_SERIES:
+    if len(logs) < MINIMUM_SERIES:
         return None
-    known = present.sum(axis=0) >= LEAST_SERIES
-    if not known.any():
+    has_factor = present.sum(axis=0) >= MINIMUM_SERIES
+    if not has_factor.any():
         return None
     factor, weights = np.zeros(logs.shape[1]), np.ones(len(logs))
     for sweep in range(_SWEEPS):
         levels = np.nanmedian(logs - factor, axis=1)
         rest = logs - levels[:, None]
-        found = np.array([_weighted_median(rest[:, run], weights) for run in range(len(factor))])
-        found[~known] = 0.0
-        found = _carried(found, known)
-        found -= np.median(found)
+        estimate = np.array([_weighted_median(rest[:, run], weights) for run in range(len(factor))])
+        estimate[~has_factor] = 0.0
+        estimate = _fill_forward(estimate, has_factor)
+        estimate -= np.median(estimate)
         if sweep:
-            weights = _weights(rest - found)
-        if sweep > 1 and np.allclose(found, factor, rtol=0.0, atol=1e-9):
+            weights = _weights(rest - estimate)
+        if sweep > 1 and np.allclose(estimate, factor, rtol=0.0, atol=1e-9):
             break
-        factor = found
+        factor = estimate
     return factor
 
 
 def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
     """The middle of the values that are there: the mean of both where two share the middle."""
-    there = ~np.isnan(values)
-    if not there.any():
+    present = ~np.isnan(values)
+    if not present.any():
         return 0.0
-    order = np.argsort(values[there])
-    ordered, shares = values[there][order], weights[there][order]
-    reached = np.cumsum(shares) / shares.sum()
-    low = int(np.searchsorted(reached, 0.5 - 1e-12))
-    high = int(np.searchsorted(reached, 0.5 + 1e-12))
+    order = np.argsort(values[present])
+    ordered, shares = values[present][order], weights[present][order]
+    cumulative = np.cumsum(shares) / shares.sum()
+    low = int(np.searchsorted(cumulative, 0.5 - 1e-12))
+    high = int(np.searchsorted(cumulative, 0.5 + 1e-12))
     return float((ordered[low] + ordered[min(high, len(ordered) - 1)]) / 2.0)
 
 
 def _weights(rest: np.ndarray) -> np.ndarray:
     """One over the variance of each series from run to run, which no step of its level moves."""
     steps = np.abs(np.diff(rest, axis=1))
-    known = [row[~np.isnan(row)] for row in steps]
-    deviations = np.array([np.median(row) if len(row) else 0.0 for row in known])
+    present_steps = [row[~np.isnan(row)] for row in steps]
+    deviations = np.array([np.median(row) if len(row) else 0.0 for row in present_steps])
     positive = deviations[deviations > 0.0]
     if not len(positive):
         return np.ones(len(rest))
@@ -85,24 +85,24 @@ def _weights(rest: np.ndarray) -> np.ndarray:
     return weights
 
 
-def _carried(factor: np.ndarray, known: np.ndarray) -> np.ndarray:
+def _fill_forward(factor: np.ndarray, has_factor: np.ndarray) -> np.ndarray:
     """The factor of the run before where a run has none; before the first that has one, of that."""
-    places = np.where(known, np.arange(len(factor)), -1)
+    places = np.where(has_factor, np.arange(len(factor)), -1)
     places = np.maximum.accumulate(places)
-    places[places < 0] = int(np.argmax(known))
-    carried: np.ndarray = factor[places]
-    return carried
+    places[places < 0] = int(np.argmax(has_factor))
+    result: np.ndarray = factor[places]
+    return result
 
 
 FALSE_ALARMS = 0.05
 """The share of histories without a change in which any of their series shows one, at most."""
-LEAST_RUNS = 10
+MINIMUM_RUNS = 10
 """Of 9 runs even the cleanest step comes about by chance in more than 5 % of their orders."""
 _FAR = 4.0
 """Standard deviations beyond which a run is taken for as far: one bad night hides no change."""
 _RESOLUTION = 4.0
 """So many shuffles are expected to reach what is just significant."""
-_LEAST_DRAWS = 2000
+_MINIMUM_DRAWS = 2000
 _FIRST_BLOCK, _BLOCK = 50, 1000
 """Shuffles at once, at first and at most: most series are done after some dozens."""
 _SEED = 0
@@ -117,14 +117,14 @@ class ChangePoint:
     the neighbouring change points, in the unit of the series. `p_value` is over all series."""
 
     place: int
-    before: float
-    after: float
+    previous_level: float
+    new_level: float
     p_value: float
 
     @property
     def ratio(self) -> float:
         """After over before: above 1 it has become slower."""
-        return self.after / self.before
+        return self.new_level / self.previous_level
 
 
 def change_points(
@@ -139,28 +139,31 @@ def change_points(
     episode is that of circular segmentation, Olshen et al., Biostatistics 5, 2004). Moves within
     the band are none.
     """
-    tested = sum(len(series) >= LEAST_RUNS for series in histories)
-    return [_of(np.log(np.array(series, float)), max(1, tested), band) for series in histories]
+    series_count = sum(len(series) >= MINIMUM_RUNS for series in histories)
+    return [
+        _change_points_of(np.log(np.array(series, float)), max(1, series_count), band)
+        for series in histories
+    ]
 
 
-def _of(logs: np.ndarray, tested: int, band: float) -> tuple[ChangePoint, ...]:
+def _change_points_of(logs: np.ndarray, series_count: int, band: float) -> tuple[ChangePoint, ...]:
     rng = np.random.default_rng(_SEED)
-    level = FALSE_ALARMS / tested
-    found: dict[int, float] = {}
-    waiting = [(0, len(logs))]
-    while waiting:
-        begin, end = waiting.pop()
-        if end - begin < LEAST_RUNS:
+    level = FALSE_ALARMS / series_count
+    p_values: dict[int, float] = {}
+    pending = [(0, len(logs))]
+    while pending:
+        begin, end = pending.pop()
+        if end - begin < MINIMUM_RUNS:
             continue
         cuts, p_value = _cut(_scores(logs[begin:end]), level, rng)
         places = [begin + cut for cut in cuts]
-        found |= dict.fromkeys(places, p_value)
-        waiting += pairwise([begin, *places, end]) if places else ()
-    places = _beyond(logs, sorted(found), band)
+        p_values |= dict.fromkeys(places, p_value)
+        pending += pairwise([begin, *places, end]) if places else ()
+    places = _drop_small_moves(logs, sorted(p_values), band)
     levels = np.exp(_levels(logs, places)).tolist()
     return tuple(
-        ChangePoint(place, before, after, min(1.0, tested * found[place]))
-        for place, (before, after) in zip(places, pairwise(levels), strict=True)
+        ChangePoint(place, previous_level, new_level, min(1.0, series_count * p_values[place]))
+        for place, (previous_level, new_level) in zip(places, pairwise(levels), strict=True)
     )
 
 
@@ -180,17 +183,17 @@ def _p_value(
 
     As soon as so many do that it can no longer come down to `level`, no more are drawn.
     """
-    reached = float(statistic(scores[None])[0]) * (1.0 - 1e-9)
-    if reached <= 0.0:
+    threshold = float(statistic(scores[None])[0]) * (1.0 - 1e-9)
+    if threshold <= 0.0:
         return 1.0
-    draws = max(_LEAST_DRAWS, math.ceil(_RESOLUTION / level))
-    above = done = 0
-    while done < draws and above + 1 <= level * (draws + 1):
-        block = min(max(done, _FIRST_BLOCK), _BLOCK, draws - done)
+    draws = max(_MINIMUM_DRAWS, math.ceil(_RESOLUTION / level))
+    exceedances = draw_count = 0
+    while draw_count < draws and exceedances + 1 <= level * (draws + 1):
+        block = min(max(draw_count, _FIRST_BLOCK), _BLOCK, draws - draw_count)
         shuffled = rng.permuted(np.broadcast_to(scores, (block, len(scores))), axis=1)
-        above += int(np.count_nonzero(statistic(shuffled) >= reached))
-        done += block
-    return (above + 1) / (done + 1)
+        exceedances += int(np.count_nonzero(statistic(shuffled) >= threshold))
+        draw_count += block
+    return (exceedances + 1) / (draw_count + 1)
 
 
 def _scores(logs: np.ndarray) -> np.ndarray:
@@ -238,20 +241,20 @@ def _largest_episode(scores: np.ndarray) -> np.ndarray:
 
 def _episode(scores: np.ndarray) -> list[int]:
     sums, lengths = np.cumsum(scores)[None], range(1, len(scores) // 2 + 1)
-    each = [_episodes(sums, length)[0] for length in lengths]
-    length = lengths[int(np.argmax([sizes.max() for sizes in each]))]
-    begin = int(np.argmax(each[length - 1])) + 1
+    sums_by_length = [_episodes(sums, length)[0] for length in lengths]
+    length = lengths[int(np.argmax([sizes.max() for sizes in sums_by_length]))]
+    begin = int(np.argmax(sums_by_length[length - 1])) + 1
     return [begin, begin + length]
 
 
-def _beyond(logs: np.ndarray, places: list[int], band: float) -> list[int]:
+def _drop_small_moves(logs: np.ndarray, places: list[int], band: float) -> list[int]:
     """Without those at which the level moves within the band, the smallest move going first."""
     while places:
         moves = np.abs(np.diff(_levels(logs, places)))
-        least = int(np.argmin(moves))
-        if moves[least] > math.log1p(band):
+        smallest = int(np.argmin(moves))
+        if moves[smallest] > math.log1p(band):
             break
-        places = places[:least] + places[least + 1 :]
+        places = places[:smallest] + places[smallest + 1 :]
     return places
 
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from app.stats.intervals import LEAST_ROUNDS as INTERVALS_LEAST_ROUNDS
+from app.stats.intervals import MINIMUM_ROUNDS as INTERVALS_LEAST_ROUNDS
 from app.stats.intervals import (
     MOSTLY_DEPENDENT,
     RARELY_DEPENDENT,
@@ -140,15 +140,15 @@ class Rounds:
         if not is_tail(quantile):
             lengths = tuple(map(len, self.ascending))
             return lengths, len(self.pooled) / len(lengths) * min(quantile, 1.0 - quantile)
-        beyond = []
+        masks = []
         for latencies, ascending in zip(self.in_time, self.ascending, strict=True):
-            own = order_statistic(ascending, quantile)
+            level = order_statistic(ascending, quantile)
             # The fastest runs come in clusters as the slowest do.
-            beyond.append(latencies > own if quantile > TAIL else latencies < own)
-        indices = [extremal_index(one) for one in beyond]
-        parts = zip(indices, beyond, strict=True)
-        worth = sum(index * len(one) for index, one in parts) / len(beyond)
-        independent = tuple(map(int, independent_runs(beyond, indices)))
+            masks.append(latencies > level if quantile > TAIL else latencies < level)
+        indices = [extremal_index(mask) for mask in masks]
+        parts = zip(indices, masks, strict=True)
+        worth = sum(index * len(mask) for index, mask in parts) / len(masks)
+        independent = tuple(map(int, independent_runs(masks, indices)))
         return independent, worth * min(quantile, 1.0 - quantile)
 
 
@@ -176,30 +176,35 @@ def typical_quantile(rounds: Rounds, quantile: float, confidence: float = CONFID
         return Estimate(None, None, f"{runs} of {needed} runs")
     shortest, outside = min(map(len, rounds.ascending)), min(quantile, 1.0 - quantile)
     if shortest * outside < 1.0:
-        why = f"a round has {shortest} runs, too few to lie beyond it"
-        return Estimate(None, None, why, too_short=True)
-    own = np.array(round_quantiles(rounds, quantile))
-    correlation = correlation_of(own, rounds, is_load_sensitive=quantile > TAIL)
-    shown = Estimate(
-        typical(own), None, "", tuple(own.tolist()), tick=rounds.tick, correlation=correlation
+        reason = f"a round has {shortest} runs, too few to lie beyond it"
+        return Estimate(None, None, reason, too_short=True)
+    round_values = np.array(round_quantiles(rounds, quantile))
+    correlation = correlation_of(round_values, rounds, is_load_sensitive=quantile > TAIL)
+    estimate = Estimate(
+        typical(round_values),
+        None,
+        "",
+        tuple(round_values.tolist()),
+        tick=rounds.tick,
+        correlation=correlation,
     )
-    if len(own) < INTERVALS_LEAST_ROUNDS:
-        return replace(shown, absent=f"{len(own)} of {INTERVALS_LEAST_ROUNDS} rounds")
+    if len(round_values) < INTERVALS_LEAST_ROUNDS:
+        return replace(estimate, absent=f"{len(round_values)} of {INTERVALS_LEAST_ROUNDS} rounds")
     beyond, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
     if is_tail(quantile) and beyond < BEYOND:
-        why = f"a round has {beyond} of {BEYOND} independent runs beyond it"
-        return replace(shown, absent=why, too_short=True)
-    within = interval_of_ranks(rounds.pooled, independent, quantile, confidence)
-    if within is None:
-        least = needed_samples(quantile, confidence)
-        why = f"{independent} of {least} independent runs for an interval"
-        return replace(shown, absent=why)
-    between = interval_between(own, confidence, correlation.inflation)
-    if between is None:
-        return replace(shown, absent="a latency of 0", tick=0.0)
-    low = max(0.0, min(between.low, within.low) - rounds.tick)
-    high = max(between.high, within.high) + rounds.tick
-    return replace(shown, interval=Interval(low, high))
+        reason = f"a round has {beyond} of {BEYOND} independent runs beyond it"
+        return replace(estimate, absent=reason, too_short=True)
+    rank_bounds = interval_of_ranks(rounds.pooled, independent, quantile, confidence)
+    if rank_bounds is None:
+        minimum = needed_samples(quantile, confidence)
+        reason = f"{independent} of {minimum} independent runs for an interval"
+        return replace(estimate, absent=reason)
+    round_interval = interval_between(round_values, confidence, correlation.inflation)
+    if round_interval is None:
+        return replace(estimate, absent="a latency of 0", tick=0.0)
+    low = max(0.0, min(round_interval.low, rank_bounds.low) - rounds.tick)
+    high = max(round_interval.high, rank_bounds.high) + rounds.tick
+    return replace(estimate, interval=Interval(low, high))
 
 
 def marks_of(rounds: Rounds, estimates: Iterable[Estimate] = ()) -> tuple[str, ...]:
@@ -209,12 +214,12 @@ def marks_of(rounds: Rounds, estimates: Iterable[Estimate] = ()) -> tuple[str, .
     significantly in one of the `estimates`, `rounds_close_in_time` where all rounds began within
     a minute, nine where other work took the core, which is `contended`.
     """
-    known = [one.correlation for one in estimates if one.correlation is not None]
+    correlations = [item.correlation for item in estimates if item.correlation is not None]
     marks = {
         "few_rounds": len(rounds.ascending) < FEW_ROUNDS,
         "few_runs": min(map(len, rounds.ascending)) < FEW_RUNS,
-        "rounds_correlated": any(one.is_significant for one in known),
-        "rounds_close_in_time": any(one.is_close(rounds.is_contended) for one in known),
+        "rounds_correlated": any(item.is_significant for item in correlations),
+        "rounds_close_in_time": any(item.is_close(rounds.is_contended) for item in correlations),
         "contended": rounds.is_contended,
     }
     return tuple(mark for mark, applies in marks.items() if applies)
@@ -242,23 +247,25 @@ _BLOCKS = 10
 
 def typical_mean(rounds: Rounds, confidence: float = CONFIDENCE) -> Estimate:
     """The mean of a typical process; its interval holds that over the rounds and that over runs."""
-    own = np.array([mean(ascending) for ascending in rounds.ascending])
-    correlation = correlation_of(own, rounds, is_load_sensitive=True)
-    value, by_round = typical(own), tuple(own.tolist())
-    if len(own) < INTERVALS_LEAST_ROUNDS:
-        why = f"{len(own)} of {INTERVALS_LEAST_ROUNDS} rounds"
-        return Estimate(value, None, why, by_round, correlation=correlation)
-    interval = interval_between(own, confidence, correlation.inflation)
+    round_means = np.array([mean(ascending) for ascending in rounds.ascending])
+    correlation = correlation_of(round_means, rounds, is_load_sensitive=True)
+    value, by_round = typical(round_means), tuple(round_means.tolist())
+    if len(round_means) < INTERVALS_LEAST_ROUNDS:
+        reason = f"{len(round_means)} of {INTERVALS_LEAST_ROUNDS} rounds"
+        return Estimate(value, None, reason, by_round, correlation=correlation)
+    interval = interval_between(round_means, confidence, correlation.inflation)
     if interval is None:
         return Estimate(value, None, "a latency of 0", by_round, correlation=correlation)
-    within = _interval_within(rounds, own, value, confidence)
-    if within is not None:
-        interval = Interval(min(interval.low, within.low), max(interval.high, within.high))
+    block_interval = _interval_of_blocks(rounds, round_means, value, confidence)
+    if block_interval is not None:
+        interval = Interval(
+            min(interval.low, block_interval.low), max(interval.high, block_interval.high)
+        )
     return Estimate(value, interval, "", by_round, correlation=correlation)
 
 
-def _interval_within(
-    rounds: Rounds, own: np.ndarray, value: float, confidence: float
+def _interval_of_blocks(
+    rounds: Rounds, round_means: np.ndarray, value: float, confidence: float
 ) -> Interval | None:
     """Of the mean, by the means of consecutive blocks of each round over the round's own mean.
 
@@ -267,24 +274,24 @@ def _interval_within(
     than blocks.
     """
     parts = []
-    for latencies, level in zip(rounds.in_time, own.tolist(), strict=True):
+    for latencies, level in zip(rounds.in_time, round_means.tolist(), strict=True):
         length = len(latencies) // _BLOCKS
         if not length:
             return None
         blocks = latencies[: length * _BLOCKS].reshape(_BLOCKS, length).mean(axis=1) / level
         parts.append(blocks - blocks.mean())
-    apart = np.concatenate(parts)
+    residuals = np.concatenate(parts)
     # Each round's own mean was taken out of its blocks.
-    spread = deviation(apart) * math.sqrt((len(apart) - 1) / (len(apart) - len(parts)))
+    spread = deviation(residuals) * math.sqrt((len(residuals) - 1) / (len(residuals) - len(parts)))
     if not spread:
         return None
-    below, above = reaches(len(apart), skewness_of(apart), confidence)
-    error = spread / math.sqrt(len(apart))
+    below, above = reaches(len(residuals), skewness_of(residuals), confidence)
+    error = spread / math.sqrt(len(residuals))
     return Interval(value * math.exp(-below * error), value * math.exp(above * error))
 
 
 LEVEL = 0.99
-LEAST_ROUNDS = 5
+MINIMUM_ROUNDS = 5
 """Of four processes Student's t reaches 4.5 standard errors at 99 %, and hides what it bounds."""
 _TWO_SIDED = 2.0 * LEVEL - 1.0
 """The two-sided level whose upper end leaves 1 % above."""
@@ -307,18 +314,18 @@ def upper_bound(rounds: Rounds, quantile: float) -> Bound:
     above the quantile with 99 %. None where a round has fewer than 20 clusters of runs beyond it.
     """
     count = len(rounds.ascending)
-    if count < LEAST_ROUNDS:
-        return Bound(None, f"{count} of {LEAST_ROUNDS} rounds")
+    if count < MINIMUM_ROUNDS:
+        return Bound(None, f"{count} of {MINIMUM_ROUNDS} rounds")
     beyond, independent = int(rounds.clusters(quantile)), sum(rounds.independent(quantile))
     if beyond < BEYOND:
         return Bound(None, f"a round has {beyond} of {BEYOND} independent runs beyond it")
-    within = interval_of_ranks(rounds.pooled, independent, quantile, _TWO_SIDED)
-    if within is None:
-        least = needed_samples(quantile, _TWO_SIDED)
-        return Bound(None, f"{independent} of {least} independent runs")
-    own = np.array(round_quantiles(rounds, quantile))
-    inflation = correlation_of(own, rounds, is_load_sensitive=True).inflation
-    between = interval_between(own, _TWO_SIDED, inflation)
-    if between is None:
+    rank_bounds = interval_of_ranks(rounds.pooled, independent, quantile, _TWO_SIDED)
+    if rank_bounds is None:
+        minimum = needed_samples(quantile, _TWO_SIDED)
+        return Bound(None, f"{independent} of {minimum} independent runs")
+    round_values = np.array(round_quantiles(rounds, quantile))
+    inflation = correlation_of(round_values, rounds, is_load_sensitive=True).inflation
+    round_interval = interval_between(round_values, _TWO_SIDED, inflation)
+    if round_interval is None:
         return Bound(None, "a latency of 0")
-    return Bound(max(between.high, within.high))
+    return Bound(max(round_interval.high, rank_bounds.high))

@@ -23,11 +23,11 @@ import numpy as np
 
 from app.stats.quantiles import CONFIDENCE, Interval, mean
 
-_KEPT = 4096
+_CACHE_SIZE = 4096
 """Quantiles that are kept: the cases of a run ask for the same few."""
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def t_quantile(freedom: float, share: float) -> float:
     """What so large a share of Student's t with so many degrees of freedom lies below."""
     from scipy.special import stdtrit
@@ -49,7 +49,7 @@ def noncentrality(freedom: float, value: float, share: float) -> float:
     return float(nctdtrinc(freedom, share, value))
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def chi_square_quantile(freedom: float, share: float) -> float:
     """What so large a share of the chi-square distribution lies below."""
     from scipy.special import chdtri
@@ -64,14 +64,14 @@ def beta_quantile(a: float, b: float, share: float) -> float:
     return float(betaincinv(a, b, share))
 
 
-def binomial_share(most: int, tries: int, chance: float) -> float:
+def binomial_share(successes: int, tries: int, chance: float) -> float:
     """How likely so many successes or fewer are in so many tries."""
     from scipy.special import bdtr
 
-    return float(bdtr(most, tries, chance))
+    return float(bdtr(successes, tries, chance))
 
 
-LEAST_ROUNDS = 3
+MINIMUM_ROUNDS = 3
 """With two rounds Student's t has one degree of freedom and reaches 12.7 standard errors."""
 
 _SPREAD_SHARE = 0.6
@@ -126,7 +126,7 @@ def interval_between(
     None with fewer than three rounds.
     """
     rounds = len(per_round)
-    if rounds < LEAST_ROUNDS or per_round.min() <= 0.0:
+    if rounds < MINIMUM_ROUNDS or per_round.min() <= 0.0:
         return None
     logarithms = np.log(per_round)
     middle = mean(logarithms)
@@ -149,15 +149,15 @@ def reaches(rounds: int, skewness: float, confidence: float) -> tuple[float, flo
 
 def skewness_of(logarithms: np.ndarray) -> float:
     """The third standardised moment of numbers that are not all alike."""
-    apart = logarithms - mean(logarithms)
-    squared = apart * apart
-    return mean(apart * squared) / mean(squared) ** 1.5
+    residuals = logarithms - mean(logarithms)
+    squared = residuals * residuals
+    return mean(residuals * squared) / mean(squared) ** 1.5
 
 
 def deviation(values: np.ndarray) -> float:
     """The standard deviation with n - 1 degrees of freedom."""
-    apart = values - mean(values)
-    return math.sqrt(float(np.add.reduce(apart * apart)) / (len(values) - 1))
+    residuals = values - mean(values)
+    return math.sqrt(float(np.add.reduce(residuals * residuals)) / (len(values) - 1))
 
 
 def spread_limit(spread: float, freedom: float) -> float:
@@ -239,12 +239,12 @@ def round_correlation(
     values = np.asarray(figures, float)
     rounds, times = len(values), np.asarray(starts_s, float)
     span = float(times.max() - times.min()) if rounds and len(times) == rounds else None
-    if rounds < LEAST_ROUNDS or values.min() <= 0.0:
+    if rounds < MINIMUM_ROUNDS or values.min() <= 0.0:
         return RoundCorrelation(rounds, span_s=span)
     order = np.argsort(times, kind="stable") if span is not None else np.arange(rounds)
-    own = np.log(values[order])
-    own -= own.mean()
-    squares = float(own @ own)
+    logs = np.log(values[order])
+    logs -= logs.mean()
+    squares = float(logs @ logs)
     if squares <= 1e-24 * rounds:
         return RoundCorrelation(rounds, span_s=span)
     observed, factors = _long_memory(tuple(times[order].tolist()) if span else (), rounds)
@@ -252,8 +252,8 @@ def round_correlation(
     weights[0] = 1.0 - prior
     if rounds < _LEAST_TO_ESTIMATE:
         return RoundCorrelation(rounds, inflation=_inflation(weights, factors), span_s=span)
-    lag1 = float(own[1:] @ own[:-1]) / squares + 1.0 / rounds
-    variance = _variance(own, squares)
+    lag1 = float(logs[1:] @ logs[:-1]) / squares + 1.0 / rounds
+    variance = _variance(logs, squares)
     misfit = np.square(lag1 - observed) / (2.0 * variance)
     weights *= np.exp(misfit.min() - misfit)
     return RoundCorrelation(
@@ -301,17 +301,21 @@ def _long_memory(times: tuple[float, ...], rounds: int) -> tuple[np.ndarray, np.
     return np.array(observed), np.array(factors)
 
 
-def _variance(own: np.ndarray, squares: float) -> float:
+def _variance(logs: np.ndarray, squares: float) -> float:
     """Of the correlation of neighbours over all orders of these numbers, whose mean is 0.
 
     With S2 = sum x^2 and S4 = sum x^4, the moments of products of pairs that share no, one or both
     numbers follow from sums over distinct indices.
     """
-    n = len(own)
-    fourth = float(np.square(own) @ np.square(own)) / squares**2
-    both = (1.0 - fourth) / (n * (n - 1))
-    shared = (2.0 * fourth - 1.0) / (n * (n - 1) * (n - 2))
-    none = (3.0 - 6.0 * fourth) / (n * (n - 1) * (n - 2) * (n - 3))
+    n = len(logs)
+    fourth = float(np.square(logs) @ np.square(logs)) / squares**2
+    same_pairs = (1.0 - fourth) / (n * (n - 1))
+    overlapping_pairs = (2.0 * fourth - 1.0) / (n * (n - 1) * (n - 2))
+    disjoint_pairs = (3.0 - 6.0 * fourth) / (n * (n - 1) * (n - 2) * (n - 3))
     pairs = n - 1
-    second = pairs * both + 2 * (pairs - 1) * shared + (pairs - 1) * (pairs - 2) * none
+    second = (
+        pairs * same_pairs
+        + 2 * (pairs - 1) * overlapping_pairs
+        + (pairs - 1) * (pairs - 2) * disjoint_pairs
+    )
     return max(second - 1.0 / n**2, 1e-6)

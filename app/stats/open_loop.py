@@ -27,22 +27,22 @@ def arrivals_ns(scenario: Scenario, duration_s: float, seed: int) -> np.ndarray:
     if not scenario.is_open_loop:
         raise ValueError(f"{scenario} has no arrivals that are fixed beforehand")
     if scenario.kind == "poisson":
-        return _drawn(scenario.rate_hz, duration_s, seed)
+        return _poisson_times(scenario.rate_hz, duration_s, seed)
     at_once = max(scenario.count, 1)
     gap_ns = at_once * 1e9 / scenario.arrivals_hz
     times = np.rint(np.arange(1, int(duration_s * 1e9 / gap_ns) + 1) * gap_ns).astype(np.int64)
     return np.repeat(times, at_once)
 
 
-def _drawn(rate_hz: float, duration_s: float, seed: int) -> np.ndarray:
+def _poisson_times(rate_hz: float, duration_s: float, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     expected = rate_hz * duration_s
     # Enough but for once in 10^15 times; then some more.
     count = int(expected + 8 * expected**0.5) + 16
     times_s = np.cumsum(rng.exponential(1 / rate_hz, count))
     while times_s[-1] < duration_s:
-        more = times_s[-1] + np.cumsum(rng.exponential(1 / rate_hz, count))
-        times_s = np.concatenate([times_s, more])
+        extra = times_s[-1] + np.cumsum(rng.exponential(1 / rate_hz, count))
+        times_s = np.concatenate([times_s, extra])
     return np.rint(times_s[times_s < duration_s] * 1e9).astype(np.int64)
 
 
@@ -51,35 +51,41 @@ def schedule_sha256(arrivals: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(arrivals, "<i8").tobytes()).hexdigest()
 
 
-def served(arrivals_ns: np.ndarray, service_ns: np.ndarray, servers: int = 1) -> Samples:
+def simulate_queue(arrivals_ns: np.ndarray, service_ns: np.ndarray, servers: int = 1) -> Samples:
     """Each request's start and end, its latency from its arrival; int64 nanoseconds [n] each.
 
     `arrivals_ns` ascend; `service_ns` are in the order of the arrivals. ValueError for what is
     no queue.
     """
-    arrivals, service = (np.asarray(given, np.int64) for given in (arrivals_ns, service_ns))
+    arrivals, service = (np.asarray(values, np.int64) for values in (arrivals_ns, service_ns))
     if arrivals.shape != service.shape:
         raise ValueError(f"{len(arrivals)} arrivals and {len(service)} services; give each its own")
     if servers < 1:
         raise ValueError(f"expected at least 1 server (got {servers})")
     if np.any(np.diff(arrivals) < 0) or np.any(service < 0):
         raise ValueError("arrivals must ascend, and services not be negative")
-    started = _by_one(arrivals, service) if servers == 1 else _by_some(arrivals, service, servers)
+    started = (
+        _serve_by_one_server(arrivals, service)
+        if servers == 1
+        else _serve_by_several_servers(arrivals, service, servers)
+    )
     return Samples(arrivals, started, started + service, "simulated", from_schedule=True)
 
 
-def _by_one(arrivals: np.ndarray, service: np.ndarray) -> np.ndarray:
+def _serve_by_one_server(arrivals: np.ndarray, service: np.ndarray) -> np.ndarray:
     """Lindley's recursion, start(n) = max(arrival(n), start(n-1) + service(n-1)), all at once.
 
     With the services before n summed up, start(n) - sum(n) = max over k <= n of
     arrival(k) - sum(k) (D. V. Lindley, Proc. Camb. Phil. Soc. 48, 1952).
     """
-    before = np.cumsum(service) - service
-    started: np.ndarray = np.maximum.accumulate(arrivals - before) + before
+    prior_service = np.cumsum(service) - service
+    started: np.ndarray = np.maximum.accumulate(arrivals - prior_service) + prior_service
     return started
 
 
-def _by_some(arrivals: np.ndarray, service: np.ndarray, servers: int) -> np.ndarray:
+def _serve_by_several_servers(
+    arrivals: np.ndarray, service: np.ndarray, servers: int
+) -> np.ndarray:
     """Each request goes to the server that is free first (J. Kiefer and J. Wolfowitz, Trans. Amer.
     Math. Soc. 78, 1955)."""
     free = [int(arrivals[0]) if len(arrivals) else 0] * servers
@@ -92,7 +98,7 @@ def _by_some(arrivals: np.ndarray, service: np.ndarray, servers: int) -> np.ndar
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class Batches:
     """`held` are the requests of each batch [m], `places` what it was filled up to [m].
 
     `added_ns` is how long each request [n] waited while the server was free: what the batcher
@@ -109,7 +115,7 @@ class Collected:
     service_ns: np.ndarray
 
 
-def collected(samples: Samples, batcher: Batcher) -> Collected:
+def batches_of(samples: Samples, batcher: Batcher) -> Batches:
     """The batches of samples in the order of their start, of one server.
 
     Requests that started together were sent together. The server is free from the end of the
@@ -118,19 +124,19 @@ def collected(samples: Samples, batcher: Batcher) -> Collected:
     """
     scheduled, started = samples.scheduled_ns, samples.started_ns
     first = np.flatnonzero(np.diff(started)) + 1
-    held = np.diff(first, append=len(started))
-    last = first + held - 1
-    free = samples.finished_ns[first - 1]
-    behind = slice(first[0], None) if len(first) else slice(0)
-    added = started[behind] - np.maximum(scheduled[behind], np.repeat(free, held))
+    sizes = np.diff(first, append=len(started))
+    last = first + sizes - 1
+    free_ns = samples.finished_ns[first - 1]
+    rest = slice(first[0], None) if len(first) else slice(0)
+    added = started[rest] - np.maximum(scheduled[rest], np.repeat(free_ns, sizes))
     due = scheduled[first] + batcher.wait_ns
-    due = np.where(held == batcher.most, np.minimum(due, scheduled[last]), due)
-    return Collected(
-        held,
-        np.array([batcher.size_for(int(count)) for count in held], np.int64),
+    due = np.where(sizes == batcher.most, np.minimum(due, scheduled[last]), due)
+    return Batches(
+        sizes,
+        np.array([batcher.size_for(int(count)) for count in sizes], np.int64),
         added,
-        started[first] - np.maximum(due, free),
-        free <= due,
+        started[first] - np.maximum(due, free_ns),
+        free_ns <= due,
         samples.service_ns[first],
     )
 
@@ -142,11 +148,13 @@ def batched_utilisation(samples: Samples, batcher: Batcher, rate_hz: float) -> f
     the dispatcher takes for one is typically part of their time; a batch that was sent much too
     late has become large by that. 0 where too few were sent to tell.
     """
-    told = collected(samples, batcher)
-    largest = int(told.held.max(initial=0))
+    batches = batches_of(samples, batcher)
+    largest = int(batches.held.max(initial=0))
     if not largest:
         return 0.0
-    batch_ns = float(told.service_ns[told.held == largest].mean() + np.median(told.late_ns))
+    batch_ns = float(
+        batches.service_ns[batches.held == largest].mean() + np.median(batches.late_ns)
+    )
     return batch_ns * 1e-9 * rate_hz / largest
 
 
@@ -160,20 +168,20 @@ def lateness_ns(samples: Samples, batcher: Batcher | None = None) -> np.ndarray:
     sent.
     """
     if batcher is not None:
-        told = collected(samples, batcher)
-        return told.late_ns[told.idle]
-    lanes, between_ns = _lanes(samples), _between_ns(samples)
+        batches = batches_of(samples, batcher)
+        return batches.late_ns[batches.idle]
+    lanes, between_ns = _lanes(samples), _gaps_ns(samples)
     typical_ns = int(np.median(between_ns)) if len(between_ns) else 0
     late = [np.empty(0, np.int64)]
     for lane in np.unique(lanes):
-        own = np.flatnonzero(lanes == lane)
-        own = own[np.argsort(samples.started_ns[own], kind="stable")]
-        started, due = samples.started_ns[own], samples.scheduled_ns[own].copy()
+        indices = np.flatnonzero(lanes == lane)
+        indices = indices[np.argsort(samples.started_ns[indices], kind="stable")]
+        started, due = samples.started_ns[indices], samples.scheduled_ns[indices].copy()
         due[0] = started[0]
-        waited_for = np.append(due[1:] < samples.finished_ns[own][:-1], False)
-        took = samples.service_ns[own] + typical_ns * waited_for
-        before = np.cumsum(took) - took
-        in_time = before + np.maximum.accumulate(due - before)
+        waited_for = np.append(due[1:] < samples.finished_ns[indices][:-1], False)
+        durations = samples.service_ns[indices] + typical_ns * waited_for
+        prior_service = np.cumsum(durations) - durations
+        in_time = prior_service + np.maximum.accumulate(due - prior_service)
         late.append(np.maximum(started - in_time, 0)[1:])
     return np.concatenate(late)
 
@@ -186,18 +194,18 @@ def utilisation(samples: Samples, rate_hz: float, lanes: int) -> float:
     """
     if not len(samples.started_ns):
         return 0.0
-    between_ns = _between_ns(samples).sum() / max(len(samples.started_ns) - 1, 1)
+    between_ns = _gaps_ns(samples).sum() / max(len(samples.started_ns) - 1, 1)
     return float(samples.service_ns.mean() + between_ns) * 1e-9 * rate_hz / lanes
 
 
-def _between_ns(samples: Samples) -> np.ndarray:
+def _gaps_ns(samples: Samples) -> np.ndarray:
     """What passed between two runs of a lane of which the second was due before, in ns [k]."""
     lanes = _lanes(samples)
     order = np.lexsort((samples.started_ns, lanes))
-    same = lanes[order][1:] == lanes[order][:-1]
-    run, before_ns = order[1:][same], samples.finished_ns[order][:-1][same]
-    between: np.ndarray = samples.started_ns[run] - before_ns
-    return between[samples.scheduled_ns[run] < before_ns]
+    is_same_lane = lanes[order][1:] == lanes[order][:-1]
+    run, before_ns = order[1:][is_same_lane], samples.finished_ns[order][:-1][is_same_lane]
+    gaps_ns: np.ndarray = samples.started_ns[run] - before_ns
+    return gaps_ns[samples.scheduled_ns[run] < before_ns]
 
 
 def _lanes(samples: Samples) -> np.ndarray:
@@ -208,11 +216,11 @@ def _lanes(samples: Samples) -> np.ndarray:
 RELAXATIONS = 3.0
 """The start is so many relaxation times of the queue. From an empty beginning the share of waits
 beyond the stationary p99 is 0.5 % after one, 0.9 % after two and 0.97 % after three."""
-_MOST_BUSY = 0.99
+_MAXIMUM_BUSY = 0.99
 """The relaxation time of a queue without spare capacity is infinite."""
 
 
-def settling_s(rate_hz: float, capacity_hz: float, drawn: bool) -> float:
+def settling_s(rate_hz: float, capacity_hz: float, is_random: bool) -> float:
     """Seconds until a queue that begins empty has its stationary waits, by its rates alone.
 
     `capacity_hz` is how many requests a second are served when there is always one waiting.
@@ -225,6 +233,6 @@ def settling_s(rate_hz: float, capacity_hz: float, drawn: bool) -> float:
     """
     if capacity_hz <= 0.0 or rate_hz >= capacity_hz:
         return 0.0
-    spare = 1.0 - min(rate_hz / capacity_hz, _MOST_BUSY)
-    variance = 2.0 if drawn else 1.0
+    spare = 1.0 - min(rate_hz / capacity_hz, _MAXIMUM_BUSY)
+    variance = 2.0 if is_random else 1.0
     return RELAXATIONS * 2.0 * variance / spare**2 / capacity_hz

@@ -31,7 +31,7 @@ CAUSES = ("steal", "switch", "page fault", "interrupts", "clock")
 more than usual, the clock was low."""
 _TICK_MS = 10.0
 """Stolen time is counted in such steps: up to one more may have been taken."""
-_LEAST_STEAL_MS = 0.1
+_MINIMUM_STEAL_MS = 0.1
 """A run that took less beyond the median did not lose its core to a hypervisor."""
 
 
@@ -44,26 +44,26 @@ def fence(ascending: np.ndarray) -> float:
     return third + 3.0 * max(third - first, clock_tick(ascending))
 
 
-def outlying(samples: Samples) -> np.ndarray:
+def outlier_mask(samples: Samples) -> np.ndarray:
     """Which of one round's runs are beyond the fence of their shape, booleans [n]."""
     service = samples.service_ns
     if samples.shapes is None:
-        return _beyond(service)
-    found = np.zeros(len(service), bool)
-    for own in _alike(samples):
-        found[own] = _beyond(service[own])
-    return found
+        return _is_beyond_fence(service)
+    mask = np.zeros(len(service), bool)
+    for shape_mask in _shape_masks(samples):
+        mask[shape_mask] = _is_beyond_fence(service[shape_mask])
+    return mask
 
 
-def _beyond(service: np.ndarray) -> np.ndarray:
+def _is_beyond_fence(service: np.ndarray) -> np.ndarray:
     """Of runs that are alike; none of no runs."""
     if not len(service):
         return np.zeros(0, bool)
-    found: np.ndarray = service > fence(np.sort(service))
-    return found
+    mask: np.ndarray = service > fence(np.sort(service))
+    return mask
 
 
-def _alike(samples: Samples) -> list[np.ndarray]:
+def _shape_masks(samples: Samples) -> list[np.ndarray]:
     """Which runs are of one shape, booleans [n] for each shape that ran."""
     if samples.shapes is None:
         return [np.ones(len(samples.started_ns), bool)] if len(samples.started_ns) else []
@@ -74,58 +74,58 @@ def _typical_ns(samples: Samples) -> np.ndarray:
     """The median of its shape for each run [n]."""
     service = samples.service_ns
     typical = np.zeros(len(service), service.dtype)
-    for own in _alike(samples):
-        typical[own] = order_statistic(np.sort(service[own]), 0.5)
+    for mask in _shape_masks(samples):
+        typical[mask] = order_statistic(np.sort(service[mask]), 0.5)
     return typical
 
 
 def outlier_causes(samples: Samples, disturbances: Sequence[Disturbance]) -> Counter[str]:
     """How many of one round's outliers have which cause; `unseen` where none was seen."""
-    latency, found = samples.service_ns, Counter[str]()
+    latency, counts = samples.service_ns, Counter[str]()
     if not len(latency):
-        return found
-    beyond = outlying(samples)
+        return counts
+    beyond = outlier_mask(samples)
     if not beyond.any():
-        return found
+        return counts
     started = samples.started_ns[beyond]
     excess_ms = (latency - _typical_ns(samples))[beyond] * 1e-6
     for block in disturbances:
         inside = (started >= block.begun_ns) & (started < block.ended_ns)
-        found += _in_block(np.sort(excess_ms[inside])[::-1].tolist(), block)
-    found[UNSEEN] = len(started) - found.total()
-    return +found
+        counts += _causes_in_block(np.sort(excess_ms[inside])[::-1].tolist(), block)
+    counts[UNSEEN] = len(started) - counts.total()
+    return +counts
 
 
-def _in_block(excess_ms: Sequence[float], block: Disturbance) -> Counter[str]:
+def _causes_in_block(excess_ms: Sequence[float], block: Disturbance) -> Counter[str]:
     """`excess_ms` is what the outliers took beyond the median, the largest first."""
-    found, rest = Counter[str](), []
+    counts, rest = Counter[str](), []
     stolen_ms = block.steal_ms + _TICK_MS if block.steal_ms else 0.0
     for beyond_ms in excess_ms:
-        if _LEAST_STEAL_MS <= beyond_ms <= stolen_ms:
+        if _MINIMUM_STEAL_MS <= beyond_ms <= stolen_ms:
             stolen_ms -= beyond_ms
-            found["steal"] += 1
+            counts["steal"] += 1
         else:
             rest.append(beyond_ms)
-    left = len(rest)
-    for cause, most in (
+    remaining = len(rest)
+    for cause, maximum in (
         ("switch", block.involuntary_switches),
         ("page fault", block.major_faults),
-        ("interrupts", left if block.many_interrupts else 0),
-        ("clock", left if block.low_clock else 0),
+        ("interrupts", remaining if block.many_interrupts else 0),
+        ("clock", remaining if block.low_clock else 0),
     ):
-        found[cause] = min(most, left)
-        left -= found[cause]
-    return found
+        counts[cause] = min(maximum, remaining)
+        remaining -= counts[cause]
+    return counts
 
 
-_MOST_STRIPS = 40
-_LEAST_RUNS = 50
+_MAXIMUM_STRIPS = 40
+_MINIMUM_RUNS = 50
 """In a strip: its width is then known within some 14 %."""
-_LEAST_STRIPS = 10
+_MINIMUM_STRIPS = 10
 _DEPTH = 3.0
 """So many times sparser than the lesser crowd are the runs between two."""
-_LEAST_SHARE = 0.1
-_APART = 1.1
+_MINIMUM_SHARE = 0.1
+_MINIMUM_SEPARATION = 1.1
 """Levels that are nearer to each other are none that anybody need know of."""
 _NARROWEST = 0.005
 """No crowd counts as narrower than this share of its level."""
@@ -151,43 +151,50 @@ def modes(in_time: np.ndarray, ascending: np.ndarray) -> Modes | None:
     a logarithmic scale. The valley is the strip that is widest beside the narrowest to its left
     and the narrowest to its right, the wider of these two.
     """
-    strips = min(_MOST_STRIPS, len(ascending) // _LEAST_RUNS)
-    if strips < _LEAST_STRIPS or ascending[0] <= 0.0:
+    strips = min(_MAXIMUM_STRIPS, len(ascending) // _MINIMUM_RUNS)
+    if strips < _MINIMUM_STRIPS or ascending[0] <= 0.0:
         return None
     ranks = np.linspace(0, len(ascending) - 1, strips + 1).round().astype(int)
     edges = ascending[ranks].astype(float)
     widths = np.maximum(np.diff(np.log(edges)), _floor(ascending))
-    left, right = np.minimum.accumulate(widths), np.minimum.accumulate(widths[::-1])[::-1]
-    edge = math.ceil(_LEAST_SHARE * strips)
+    left_minima, right_minima = (
+        np.minimum.accumulate(widths),
+        np.minimum.accumulate(widths[::-1])[::-1],
+    )
+    edge = math.ceil(_MINIMUM_SHARE * strips)
     inner = np.arange(edge, strips - edge)
-    depths = widths[inner] / np.maximum(left[inner - 1], right[inner + 1])
+    depths = widths[inner] / np.maximum(left_minima[inner - 1], right_minima[inner + 1])
     valley = int(inner[np.argmax(depths)])
     low = int(np.argmin(widths[:valley]))
     high = valley + 1 + int(np.argmin(widths[valley + 1 :]))
     if depths.max() < _DEPTH or _passages(in_time, edges[low + 1], edges[high]) < _PASSAGES:
         return None
     border = math.sqrt(edges[valley] * edges[valley + 1])
-    below = int(np.searchsorted(ascending, border))
-    levels = [order_statistic(part, 0.5) for part in (ascending[:below], ascending[below:])]
-    if levels[1] < _APART * levels[0]:
+    lower_count = int(np.searchsorted(ascending, border))
+    levels = [
+        order_statistic(part, 0.5) for part in (ascending[:lower_count], ascending[lower_count:])
+    ]
+    if levels[1] < _MINIMUM_SEPARATION * levels[0]:
         return None
-    return Modes(levels[0], levels[1], 1.0 - below / len(ascending))
+    return Modes(levels[0], levels[1], 1.0 - lower_count / len(ascending))
 
 
-def of_rounds(rounds: Sequence[Modes | None]) -> Modes | None:
+def consensus_modes(rounds: Sequence[Modes | None]) -> Modes | None:
     """What more than half of the rounds agree on: the medians of their levels and shares."""
-    known = [one for one in rounds if one is not None]
-    if 2 * len(known) <= len(rounds):
+    round_modes = [mode for mode in rounds if mode is not None]
+    if 2 * len(round_modes) <= len(rounds):
         return None
-    low, high = (float(np.median([getattr(m, name) for m in known])) for name in ("low", "high"))
-    near = [m for m in known if _near(m.low, low) and _near(m.high, high)]
-    if 2 * len(near) <= len(rounds):
+    low, high = (
+        float(np.median([getattr(m, name) for m in round_modes])) for name in ("low", "high")
+    )
+    matches = [m for m in round_modes if _are_close(m.low, low) and _are_close(m.high, high)]
+    if 2 * len(matches) <= len(rounds):
         return None
-    return Modes(low, high, float(np.median([m.high_share for m in near])))
+    return Modes(low, high, float(np.median([m.high_share for m in matches])))
 
 
-def _near(level: float, other: float) -> bool:
-    return max(level, other) < _ROUNDS_ALIKE * min(level, other)
+def _are_close(level: float, reference: float) -> bool:
+    return max(level, reference) < _ROUNDS_ALIKE * min(level, reference)
 
 
 def _floor(ascending: np.ndarray) -> float:
@@ -201,12 +208,12 @@ def _passages(in_time: np.ndarray, low: float, high: float) -> int:
     return int(np.count_nonzero(np.diff(sides[sides != 0])))
 
 
-_LEAST = 12
+_MINIMUM_DISTANCES = 12
 """Distances: nine of twelve that are even by chance are 5 in a million."""
-_EVEN, _WITHIN = 0.75, 0.1
-_STALLS_LEAST_RUNS = 5
+_EVEN, _TOLERANCE = 0.75, 0.1
+_STALLS_MINIMUM_RUNS = 5
 """Stalls that are nearer than so many runs are the runs' own pace."""
-_WORTH = 0.2
+_MINIMUM_EXCESS = 0.2
 """A stall takes at least so much of the median longer than a run does."""
 
 
@@ -238,55 +245,64 @@ def stalls(rounds: Sequence[Timed]) -> Stalls | None:
     Every outlier is looked at first, then only those that are twice as far from the median as
     before, and so on: a large stall that is regular may stand among small ones that are not.
     """
-    rounds = [one for one in rounds if len(one.latency)]
+    rounds = [measurement for measurement in rounds if len(measurement.latency)]
     if not rounds:
         return None
-    medians = [float(one.ascending[len(one.ascending) // 2]) for one in rounds]
+    medians = [
+        float(measurement.ascending[len(measurement.ascending) // 2]) for measurement in rounds
+    ]
     typical = float(np.median(medians))
     pairs = list(zip(rounds, medians, strict=True))
-    least = max(_WORTH * typical, *(fence(one.ascending) - median for one, median in pairs))
-    most = max(float(one.ascending[-1]) - median for one, median in pairs)
-    while 0.0 < least < most:
-        found = [_events(one, median, least) for one, median in pairs]
-        if sum(len(begun) for begun, _ in found) < _LEAST:
+    threshold = max(
+        _MINIMUM_EXCESS * typical,
+        *(fence(measurement.ascending) - median for measurement, median in pairs),
+    )
+    maximum = max(float(measurement.ascending[-1]) - median for measurement, median in pairs)
+    while 0.0 < threshold < maximum:
+        events = [_events(measurement, median, threshold) for measurement, median in pairs]
+        if sum(len(starts) for starts, _ in events) < _MINIMUM_DISTANCES:
             return None
-        period_ns = _period([begun for begun, _ in found])
-        runs = sum(len(one.latency) for one in rounds)
-        lasted = sum(float(one.finished_ns[-1] - one.started_ns[0]) for one in rounds)
-        if period_ns is not None and period_ns > _STALLS_LEAST_RUNS * lasted / runs:
-            excess = np.concatenate([beyond for _, beyond in found])
-            share = float(excess.sum() / sum(float(one.latency.sum()) for one in rounds))
+        period_ns = _period([starts for starts, _ in events])
+        runs = sum(len(measurement.latency) for measurement in rounds)
+        lasted = sum(
+            float(measurement.finished_ns[-1] - measurement.started_ns[0]) for measurement in rounds
+        )
+        if period_ns is not None and period_ns > _STALLS_MINIMUM_RUNS * lasted / runs:
+            excess = np.concatenate([beyond for _, beyond in events])
+            share = float(
+                excess.sum() / sum(float(measurement.latency.sum()) for measurement in rounds)
+            )
             return Stalls(len(excess), float(np.median(excess)), period_ns, share)
-        least *= 2.0
+        threshold *= 2.0
     return None
 
 
-def _events(one: Timed, median: float, least: float) -> tuple[np.ndarray, np.ndarray]:
+def _events(measurement: Timed, median: float, threshold: float) -> tuple[np.ndarray, np.ndarray]:
     """When each stall began [m], and by how much its slowest run was beyond the median [m].
 
     Runs that follow each other, or run at the same time on several lanes, are in one stall.
     """
-    slow = np.flatnonzero(one.latency - median > least)
+    slow = np.flatnonzero(measurement.latency - median > threshold)
     if not len(slow):
         return np.empty(0), np.empty(0)
-    ended = np.maximum.accumulate(one.finished_ns[slow])
-    apart = (np.diff(slow) > 1) & (one.started_ns[slow[1:]] > ended[:-1])
-    first = np.concatenate([[0], np.flatnonzero(apart) + 1])
-    beyond = np.maximum.reduceat(one.latency[slow] - median, first)
-    return one.started_ns[slow[first]], beyond
+    ends = np.maximum.accumulate(measurement.finished_ns[slow])
+    is_separate = (np.diff(slow) > 1) & (measurement.started_ns[slow[1:]] > ends[:-1])
+    first = np.concatenate([[0], np.flatnonzero(is_separate) + 1])
+    beyond = np.maximum.reduceat(measurement.latency[slow] - median, first)
+    return measurement.started_ns[slow[first]], beyond
 
 
-def _period(begun: Sequence[np.ndarray]) -> float | None:
+def _period(starts: Sequence[np.ndarray]) -> float | None:
     """The median distance, if most are within a tenth of it or of a multiple: some go unseen."""
-    distances = np.concatenate(list(_distances(begun)))
-    if len(distances) < _LEAST:
+    distances = np.concatenate(list(_distances(starts)))
+    if len(distances) < _MINIMUM_DISTANCES:
         return None
     median = float(np.median(distances))
     times = distances / median
-    even = (np.abs(times - times.round()) <= _WITHIN) & (times.round() >= 1.0)
+    even = (np.abs(times - times.round()) <= _TOLERANCE) & (times.round() >= 1.0)
     return median if even.mean() >= _EVEN else None
 
 
-def _distances(begun: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
-    for one in begun:
-        yield np.diff(one)
+def _distances(starts: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
+    for times in starts:
+        yield np.diff(times)

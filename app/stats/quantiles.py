@@ -137,10 +137,10 @@ def _common_divisor(larger: float, smaller: float) -> float:
     """Euclid's, of measured numbers: what is left over may be off by a part of the divisor."""
     larger, smaller = max(larger, smaller), min(larger, smaller)
     while smaller > 0.0:
-        left = larger % smaller
-        if min(left, smaller - left) <= _OFF * smaller:
+        remainder = larger % smaller
+        if min(remainder, smaller - remainder) <= _OFF * smaller:
             return smaller
-        larger, smaller = smaller, left
+        larger, smaller = smaller, remainder
     return larger
 
 
@@ -187,5 +187,5 @@ class Histogram:
         if total == 0:
             return None
         rank = max(1, int(np.ceil(quantile * total)))
-        found = int(np.searchsorted(np.cumsum(self.counts), rank))
-        return float(np.sqrt(EDGES_S[found] * EDGES_S[found + 1]))
+        bin_index = int(np.searchsorted(np.cumsum(self.counts), rank))
+        return float(np.sqrt(EDGES_S[bin_index] * EDGES_S[bin_index + 1]))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.stats.intervals import LEAST_ROUNDS, deviation, reaches, skewness_of, spread_limit
+from app.stats.intervals import MINIMUM_ROUNDS, deviation, reaches, skewness_of, spread_limit
 from app.stats.quantiles import CONFIDENCE, needed_samples
 
 if TYPE_CHECKING:
@@ -28,26 +28,26 @@ FIRST_LOOK = 5
 """Four rounds hardly tell how far rounds spread: their deviation is off by half of itself."""
 GROWTH = 2**0.5
 """From look to look so many more rounds, so that looks are few and none is long waited for."""
-MOST_ROUNDS = 40
+MAXIMUM_ROUNDS = 40
 """What a case may come to where a plan says no number of rounds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Precise:
+class StoppingRule:
     """`asked` maps the names of percentiles to how far an interval may reach, as a share of the
     figure; `most` rounds end a case in any event, and are at least `FIRST_LOOK`."""
 
-    asked: Mapping[str, float]
-    most: int = MOST_ROUNDS
+    targets: Mapping[str, float]
+    maximum: int = MAXIMUM_ROUNDS
 
     @property
     def looks(self) -> tuple[int, ...]:
         """The numbers of rounds at which is looked: 5, 7, 10, 14, 20, 28, 40, the last `most`."""
         looks, rounds = [], float(FIRST_LOOK)
-        while int(rounds) < self.most:
+        while int(rounds) < self.maximum:
             looks.append(int(rounds))
             rounds *= GROWTH
-        return (*looks, self.most)
+        return (*looks, self.maximum)
 
     @property
     def confidence(self) -> float:
@@ -56,17 +56,17 @@ class Precise:
 
     def narrow(self, figures: Mapping[str, Estimate]) -> bool:
         """Whether every interval that was asked for is there and narrow enough."""
-        reaches = {name: reach(figures[name]) for name in self.asked}
-        return all(r is not None and r <= self.asked[name] for name, r in reaches.items())
+        reaches = {name: reach(figures[name]) for name in self.targets}
+        return all(r is not None and r <= self.targets[name] for name, r in reaches.items())
 
     def settles(self, figures: Mapping[str, Estimate]) -> bool:
         """Whether the case is over at this look: all is narrow, or more rounds would not make it
         so, because each of them is too short."""
-        return self.narrow(figures) or any(figures[name].too_short for name in self.asked)
+        return self.narrow(figures) or any(figures[name].too_short for name in self.targets)
 
     def next_look(self, rounds: int) -> int:
         """How many rounds the case has at the next look after so many; `most` after the last."""
-        return next((look for look in self.looks if look > rounds), self.most)
+        return next((look for look in self.looks if look > rounds), self.maximum)
 
 
 def reach(figure: Estimate) -> float | None:
@@ -102,12 +102,12 @@ def rounds_needed(
     rounds than these spread by what the deviation is at most (`spread_limit`). None below three
     rounds, which tell neither.
     """
-    if len(figures) < LEAST_ROUNDS:
+    if len(figures) < MINIMUM_ROUNDS:
         return None
     logarithms = np.log(np.array(figures))
     spread = inflation * deviation(logarithms)
     if not spread:
-        return LEAST_ROUNDS
+        return MINIMUM_ROUNDS
     skewness, edge = skewness_of(logarithms), math.log1p(share)
     limit = spread_limit(spread, len(figures) - 1)
 
@@ -117,7 +117,7 @@ def rounds_needed(
         return above * error <= edge and -math.expm1(-below * error) <= share
 
     # Student's t reaches farther than the normal law, whose 1.96 is where the search begins.
-    rounds = max(LEAST_ROUNDS, math.floor((1.96 * spread / edge) ** 2))
+    rounds = max(MINIMUM_ROUNDS, math.floor((1.96 * spread / edge) ** 2))
     while not narrow(rounds):
         rounds += 1
     return rounds

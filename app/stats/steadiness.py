@@ -26,7 +26,7 @@ SETTLED_WINDOWS = 10
 """Warm-up is judged by so many last windows."""
 _AGREEMENT = 0.01
 _TREND = 0.01
-_LEAST_WINDOWS = 8
+_MINIMUM_WINDOWS = 8
 _MOVED = 0.02
 """A change of the level that matters, as a share of it."""
 _STEP_Z = 4.0
@@ -45,7 +45,7 @@ class Movement:
     change: float = 0.0
 
 
-def settled(medians: Sequence[float] | np.ndarray) -> bool | None:
+def has_settled(medians: Sequence[float] | np.ndarray) -> bool | None:
     """Whether the last ten windows agree; None while there are fewer.
 
     Their halves differ by less than 1 % or three standard errors, whichever is more, and no
@@ -58,11 +58,11 @@ def settled(medians: Sequence[float] | np.ndarray) -> bool | None:
     half = SETTLED_WINDOWS // 2
     level = float(np.median(last))
     error = 1.25 * noise(last) * math.sqrt(2.0 / half)
-    apart = abs(float(np.median(last[half:]) - np.median(last[:half])))
-    if apart > max(_AGREEMENT * level, 3.0 * error):
+    gap = abs(float(np.median(last[half:]) - np.median(last[:half])))
+    if gap > max(_AGREEMENT * level, 3.0 * error):
         return False
-    moved = abs(slope(last)) * (SETTLED_WINDOWS - 1)
-    return not (abs(trend_z(last)) > _TREND_5 and moved > _TREND * level)
+    trend_change = abs(slope(last)) * (SETTLED_WINDOWS - 1)
+    return not (abs(trend_z(last)) > _TREND_5 and trend_change > _TREND * level)
 
 
 def movement(medians: Sequence[float] | np.ndarray) -> Movement | None:
@@ -74,19 +74,21 @@ def movement(medians: Sequence[float] | np.ndarray) -> Movement | None:
     """
     windows = np.array(medians, float)
     count = len(windows)
-    if count < _LEAST_WINDOWS:
+    if count < _MINIMUM_WINDOWS:
         return None
     level = median(windows)
     drift = slope(windows) * (count - 1) / level
     drifts = abs(trend_z(windows)) > _TREND_1 and abs(drift) > _MOVED
     place, step_z = step(windows)
-    before, after = mean(windows[:place]), mean(windows[place:])
-    shift = (after - before) / level
+    first_mean, last_mean = mean(windows[:place]), mean(windows[place:])
+    shift = (last_mean - first_mean) / level
     shifts = abs(step_z) > _STEP_Z and abs(shift) > _MOVED
     if drifts and shifts:
         line = slope(windows) * np.arange(count)
         left_by_line = np.var(windows - line)
-        left_by_step = np.var(np.concatenate([windows[:place] - before, windows[place:] - after]))
+        left_by_step = np.var(
+            np.concatenate([windows[:place] - first_mean, windows[place:] - last_mean])
+        )
         drifts = bool(left_by_line < left_by_step)
     if drifts:
         return Movement("slowed down" if drift > 0 else "warmed up", drift)
@@ -138,13 +140,13 @@ def step(windows: np.ndarray) -> tuple[int, float]:
 
 
 def window_medians(
-    started_ns: np.ndarray, latency_ns: np.ndarray, window_s: float, least: int
+    started_ns: np.ndarray, latency_ns: np.ndarray, window_s: float, minimum_runs: int
 ) -> np.ndarray:
     """Median latencies of windows of so long, widened until each has `least` runs or so."""
     if not len(started_ns):
         return np.empty(0)
     duration_s = max(float(started_ns[-1] - started_ns[0]) * 1e-9, 1e-9)
-    windows = int(min(duration_s / window_s, len(started_ns) / least))
+    windows = int(min(duration_s / window_s, len(started_ns) / minimum_runs))
     if windows < 1:
         return np.empty(0)
     edges = np.linspace(started_ns[0], started_ns[-1], windows + 1)[1:-1]
@@ -173,10 +175,10 @@ def _pairs(count: int) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-MINUTE_S, LEAST_MINUTES = 60.0, 2
+MINUTE_S, MINIMUM_MINUTES = 60.0, 2
 """A round of at least two minutes has a first and a last one; a shorter one has tenths."""
 _SHORT_SHARE = 0.1
-WINDOWS, LEAST_RUNS = 100, 30
+WINDOWS, MINIMUM_RUNS = 100, 30
 """The level is followed in so many windows, in fewer where one would have fewer runs than so."""
 _SMOOTHED = 5
 """The median of so many windows is the level, so that one slow window is not a move."""
@@ -202,7 +204,7 @@ class Ends:
 
 def part_s(seconds: float) -> float:
     """What is compared of a round of so long: a minute, or a tenth below two of them."""
-    return MINUTE_S if seconds >= LEAST_MINUTES * MINUTE_S else _SHORT_SHARE * seconds
+    return MINUTE_S if seconds >= MINIMUM_MINUTES * MINUTE_S else _SHORT_SHARE * seconds
 
 
 def ends(samples: Samples, seconds: float) -> Ends:
@@ -225,7 +227,7 @@ def ends(samples: Samples, seconds: float) -> Ends:
 def _slower_after_s(started_ns: np.ndarray, latency_us: np.ndarray, part: float) -> float | None:
     """From the beginning; a trend or a step is what `steadiness.movement` calls one."""
     lasted_s = float(started_ns[-1] - started_ns[0]) * 1e-9
-    levels = window_medians(started_ns, latency_us, lasted_s / WINDOWS, LEAST_RUNS)
+    levels = window_medians(started_ns, latency_us, lasted_s / WINDOWS, MINIMUM_RUNS)
     moved = movement(levels)
     if moved is None or moved.word == "flat":
         return None

@@ -34,7 +34,7 @@ from app.stats.intervals import (
     typical,
 )
 from app.stats.open_loop import lateness_ns
-from app.stats.patterns import Modes, Stalls, Timed, modes, of_rounds, outlying, stalls
+from app.stats.patterns import Modes, Stalls, Timed, consensus_modes, modes, outlier_mask, stalls
 from app.stats.quantiles import (
     CONFIDENCE,
     Interval,
@@ -70,12 +70,14 @@ def rate_of(
     `starts_s` are the times at which the rounds began, empty where one is not known;
     `is_contended`: other work took the core from them.
     """
-    own = np.array([runs_per_s(samples) for samples in rounds if len(samples.started_ns)])
-    if not len(own):
+    rates = np.array([runs_per_s(samples) for samples in rounds if len(samples.started_ns)])
+    if not len(rates):
         return None
     prior = MOSTLY_DEPENDENT if is_contended else RARELY_DEPENDENT
-    inflation = round_correlation(own, starts_s, prior).inflation
-    return Rate(typical(own), interval_between(own, confidence, inflation), tuple(own.tolist()))
+    inflation = round_correlation(rates, starts_s, prior).inflation
+    return Rate(
+        typical(rates), interval_between(rates, confidence, inflation), tuple(rates.tolist())
+    )
 
 
 def runs_per_s(samples: Samples) -> float:
@@ -112,7 +114,7 @@ def interval_of_sum(figures: Sequence[float], intervals: Sequence[Interval]) -> 
 QUANTILES: dict[str, float] = {name_of(percentile): share(percentile) for percentile in DEFAULT}
 MEAN = "mean"
 _TAIL = "p99"
-WINDOW_S, LEAST_RUNS, WINDOWS = 0.05, 30, 10
+WINDOW_S, MINIMUM_RUNS, WINDOWS = 0.05, 30, 10
 """A round's level is followed in windows of so long, shorter ones where it would be fewer than so
 many, with at least so many runs each."""
 ROUNDS_APART = 0.05
@@ -195,7 +197,7 @@ def summarise(
     which the rounds began, on one scale for all, empty where one is not known. `is_contended`:
     other work took the core from the rounds.
     """
-    timed = [_in_time(samples) for samples in rounds if len(samples.started_ns)]
+    timed = [_in_time_order(samples) for samples in rounds if len(samples.started_ns)]
     if not timed:
         return None
     simulated = all(samples.clock == "simulated" for samples in timed)  # nothing disturbs those
@@ -212,24 +214,24 @@ def summarise(
     }
     if figures["p50"].value is None:
         figures["p50"] = _median_of_few(pooled)
-    told = {name: figure.value for name, figure in figures.items()}
+    values = {name: figure.value for name, figure in figures.items()}
     is_open = timed[0].from_schedule
     served = Rounds.of([samples.service_ns / 1e3 for samples in timed]) if is_open else latencies
-    service = _told(served.pooled, ("p50", "p90", "p99")) if is_open else None
+    service = _quantiles(served.pooled, ("p50", "p90", "p99")) if is_open else None
     queue = _pooled([samples.queue_ns for samples in timed])
     lateness = _pooled([lateness_ns(samples, batcher) for samples in timed]) if is_open else queue
     response = None if is_open else _pooled([s.finished_ns - s.scheduled_ns for s in timed])
-    each = [supported_quantile(ascending, 0.5) for ascending in served.ascending]
-    medians = [median for median in each if median is not None]
-    outliers = sum(int(np.count_nonzero(outlying(samples))) for samples in timed)
-    movements = [one for samples in timed if (one := _movement(samples)) is not None]
+    round_medians = [supported_quantile(ascending, 0.5) for ascending in served.ascending]
+    medians = [median for median in round_medians if median is not None]
+    outliers = sum(int(np.count_nonzero(outlier_mask(samples))) for samples in timed)
+    movements = [move for samples in timed if (move := _movement(samples)) is not None]
     # Shapes have times of their own, and so a tail that is nobody's fault.
-    tail = _tail(service or told) if timed[0].shapes is None else 1.0
+    tail = _tail(service or values) if timed[0].shapes is None else 1.0
     spread = (max(medians) - min(medians)) / min(medians) if len(medians) > 1 else None
     disturbed = (
         *_disturbances(spread, outliers / len(pooled), tail),
-        *_correlated(figures),
-        *_drifts(movements),
+        *_correlation_warnings(figures),
+        *_drift_warnings(movements),
     )
     return Summary(
         iterations=len(pooled),
@@ -250,10 +252,10 @@ def summarise(
         outliers=outliers,
         drift=_drift(movements),
         round_p50_spread=spread,
-        warnings=(*_few(len(pooled)), *([] if simulated else disturbed)),
+        warnings=(*_few_runs_diagnostic(len(pooled)), *([] if simulated else disturbed)),
         confidence=confidence,
         service=service,
-        queue=_told(queue, ("p50", "p99")) if is_open else None,
+        queue=_quantiles(queue, ("p50", "p99")) if is_open else None,
         modes=_modes(served) if timed[0].shapes is None else None,
         stalls=None if simulated else _stalls(timed, served),
     )
@@ -262,17 +264,24 @@ def summarise(
 def _starts_of_timed(rounds: Sequence[Samples], starts_s: Sequence[float]) -> Sequence[float]:
     if len(starts_s) != len(rounds):
         return ()
-    known = zip(rounds, starts_s, strict=True)
-    return [start for samples, start in known if len(samples.started_ns)]
+    pairs = zip(rounds, starts_s, strict=True)
+    return [start for samples, start in pairs if len(samples.started_ns)]
 
 
 def _modes(served: Rounds) -> Modes | None:
-    return of_rounds([modes(*one) for one in zip(served.in_time, served.ascending, strict=True)])
+    return consensus_modes(
+        [modes(*pair) for pair in zip(served.in_time, served.ascending, strict=True)]
+    )
 
 
 def _stalls(timed: Sequence[Samples], served: Rounds) -> Stalls | None:
     parts = zip(timed, served.in_time, served.ascending, strict=True)
-    return stalls([Timed(one.started_ns, one.finished_ns, *own) for one, *own in parts])
+    return stalls(
+        [
+            Timed(samples.started_ns, samples.finished_ns, *latencies)
+            for samples, *latencies in parts
+        ]
+    )
 
 
 def _pooled(rounds_ns: Sequence[np.ndarray]) -> np.ndarray:
@@ -281,11 +290,11 @@ def _pooled(rounds_ns: Sequence[np.ndarray]) -> np.ndarray:
     return ascending
 
 
-def _told(ascending: np.ndarray, names: Sequence[str]) -> dict[str, float | None]:
+def _quantiles(ascending: np.ndarray, names: Sequence[str]) -> dict[str, float | None]:
     return {name: supported_quantile(ascending, QUANTILES[name]) for name in names}
 
 
-def _in_time(samples: Samples) -> Samples:
+def _in_time_order(samples: Samples) -> Samples:
     """By their start: several lanes are kept one after another."""
     started_ns = samples.started_ns
     if (started_ns[1:] >= started_ns[:-1]).all():
@@ -306,17 +315,17 @@ def _movement(samples: Samples) -> Movement | None:
     started = samples.started_ns
     shorter_s = float(started[-1] - started[0]) * 1e-9 / WINDOWS
     window_s = min(WINDOW_S, shorter_s) or WINDOW_S
-    return movement(window_medians(started, samples.service_ns, window_s, LEAST_RUNS))
+    return movement(window_medians(started, samples.service_ns, window_s, MINIMUM_RUNS))
 
 
 def _median_of_few(ascending: np.ndarray) -> Estimate:
     """From the fastest to the slowest: no other of these samples is surer to hold the median."""
     widest = Interval(float(ascending[0]), float(ascending[-1])) if len(ascending) > 1 else None
-    why = f"{len(ascending)} of {needed_samples(0.5)} runs, the interval is all of them"
-    return Estimate(order_statistic(ascending, 0.5), widest, why)
+    reason = f"{len(ascending)} of {needed_samples(0.5)} runs, the interval is all of them"
+    return Estimate(order_statistic(ascending, 0.5), widest, reason)
 
 
-def _few(runs: int) -> tuple[Diagnostic, ...]:
+def _few_runs_diagnostic(runs: int) -> tuple[Diagnostic, ...]:
     """What so few samples are worth: all lie on one side of the median once in 2^(n-1) times."""
     needed = needed_samples(0.5)
     if runs >= needed:
@@ -325,38 +334,39 @@ def _few(runs: int) -> tuple[Diagnostic, ...]:
     return (diagnostic("few_runs", runs=runs, confidence=confidence, more=needed - runs),)
 
 
-def _tail(told: Mapping[str, float | None]) -> float:
+def _tail(values: Mapping[str, float | None]) -> float:
     """The p99 over the p50; 1 where either is not known."""
-    p50, p99 = told["p50"], told["p99"]
+    p50, p99 = values["p50"], values["p99"]
     return p99 / p50 if p50 and p99 else 1.0
 
 
 def _drift(movements: Sequence[Movement]) -> str:
     """`level moves by up to 4 % in 2 of 6 rounds`, the most frequent word first."""
-    words = Counter(one.word for one in movements)
+    words = Counter(move.word for move in movements)
     if words.keys() <= {"flat"}:
         return "flat" if movements else ""
     return "; ".join(
-        f"{word} by up to {_most(movements, word):.0%} in {count} of {len(movements)} rounds"
+        f"{word} by up to {_largest_change(movements, word):.0%} in {count} of "
+        f"{len(movements)} rounds"
         for word, count in words.most_common()
         if word != "flat"
     )
 
 
-def _drifts(movements: Sequence[Movement]) -> Iterator[Diagnostic]:
+def _drift_warnings(movements: Sequence[Movement]) -> Iterator[Diagnostic]:
     """One diagnostic for each way in which the level moved."""
-    for word, count in Counter(one.word for one in movements).most_common():
+    for word, count in Counter(move.word for move in movements).most_common():
         if word != "flat":
             yield diagnostic(
                 "latency_drift",
                 rounds=count,
                 timed=len(movements),
-                change=_most(movements, word),
+                change=_largest_change(movements, word),
                 direction=_DIRECTIONS[word],
             )
 
 
-def _correlated(figures: Mapping[str, Estimate]) -> Iterator[Diagnostic]:
+def _correlation_warnings(figures: Mapping[str, Estimate]) -> Iterator[Diagnostic]:
     """One for each figure whose neighbouring rounds resemble each other significantly."""
     for name in JUDGED:
         found = figures[name].correlation
@@ -366,8 +376,8 @@ def _correlated(figures: Mapping[str, Estimate]) -> Iterator[Diagnostic]:
             )
 
 
-def _most(movements: Sequence[Movement], word: Word) -> float:
-    return max(abs(one.change) for one in movements if one.word == word)
+def _largest_change(movements: Sequence[Movement], word: Word) -> float:
+    return max(abs(move.change) for move in movements if move.word == word)
 
 
 def _disturbances(

@@ -21,7 +21,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from app.stats.intervals import (
-    LEAST_ROUNDS,
+    MINIMUM_ROUNDS,
     beta_quantile,
     binomial_share,
     chi_square_quantile,
@@ -46,13 +46,13 @@ def independent_runs(beyond: Sequence[np.ndarray], indices: Sequence[float] = ()
     which sees what is slow for so long that it falls into several clusters. `indices` are the
     rounds' extremal indices, where they are known.
     """
-    places = [one.nonzero()[0] for one in beyond]
-    lengths = [len(one) for one in beyond]
+    places = [mask.nonzero()[0] for mask in beyond]
+    lengths = [len(mask) for mask in beyond]
     overdispersion = _overdispersion(places, lengths)
     parts = zip(places, indices or map(_index_of, places), lengths, strict=True)
     return [
-        length * min(_cluster_share(own, index), 1.0 / overdispersion)
-        for own, index, length in parts
+        length * min(_cluster_share(positions, index), 1.0 / overdispersion)
+        for positions, index, length in parts
     ]
 
 
@@ -117,26 +117,26 @@ def _dispersion(places: Sequence[np.ndarray], lengths: Sequence[int], blocks: in
 
     The runs after the last whole block are left out.
     """
-    within: list[np.ndarray] = []
-    for own, runs in zip(places, lengths, strict=True):
+    block_indices: list[np.ndarray] = []
+    for part, runs in zip(places, lengths, strict=True):
         length = runs // blocks
         if length:
             # The blocks of all rounds are counted at once.
-            block = own[: own.searchsorted(length * blocks)] // length
-            within.append(block + len(within) * blocks)
-    if not within:
+            block = part[: part.searchsorted(length * blocks)] // length
+            block_indices.append(block + len(block_indices) * blocks)
+    if not block_indices:
         return 1.0
-    counts = np.bincount(np.concatenate(within), minlength=len(within) * blocks)
+    counts = np.bincount(np.concatenate(block_indices), minlength=len(block_indices) * blocks)
     squares = expected = 0.0
-    for own in counts.reshape(len(within), blocks):
-        total = int(own.sum())
-        squares += int(own @ own) - total * total / blocks
+    for part in counts.reshape(len(block_indices), blocks):
+        total = int(part.sum())
+        squares += int(part @ part) - total * total / blocks
         expected += (blocks - 1) * total / blocks
     return squares / expected if expected else 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class LateShare:
     """`runs` of all were later, which is the `share`; `absent` says why there is no interval."""
 
     runs: int
@@ -145,9 +145,9 @@ class Late:
     absent: str = ""
 
 
-def later_than(
+def late_share_of(
     deadline: float, rounds: Sequence[np.ndarray], confidence: float = QUANTILES_CONFIDENCE
-) -> Late:
+) -> LateShare:
     """What share of all runs took longer than `deadline`, in the unit of the latencies.
 
     `rounds` are at least one, each its latencies [n] in order of time. The interval is Clopper and
@@ -155,15 +155,15 @@ def later_than(
     percentile, or where rounds differ by more than these explain, the number that their spread
     tells (Korn and Graubard, Survey Methodology 24, 1998), with Student's t for how few they are.
     """
-    runs = np.array([len(one) for one in rounds], float)
-    late = np.array([np.count_nonzero(one > deadline) for one in rounds], float)
+    runs = np.array([len(latencies) for latencies in rounds], float)
+    late = np.array([np.count_nonzero(latencies > deadline) for latencies in rounds], float)
     share = float(late.sum() / runs.sum())
-    if len(rounds) < LEAST_ROUNDS:
-        return Late(int(late.sum()), share, None, f"{len(rounds)} of {LEAST_ROUNDS} rounds")
+    if len(rounds) < MINIMUM_ROUNDS:
+        return LateShare(int(late.sum()), share, None, f"{len(rounds)} of {MINIMUM_ROUNDS} rounds")
     worth = min(
-        _independent(deadline, rounds, share), _worth_between(runs, late, share, confidence)
+        _independent(deadline, rounds, share), _worth_by_spread(runs, late, share, confidence)
     )
-    return Late(int(late.sum()), share, exact_interval(share * worth, worth, confidence))
+    return LateShare(int(late.sum()), share, exact_interval(share * worth, worth, confidence))
 
 
 def exact_interval(late: float, runs: float, confidence: float = QUANTILES_CONFIDENCE) -> Interval:
@@ -177,18 +177,18 @@ def exact_interval(late: float, runs: float, confidence: float = QUANTILES_CONFI
 def _independent(deadline: float, rounds: Sequence[np.ndarray], share: float) -> float:
     """How many independent runs all rounds are worth: the rarer side comes in clusters."""
     side = 1.0 if share <= 0.5 else -1.0
-    return sum(independent_runs([side * one > side * deadline for one in rounds]))
+    return sum(independent_runs([side * latencies > side * deadline for latencies in rounds]))
 
 
-def _worth_between(runs: np.ndarray, late: np.ndarray, share: float, confidence: float) -> float:
+def _worth_by_spread(runs: np.ndarray, late: np.ndarray, share: float, confidence: float) -> float:
     """How many independent runs would leave the share as uncertain as the rounds' spread does."""
     rounds, total = len(runs), runs.sum()
     variance = rounds / (rounds - 1) * np.sum((late - share * runs) ** 2) / total**2
     if variance == 0.0:
         return float(total)
     tail = 0.5 + confidence / 2.0
-    few = (t_quantile(total - 1, tail) / t_quantile(rounds - 1, tail)) ** 2
-    return float(min(share * (1.0 - share) / variance * few, total))
+    inflation = (t_quantile(total - 1, tail) / t_quantile(rounds - 1, tail)) ** 2
+    return float(min(share * (1.0 - share) / variance * inflation, total))
 
 
 CONFIDENCE = 0.99

@@ -35,7 +35,7 @@ import numpy as np
 
 from app.cases.objectives import BAND, Word
 from app.stats.intervals import (
-    LEAST_ROUNDS,
+    MINIMUM_ROUNDS,
     beta_quantile,
     deviation,
     noncentrality,
@@ -50,9 +50,9 @@ from app.stats.quantiles import CONFIDENCE, Interval, needed_samples
 
 Source = Literal["history", "anchor", "stated"]
 
-LEAST_PAST_RUNS = 3
+MINIMUM_PAST_RUNS = 3
 """Of two earlier runs the deviation has one degree of freedom, and t reaches 12.7 deviations."""
-LEAST_DEVIATION = 0.01
+MINIMUM_DEVIATION = 0.01
 """Runs that were started one after another agree better than runs of two days: below this no
 history is believed."""
 STATED_DEVIATION = 0.05
@@ -91,13 +91,13 @@ def from_history(
     than three runs, or where no more runs than levels are left. `errors` are the standard errors
     of these logarithms by the runs' own rounds, where they are known."""
     freedom = len(logs) - levels
-    if len(logs) < LEAST_PAST_RUNS or freedom < LEAST_PAST_RUNS - 1:
+    if len(logs) < MINIMUM_PAST_RUNS or freedom < MINIMUM_PAST_RUNS - 1:
         return None
     centred = np.array(logs) - float(np.mean(logs))
     deviation = math.sqrt(float(np.add.reduce(centred * centred)) / freedom)
     sampling = float(np.mean(np.square(errors))) if len(errors) == len(logs) else 0.0
     sampling = min(sampling, deviation**2)
-    return RunVariation(max(deviation, LEAST_DEVIATION), freedom, "history", sampling)
+    return RunVariation(max(deviation, MINIMUM_DEVIATION), freedom, "history", sampling)
 
 
 def from_anchor(first: Sequence[float], second: Sequence[float]) -> RunVariation | None:
@@ -110,15 +110,15 @@ def from_anchor(first: Sequence[float], second: Sequence[float]) -> RunVariation
     a, b = np.log(np.array(first)), np.log(np.array(second))
     if min(len(a), len(b)) < 2:
         return None
-    between = float(b.mean() - a.mean()) ** 2 / 2.0
-    within = float(np.sum((a - a.mean()) ** 2) + np.sum((b - b.mean()) ** 2))
+    variance_between = float(b.mean() - a.mean()) ** 2 / 2.0
+    squares_within = float(np.sum((a - a.mean()) ** 2) + np.sum((b - b.mean()) ** 2))
     freedom = len(a) + len(b) - 2
     prior = _PRIOR_FREEDOM * STATED_DEVIATION**2
-    scattered = within / freedom
-    moved = (prior + between) / (_PRIOR_FREEDOM + 1.0)
-    if scattered > moved:
-        return RunVariation(math.sqrt(scattered), freedom, "anchor")
-    return RunVariation(math.sqrt(moved), _PRIOR_FREEDOM + 1.0, "anchor")
+    round_variance = squares_within / freedom
+    run_variance = (prior + variance_between) / (_PRIOR_FREEDOM + 1.0)
+    if round_variance > run_variance:
+        return RunVariation(math.sqrt(round_variance), freedom, "anchor")
+    return RunVariation(math.sqrt(run_variance), _PRIOR_FREEDOM + 1.0, "anchor")
 
 
 TOO_FEW_ROUNDS, TOO_FEW_RUNS = "too_few_rounds", "too_few_runs"
@@ -129,7 +129,7 @@ that is too wide because rounds differ, or because runs do, runs of which nobody
 they do, another clock of the cores."""
 FOUND = 0.9
 """`smallest_change` is what would be found in so many of all tries."""
-MOST_ROUNDS = 100
+MAXIMUM_ROUNDS = 100
 """Nobody is told to measure more than so many."""
 
 
@@ -161,7 +161,7 @@ class Verdict:
     word: Word
     ratio: float | None
     interval: Interval | None
-    why: str = ""
+    detail: str = ""
     confidence: float = CONFIDENCE
     family: int = 1
     reason: str = ""
@@ -193,9 +193,9 @@ def difference(
     """
     a, b = np.log(np.array(first)), np.log(np.array(second))
     if in_turn:
-        both = min(len(a), len(b))
-        a, b = a[:both], b[:both]
-    if min(len(a), len(b)) < LEAST_ROUNDS:
+        count = min(len(a), len(b))
+        a, b = a[:count], b[:count]
+    if min(len(a), len(b)) < MINIMUM_ROUNDS:
         return None
     log = float(b.mean() - a.mean())
     if in_turn:
@@ -203,9 +203,11 @@ def difference(
         return Difference(log, error, len(a) - 1, in_turn, resolution)
     parts = [(float(np.var(side, ddof=1)) / len(side), len(side) - 1.0) for side in (a, b)]
     if variation is not None:
-        own = sum(variance for variance, _ in parts)
-        counted = min(1.0, 2.0 * variation.sampling / own) if own else 0.0
-        parts = [(variance * (1.0 - counted), freedom) for variance, freedom in parts]
+        sampled_variance = sum(variance for variance, _ in parts)
+        counted_share = (
+            min(1.0, 2.0 * variation.sampling / sampled_variance) if sampled_variance else 0.0
+        )
+        parts = [(variance * (1.0 - counted_share), freedom) for variance, freedom in parts]
         parts.append((variation.variance, variation.freedom))
     total = sum(variance for variance, _ in parts)
     weights = sum(variance**2 / freedom for variance, freedom in parts)
@@ -261,13 +263,13 @@ def rounds_to_decide(
     `MOST_ROUNDS` are too few.
     """
     spread = d.error * math.sqrt(d.freedom + 1)
-    apart = abs(d.log) - math.log1p(band)
-    if abs(apart) <= d.resolution:
+    distance = abs(d.log) - math.log1p(band)
+    if abs(distance) <= d.resolution:
         return None
-    apart -= math.copysign(d.resolution, apart)
-    level = 0.5 + confidence / 2 if apart > 0 else CONFIDENCE
-    for rounds in range(LEAST_ROUNDS, MOST_ROUNDS + 1):
-        if _power_reach(rounds - 1, level) * spread / math.sqrt(rounds) < abs(apart):
+    distance -= math.copysign(d.resolution, distance)
+    level = 0.5 + confidence / 2 if distance > 0 else CONFIDENCE
+    for rounds in range(MINIMUM_ROUNDS, MAXIMUM_ROUNDS + 1):
+        if _power_reach(rounds - 1, level) * spread / math.sqrt(rounds) < abs(distance):
             return rounds
     return None
 
@@ -279,7 +281,7 @@ def smallest_change_between(figures: Sequence[float], band: float = BAND) -> flo
     tail makes it worse. The spread is taken at its upper 60 % limit (`spread_limit`).
     """
     rounds = len(figures)
-    if rounds < LEAST_ROUNDS:
+    if rounds < MINIMUM_ROUNDS:
         return None
     spread = spread_limit(deviation(np.log(np.array(figures))), rounds - 1)
     return smallest_change(spread * math.sqrt(2.0 / rounds), rounds - 1, band)
@@ -301,26 +303,26 @@ def binomial_interval(count: int, of: int) -> Interval:
 
 def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) -> Verdict:
     if d is None:
-        why = f"fewer than {LEAST_ROUNDS} rounds"
-        return Verdict("undecided", None, None, why, reason=TOO_FEW_ROUNDS)
+        detail = f"fewer than {MINIMUM_ROUNDS} rounds"
+        return Verdict("undecided", None, None, detail, reason=TOO_FEW_ROUNDS)
     ratio, interval = math.exp(d.log), interval_of(d, step.confidence)
     if step.rejected:
         word: Word = "slower" if d.log > 0 else "faster"
         return Verdict(word, ratio, interval, "", step.confidence, variation=d.variation)
     both_sides = 2.0 * confidence - 1.0
-    if _within(d, band, confidence):
-        within = interval_of(d, both_sides)
-        return Verdict("same", ratio, within, "", both_sides, variation=d.variation)
+    if _is_equivalent(d, band, confidence):
+        equivalence_interval = interval_of(d, both_sides)
+        return Verdict("same", ratio, equivalence_interval, "", both_sides, variation=d.variation)
     edge = math.expm1(math.log1p(band) + d.resolution)
-    least = smallest_change(d.error, d.freedom, edge, step.confidence)
-    why, reason = f"would find a change of {least:.0%}", NOT_RESOLVED
+    detectable_change = smallest_change(d.error, d.freedom, edge, step.confidence)
+    detail, reason = f"would find a change of {detectable_change:.0%}", NOT_RESOLVED
     if d.variation is not None and d.variation.variance > d.error**2 / 2.0:
-        why, reason = f"measured apart, {why}", RUN_VARIATION
+        detail, reason = f"measured apart, {detail}", RUN_VARIATION
     return Verdict(
         "undecided",
         ratio,
         interval,
-        why,
+        detail,
         step.confidence,
         reason=reason,
         variation=d.variation,
@@ -335,7 +337,7 @@ def _beyond(d: Difference, band: float) -> float:
     return 2.0 * min(0.5, t_share(d.freedom, (edge - abs(d.log)) / d.error))
 
 
-def _within(d: Difference, band: float, confidence: float) -> bool:
+def _is_equivalent(d: Difference, band: float, confidence: float) -> bool:
     reach = t_quantile(d.freedom, confidence) * d.error + d.resolution
     return abs(d.log) + reach < math.log1p(band)
 
@@ -345,22 +347,22 @@ def _holm(values: Sequence[float | None], level: float) -> list[_Step]:
 
     The tests after the first that does not fail have its level: none of them was decided.
     """
-    known = sorted((p, place) for place, p in enumerate(values) if p is not None)
+    tests = sorted((p, place) for place, p in enumerate(values) if p is not None)
     steps = [_Step(False, 1.0 - level)] * len(values)
-    rejecting, own = True, level
-    for rank, (p, place) in enumerate(known):
+    rejecting, step_level = True, level
+    for rank, (p, place) in enumerate(tests):
         if rejecting:
-            own = level / (len(known) - rank)
-            rejecting = p <= own
-        steps[place] = _Step(rejecting, 1.0 - own)
+            step_level = level / (len(tests) - rank)
+            rejecting = p <= step_level
+        steps[place] = _Step(rejecting, 1.0 - step_level)
     return steps
 
 
-LEAST_COMPARISONS = 3
+MINIMUM_COMPARISONS = 3
 """Fewer comparisons of a figure have no typical spread."""
 
 
-def with_least_spread(
+def with_minimum_spread(
     differences: Sequence[Difference | None], figures: Sequence[str]
 ) -> list[Difference | None]:
     """The same differences; those in turn spread as if one more pair had the typical variance.
@@ -371,16 +373,18 @@ def with_least_spread(
     degrees of freedom stay, so that an interval never becomes narrower.
     """
     typical = {figure: _typical(differences, figures, figure) for figure in set(figures)}
-    known = zip(differences, figures, strict=True)
-    return [_raised(d, typical[figure]) for d, figure in known]
+    pairs = zip(differences, figures, strict=True)
+    return [_with_minimum(d, typical[figure]) for d, figure in pairs]
 
 
 def _typical(
     differences: Sequence[Difference | None], figures: Sequence[str], figure: str
 ) -> float:
-    known = zip(differences, figures, strict=True)
-    variances = [_variance(d) for d, of in known if d is not None and d.in_turn and of == figure]
-    return float(np.median(variances)) if len(variances) >= LEAST_COMPARISONS else 0.0
+    pairs = zip(differences, figures, strict=True)
+    variances = [
+        _variance(d) for d, name in pairs if d is not None and d.in_turn and name == figure
+    ]
+    return float(np.median(variances)) if len(variances) >= MINIMUM_COMPARISONS else 0.0
 
 
 def _variance(d: Difference) -> float:
@@ -388,16 +392,16 @@ def _variance(d: Difference) -> float:
     return d.error**2 * (d.freedom + 1.0)
 
 
-def _raised(d: Difference | None, typical: float) -> Difference | None:
+def _with_minimum(d: Difference | None, typical: float) -> Difference | None:
     if d is None or not d.in_turn:
         return d
-    own = _variance(d)
-    variance = max(own, (d.freedom * own + typical) / (d.freedom + 1.0))
+    pair_variance = _variance(d)
+    variance = max(pair_variance, (d.freedom * pair_variance + typical) / (d.freedom + 1.0))
     return replace(d, error=math.sqrt(variance / (d.freedom + 1.0)))
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class TypicalDifference:
     """`value` is the longer's figure minus the shorter's, in their unit; the interval is None with
     fewer than three pairs."""
 
@@ -405,9 +409,9 @@ class Apart:
     interval: Interval | None
 
 
-def apart(
+def typical_difference(
     longer: Sequence[float], shorter: Sequence[float], confidence: float = CONFIDENCE
-) -> Apart | None:
+) -> TypicalDifference | None:
     """The difference of what the rounds have typically, each pair one observation; None without.
 
     Each side's figure G is that of a typical round, as rows quote it. To first order a pair moves
@@ -422,14 +426,14 @@ def apart(
     a, b = np.array(longer, float), np.array(shorter, float)
     typical_a, typical_b = typical(a), typical(b)
     value = typical_a - typical_b
-    if pairs < LEAST_ROUNDS:
-        return Apart(value, None)
-    moved = typical_a * np.log(a / typical_a) - typical_b * np.log(b / typical_b)
-    error = float(np.std(moved, ddof=1)) / math.sqrt(pairs)
+    if pairs < MINIMUM_ROUNDS:
+        return TypicalDifference(value, None)
+    pair_shifts = typical_a * np.log(a / typical_a) - typical_b * np.log(b / typical_b)
+    error = float(np.std(pair_shifts, ddof=1)) / math.sqrt(pairs)
     if error == 0.0:
-        return Apart(value, Interval(value, value))
-    below, above = reaches(pairs, skewness_of(moved), confidence)
-    return Apart(value, Interval(value - below * error, value + above * error))
+        return TypicalDifference(value, Interval(value, value))
+    below, above = reaches(pairs, skewness_of(pair_shifts), confidence)
+    return TypicalDifference(value, Interval(value - below * error, value + above * error))
 
 
 QUANTILES = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
@@ -453,8 +457,8 @@ def round_quantiles(samples: np.ndarray, quantiles: Sequence[float] = QUANTILES)
     if not count:
         return np.full(len(quantiles), np.nan)
     parted = np.partition(samples, sorted(set(ranks)))
-    told = [count >= needed_samples(q) for q in quantiles]
-    values: np.ndarray = np.where(told, parted[ranks], np.nan)
+    is_supported = [count >= needed_samples(q) for q in quantiles]
+    values: np.ndarray = np.where(is_supported, parted[ranks], np.nan)
     return values
 
 
@@ -469,30 +473,38 @@ def shifts(
 
     In turn, rounds of one number are a pair: both saw the same machine.
     """
-    both = [number for number in first if number in second]
+    numbers = [number for number in first if number in second]
     sides = (
-        [[side[number] for number in both] for side in (first, second)]
+        [[side[number] for number in numbers] for side in (first, second)]
         if in_turn
         else [list(side.values()) for side in (first, second)]
     )
     if not all(sides):
         return []
     a, b = (np.log(np.maximum(np.array(side), np.finfo(float).tiny)) for side in sides)
-    found = []
+    results = []
     for place, quantile in enumerate(quantiles):
-        one, other = a[:, place], b[:, place]
+        first_logs, second_logs = a[:, place], b[:, place]
         if in_turn:
-            known = ~(np.isnan(one) | np.isnan(other))
-            one, other = one[known], other[known]
+            is_valid = ~(np.isnan(first_logs) | np.isnan(second_logs))
+            first_logs, second_logs = first_logs[is_valid], second_logs[is_valid]
         else:
-            one, other = one[~np.isnan(one)], other[~np.isnan(other)]
-        if len(one) and len(other):
-            found.append(_shift(quantile, np.exp(one), np.exp(other), in_turn))
-    return found
+            first_logs, second_logs = (
+                first_logs[~np.isnan(first_logs)],
+                second_logs[~np.isnan(second_logs)],
+            )
+        if len(first_logs) and len(second_logs):
+            results.append(_shift(quantile, np.exp(first_logs), np.exp(second_logs), in_turn))
+    return results
 
 
 def _shift(quantile: float, first: np.ndarray, second: np.ndarray, in_turn: bool) -> Shift:
-    found = difference(first.tolist(), second.tolist(), in_turn)
-    at = float(np.exp(np.log(second).mean()))
-    ratio = at / float(np.exp(np.log(first).mean()))
-    return Shift(quantile, at, ratio, None if found is None else interval_of(found, CONFIDENCE))
+    change = difference(first.tolist(), second.tolist(), in_turn)
+    second_quantile = float(np.exp(np.log(second).mean()))
+    ratio = second_quantile / float(np.exp(np.log(first).mean()))
+    return Shift(
+        quantile,
+        second_quantile,
+        ratio,
+        None if change is None else interval_of(change, CONFIDENCE),
+    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from app.cases.column import number_of
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import NeurioBlock, neurio_blocks
 from app.formatting import text
 from app.machine.installed_runtimes import clock_of
@@ -70,13 +70,13 @@ def _parts(found: Found) -> Iterator[_Part]:
             yield _Part(name, blocks, own)
 
 
-def _profiles(found: Found, part: _Part, line: Sequence[Measured]) -> bytes:
+def _profiles(found: Found, part: _Part, line: Sequence[MeasuredCase]) -> bytes:
     cases = (case_at(line, block.model) for block in part.blocks)
     profiles = [profile(found.run, one.case, _MOST_TIMES) for one in cases if one is not None]
     return as_json(profiles).encode()
 
 
-def _table(part: _Part, as_cell: Callable[[Measured | None], str]) -> Table:
+def _table(part: _Part, as_cell: Callable[[MeasuredCase | None], str]) -> Table:
     most = max(block.config for block in part.blocks)
     configs = (Column(f"Config-{number + 1}") for number in range(most))
     rows = []
@@ -162,7 +162,7 @@ def _near_the_call(part: _Part) -> Iterator[str]:
             yield f"{_called(label, line)}: {'; '.join(facts)}"
 
 
-def _compute(one: Measured | None) -> str:
+def _compute(one: MeasuredCase | None) -> str:
     value = figure(one, _COMPUTE)
     if one is None or value is None:
         return cell(one, _COMPUTE)
@@ -172,7 +172,7 @@ def _compute(one: Measured | None) -> str:
     return text.latency(value)
 
 
-def _called(label: str, line: Sequence[Measured]) -> str:
+def _called(label: str, line: Sequence[MeasuredCase]) -> str:
     """A line with its clock where that is no real one."""
     simulated = any(clock_of(one.case.runtime) == "simulated" for one in line)
     return f"{label} (simulated)" if simulated else label

@@ -12,17 +12,17 @@ from typing import Any
 from app.cases.case import Case
 from app.cases.errors import unwritable
 from app.cases.round import RoundResult
-from app.cases.status import ENDED, INCOMPLETE
-from app.cases.telemetry import others_ran
+from app.cases.status import INCOMPLETE, TERMINAL
+from app.cases.telemetry import has_other_load
 from app.columns.status import MISSING
-from app.console.run_summary import doubts, whys
-from app.console.streams import Lasting, width_of
+from app.console.run_summary import failure_causes, warning_texts
+from app.console.streams import ResilientStream, width_of
 from app.formatting import text
-from app.formatting.case_labels import Together, differences, model_labels
+from app.formatting.case_labels import CaseSet, differences, model_labels
 from app.formatting.text import printable
 from app.machine.installed_runtimes import clock_of
 from app.plan.plan import Plan
-from app.plan.studies import CHANGED, load_study
+from app.plan.studies import CHANGEABLE, load_study
 from app.present.document import (
     Block,
     Column,
@@ -32,7 +32,7 @@ from app.present.document import (
     Picture,
     Points,
     Table,
-    within,
+    nest,
 )
 from app.present.markdown import as_markdown
 from app.present.terminal import write_document
@@ -85,7 +85,7 @@ def _machine(host: Mapping[str, Any]) -> str:
 def _protocol(found: Found) -> str:
     manifest = found.run.manifest
     limits = manifest.limits
-    count = "set by its search" if manifest.asked.is_search else f"{manifest.rounds}"
+    count = "set by its search" if manifest.requested_plan.is_search else f"{manifest.rounds}"
     return (
         f"Rounds for each case: {count}. Each round is a separate process that measures "
         f"{limits.min_s:g} to {limits.max_s:g} s. The rounds of all cases are in random order "
@@ -101,7 +101,7 @@ def _load(found: Found) -> Iterator[Paragraph]:
     cores = found.environment.get("cores_usable") or 1
     on = f"{cores} core{'s' * (cores != 1)}"
     load_text = f"a load of {min(loads):.1f} to {max(loads):.1f} on {on} when rounds began"
-    if others_ran(max(loads), cores):
+    if has_other_load(max(loads), cores):
         yield Paragraph(
             f"Loaded: other work shared the machine, {load_text}. Measured times are longer than "
             "on a quiet machine; simulated times are not affected."
@@ -146,15 +146,15 @@ def missing(found: Found, whole: Plan) -> Iterator[Block]:
         yield Paragraph("The text below the table of the search lists what it did not measure.")
     else:
         yield Paragraph("Nothing: every case of the study has all its rounds or ended.")
-    together = Together([one.case for one in found.measured])
+    together = CaseSet([one.case for one in found.measured])
     rows = [one.row for one in found.measured if one.row["status"] not in INCOMPLETE]
-    if causes := whys(rows, together):
+    if causes := failure_causes(rows, together):
         yield Heading("Failures")
         yield Points(tuple(f"{c.status.replace('_', ' ')}, {c.sentence}" for c in causes))
     groups = [group for group in warning_groups(rows) if group.code != MISSING]
     if groups:
         yield Heading("Warnings")
-        yield Points(doubts(groups, together))
+        yield Points(warning_texts(groups, together))
 
 
 def _lacking(found: Found, whole: Plan) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _lacking(found: Found, whole: Plan) -> Iterator[str]:
         yield f"not part of this run: {absent}"
     if found.others:
         yield f"{found.others:,} cases of this run do not belong to the study and are not listed"
-    wanted, asked = found.run.manifest.rounds, found.run.manifest.asked
+    wanted, asked = found.run.manifest.rounds, found.run.manifest.requested_plan
     own = whole.lengths.rounds, whole.profile
     if not whole.is_search and (wanted, asked.profile) != own:
         yield (
@@ -207,7 +207,7 @@ def _had(run: Run, case: Case, wanted: int) -> int:
     """How many rounds a case has had, of those that are wanted, which a search may go beyond; all,
     where it ended so that it gets no more."""
     statuses = [result.status for result in run.rounds_of(case)]
-    ended = not ENDED.isdisjoint(statuses)
+    ended = not TERMINAL.isdisjoint(statuses)
     return wanted if ended else min(wanted, sum(status != "cancelled" for status in statuses))
 
 
@@ -251,7 +251,7 @@ def page(study: Study, found: Found) -> Iterator[Block]:
         missing(found, whole),
         (
             Heading("Command that repeats it"),
-            Command(command_line(study.name, whole, found.run.manifest.asked)),
+            Command(command_line(study.name, whole, found.run.manifest.requested_plan)),
         ),
     )
 
@@ -266,7 +266,7 @@ def page_of_parts(whole: Whole, parts: Mapping[str, Found]) -> Iterator[Block]:
     for part in whole.parts:
         if part.name in parts:
             for block in page(part, parts[part.name]):
-                yield within(block, whole.folder_of(part))
+                yield nest(block, whole.folder_of(part))
 
 
 def write_page(study: Study, found: Found) -> Iterator[str]:
@@ -287,7 +287,7 @@ def command_line(name: str, whole: Plan, asked: Plan) -> str:
     if set(models) != {model for sweep in whole.sweeps for model in sweep.models}:
         words += ["--models", ",".join(models)]
     cards = {r for grid in whole.sweeps for r in grid.runtimes if clock_of(r) == "simulated"}
-    for row in CHANGED:
+    for row in CHANGEABLE:
         changed = _values(asked, row.key, cards)
         if changed != _values(whole, row.key, cards):
             words += [row.flag, ",".join(map(str, changed))]
@@ -332,9 +332,9 @@ def written_alone(folder: Path, blocks: Iterable[Block]) -> list[Path]:
 
 def told(blocks: Iterable[Block], paths: Sequence[Path]) -> int:
     """Print the page and what was written; 1 where standard output is gone."""
-    out = Lasting(sys.stdout)
+    out = ResilientStream(sys.stdout)
     write_document(blocks, out, width_of(out))
     for path in paths:
         out.write(f"{printable(f'wrote {path}')}\n")
     out.flush()
-    return int(out.lost)
+    return int(out.has_lost_output)

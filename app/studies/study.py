@@ -14,14 +14,14 @@ from app.cases.dimensions import GRID
 from app.cases.errors import PlanError, ResultsError, suggestion
 from app.cases.status import INCOMPLETE
 from app.columns.rows import Rows
-from app.comparison.aggregate_throughput import HostsTogether, hosts_together
-from app.comparison.measured_case import Measured
+from app.comparison.aggregate_throughput import AggregateThroughput, throughput_over_hosts
+from app.comparison.measured_case import MeasuredCase
 from app.formatting import text
 from app.formatting.text import printable
 from app.plan.studies import StudyPlan, is_part, is_twin_of_part
 from app.present.document import Block
 from app.run_folder.run import Run
-from app.runs.verify import read_whole
+from app.runs.verify import read_intact
 from exporters import install_layout
 
 NOT_RUN = "not run"
@@ -38,10 +38,10 @@ class Found:
     """
 
     run: Run
-    measured: tuple[Measured, ...]
+    measured: tuple[MeasuredCase, ...]
     others: int = 0
     host: str = ""
-    together: tuple[HostsTogether, ...] = ()
+    together: tuple[AggregateThroughput, ...] = ()
     damaged: tuple[str, ...] = ()
 
     @property
@@ -51,11 +51,11 @@ class Found:
             return self.run.environment_of(self.measured[0].case)
         return self.run.manifest.environment
 
-    def such(self, asked: Callable[[Case], bool]) -> Iterator[Measured]:
+    def such(self, asked: Callable[[Case], bool]) -> Iterator[MeasuredCase]:
         """The cases that are so, in the plan's order."""
         return (one for one in self.measured if asked(one.case))
 
-    def one(self, asked: Callable[[Case], bool]) -> Measured | None:
+    def one(self, asked: Callable[[Case], bool]) -> MeasuredCase | None:
         """The first of them; None where the run has none."""
         return next(self.such(asked), None)
 
@@ -63,13 +63,13 @@ class Found:
 def found_in(folder: Path, study: StudyPlan, one_host: bool = False) -> Found:
     """A run as it is now, of what is whole in it; ResultsError for a folder that is none, and as
     `refuse_others`."""
-    whole = read_whole(folder)
+    whole = read_intact(folder)
     found = found_of(whole.run, Rows().measured(whole.run), study, one_host)
-    return replace(found, damaged=whole.left_out)
+    return replace(found, damaged=whole.damage_texts)
 
 
 def found_of(
-    run: Run, measured: Sequence[Measured], study: StudyPlan, one_host: bool = False
+    run: Run, measured: Sequence[MeasuredCase], study: StudyPlan, one_host: bool = False
 ) -> Found:
     """The same of a run whose rows are known; ResultsError as `refuse_others`.
 
@@ -85,7 +85,7 @@ def found_of(
     well = Counter(run.host_of(one.case) for one in own if one.is_well)
     host = max(hosts, key=lambda name: well[name])
     kept = tuple(one for one in own if run.host_of(one.case) == host)
-    return Found(run, kept, others, host, hosts_together(run, own))
+    return Found(run, kept, others, host, throughput_over_hosts(run, own))
 
 
 def refuse_others(run: Run, study: StudyPlan) -> None:
@@ -96,7 +96,7 @@ def refuse_others(run: Run, study: StudyPlan) -> None:
         )
 
 
-def figure(one: Measured | None, column: str) -> float | None:
+def figure(one: MeasuredCase | None, column: str) -> float | None:
     """A figure of a case that may be compared; None where there is none, or its row is not well."""
     if one is None or not one.is_well:
         return None
@@ -104,7 +104,7 @@ def figure(one: Measured | None, column: str) -> float | None:
 
 
 def cell(
-    one: Measured | None, column: str, as_text: Callable[[float | None], str] = text.latency
+    one: MeasuredCase | None, column: str, as_text: Callable[[float | None], str] = text.latency
 ) -> str:
     """The figure as text, or in a word why there is none: the row's status, or that the samples
     don't bound it (`-`)."""
@@ -119,11 +119,11 @@ def cell(
 
 
 BATCH = "batch"
-Lines = dict[str, list[Measured]]
+Lines = dict[str, list[MeasuredCase]]
 """By label, in the order of the plan."""
 
 
-def lines_of(measured: Iterable[Measured], *, by_batch: bool = False) -> Lines:
+def lines_of(measured: Iterable[MeasuredCase], *, by_batch: bool = False) -> Lines:
     """The cases line by line; `by_batch` if a line has one batch size."""
     every = list(measured)
     words = [_words(one.case, by_batch) for one in every]
@@ -136,7 +136,9 @@ def lines_of(measured: Iterable[Measured], *, by_batch: bool = False) -> Lines:
     return lines
 
 
-def case_at(line: Iterable[Measured], model: str, batch: int | None = None) -> Measured | None:
+def case_at(
+    line: Iterable[MeasuredCase], model: str, batch: int | None = None
+) -> MeasuredCase | None:
     """The first case of a model in a line, at a batch size if one is given; None without any."""
     return next(
         (
@@ -148,7 +150,7 @@ def case_at(line: Iterable[Measured], model: str, batch: int | None = None) -> M
     )
 
 
-def batch_sizes(line: Iterable[Measured]) -> list[int]:
+def batch_sizes(line: Iterable[MeasuredCase]) -> list[int]:
     """Ascending."""
     return sorted({one.case.axes.get(BATCH, 1) for one in line})
 

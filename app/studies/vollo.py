@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.cases.status import INCOMPLETE
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import CardRow, card_rows
 from app.formatting import text
 from app.machine.installed_runtimes import clock_of
@@ -34,7 +34,7 @@ class Compared:
     """A published row and the case that simulates it, None where the run has none."""
 
     row: CardRow
-    simulated: Measured | None
+    simulated: MeasuredCase | None
 
     def published_us(self, name: str) -> float | None:
         return self.row.mean_us if name == "mean" else self.row.p99_us
@@ -129,11 +129,11 @@ def _errors(rows: Sequence[Compared]) -> Iterator[str]:
         )
 
 
-def _was_tried(simulated: Measured | None) -> bool:
+def _was_tried(simulated: MeasuredCase | None) -> bool:
     return simulated is not None and simulated.row["status"] not in INCOMPLETE
 
 
-def _is_refused(simulated: Measured | None) -> bool:
+def _is_refused(simulated: MeasuredCase | None) -> bool:
     return simulated is not None and simulated.row["status"] == "unsupported"
 
 
@@ -145,7 +145,7 @@ def _of_card(row: CardRow) -> str:
     )
 
 
-def _simulated(found: Found, row: CardRow) -> Measured | None:
+def _simulated(found: Found, row: CardRow) -> MeasuredCase | None:
     return found.one(
         lambda case: (
             case.model == row.model

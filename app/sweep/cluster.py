@@ -19,7 +19,7 @@ from app.machine.placement import as_list
 from app.plan.plan import Plan
 from app.remote.contract import PROTOCOL, Carrier, CarrierError, Host
 from app.remote.transports import open_carrier
-from app.sweep.scheduling.hosts import Bench, There
+from app.sweep.scheduling.hosts import HostSlot, RemoteHost
 from app.sweep.work.remote_rounds import Way
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -44,24 +44,26 @@ class Cluster:
     @property
     def runtimes(self) -> tuple[str, ...]:
         """Those that any of the hosts has, in the order of the first one's table."""
-        known = dict.fromkeys(name for host in self.hosts for name in host.runtimes)
+        names = dict.fromkeys(name for host in self.hosts for name in host.runtimes)
         return tuple(
             name
-            for name in known
-            if any(isinstance(There(host).availability(name), Available) for host in self.hosts)
+            for name in names
+            if any(
+                isinstance(RemoteHost(host).availability(name), Available) for host in self.hosts
+            )
         )
 
     def cases_of(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """Each case once for every host that has its runtime, as it is where none has it."""
-        found: list[Case] = []
+        expanded: list[Case] = []
         for case in cases:
             able = [
                 host.name
                 for host in self.hosts
-                if isinstance(There(host).availability(case.runtime), Available)
+                if isinstance(RemoteHost(host).availability(case.runtime), Available)
             ]
-            found += [replace(case, host=name) for name in able] or [case]
-        return tuple(found)
+            expanded += [replace(case, host=name) for name in able] or [case]
+        return tuple(expanded)
 
 
 @contextmanager
@@ -72,27 +74,25 @@ def cluster_of(plan: Plan) -> Iterator[Cluster | None]:
         return
     carrier = open_carrier(plan.cluster, plan.insecure_cluster)
     try:
-        begun_ns = time.time_ns()
+        start_ns = time.time_ns()
         hosts = carrier.doctor()
-        ended_ns = time.time_ns()
+        end_ns = time.time_ns()
         if not hosts:
             raise CarrierError(f"no worker is at {plan.cluster}", "start one: graphlap worker")
-        refuse_unequal(hosts)
-        refuse_cores(hosts, plan.chosen_cores, plan.realtime is not None)
-        warnings = {
-            host.name: (*_clock(host, begun_ns, ended_ns), *_python(host)) for host in hosts
-        }
+        reject_unequal(hosts)
+        reject_cores(hosts, plan.chosen_cores, plan.realtime is not None)
+        warnings = {host.name: (*_clock(host, start_ns, end_ns), *_python(host)) for host in hosts}
         yield Cluster(carrier, hosts, plan.send_code, warnings)
     finally:
         carrier.close()
 
 
-def benches_of(cluster: Cluster, ring: Callable[[], None]) -> tuple[Bench, ...]:
+def host_slots(cluster: Cluster, ring: Callable[[], None]) -> tuple[HostSlot, ...]:
     """The hosts as a source has them; `ring` ends the waiting of the sweep's own thread."""
     mark = uuid.uuid4().hex[:8]
     return tuple(
-        Bench(
-            There(host),
+        HostSlot(
+            RemoteHost(host),
             Way(
                 cluster.carrier,
                 host.name,
@@ -106,13 +106,13 @@ def benches_of(cluster: Cluster, ring: Callable[[], None]) -> tuple[Bench, ...]:
     )
 
 
-def refuse_unequal(hosts: Sequence[Host]) -> None:
+def reject_unequal(hosts: Sequence[Host]) -> None:
     """CarrierError for a host of another Graphlap, and for two of one name."""
-    ours = graphlap_version()
+    local_version = graphlap_version()
     for host in hosts:
-        if (host.graphlap, host.protocol) != (ours, PROTOCOL):
+        if (host.graphlap, host.protocol) != (local_version, PROTOCOL):
             raise CarrierError(
-                f"{host.name} has Graphlap {host.graphlap} and this machine has {ours}",
+                f"{host.name} has Graphlap {host.graphlap} and this machine has {local_version}",
                 "install the same on both",
             )
     names = [host.name for host in hosts]
@@ -121,7 +121,7 @@ def refuse_unequal(hosts: Sequence[Host]) -> None:
             raise CarrierError(f"two hosts are called {name}", "give each a --name of its own")
 
 
-def refuse_cores(hosts: Sequence[Host], chosen: Collection[int], is_realtime: bool) -> None:
+def reject_cores(hosts: Sequence[Host], chosen: Collection[int], is_realtime: bool) -> None:
     """CarrierError where chosen cores are not a host's, or leave it none for a real-time round."""
     for host in hosts:
         if missing := set(chosen) - set(host.cores):
@@ -137,19 +137,19 @@ def refuse_cores(hosts: Sequence[Host], chosen: Collection[int], is_realtime: bo
             )
 
 
-def clock_offset_s(host: Host, begun_ns: int, ended_ns: int) -> float:
+def clock_offset_s(host: Host, start_ns: int, end_ns: int) -> float:
     """By how much its clock is ahead of ours, negative if behind; 0 while it may be right.
 
     It was read while the host was asked: between those two moments of ours, if both are right.
     """
-    behind_s, ahead_s = (begun_ns - host.utc_ns) / 1e9, (host.utc_ns - ended_ns) / 1e9
+    behind_s, ahead_s = (start_ns - host.utc_ns) / 1e9, (host.utc_ns - end_ns) / 1e9
     if max(behind_s, ahead_s) <= CLOCK_OFF_S:
         return 0.0
     return ahead_s if ahead_s > behind_s else -behind_s
 
 
-def _clock(host: Host, begun_ns: int, ended_ns: int) -> Iterator[Diagnostic]:
-    offset_s = clock_offset_s(host, begun_ns, ended_ns)
+def _clock(host: Host, start_ns: int, end_ns: int) -> Iterator[Diagnostic]:
+    offset_s = clock_offset_s(host, start_ns, end_ns)
     if offset_s:
         yield diagnostic(
             "host_clock_off",
@@ -160,7 +160,7 @@ def _clock(host: Host, begun_ns: int, ended_ns: int) -> Iterator[Diagnostic]:
 
 
 def _python(host: Host) -> Iterator[Diagnostic]:
-    ours = f"{sys.version_info.major}.{sys.version_info.minor}"
-    theirs = ".".join(host.python.split(".")[:2])
-    if theirs != ours:
-        yield diagnostic("host_python_differs", host.name, there=theirs, here=ours)
+    local_version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    remote_version = ".".join(host.python.split(".")[:2])
+    if remote_version != local_version:
+        yield diagnostic("host_python_differs", host.name, there=remote_version, here=local_version)

@@ -18,14 +18,14 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ProgressReported:
     """The work stands elsewhere than before."""
 
     work: Work
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Completed:
     """The work is over and has a result that counts; `seconds` is how long it took here."""
 
     work: Work
@@ -51,7 +51,7 @@ class Finished:
     stopped: bool
 
 
-Event = Started | Told | Ended | Dropped | Paused | Finished
+Event = Started | ProgressReported | Completed | Dropped | Paused | Finished
 
 
 SETTLED_AT_ONCE = 200
@@ -64,7 +64,7 @@ LOOK_EVERY_S = 0.2
 @dataclass(frozen=True, slots=True)
 class _Running:
     work: Work
-    begun_s: float
+    start_s: float
 
 
 class Engine:
@@ -75,8 +75,8 @@ class Engine:
         self._place = place or ThisMachine()
         self._running: list[_Running] = []
         self._waiting: Work | None = None
-        self._over: list[Work] = []
-        self._paused = self._told_paused = False
+        self._finished_work: list[Work] = []
+        self._paused = self._pause_reported = False
         self._stopping = False
         self.finished = self._closed = False
 
@@ -92,8 +92,8 @@ class Engine:
             self._wait(timeout_s)
         for running in tuple(self._running):
             events += self._advance(running)
-        if not self._running and self._paused and not self._stopping and not self._told_paused:
-            self._told_paused = True
+        if not self._running and self._paused and not self._stopping and not self._pause_reported:
+            self._pause_reported = True
             events.append(Paused())
         if self._stopping and not self._running:
             events += self._finish(stopped=True)
@@ -107,7 +107,7 @@ class Engine:
 
     def resume(self) -> None:
         """Go on after `pause`."""
-        self._paused = self._told_paused = False
+        self._paused = self._pause_reported = False
 
     def stop(self, now: bool = False) -> None:
         """End after what is in flight, or at once; work cut short does not count."""
@@ -123,7 +123,7 @@ class Engine:
     @property
     def quiet_matters(self) -> bool:
         """Whether work is in flight that has the cores to itself."""
-        return any(CPU in running.work.needs.alone for running in self._running)
+        return any(CPU in running.work.needs.exclusive for running in self._running)
 
     def close(self) -> None:
         """End everything that is left; idempotent."""
@@ -149,25 +149,25 @@ class Engine:
                 if not self._running:
                     events += self._finish(stopped=False)
                 break
-            if not work.needs.fit_beside([running.work.needs for running in self._running]):
+            if not work.needs.fit_with([running.work.needs for running in self._running]):
                 self._waiting = work
                 break
-            if CPU in work.needs.alone:
+            if CPU in work.needs.exclusive:
                 self._place.be_quiet()
-            begun_s = time.monotonic()
+            start_s = time.monotonic()
             work.start(self._place)
             events.append(Started(work))
             if work.over:  # known beforehand how it ends
                 settled += 1
-                self._over.append(work)
-                events.append(Ended(work, 0.0))
+                self._finished_work.append(work)
+                events.append(Completed(work, 0.0))
             else:
-                self._running.append(_Running(work, begun_s))
+                self._running.append(_Running(work, start_s))
         return events
 
     def _next(self) -> Work | None:
-        over, self._over = self._over, []
-        return self._source.next(over)
+        finished, self._finished_work = self._finished_work, []
+        return self._source.next(finished)
 
     def _advance(self, running: _Running) -> list[Event]:
         work = running.work
@@ -176,23 +176,23 @@ class Engine:
             self._running.remove(running)
         match news:
             case "told":
-                return [Told(work)]
+                return [ProgressReported(work)]
             case "ended":
-                self._over.append(work)
-                return [Ended(work, time.monotonic() - running.begun_s)]
+                self._finished_work.append(work)
+                return [Completed(work, time.monotonic() - running.start_s)]
             case "dropped":
                 if work.over:
-                    self._over.append(work)
+                    self._finished_work.append(work)
                 return [Dropped(work)]
         return []
 
     def _wait(self, timeout_s: float) -> None:
         """Sleep until a worker speaks, something is due or the time is over."""
-        now = time.monotonic()
-        until = min([now + timeout_s, *(running.work.due() for running in self._running)])
+        now_s = time.monotonic()
+        deadline_s = min([now_s + timeout_s, *(running.work.due() for running in self._running)])
         if self._running:
-            until = min(until, now + LOOK_EVERY_S)
-        self._place.wait(until - now)
+            deadline_s = min(deadline_s, now_s + LOOK_EVERY_S)
+        self._place.wait(deadline_s - now_s)
 
     def _finish(self, stopped: bool) -> list[Event]:
         self.finished = True

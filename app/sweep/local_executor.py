@@ -11,7 +11,7 @@ import psutil
 from app.machine.child import MODULES, Bell, Child, Unstarted
 from app.machine.placement import keep_to, on_cores, usable_cores
 from app.machine.telemetry import Telemetry, Watch
-from app.sweep.work.base import Talk
+from app.sweep.work.base import WorkerChannel
 from exporters import install_layout
 from runtimes.registry import environment_of
 
@@ -39,13 +39,13 @@ class ThisMachine:
         self.telemetry = telemetry or Telemetry()
         self._commands, self._environments = commands or {}, environments
         self._bell = Bell()
-        self._idle: dict[str, list[Talk]] = {}
-        self._prepared: dict[str, Talk] = {}
+        self._idle: dict[str, list[WorkerChannel]] = {}
+        self._prepared: dict[str, WorkerChannel] = {}
         self._usable, self._cores = usable_cores(), cores
-        others = self._usable.difference(cores)
-        self._left = bool(cores and others)
-        if self._left:
-            keep_to(others)
+        other_cores = self._usable.difference(cores)
+        self._is_confined = bool(cores and other_cores)
+        if self._is_confined:
+            keep_to(other_cores)
 
     def prepare(self, kind: str) -> None:
         """Start a worker of our own environment that waits for its job, unless one does already: it
@@ -53,7 +53,7 @@ class ThisMachine:
         if kind not in self._prepared:
             self._prepared[kind] = self._started(kind)
 
-    def start(self, kind: str, environment: str = "") -> Talk:
+    def start(self, kind: str, environment: str = "") -> WorkerChannel:
         prepared = None if environment else self._prepared.pop(kind, None)
         if prepared is not None and not prepared.ended():
             return prepared
@@ -61,7 +61,7 @@ class ThisMachine:
             prepared.close()
         return self._started(kind, environment)
 
-    def _started(self, kind: str, environment: str = "") -> Talk:
+    def _started(self, kind: str, environment: str = "") -> WorkerChannel:
         command = self._commands.get(kind) or install_layout.command(
             MODULES[kind], python=self._environments[environment] if environment else ""
         )
@@ -73,17 +73,17 @@ class ThisMachine:
         except OSError as error:  # an environment's interpreter may go while a sweep runs
             return Unstarted(error)
 
-    def watch(self, worker: Talk, memory_limit_bytes: int, gpus: tuple[int, ...]) -> Watch:
+    def watch(self, worker: WorkerChannel, memory_limit_bytes: int, gpus: tuple[int, ...]) -> Watch:
         return Watch(worker.pid, memory_limit_bytes, gpus, self.telemetry)
 
-    def exporter(self) -> Talk:
-        return self._idle_one(_EXPORTS) or self.start("export")
+    def exporter(self) -> WorkerChannel:
+        return self._take_idle(_EXPORTS) or self.start("export")
 
-    def checker(self, runtime: str) -> Talk:
-        self._end_idle([other for other in self._idle if other != runtime])
-        return self._idle_one(runtime) or self.start("check", environment_of(runtime))
+    def checker(self, runtime: str) -> WorkerChannel:
+        self._end_idle([name for name in self._idle if name != runtime])
+        return self._take_idle(runtime) or self.start("check", environment_of(runtime))
 
-    def give_back(self, server: Talk, runtime: str = _EXPORTS) -> None:
+    def give_back(self, server: WorkerChannel, runtime: str = _EXPORTS) -> None:
         if server.ended() or _is_large(server):
             server.close()
         else:
@@ -107,7 +107,7 @@ class ThisMachine:
             worker.close()
         self._prepared.clear()
         self._bell.close()
-        if self._left:
+        if self._is_confined:
             keep_to(self._usable)
 
     def __enter__(self) -> Self:
@@ -116,7 +116,7 @@ class ThisMachine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _idle_one(self, runtime: str) -> Talk | None:
+    def _take_idle(self, runtime: str) -> WorkerChannel | None:
         waiting = self._idle.get(runtime, [])
         while waiting:
             idle = waiting.pop()
@@ -131,7 +131,7 @@ class ThisMachine:
                 server.close()
 
 
-def _is_large(server: Talk) -> bool:
+def _is_large(server: WorkerChannel) -> bool:
     try:
         return server.pid is None or (
             psutil.Process(server.pid).memory_info().rss > SERVER_LIMIT_BYTES

@@ -9,7 +9,7 @@ from pathlib import Path
 from app.cases.errors import PlanError, ResultsError
 from app.cases.round import is_imported
 from app.machine.installed_runtimes import availability_of, device_library
-from app.run_folder.manifest import Fingerprint, KeptFile, Manifest, fingerprint, read_manifest
+from app.run_folder.manifest import ArchivedFile, Fingerprint, Manifest, fingerprint, read_manifest
 from app.run_folder.run import Run
 from exporters.file_access import user_path
 from runtimes import registry
@@ -17,17 +17,17 @@ from runtimes.base import Unavailable
 from runtimes.registry import environment_of, parse_spec
 
 
-def measurable(path: Path) -> Manifest:
+def resumable_manifest(path: Path) -> Manifest:
     """ResultsError for a run of another program or of several runs, of a runtime that nothing here
     brings, or of an environment whose interpreter its plan does not name."""
     manifest = read_manifest(path)
     if manifest.merged:
-        told = ", ".join(part.folder for part in manifest.merged)
+        folders = ", ".join(part.folder for part in manifest.merged)
         raise ResultsError(
-            f"{path} was merged of runs of their own hosts ({told})",
+            f"{path} was merged of runs of their own hosts ({folders})",
             "resume or repeat those where they were measured, and merge them again",
         )
-    named = manifest.asked.environments
+    named = manifest.requested_plan.environments
     for spec in dict.fromkeys(case.runtime for case in manifest.cases):
         if is_imported(spec):
             raise ResultsError(
@@ -48,26 +48,26 @@ def measurable(path: Path) -> Manifest:
     return manifest
 
 
-def refuse_changed(run: Run, copies: bool) -> None:
+def reject_changed(run: Run, copies: bool) -> None:
     """PlanError for the first file that is not as the run had it.
 
     With `copies` a file that is gone may be replaced by its copy in the run folder.
     """
     for file in run.manifest.files:
         if not (copies and file.kept and is_gone(file)):
-            _refuse_unless(Path(file.path), file.sha256, run.path, file.kept)
-    for known in run.manifest.fingerprints:
-        _refuse_unless(_where(known, run), known.sha256, run.path)
-    _refuse_changed_models(run)
+            _reject_unless(Path(file.path), file.sha256, run.path, file.kept)
+    for record in run.manifest.fingerprints:
+        _reject_unless(_current_path(record, run), record.sha256, run.path)
+    _reject_changed_models(run)
 
 
-def refuse_lost_engines(run: Run) -> None:
+def reject_lost_engines(run: Run) -> None:
     """ResultsError for a runtime that has measured rounds of the run and is not here now."""
     measured = {
         case.runtime for case in run.cases if any(result.samples for result in run.rounds_of(case))
     }
     for spec in sorted(measured):
-        state = availability_of(spec, run.manifest.asked.environments)
+        state = availability_of(spec, run.manifest.requested_plan.environments)
         if isinstance(state, Unavailable):
             raise ResultsError(
                 f"{run.path} has rounds of {spec}, which can't be measured here ({state.reason})",
@@ -75,7 +75,7 @@ def refuse_lost_engines(run: Run) -> None:
             )
 
 
-def refuse_unknown_cases(run: Run) -> None:
+def reject_unknown_cases(run: Run) -> None:
     """ResultsError for rounds of cases that the run does not have."""
     unknown = run.rounds.keys() - {case.case_id for case in run.cases}
     if unknown:
@@ -100,43 +100,43 @@ def started_in(manifest: Manifest | None) -> Iterator[None]:
         yield
 
 
-def is_gone(file: KeptFile) -> bool:
+def is_gone(file: ArchivedFile) -> bool:
     return not Path(file.path).exists()
 
 
-def _refuse_changed_models(run: Run) -> None:
+def _reject_changed_models(run: Run) -> None:
     """A model that never became a graph has left no hash, and nothing was measured of it."""
     for (model, _), exported in run.models.items():
         path = user_path(model)
         for name, sha256 in exported.sources.items():
             places = [path] if name == path.name else [path.parent / name]
             places.append(path.resolve().parent / name)  # beside the file that a link names
-            there = next(filter(Path.exists, places), places[0])
-            _refuse_unless(there, sha256, run.path)
+            source = next(filter(Path.exists, places), places[0])
+            _reject_unless(source, sha256, run.path)
 
 
-def _where(known: Fingerprint, run: Run) -> Path:
+def _current_path(record: Fingerprint, run: Run) -> Path:
     """The file as it would be loaded now; PlanError where its package is gone."""
-    if not known.runtime:
-        return Path(known.path)
-    path = device_library(known.runtime, run.manifest.asked.environments)
+    if not record.runtime:
+        return Path(record.path)
+    path = device_library(record.runtime, run.manifest.requested_plan.environments)
     if not path:
         raise PlanError(
-            f"{run.path} measured {known.runtime} by {known.path}, and no such library can be "
+            f"{run.path} measured {record.runtime} by {record.path}, and no such library can be "
             "loaded here",
             "install its package again, or start a new run",
         )
     return Path(path)
 
 
-def _refuse_unless(path: Path, sha256: str, run_path: Path, kept: str = "") -> None:
-    where = f"put back {run_path / kept}" if kept else "put it back as it was"
-    remedy = f"{where}, or start a new run"
+def _reject_unless(path: Path, sha256: str, run_path: Path, copy: str = "") -> None:
+    advice = f"put back {run_path / copy}" if copy else "put it back as it was"
+    remedy = f"{advice}, or start a new run"
     try:
-        same = fingerprint(path) == sha256
+        is_unchanged = fingerprint(path) == sha256
     except OSError as error:
         raise PlanError(
             f"{path}, which {run_path} measured, can't be read ({error.strerror})", remedy
         ) from None
-    if not same:
+    if not is_unchanged:
         raise PlanError(f"{path} has changed since {run_path} measured it", remedy)

@@ -17,30 +17,39 @@ from app.cases.column_names import columns_for_people, columns_with_values
 from app.cases.errors import ResultsError
 from app.cases.round import RoundResult
 from app.cases.status import INCOMPLETE
-from app.columns.precision import looked_at
+from app.columns.precision import look_text
 from app.columns.rows import Rows, row_names
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.machine.telemetry import Telemetry
 from app.run_folder.folder import RESULTS, RunFolder
-from app.run_folder.journal import Line, TimeSpent, Voided, bounded
+from app.run_folder.journal import DiscardedRound, Line, TimeSpent, shorten_line
 from app.run_folder.live_status import Live, LiveFile, State
-from app.run_folder.run import Run, Sound
+from app.run_folder.run import Run, SoundSamples
 from app.run_folder.table import has_one_table, header, line_of, write_tables
-from app.runs.exporting.verification import keep_fuller
-from app.runs.reader import JournalReader, sound
+from app.runs.exporting.verification import back_up_fuller_table
+from app.runs.reader import JournalReader, drop_damaged_rounds
 from app.stats.summary import Summary
-from app.sweep.cluster import Cluster, benches_of
-from app.sweep.engine import Dropped, Ended, Engine, Event, Finished, Paused, Started, Told
+from app.sweep.cluster import Cluster, host_slots
+from app.sweep.engine import (
+    Completed,
+    Dropped,
+    Engine,
+    Event,
+    Finished,
+    Paused,
+    ProgressReported,
+    Started,
+)
 from app.sweep.local_executor import ThisMachine
-from app.sweep.resumption import refuse_changed, refuse_lost_engines, refuse_unknown_cases
-from app.sweep.scheduling.follow_up_policies import AFTERWARDS_S
+from app.sweep.resumption import reject_changed, reject_lost_engines, reject_unknown_cases
+from app.sweep.scheduling.follow_up_policies import FOLLOW_UP_S
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.remote_grid import HostedSweep
 from app.sweep.scheduling.round_jobs import ROUND_OVERHEAD_S
-from app.sweep.scheduling.run_scheduler import sources
+from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.work.base import Work
-from app.sweep.work.checking import MOST_CHECKS, CheckWork
-from app.sweep.work.export import MOST_EXPORTERS, ExportWork
+from app.sweep.work.checking import MAXIMUM_CHECKS, CheckWork
+from app.sweep.work.export import MAXIMUM_EXPORTERS, ExportWork
 from app.sweep.work.round import RoundWork
 from runtimes.registry import environment_of
 
@@ -61,26 +70,26 @@ class Refresher:
     def __init__(
         self, folder: RunFolder, columns: Sequence[str], words: Sequence[str] = ()
     ) -> None:
-        self.told: dict[str, Row] = {}
+        self.rows: dict[str, Row] = {}
         self.is_stale = False
         self._folder, self._columns, self._words = folder, columns, words
         self._due_s = time.monotonic() + REFRESH_S
         self._work: Iterator[None] | None = None
-        self._taken_s = 0.0
+        self._spent_s = 0.0
 
     def go_on(self, rows: Iterator[Row]) -> None:
         """Work for a moment; `rows` are the run's as it stands, taken if a new file is begun."""
-        begun_s = time.monotonic()
+        start_s = time.monotonic()
         if self._work is None:
-            if not self.is_stale or begun_s < self._due_s:
+            if not self.is_stale or start_s < self._due_s:
                 return
             self._work, self.is_stale = self._renewed(rows), False
-        over = self._work_until(self._work, begun_s + AT_ONCE_S)
-        self._taken_s += time.monotonic() - begun_s
-        if over:
+        is_done = self._work_until(self._work, start_s + AT_ONCE_S)
+        self._spent_s += time.monotonic() - start_s
+        if is_done:
             self._work = None
-            self._due_s = time.monotonic() + max(REFRESH_S, self._taken_s / REFRESH_SHARE)
-            self._taken_s = 0.0
+            self._due_s = time.monotonic() + max(REFRESH_S, self._spent_s / REFRESH_SHARE)
+            self._spent_s = 0.0
 
     def _work_until(self, work: Iterator[None], until_s: float) -> bool:
         """Whether it is done."""
@@ -88,33 +97,33 @@ class Refresher:
 
     def _renewed(self, rows: Iterator[Row]) -> Iterator[None]:
         """Write both tables, in steps of a row."""
-        coming: dict[str, Row] = {}
-        read: list[Row] = []
+        rows_by_id: dict[str, Row] = {}
+        finished_rows: list[Row] = []
         with_values: set[str] = set()
         full, line = [header(self._columns)], line_of(self._columns)
         for row in rows:
             full.append(line(row))
-            read.append(row)
+            finished_rows.append(row)
             with_values |= columns_with_values([row])
             if row["status"] not in INCOMPLETE:
-                coming[str(row["case_id"])] = row
+                rows_by_id[str(row["case_id"])] = row
             yield
         one_table = has_one_table(self._folder.manifest)
         names = columns_for_people(self._words, self._columns, with_values)
         short, line = [header(names)], line_of(names)
-        for row in () if one_table else read:
+        for row in () if one_table else finished_rows:
             short.append(line(row))
             yield
         self._write(self._folder.manifest.full_table, full)
         if not one_table:
             self._write(RESULTS, short)
-        self.told = coming
+        self.rows = rows_by_id
 
     def _write(self, name: str, lines: Sequence[str]) -> None:
         self._folder.write(name, "".join(lines).encode(), durable=False)
 
 
-START, BETWEEN, EXPORT = "start", "between rounds", "export and references"
+START, BETWEEN_ROUNDS, EXPORT = "start", "between rounds", "export and references"
 PHASES = {
     "start": "process start",
     "import": "import of the engine",
@@ -132,9 +141,9 @@ class TimeSpending:
     """Begins at `begun_s` (monotonic seconds) with the start of the program; `pass_to` names what
     follows, and is told everything that changes."""
 
-    def __init__(self, begun_s: float) -> None:
-        self._since_s = begun_s
-        self._now = START, ""
+    def __init__(self, start_s: float) -> None:
+        self._since_s = start_s
+        self._current = START, ""
         self._seconds: defaultdict[str, defaultdict[str, float]] = defaultdict(
             lambda: defaultdict(float)
         )
@@ -142,14 +151,14 @@ class TimeSpending:
     def pass_to(self, in_flight: tuple[Work, ...]) -> None:
         """Count the time until now for what was in flight, and go on with this."""
         now_s = time.monotonic()
-        what, runtime = self._now
-        self._seconds[what][runtime] += now_s - self._since_s
-        self._since_s, self._now = now_s, _doing(in_flight)
+        phase, runtime = self._current
+        self._seconds[phase][runtime] += now_s - self._since_s
+        self._since_s, self._current = now_s, _doing(in_flight)
 
     @property
     def line(self) -> TimeSpent:
         """What the journal is to have of it."""
-        return TimeSpent({what: dict(parts) for what, parts in self._seconds.items()})
+        return TimeSpent({phase: dict(parts) for phase, parts in self._seconds.items()})
 
 
 def _doing(in_flight: tuple[Work, ...]) -> tuple[str, str]:
@@ -157,7 +166,7 @@ def _doing(in_flight: tuple[Work, ...]) -> tuple[str, str]:
     if any(isinstance(work, ExportWork) for work in in_flight):
         return EXPORT, ""
     if not in_flight:
-        return BETWEEN, ""
+        return BETWEEN_ROUNDS, ""
     work = in_flight[0]
     if isinstance(work, RoundWork):
         return PHASES.get(work.phase, work.phase), work.case.runtime
@@ -181,46 +190,50 @@ class SweepRun:
         place: ThisMachine | None = None,
         cluster: Cluster | None = None,
         columns: Sequence[str] = (),
-        begun_s: float | None = None,
+        start_s: float | None = None,
     ) -> None:
-        self._time = TimeSpending(time.monotonic() if begun_s is None else begun_s)
+        self._time = TimeSpending(time.monotonic() if start_s is None else start_s)
         self.folder = folder
         self._columns = columns
         self.stopped = False
         self.kept_table = ""
-        self._sound: Mapping[str, Sound] = {}
+        self._sound: Mapping[str, SoundSamples] = {}
         reader = JournalReader(folder.path, folder.manifest)
-        self._ledger = reader.whole()
-        self._lines_before = reader.journal_lines
-        if self._lines_before:
-            refuse_changed(self.run, copies=False)
-            refuse_unknown_cases(self.run)
+        self._ledger = reader.read_all()
+        self._existing_lines = reader.journal_lines
+        if self._existing_lines:
+            reject_changed(self.run, copies=False)
+            reject_unknown_cases(self.run)
             if not cluster:
-                refuse_lost_engines(self.run)
-            self.kept_table = keep_fuller(self.run)
+                reject_lost_engines(self.run)
+            self.kept_table = back_up_fuller_table(self.run)
         self._rows = Rows(stores=False)
-        asked = folder.manifest.asked
-        self._kind = CheckWork.kind if asked.check else RoundWork.kind
-        own = any(not environment_of(case.runtime) for case in folder.manifest.cases)
+        plan = folder.manifest.requested_plan
+        self._kind = CheckWork.kind if plan.check else RoundWork.kind
+        uses_own_interpreter = any(
+            not environment_of(case.runtime) for case in folder.manifest.cases
+        )
         self._hosted = cluster is not None
-        self._prepares = own and not asked.check and not cluster
+        self._prepares = uses_own_interpreter and not plan.check and not cluster
         self._ledger.take(folder.writer(), folder.begin(environment))
         self.voided = tuple(self._void_damaged())
         self._place = place or ThisMachine(
             Telemetry.of_this_machine(),
-            cores=() if cluster else asked.chosen_cores,
-            environments=asked.environments,
+            cores=() if cluster else plan.chosen_cores,
+            environments=plan.environments,
         )
         self._hosts = {host.name: host for host in cluster.hosts} if cluster else {}
-        benches = benches_of(cluster, self._place.ring) if cluster else ()
+        benches = host_slots(cluster, self._place.ring) if cluster else ()
         self.warnings = tuple(chain.from_iterable(cluster.warnings.values())) if cluster else ()
-        self._rounds, self._afterwards, source = sources(folder, self.run, self._rows, benches)
-        self._rule = asked.stopping
-        self.is_open = asked.is_search or bool(asked.precise)
+        self._rounds, self._follow_ups, source = build_scheduler(
+            folder, self.run, self._rows, benches
+        )
+        self._rule = plan.stopping
+        self.is_open = plan.is_search or bool(plan.precise)
         """Whether what is measured decides how many rounds there will be."""
         self._engine = Engine(source, self._place)
         self._seconds: dict[str, Mean] = {}
-        self._refresher = Refresher(folder, row_names(asked), columns)
+        self._refresher = Refresher(folder, row_names(plan), columns)
         self._live_file = LiveFile(folder)
         self.live = Live(
             pid=os.getpid(),
@@ -249,17 +262,17 @@ class SweepRun:
         """The rows as they stand."""
         return self._rows.of(self.run)
 
-    def measured(self) -> list[Measured]:
+    def measured(self) -> list[MeasuredCase]:
         """The cases with their rows and what these are made of."""
         return self._rows.measured(self.run)
 
-    def told(self, case_id: str) -> Row:
+    def row_of(self, case_id: str) -> Row:
         """The case's row as `results.csv` has it by now; empty before it is there."""
-        return self._refresher.told.get(case_id, {})
+        return self._refresher.rows.get(case_id, {})
 
-    def wanted(self, case: Case) -> int:
+    def planned_rounds(self, case: Case) -> int:
         """How many rounds the case is to have, as far as is known now."""
-        return self._rounds.wanted(case)
+        return self._rounds.planned_rounds(case)
 
     def summary(self, case: Case) -> Summary | None:
         """The statistics of the case's rounds so far; None where nothing was timed."""
@@ -271,7 +284,7 @@ class SweepRun:
         if rule is None or len(rounds) not in rule.looks:
             return ""
         summary = self.summary(case)
-        return looked_at(rule, rounds, summary) if summary is not None else ""
+        return look_text(rule, rounds, summary) if summary is not None else ""
 
     @property
     def hosts_left_out(self) -> Sequence[str]:
@@ -288,13 +301,13 @@ class SweepRun:
                 host = "" if isinstance(event, Paused | Finished) else event.work.host
                 lines.setdefault(host, []).extend(self._take(event))
         finally:  # what has ended is kept, even if what follows says that the disk is full
-            for host, told in lines.items():
-                self._record(told, host)
+            for host, host_lines in lines.items():
+                self._record(host_lines, host)
         self._prepare(events)
-        if any(isinstance(event, Ended | Finished) for event in events):
+        if any(isinstance(event, Completed | Finished) for event in events):
             self._count()
             if not self._engine.quiet_matters and not self.finished:
-                self._refresher.go_on(self._rows.each(self.run))
+                self._refresher.go_on(self._rows.iterate(self.run))
         self._write_live(always=self.finished)
         return events
 
@@ -305,7 +318,7 @@ class SweepRun:
             return
         if self._engine.quiet_matters or not self._rounds.all_rounds_left():
             return
-        if any(isinstance(event, Started | Ended) for event in events):
+        if any(isinstance(event, Started | Completed) for event in events):
             self._place.prepare(RoundWork.kind)
 
     def pause(self) -> None:
@@ -332,7 +345,7 @@ class SweepRun:
         if not self._hosted:  # several hosts are at work at once
             self._record((self._time.line,), "")
         write_tables(self.folder, self.rows() if rows is None else rows, self._columns)
-        self._rows.store(sound(self.run))
+        self._rows.store(drop_damaged_rounds(self.run))
         complete = self.finished and not self.stopped
         state: State = "finished" if complete else "stopped"
         self.live = replace(self.live, state=state, eta_s=None, exit_code=exit_code)
@@ -345,16 +358,16 @@ class SweepRun:
         self._engine.close()
 
     def _write_live(self, always: bool) -> None:
-        self.live.journal_lines = self._lines_before | self.folder.journal_lines
+        self.live.journal_lines = self._existing_lines | self.folder.journal_lines
         self._live_file.write(self.live, always=always)
 
-    def _void_damaged(self) -> Iterator[Voided]:
+    def _void_damaged(self) -> Iterator[DiscardedRound]:
         """What an earlier writer measured and somebody has damaged since is measured again."""
-        looked_at = sound(self.run)
+        looked_at = drop_damaged_rounds(self.run)
         self._sound = looked_at.sound
         for case_id, damaged in looked_at.damaged.items():
-            for number, what in damaged.items():
-                line = Voided(case_id, number, what)
+            for number, damage in damaged.items():
+                line = DiscardedRound(case_id, number, damage)
                 self.folder.record(line)
                 self._ledger.take(self.folder.writer(), line)
                 yield line
@@ -365,15 +378,15 @@ class SweepRun:
             case Started(work):
                 if isinstance(work, RoundWork):
                     self.live.begin(work.job.case_id, work.job.round)
-                return work.begun(self.folder, self.live)
-            case Told(work):
-                work.told(self.folder, self.live)
-            case Ended(work, seconds):
+                return work.on_start(self.folder, self.live)
+            case ProgressReported(work):
+                work.on_progress(self.folder, self.live)
+            case Completed(work, seconds):
                 self._seconds.setdefault(work.kind, Mean()).add(seconds)
                 self._land(work)
-                return work.ended(self.folder, self.live)
+                return work.on_finish(self.folder, self.live)
             case Dropped(work):
-                work.dropped(self.folder)
+                work.on_abort(self.folder)
                 self._land(work)
             case Paused():
                 self.live.state = "paused"
@@ -390,7 +403,7 @@ class SweepRun:
         if not lines:
             return
         self._begin_journal(host)
-        lines = tuple(map(bounded, lines))
+        lines = tuple(map(shorten_line, lines))
         self.folder.record(*lines, host=host)
         self._refresher.is_stale = True
         for line in lines:
@@ -407,33 +420,36 @@ class SweepRun:
 
     def _count(self) -> None:
         live = self.live
-        left = self._rounds.all_rounds_left()
+        remaining = self._rounds.all_rounds_left()
         live.cases_total = len(self._ledger.cases)
         live.rounds_total = self._rounds.rounds_total(self._ledger.recorded)
-        live.rounds_done = live.rounds_total - left
+        live.rounds_done = live.rounds_total - remaining
         live.cases_failed = len(self._ledger.failed)
         live.exports_eta_s = self._exports_left_s()
         schedule = self._rounds.schedule
         checks = self._kind == CheckWork.kind
         guess_s = CHECK_S if checks else schedule.limits.min_s + ROUND_OVERHEAD_S
-        at_once = MOST_CHECKS if checks else 1
+        at_once = MAXIMUM_CHECKS if checks else 1
         if isinstance(self._rounds, HostedSweep):
             at_once = self._rounds.at_once
-        rounds_s = left * self._usual_s(self._kind, guess_s) / at_once
+        rounds_s = remaining * self._usual_s(self._kind, guess_s) / at_once
         if isinstance(self._rounds, FixedSweep | HostedSweep):
             rounds_s = max(rounds_s, self._rounds.spread_left_s)
-        after_s = sum(of.left * self._usual_s(of.kind, AFTERWARDS_S) for of in self._afterwards)
+        after_s = sum(
+            policy.remaining * self._usual_s(policy.kind, FOLLOW_UP_S)
+            for policy in self._follow_ups
+        )
         live.eta_s = min(live.exports_eta_s + rounds_s + after_s, schedule.budget.left_s)
 
     def _exports_left_s(self) -> float:
         """How long the exports that are left are likely to take, so many at a time."""
-        left = max(0, self.live.exports_total - self.live.exports_done)
-        return left * self._usual_s("export", EXPORT_S) / MOST_EXPORTERS
+        remaining = max(0, self.live.exports_total - self.live.exports_done)
+        return remaining * self._usual_s("export", EXPORT_S) / MAXIMUM_EXPORTERS
 
     def _usual_s(self, kind: str, guess_s: float) -> float:
         """What work of this kind has taken in this run, start and compilation included."""
-        known = self._seconds.get(kind)
-        return known.value if known else guess_s
+        mean = self._seconds.get(kind)
+        return mean.value if mean else guess_s
 
 
 @dataclass(slots=True)

@@ -19,15 +19,21 @@ from app.machine.environment import describe_host
 from app.machine.system import refuse_without_proc
 from app.plan.expand import expand, sizes_assumed
 from app.plan.plan import Plan
-from app.plan.runtime_options import spelled_out
+from app.plan.runtime_options import with_search_values
 from app.plan.runtime_selection import environments_of
-from app.plan.validation import refuse_misplaced
+from app.plan.validation import reject_misplaced
 from app.run_folder.folder import RunFolder
-from app.run_folder.manifest import KeptFile, Manifest, fingerprints, kept_files, new_manifest
+from app.run_folder.manifest import (
+    ArchivedFile,
+    Manifest,
+    archive_entries,
+    fingerprints,
+    new_manifest,
+)
 from app.run_folder.run import Run
 from app.runs.reader import read_run
 from app.sweep.cluster import Cluster
-from app.sweep.resumption import is_gone, refuse_changed
+from app.sweep.resumption import is_gone, reject_changed
 from exporters.file_access import OWNER_ALONE
 from exporters.model_names import factory_path, is_factory_file
 
@@ -36,11 +42,11 @@ SEARCH_SHARE = 0.75
 """Of the memory that is free when a search begins, so much is its limit if none is given."""
 
 
-def begin(
+def create_run(
     plan: Plan,
     path: Path | None = None,
     cluster: Cluster | None = None,
-    refuse: Callable[[Plan, Sequence[Case]], None] | None = None,
+    reject: Callable[[Plan, Sequence[Case]], None] | None = None,
 ) -> RunFolder:
     """The locked folder of a new run, `graphlap-results/NAME-TIME` unless `path` is given.
 
@@ -49,15 +55,15 @@ def begin(
     is written.
     """
     refuse_without_proc()
-    plan = spelled_out(plan)
+    plan = with_search_values(plan)
     cases = expand(plan, cluster.runtimes if cluster else ())
     if cluster and plan.per_host:
         cases = cluster.cases_of(cases)
-    if refuse is not None:
-        refuse(plan, cases)
+    if reject is not None:
+        reject(plan, cases)
     plan = plan.model_copy(update={"environments": environments_of(plan)})
     if cluster is None:  # its cores are looked at where they are
-        refuse_misplaced(plan)
+        reject_misplaced(plan)
     installed_runtimes.refuse_unwritable()
     lengths = plan.lengths
     if plan.largest_batch and not plan.memory_limit:
@@ -73,7 +79,7 @@ def begin(
         plan=plan,
         cases=cases,
         environment=describe_host(),
-        files=kept_files(cases, plan.accuracy),
+        files=archive_entries(cases, plan.accuracy),
         fingerprints=fingerprints(
             cases, plan.accuracy, plan.environments, elsewhere=cluster is not None
         ),
@@ -111,52 +117,55 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
     Raises PlanError or ResultsError before anything is written.
     """
     run = read_run(run_path)
-    old = run.manifest
-    kept = {file.path: file for file in old.files}
-    environments_of(old.asked)
-    refuse_changed(run, copies=True)
-    cases = [replace(_with_its_files(case, run, kept), naming=2) for case in old.cases]
-    accuracy = _place(old.asked.accuracy, run, kept)
-    if not old.asked.cluster:
-        refuse_misplaced(old.asked)
+    previous = run.manifest
+    kept = {file.path: file for file in previous.files}
+    environments_of(previous.requested_plan)
+    reject_changed(run, copies=True)
+    cases = [replace(_with_its_files(case, run, kept), naming=2) for case in previous.cases]
+    accuracy = _available_path(previous.requested_plan.accuracy, run, kept)
+    if not previous.requested_plan.cluster:
+        reject_misplaced(previous.requested_plan)
     installed_runtimes.refuse_unwritable()
     manifest: Manifest = new_manifest(
-        name=old.name,
-        seed=old.seed,
-        rounds=old.rounds,
-        time_limit_s=old.time_limit_s,
-        limits=old.limits,
-        plan=old.asked.model_copy(update={"accuracy": accuracy}),
+        name=previous.name,
+        seed=previous.seed,
+        rounds=previous.rounds,
+        time_limit_s=previous.time_limit_s,
+        limits=previous.limits,
+        plan=previous.requested_plan.model_copy(update={"accuracy": accuracy}),
         cases=cases,
         environment=describe_host(),
-        files=kept_files(cases, accuracy),
+        files=archive_entries(cases, accuracy),
         fingerprints=fingerprints(
-            cases, accuracy, old.asked.environments, elsewhere=bool(old.asked.cluster)
+            cases,
+            accuracy,
+            previous.requested_plan.environments,
+            elsewhere=bool(previous.requested_plan.cluster),
         ),
-        repeats=old.run_id,
-        spread_s=old.spread_s,
-        arrivals_seed=arrivals_seed(old.asked),
-        assumed_sizes=old.assumed_sizes,
+        repeats=previous.run_id,
+        spread_s=previous.spread_s,
+        arrivals_seed=arrivals_seed(previous.requested_plan),
+        assumed_sizes=previous.assumed_sizes,
     )
-    return RunFolder.create(path or new_path(old.asked), manifest)
+    return RunFolder.create(path or new_path(previous.requested_plan), manifest)
 
 
-def _with_its_files(case: Case, run: Run, kept: Mapping[str, KeptFile]) -> Case:
+def _with_its_files(case: Case, run: Run, copies: Mapping[str, ArchivedFile]) -> Case:
     """The case with each file that is no longer there taken from the run folder."""
     if is_factory_file(case.model):
         path = str(factory_path(case.model))
-        file = kept.get(path)
+        file = copies.get(path)
         if file is not None and is_gone(file):
             raise PlanError(
                 f"{path}, which {run.path} measured, is not there",
                 f"copy {run.path / file.kept} to that place",
             )
-    return replace(case, given=case.given.moved(lambda path: _place(path, run, kept)))
+    return replace(case, given=case.given.moved(lambda path: _available_path(path, run, copies)))
 
 
-def _place(path: str, run: Run, kept: Mapping[str, KeptFile]) -> str:
+def _available_path(path: str, run: Run, copies: Mapping[str, ArchivedFile]) -> str:
     """Where the file is: its own place, or its copy in the run where that is empty."""
-    file = kept.get(path)
+    file = copies.get(path)
     if file is None or not file.kept or not is_gone(file):
         return path
     return str((run.path / file.kept).absolute())

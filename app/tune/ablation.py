@@ -16,7 +16,7 @@ import numpy as np
 from app.cases.case import Case
 from app.stats.intervals import typical
 from app.stats.verdict import Verdict, judge
-from app.tune.search import Block, Seen, paired
+from app.tune.search import Block, Figures, paired_difference
 from app.tune.space import Choice, Space
 
 FINAL, AGAIN = 1_000_000, 2_000_000
@@ -38,7 +38,7 @@ class Step:
     choice: Choice | None
     case: Case
     cost: float | None
-    before: Verdict | None = None
+    previous: Verdict | None = None
     default: Verdict | None = None
 
 
@@ -51,7 +51,7 @@ class Ladder:
 
     steps: tuple[Step, ...]
     rival: Case | None
-    beside: Verdict | None
+    rival_verdict: Verdict | None
     again: Verdict | None
     noise: float | None
     rounds: int
@@ -61,11 +61,11 @@ class Ladder:
         return self.steps[-1]
 
 
-def path_to(space: Space, winner: Case, seen: Seen) -> list[tuple[Choice | None, Case]]:
+def path_to(space: Space, winner: Case, figures: Figures) -> list[tuple[Choice | None, Case]]:
     """The default and the cases after each change, but for those that can't run or be right."""
     steps: list[tuple[Choice | None, Case]] = [(None, space.base)]
-    for choice, case in space.between(space.base, winner):
-        if case.case_id == winner.case_id or not seen.out(case, FINAL):
+    for choice, case in space.steps_between(space.base, winner):
+        if case.case_id == winner.case_id or not figures.exclusion_reason(case, FINAL):
             steps.append((choice, case))
     return steps
 
@@ -75,14 +75,14 @@ def final_blocks(
     rival: Case | None,
     rounds: int,
     seed: int,
-    seen: Seen,
+    figures: Figures,
 ) -> Iterator[Block]:
     """Every step, the runner-up and the winner twice, in turn; none where the winner can't win."""
     winner = path[-1][1]
-    if seen.out(winner, FINAL):
+    if figures.exclusion_reason(winner, FINAL):
         return
-    cases = {case.case_id: case for _, case in path if not seen.fails(case, FINAL)}
-    if rival is not None and not seen.fails(rival, FINAL):
+    cases = {case.case_id: case for _, case in path if not figures.fails(case, FINAL)}
+    if rival is not None and not figures.fails(rival, FINAL):
         cases.setdefault(rival.case_id, rival)
     for number in range(rounds):
         entries = [(case, FINAL + number) for case in cases.values()]
@@ -94,7 +94,7 @@ def final_blocks(
 def ladder(
     path: Sequence[tuple[Choice | None, Case]],
     rival: Case | None,
-    seen: Seen,
+    figures: Figures,
     rounds: int,
     band: float,
 ) -> Ladder:
@@ -102,33 +102,33 @@ def ladder(
     numbers = range(FINAL, FINAL + rounds)
     cases = [case for _, case in path]
     first, winner = cases[0], cases[-1]
-    twice = paired(seen, winner, winner, numbers, apart=AGAIN - FINAL)
-    found = [
-        *(paired(seen, a, b, numbers) for a, b in pairwise(cases)),
-        *(paired(seen, first, case, numbers) for case in cases[1:]),
-        paired(seen, winner, rival, numbers) if rival is not None else None,
-        twice,
+    repetition = paired_difference(figures, winner, winner, numbers, offset=AGAIN - FINAL)
+    changes = [
+        *(paired_difference(figures, a, b, numbers) for a, b in pairwise(cases)),
+        *(paired_difference(figures, first, case, numbers) for case in cases[1:]),
+        paired_difference(figures, winner, rival, numbers) if rival is not None else None,
+        repetition,
     ]
-    verdicts = judge(found, band)
+    verdicts = judge(changes, band)
     steps = len(cases) - 1
-    told = [
+    ladder_steps = [
         Step(
             choice,
             case,
-            _typical(seen, case, numbers),
+            _typical(figures, case, numbers),
             verdicts[place - 1] if place else None,
             verdicts[steps + place - 1] if place else None,
         )
         for place, (choice, case) in enumerate(path)
     ]
     noise = None
-    if twice is not None:
-        noise = math.expm1(twice.error * math.sqrt((twice.freedom + 1) / 2.0))
-    beside = verdicts[-2] if rival is not None else None
-    measured = sum(seen.cost(winner, number) is not None for number in numbers)
-    return Ladder(tuple(told), rival, beside, verdicts[-1], noise, measured)
+    if repetition is not None:
+        noise = math.expm1(repetition.error * math.sqrt((repetition.freedom + 1) / 2.0))
+    rival_verdict = verdicts[-2] if rival is not None else None
+    measured = sum(figures.cost(winner, number) is not None for number in numbers)
+    return Ladder(tuple(ladder_steps), rival, rival_verdict, verdicts[-1], noise, measured)
 
 
-def _typical(seen: Seen, case: Case, numbers: Sequence[int]) -> float | None:
-    costs = [cost for number in numbers if (cost := seen.cost(case, number))]
+def _typical(figures: Figures, case: Case, numbers: Sequence[int]) -> float | None:
+    costs = [cost for number in numbers if (cost := figures.cost(case, number))]
     return typical(np.array(costs)) if costs else None

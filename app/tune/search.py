@@ -23,7 +23,7 @@ Observation = tuple[str, Values, int, float]
 _ITERATIONS = 12
 _TAIL = 4.0
 """Degrees of freedom of the noise: a slow process counts less than a typical one."""
-_LEAST_SPREAD, _LEAST_NOISE = 1e-4, 1e-3
+_MINIMUM_SPREAD, _MINIMUM_NOISE = 1e-4, 1e-3
 """Standard deviations of logarithms."""
 _FIRST_SPREAD, _FIRST_NOISE = 0.1, 0.05
 _OWN = "configuration"
@@ -49,18 +49,18 @@ class Effects:
 
     def deviation(self, first: tuple[str, Values], second: tuple[str, Values]) -> float:
         """The standard deviation of the difference between the logarithms of two costs."""
-        apart = np.zeros(len(self.mean))
-        unseen = 0.0
+        contrast = np.zeros(len(self.mean))
+        unseen_variance = 0.0
         for (case_id, values), sign in ((first, 1.0), (second, -1.0)):
-            np.add.at(apart, self._of(case_id, values), sign)
+            np.add.at(contrast, self._of(case_id, values), sign)
             if case_id not in self.places:
-                unseen += self.spreads.get(_OWN, 0.0) ** 2
+                unseen_variance += self.spreads.get(_OWN, 0.0) ** 2
         for name, value in set(first[1]) ^ set(second[1]):
             if (name, value) not in self.places:
-                unseen += self.spreads.get(name, _FIRST_SPREAD) ** 2
-        return float(np.sqrt(max(apart @ self.covariance @ apart, 0.0) + unseen))
+                unseen_variance += self.spreads.get(name, _FIRST_SPREAD) ** 2
+        return float(np.sqrt(max(contrast @ self.covariance @ contrast, 0.0) + unseen_variance))
 
-    def drawn(self, rng: np.random.Generator) -> Callable[[Choice], float]:
+    def sample(self, rng: np.random.Generator) -> Callable[[Choice], float]:
         """The effects as they may be, by the posterior: what is uncertain is tried."""
         roots, axes = np.linalg.eigh(self.covariance)
         noise = axes @ (np.sqrt(np.maximum(roots, 0.0)) * rng.standard_normal(len(roots)))
@@ -108,16 +108,16 @@ def effects_of(observations: tuple[Observation, ...]) -> Effects:
     spreads = np.full(len(names), _FIRST_SPREAD**2)
     noise, weights = _FIRST_NOISE**2, np.ones(len(logs))
     for _ in range(_ITERATIONS):
-        inside, target = _within(design, logs, blocks, weights)
+        inside, target = _without_block_means(design, logs, blocks, weights)
         weighed = inside * weights[:, None] / noise
         covariance = np.linalg.inv(inside.T @ weighed + np.diag(1.0 / spreads[group]))
         mean = covariance @ (weighed.T @ target)
         squares = mean**2 + np.diag(covariance)
         spreads = np.bincount(group, squares) / np.bincount(group)
-        spreads = np.maximum(spreads, _LEAST_SPREAD**2)
+        spreads = np.maximum(spreads, _MINIMUM_SPREAD**2)
         residuals = target - inside @ mean
         of_fit = np.einsum("np,pq,nq->n", inside, covariance, inside, optimize=True)
-        noise = max(float(weights @ (residuals**2 + of_fit)) / len(logs), _LEAST_NOISE**2)
+        noise = max(float(weights @ (residuals**2 + of_fit)) / len(logs), _MINIMUM_NOISE**2)
         weights = (_TAIL + 1.0) / (_TAIL + residuals**2 / noise)
     deviations = dict(zip(names, np.sqrt(spreads).tolist(), strict=True))
     return Effects(places, mean, covariance, deviations)
@@ -141,7 +141,7 @@ def _places(observations: Sequence[Observation]) -> tuple[dict[Choice | str, int
     return places, groups
 
 
-def _within(
+def _without_block_means(
     design: np.ndarray, logs: np.ndarray, blocks: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Without the means of the blocks, which share how busy the machine was."""
@@ -159,7 +159,7 @@ TRIAL = 4
 LEADING = 0.5
 """A challenger takes the lead whose cost is expected to be lower by so many standard deviations:
 the final rounds measure what came of it, so that here a gain is rather followed than missed."""
-LEAST_GAIN = 0.005
+MINIMUM_GAIN = 0.005
 """A race that is expected to have brought less was in vain."""
 WORSE = 2.0
 """A configuration is out whose cost is expected to be higher by so many standard deviations."""
@@ -177,16 +177,16 @@ Block = tuple[tuple[Case, int], ...]
 """Cases with the number of their round, in the order in which they are measured."""
 
 
-class Seen(Protocol):
+class Figures(Protocol):
     """What rounds told: lower costs are better."""
 
     def cost(self, case: Case, number: int) -> float | None:
         """Of one round; None where it gave no figure."""
 
-    def out(self, case: Case, before: int) -> str:
+    def exclusion_reason(self, case: Case, stop: int) -> str:
         """Why the case can't win, by its rounds of lower numbers; "" if it can."""
 
-    def fails(self, case: Case, before: int) -> bool:
+    def fails(self, case: Case, stop: int) -> bool:
         """Whether one of these rounds gave no figure, so that more of them tell nothing."""
 
 
@@ -196,7 +196,7 @@ class Search:
     what each block saw through `seen`, or stop anywhere."""
 
     space: Space
-    seen: Seen
+    figures: Figures
     seed: int
     lead: Case = field(init=False)
     rival: Case | None = None
@@ -222,22 +222,22 @@ class Search:
         rng = random.Random(f"{self.seed}:{self.generation}")
         effects = self._effects()
         for case in self._cheapest(effects.expected):
-            if self._behind(effects, case) < math.log(HOPELESS):
+            if self._gap_to_lead(effects, case) < math.log(HOPELESS):
                 yield case
         numbers = np.random.default_rng(rng.getrandbits(63))
         for _ in range(SAMPLED):
-            effect = effects.drawn(numbers)
+            effect = effects.sample(numbers)
             yield min(
                 self._cheapest(effect), key=lambda case: sum(map(effect, self.space.values(case)))
             )
-        yield from self.space.shared(self.lead)
+        yield from self.space.share_cores(self.lead)
         single = [
             case for case in self.space.changes(self.lead) if case.case_id not in self._beaten
         ]
-        single.sort(key=lambda case: self._behind(effects, case) - self._spread(effects, case))
+        single.sort(key=lambda case: self._gap_to_lead(effects, case) - self._spread(effects, case))
         yield from single[:CHANGED]
         for _ in range(DRAWN):
-            yield self.space.drawn(self.lead, rng, CHANGES)
+            yield self.space.random_case(self.lead, rng, CHANGES)
 
     def _cheapest(self, effect: Callable[[Choice], float]) -> list[Case]:
         """The best case of each runtime and precision, by such effects."""
@@ -249,29 +249,29 @@ class Search:
 
     def _race(self, contenders: Iterable[Case]) -> Generator[Block, None, bool]:
         """Whether one of them takes the lead."""
-        known = {self.lead.case_id, *self._beaten}
-        alive = list({c.case_id: c for c in contenders if c.case_id not in known}.values())
+        excluded_ids = {self.lead.case_id, *self._beaten}
+        alive = list({c.case_id: c for c in contenders if c.case_id not in excluded_ids}.values())
         for rounds in RUNGS:
             if not alive:
                 break
             for _ in range(rounds):
                 yield self._block((self.lead, *alive))
             alive = self._better_half(alive)
-        if self.seen.out(self.lead, self.number):
-            self.lead, *others = alive or [self.lead]
-            self.rival = others[0] if others else None
+        if self.figures.exclusion_reason(self.lead, self.number):
+            self.lead, *rest = alive or [self.lead]
+            self.rival = rest[0] if rest else None
             return bool(alive)
         finalists = alive[:FINALISTS]
         if not finalists:
             return False
         for _ in range(TRIAL):
             yield self._block((self.lead, *finalists))
-        return self._crown(finalists)
+        return self._choose_lead(finalists)
 
     def _block(self, cases: Sequence[Case]) -> Block:
         number = self.number
         self.number += 1
-        able = [case for case in cases if not self.seen.out(case, number)]
+        able = [case for case in cases if not self.figures.exclusion_reason(case, number)]
         random.Random(f"{self.seed}:{number}").shuffle(able)
         self._measured += ((case, number) for case in able)
         return tuple((case, number) for case in able)
@@ -282,11 +282,11 @@ class Search:
             tuple(
                 (case.case_id, self.space.values(case), number, cost)
                 for case, number in self._measured
-                if (cost := self.seen.cost(case, number))
+                if (cost := self.figures.cost(case, number))
             )
         )
 
-    def _behind(self, effects: Effects, case: Case) -> float:
+    def _gap_to_lead(self, effects: Effects, case: Case) -> float:
         """By how much the logarithm of its cost is expected to be above the leader's."""
         mine = effects.predicted(case.case_id, self.space.values(case))
         return mine - effects.predicted(self.lead.case_id, self.space.values(self.lead))
@@ -299,52 +299,54 @@ class Search:
     def _better_half(self, alive: Sequence[Case]) -> list[Case]:
         """Those with the lower half of expected costs, the best first, of which none is expected to
         be worse than what leads."""
-        able = [case for case in alive if self._has_cost(case)]
-        if not able:
+        candidates = [case for case in alive if self._has_cost(case)]
+        if not candidates:
             return []
         effects = self._effects()
-        behind = {case.case_id: self._behind(effects, case) for case in able}
-        able.sort(key=lambda case: behind[case.case_id])
-        half = able[: math.ceil(len(able) / 2)]
-        if self.seen.out(self.lead, self.number):
+        gaps = {case.case_id: self._gap_to_lead(effects, case) for case in candidates}
+        candidates.sort(key=lambda case: gaps[case.case_id])
+        half = candidates[: math.ceil(len(candidates) / 2)]
+        if self.figures.exclusion_reason(self.lead, self.number):
             return half
-        for case in able:
-            most = min(WORSE * self._spread(effects, case), math.log(HOPELESS))
-            if behind[case.case_id] > most:
+        for case in candidates:
+            maximum = min(WORSE * self._spread(effects, case), math.log(HOPELESS))
+            if gaps[case.case_id] > maximum:
                 self._beaten.add(case.case_id)
         return [case for case in half if case.case_id not in self._beaten]
 
     def _has_cost(self, case: Case) -> bool:
-        return not self.seen.out(case, self.number) and any(
-            self.seen.cost(one, number)
-            for one, number in self._measured
-            if one.case_id == case.case_id
+        return not self.figures.exclusion_reason(case, self.number) and any(
+            self.figures.cost(measured_case, number)
+            for measured_case, number in self._measured
+            if measured_case.case_id == case.case_id
         )
 
-    def _crown(self, finalists: Sequence[Case]) -> bool:
+    def _choose_lead(self, finalists: Sequence[Case]) -> bool:
         """Let the best of those take the lead that are expected to cost less; whether it is worth
         another race."""
         effects = self._effects()
-        able = [case for case in finalists if not self.seen.out(case, self.number)]
-        able.sort(key=lambda case: self._behind(effects, case))
+        able = [case for case in finalists if not self.figures.exclusion_reason(case, self.number)]
+        able.sort(key=lambda case: self._gap_to_lead(effects, case))
         better = [
             case
             for case in able
-            if self._behind(effects, case) < -LEADING * self._spread(effects, case)
+            if self._gap_to_lead(effects, case) < -LEADING * self._spread(effects, case)
         ]
         if not better:
             self.rival = able[0] if able else self.rival
             return False
-        gain = -self._behind(effects, better[0])
+        gain = -self._gap_to_lead(effects, better[0])
         self.rival = better[1] if better[1:] else self.lead
         self.lead = better[0]
-        return gain > LEAST_GAIN
+        return gain > MINIMUM_GAIN
 
 
-def paired(
-    seen: Seen, first: Case, second: Case, numbers: Iterable[int], apart: int = 0
+def paired_difference(
+    figures: Figures, first: Case, second: Case, numbers: Iterable[int], offset: int = 0
 ) -> Difference | None:
     """Of the rounds that both have, those of the second numbered so much higher."""
-    pairs = [(seen.cost(first, number), seen.cost(second, number + apart)) for number in numbers]
-    known = [(a, b) for a, b in pairs if a and b]
-    return difference([a for a, _ in known], [b for _, b in known], in_turn=True)
+    pairs = [
+        (figures.cost(first, number), figures.cost(second, number + offset)) for number in numbers
+    ]
+    complete_pairs = [(a, b) for a, b in pairs if a and b]
+    return difference([a for a, _ in complete_pairs], [b for _, b in complete_pairs], in_turn=True)

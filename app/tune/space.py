@@ -17,19 +17,19 @@ BEYOND = 2
 """Lanes and the like are tried up to so many times the cores."""
 
 
-def tried(option: Option, cores: int) -> tuple[OptionValue, ...]:
+def candidate_values(option: Option, cores: int) -> tuple[OptionValue, ...]:
     """The default first; it alone where the table does not say what else there is."""
     if not option.tuned:
         return (option.default,)
     if option.choices:
-        found: Iterator[OptionValue] = iter(option.choices)
+        values: Iterator[OptionValue] = iter(option.choices)
     elif isinstance(option.default, bool):
-        found = iter((True, False))
+        values = iter((True, False))
     elif isinstance(option.default, str):
-        found = iter(())
+        values = iter(())
     else:
-        found = _numbers(option, option.default, cores)
-    return tuple(dict.fromkeys((option.default, *found)))
+        values = _numbers(option, option.default, cores)
+    return tuple(dict.fromkeys((option.default, *values)))
 
 
 def threads_of(cores: int) -> tuple[int, ...]:
@@ -91,9 +91,9 @@ class Space:
                 case = self._with(replace(self.base, precision=precision), (RUNTIME, runtime))
                 for batch in dict.fromkeys((*self.batches[:1], *self.batches[-1:])) or (0,):
                     yield self._with(case, (BATCH, batch)) if batch else case
-                yield from self.shared(case)
+                yield from self.share_cores(case)
 
-    def shared(self, case: Case) -> Iterator[Case]:
+    def share_cores(self, case: Case) -> Iterator[Case]:
         """The cores shared out: so many threads for each of as many lanes as there are cores for.
 
         A count among the options may be one of lanes, and neither it nor threads help alone.
@@ -113,11 +113,11 @@ class Space:
         """Every case that differs from this one in one choice."""
         for name, values in self._choices(case).items():
             for value in values:
-                other = self._with(case, (name, value))
-                if other.case_id != case.case_id:
-                    yield other
+                variant = self._with(case, (name, value))
+                if variant.case_id != case.case_id:
+                    yield variant
 
-    def drawn(self, case: Case, rng: random.Random, changes: int) -> Case:
+    def random_case(self, case: Case, rng: random.Random, changes: int) -> Case:
         """A case that differs in so many choices, fewer where there are no more."""
         choices = {n: v for n, v in self._choices(case).items() if len(v) > 1 and n != RUNTIME}
         names = sorted(choices)
@@ -125,15 +125,15 @@ class Space:
             case = self._with(case, (name, rng.choice(choices[name])))
         return case
 
-    def between(self, first: Case, last: Case) -> list[tuple[Choice, Case]]:
+    def steps_between(self, first: Case, last: Case) -> list[tuple[Choice, Case]]:
         """From one case to another choice by choice: what changes, and the case after it."""
         steps: list[tuple[Choice, Case]] = []
-        at = first
+        current = first
         for name in (RUNTIME, PRECISION, BATCH, THREADS, *self._option_names(last)):
             value = self._value(last, name)
-            if value != self._value(at, name):
-                at = self._with(at, (name, value))
-                steps.append(((name, value), at))
+            if value != self._value(current, name):
+                current = self._with(current, (name, value))
+                steps.append(((name, value), current))
         return steps
 
     def values(self, case: Case) -> tuple[Choice, ...]:
@@ -149,8 +149,8 @@ class Space:
         case = self._with(replace(self.base, precision=precision), (RUNTIME, runtime))
         for name, values in self._choices(case).items():
             if name not in (RUNTIME, PRECISION) and len(values) > 1:
-                named = self._of_runtime(case, name)
-                costs = [effect((named, value)) for value in values]
+                effect_name = self._of_runtime(case, name)
+                costs = [effect((effect_name, value)) for value in values]
                 value = values[costs.index(min(costs))]
                 case = self._with(case, (name, value))
         return case
@@ -159,14 +159,14 @@ class Space:
         return f"{case.runtime} {name}" if name.startswith(OPTION) else name
 
     def _choices(self, case: Case) -> dict[str, tuple[OptionValue, ...]]:
-        found: dict[str, tuple[OptionValue, ...]] = {
+        choices: dict[str, tuple[OptionValue, ...]] = {
             RUNTIME: self.runtimes,
             PRECISION: self.precisions[case.runtime],
             BATCH: self.batches,
             THREADS: self.threads,
         }
         options = self.options[case.runtime]
-        return found | {f"{OPTION}{name}": values for name, values in options.items()}
+        return choices | {f"{OPTION}{name}": values for name, values in options.items()}
 
     def _option_names(self, case: Case) -> list[str]:
         return [f"{OPTION}{name}" for name in self.options[case.runtime]]

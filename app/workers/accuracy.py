@@ -13,7 +13,7 @@ import numpy as np
 from app.cases.errors import PlanError
 from app.cases.jobs import AccuracyJob, AccuracyResult, settings_of
 from app.cases.labelled_images import image_files, needs_pillow, nothing_at, npz_array
-from app.workers.process import is_transient, prepare, reason_of, runtime_called, serve, state_of
+from app.workers.process import is_transient, prepare, reason_of, runtime_of_spec, serve, state_of
 from exporters import install_layout
 from exporters.codec import from_json
 from exporters.types import ExportedModel, TensorSpec
@@ -121,7 +121,7 @@ def assess(job: AccuracyJob, tell: Callable[[int], None]) -> AccuracyResult:
     source = _only_input(model)
     shape = source.shape_at(model.axes)
     data = open_data(job.data, source, shape)
-    runtime = runtime_called(subject.runtime)
+    runtime = runtime_of_spec(subject.runtime)
     settings = settings_of(subject, job.cache_dir)
     settings = each(runtime, settings)[0]  # what one session computes, any other does too
     prepare(runtime, settings)

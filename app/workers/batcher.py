@@ -29,7 +29,7 @@ class Compiled:
 def dispatch(
     block: Block,
     arrivals: Sequence[int],
-    until: Sequence[int],
+    end_times: Sequence[int],
     batcher: Batcher,
     compiled: Mapping[int, Compiled],
     clock: Callable[[], int],
@@ -43,30 +43,30 @@ def dispatch(
     when it arrived, and started and finished with it; `finished` is written last. What would begin
     after `until[0]`, which may be changed meanwhile, is left.
     """
-    most, wait_ns, count = batcher.most, batcher.wait_ns, len(arrivals)
-    by_requests = [compiled[batcher.size_for(requests)] for requests in range(1, most + 1)]
+    maximum, wait_ns, count = batcher.most, batcher.wait_ns, len(arrivals)
+    by_requests = [compiled[batcher.size_for(requests)] for requests in range(1, maximum + 1)]
     scheduled, started, finished = block.scheduled, block.started, block.finished
     first, entered = 0, None
     while first < count:
-        full = first + most
-        due = arrivals[first] + wait_ns
+        full = first + maximum
+        due_ns = arrivals[first] + wait_ns
         if full <= count:
-            due = min(due, arrivals[full - 1])
-        while (now := clock()) < min(due, until[0]):
-            wait(min(due, now + PATIENCE_NS))
-        if now >= until[0]:
+            due_ns = min(due_ns, arrivals[full - 1])
+        while (now_ns := clock()) < min(due_ns, end_times[0]):
+            wait(min(due_ns, now_ns + PATIENCE_NS))
+        if now_ns >= end_times[0]:
             return
-        end = bisect_right(arrivals, now, first + 1, min(full, count))
-        one = by_requests[end - first - 1]
-        if one is not entered:
-            one.enter()
-            entered = one
+        end = bisect_right(arrivals, now_ns, first + 1, min(full, count))
+        batch_call = by_requests[end - first - 1]
+        if batch_call is not entered:
+            batch_call.enter()
+            entered = batch_call
         begin = clock()
-        one.run()
-        ended = clock()
+        batch_call.run()
+        finish_ns = clock()
         scheduled[first:end] = array("q", arrivals[first:end])
         started[first:end] = array("q", (begin,)) * (end - first)
-        finished[first:end] = array("q", (ended,)) * (end - first)
+        finished[first:end] = array("q", (finish_ns,)) * (end - first)
         first = end
 
 
@@ -80,36 +80,36 @@ def parts(
     if not isinstance(session, Batches):
         yield 0, session, reference
         return
-    for (batch, one), model in zip(session.by_size.items(), job.batches, strict=True):
-        yield batch, one, load_reference(model.references[axes_key(model.axes)])
+    for (batch, batch_session), model in zip(session.by_size.items(), job.batches, strict=True):
+        yield batch, batch_session, load_reference(model.references[axes_key(model.axes)])
 
 
-def warm_up(session: Session, reference: Reference, job: MeasureJob, closed: Sampler) -> WarmUp:
+def warm_up(session: Session, reference: Reference, job: MeasureJob, sampler: Sampler) -> WarmUp:
     """Warm up as `closed` does; a batcher's session at each batch, in the time that one has.
 
     The batches are bound on the way. The median is that of the first batch, the mean is for each
     input of the largest one.
     """
     if not isinstance(session, Batches):
-        return closed.warm_up()
+        return sampler.warm_up()
     limits = replace(job.limits, warmup_max_s=job.limits.warmup_max_s / len(job.batches))
-    ended: list[WarmUp] = []
-    for _, one, fed in parts(session, reference, job):
-        (lane,) = one.lanes
+    warm_ups: list[WarmUp] = []
+    for _, item, batch_reference in parts(session, reference, job):
+        (lane,) = item.lanes
         lane.enter()
-        lane.bind(fed.inputs)
-        begun_ns = clock_ns()
+        lane.bind(batch_reference.inputs)
+        start_ns = clock_ns()
         lane.run()
-        first_ns = float(clock_ns() - begun_ns)
-        alone = OneLane(lane, job.scenario, job.wait_policy, False, first_ns)
-        ended.append(replace(closed, lanes=alone, limits=limits).warm_up())
-    told = [one.settled for one in ended if one.settled is not None]
+        first_ns = float(clock_ns() - start_ns)
+        single_lane = OneLane(lane, job.scenario, job.wait_policy, False, first_ns)
+        warm_ups.append(replace(sampler, lanes=single_lane, limits=limits).warm_up())
+    settled_flags = [item.settled for item in warm_ups if item.settled is not None]
     return WarmUp(
-        sum(one.iterations for one in ended),
-        sum(one.seconds for one in ended),
-        all(told) if told else None,
-        ended[0].median_ns,
-        ended[-1].mean_ns / max(session.by_size),
+        sum(item.iterations for item in warm_ups),
+        sum(item.seconds for item in warm_ups),
+        all(settled_flags) if settled_flags else None,
+        warm_ups[0].median_ns,
+        warm_ups[-1].mean_ns / max(session.by_size),
     )
 
 
@@ -118,12 +118,12 @@ def batch_serving(session: Batches, job: MeasureJob) -> Serve:
     batcher, wait = job.batcher, GIVING_WAIT[job.wait_policy]
     assert batcher is not None, "only a job with a batcher has its batches compiled"
     compiled = {
-        batch: Compiled(one.lanes[0].enter, one.lanes[0].run)
-        for batch, one in session.by_size.items()
+        batch: Compiled(batch_session.lanes[0].enter, batch_session.lanes[0].run)
+        for batch, batch_session in session.by_size.items()
     }
 
     def serve(block: Block, arriving: Arriving) -> None:
         arrivals = arriving.times_ns.data
-        dispatch(block, arrivals, arriving.until, batcher, compiled, clock_ns, wait)
+        dispatch(block, arrivals, arriving.end_ns, batcher, compiled, clock_ns, wait)
 
     return serve

@@ -17,7 +17,7 @@ from typing import Any
 
 from app.cases.jobs import CheckJob
 from app.cases.round import RoundResult
-from app.workers.execution_facts import engine_facts, executed, of_precision
+from app.workers.execution_facts import engine_facts, execution_fields, precision_diagnostics
 from app.workers.process import prepare, reason_of, unforeseen
 from exporters.child_setup import requests_and_replies
 from exporters.codec import from_json, to_json
@@ -29,7 +29,7 @@ from runtimes.options import all_options
 from runtimes.session.precision import refuse_wider
 from runtimes.session.session_group import check_availability, check_sessions, options_on
 
-_OF_RUNS = frozenset({"cycles", "io_us"})
+_RUN_FACTS = frozenset({"cycles", "io_us"})
 """What a simulated card's compiler tells of runs: a check has no time that could be ranked."""
 STOPPED_AT = "refused_node"
 
@@ -49,31 +49,31 @@ def main() -> None:
 
 def answer(job: CheckJob) -> RoundResult:
     """How far the case came; every failure is a result with its reason and its node."""
-    known = RoundResult(
+    base_result = RoundResult(
         case_id=job.case.case_id,
         round=0,
         status="compiles",
         started_at_utc=datetime.now(UTC).isoformat(timespec="milliseconds"),
     )
     try:
-        return replace(known, **_checked(job))
+        return replace(base_result, **_compile_case(job))
     except GraphlapError as error:
         node = getattr(error, "node", "")
         return replace(
-            known,
+            base_result,
             status=error.status or "compile_failed",  # type: ignore[arg-type]
             reason=reason_of(error),
             facts={STOPPED_AT: node} if node else {},
         )
     except MemoryError:
         reason = "the host ran out of memory in compile: use a smaller batch"
-        return replace(known, status="out_of_memory", reason=reason)
+        return replace(base_result, status="out_of_memory", reason=reason)
     except Exception as error:
         reason = f"compile failed with {unforeseen(error)}"
-        return replace(known, status="compile_failed", reason=reason)
+        return replace(base_result, status="compile_failed", reason=reason)
 
 
-def _checked(job: CheckJob) -> dict[str, Any]:
+def _compile_case(job: CheckJob) -> dict[str, Any]:
     """The fields of the result of a case that compiles, be it in part."""
     spec = registry.parse_spec(job.case.runtime)
     runtime = registry.load(spec.name)
@@ -84,13 +84,13 @@ def _checked(job: CheckJob) -> dict[str, Any]:
     model = job.model.at(job.case.axes)
     runtime.load()
     engine = engine_facts(runtime)
-    began_ns = time.perf_counter_ns()
-    found = check_sessions(runtime, model, model.axes, job.settings)
-    spent_ms = (time.perf_counter_ns() - began_ns) / 1e6
-    told = _told(job, model, found)
-    if found.execution is not None:
-        spent_ms -= found.execution.inspection_ms
-    return told | {
+    start_ns = time.perf_counter_ns()
+    compiled = check_sessions(runtime, model, model.axes, job.settings)
+    spent_ms = (time.perf_counter_ns() - start_ns) / 1e6
+    fields = _compiled_fields(job, model, compiled)
+    if compiled.execution is not None:
+        spent_ms -= compiled.execution.inspection_ms
+    return fields | {
         **engine,
         "phases_ms": {"compile": spent_ms},
         "runtime_version": state.version,
@@ -98,24 +98,24 @@ def _checked(job: CheckJob) -> dict[str, Any]:
     }
 
 
-def _told(job: CheckJob, model: ExportedModel, found: Checked) -> dict[str, Any]:
+def _compiled_fields(job: CheckJob, model: ExportedModel, compiled: Checked) -> dict[str, Any]:
     """What was made, and of a session that was opened what really would run."""
-    made: dict[str, Any] = {"check_level": found.checked_as}
-    if found.plan_bytes is not None:
-        made["engine_size_mib"] = found.plan_bytes / 2**20
-    execution = found.execution
+    build_facts: dict[str, Any] = {"check_level": compiled.checked_as}
+    if compiled.plan_bytes is not None:
+        build_facts["engine_size_mib"] = compiled.plan_bytes / 2**20
+    execution = compiled.execution
     if execution is None:
-        return {"facts": made}
+        return {"facts": build_facts}
     if execution.clock != "simulated":  # a card has one precision, and says so
         refuse_wider(model.precision, execution.precision, job.case.runtime)
-    told = executed(execution)
-    facts = {name: fact for name, fact in told["facts"].items() if name not in _OF_RUNS}
+    fields = execution_fields(execution)
+    facts = {name: fact for name, fact in fields["facts"].items() if name not in _RUN_FACTS}
     # An engine that counts a whole process counts the cases before this one too.
-    peak = None if found.memory.of_process else found.memory.device_peak_bytes
-    return told | {
+    peak = None if compiled.memory.of_process else compiled.memory.device_peak_bytes
+    return fields | {
         "call_path": "",
-        "facts": facts | made,
-        "warnings": (*execution.warnings, *of_precision(model, execution)),
+        "facts": facts | build_facts,
+        "warnings": (*execution.warnings, *precision_diagnostics(model, execution)),
         "device_memory_peak_mb": None if peak is None else peak / 2**20,
     }
 

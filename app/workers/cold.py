@@ -15,14 +15,14 @@ from typing import Any
 
 from app.cases.jobs import SCOUT, ColdStart, ColdStartJob, settings_of
 from app.workers.process import (
-    in_our_words,
     is_transient,
     limit_threads,
     prepare,
     reason_of,
-    runtime_called,
+    runtime_of_spec,
     serve,
     state_of,
+    translate_errors,
 )
 from exporters.codec import from_json
 from exporters.types import axes_key, load_reference
@@ -38,8 +38,10 @@ _MAPS = Path("/proc/self/maps")
 def files_in_use() -> set[str]:
     """The files that this process has mapped, and those that its modules came from."""
     modules = [getattr(module, "__spec__", None) for module in tuple(sys.modules.values())]
-    named = {getattr(spec, name, None) for spec in modules for name in ("origin", "cached")}
-    return mapped_files() | {path for path in named if isinstance(path, str) and _is_file(path)}
+    module_files = {getattr(spec, name, None) for spec in modules for name in ("origin", "cached")}
+    return mapped_files() | {
+        path for path in module_files if isinstance(path, str) and _is_file(path)
+    }
 
 
 def mapped_files() -> set[str]:
@@ -54,7 +56,7 @@ def drop(paths: Iterable[str]) -> float:
 
     What this process has mapped itself is left out: the interpreter and numpy are here already.
     """
-    kept = total = 0
+    resident = total = 0
     for path in sorted(set(paths) - mapped_files()):
         try:
             descriptor = os.open(path, os.O_RDONLY)
@@ -64,11 +66,11 @@ def drop(paths: Iterable[str]) -> float:
             os.fsync(descriptor)  # pages that are not written yet can't be dropped
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             size = os.fstat(descriptor).st_size
-            kept += _pages_in_memory(descriptor, size)
+            resident += _pages_in_memory(descriptor, size)
             total += _pages(size)
         finally:
             os.close(descriptor)
-    return kept / total if total else 0.0
+    return resident / total if total else 0.0
 
 
 def _pages_in_memory(descriptor: int, size: int) -> int:
@@ -86,10 +88,10 @@ def _pages_in_memory(descriptor: int, size: int) -> int:
     address = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, descriptor, 0)
     if address == _MAP_FAILED:
         return _pages(size)
-    told = ctypes.create_string_buffer(_pages(size))
-    failed = libc.mincore(address, size, told)
+    page_flags = ctypes.create_string_buffer(_pages(size))
+    failed = libc.mincore(address, size, page_flags)
     libc.munmap(address, size)
-    return _pages(size) if failed else sum(byte & 1 for byte in told.raw)
+    return _pages(size) if failed else sum(byte & 1 for byte in page_flags.raw)
 
 
 def _pages(size: int) -> int:
@@ -106,38 +108,38 @@ def main() -> int:
 
 def answer(values: dict[str, Any], _: Callable[[dict[str, Any]], None]) -> ColdStart:
     """The phases of this process; every failure has its reason."""
-    heard_ns = time.monotonic_ns()
+    received_ns = time.monotonic_ns()
     job = from_json(ColdStartJob, values)
     result = ColdStart(job.subject.case_id, job.process)
     try:
-        return _started(job, heard_ns, result)
+        return _measure_start(job, received_ns, result)
     except Exception as error:
         return replace(result, reason=reason_of(error), transient=is_transient(error))
 
 
-def _started(job: ColdStartJob, heard_ns: int, result: ColdStart) -> ColdStart:
+def _measure_start(job: ColdStartJob, received_ns: int, result: ColdStart) -> ColdStart:
     """Import, compile, run once. What only we do, and no program that deploys a model would, is in
     no phase: reading inputs, looking at what was compiled, dropping files."""
     settings = settings_of(job.subject, job.cache_dir)
     _prepare(job, settings)
     model = job.model.at(job.subject.axes)
-    runtime = runtime_called(job.subject.runtime)
+    runtime = runtime_of_spec(job.subject.runtime)
     prepare(runtime, settings)
     _refuse(runtime)
     refuse_sessions(runtime, model, model.axes, settings)
     reference = load_reference(model.references[axes_key(model.axes)])
     kept_share = drop(job.dropped) if job.dropped else None
-    phases_ms = {"process": (heard_ns - job.begun_ns) / 1e6}
+    phases_ms = {"process": (received_ns - job.begun_ns) / 1e6}
     with _timed("import", phases_ms):
         runtime.load()
-    began_ns = time.perf_counter_ns()
+    start_ns = time.perf_counter_ns()
     with closing(compile_sessions(runtime, model, model.axes, settings)) as session:
-        spent_ms = (time.perf_counter_ns() - began_ns) / 1e6
+        spent_ms = (time.perf_counter_ns() - start_ns) / 1e6
         phases_ms["compile"] = spent_ms - session.execution.inspection_ms
         lane = session.lanes[0]
         lane.enter()
         lane.bind(reference.inputs)
-        with in_our_words(session), _timed("first_inference", phases_ms):
+        with translate_errors(session), _timed("first_inference", phases_ms):
             lane.run()
         files = (*sorted(files_in_use()), model.path) if job.process == SCOUT else ()
     return replace(result, phases_ms=phases_ms, kept_share=kept_share, files=files)
@@ -160,9 +162,9 @@ def _refuse(runtime: Runtime) -> None:
 
 @contextmanager
 def _timed(phase: str, phases_ms: dict[str, float]) -> Iterator[None]:
-    began_ns = time.perf_counter_ns()
+    start_ns = time.perf_counter_ns()
     yield
-    phases_ms[phase] = (time.perf_counter_ns() - began_ns) / 1e6
+    phases_ms[phase] = (time.perf_counter_ns() - start_ns) / 1e6
 
 
 if __name__ == "__main__":

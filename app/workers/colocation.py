@@ -14,26 +14,26 @@ from typing import Any
 
 from app.cases.round import NeighbourJob, NeighbourResult, Stretch
 from app.workers.neighbour import WORKING
-from app.workers.round_context import UnderWay
+from app.workers.round_context import RoundContext
 from exporters import install_layout
 from exporters.codec import from_json, to_json
 from exporters.diagnostics.catalogue import diagnostic
 from runtimes.errors import RuntimeFault
 
-LEAST_AT_WORK = 0.9
+MINIMUM_AT_WORK = 0.9
 """A neighbour that worked for less of the measured time was none."""
 
 
 @contextmanager
-def beside(this: UnderWay) -> Iterator[Neighbour | None]:
+def colocated_load(context: RoundContext) -> Iterator[Neighbour | None]:
     """The case's neighbour, at work; None for a case without one.
 
     Raises RuntimeFault, with the status that it ended with, for one that does not begin to work.
     """
-    if this.job.neighbour is None:
+    if context.job.neighbour is None:
         yield None
         return
-    neighbour = Neighbour(this.job.neighbour)
+    neighbour = Neighbour(context.job.neighbour)
     try:
         neighbour.wait_until_at_work()
         yield neighbour
@@ -52,7 +52,7 @@ class Neighbour:
             stdout=subprocess.PIPE,
             env={**install_layout.child_environment(), install_layout.PARENT: str(os.getpid())},
         )
-        self._say(json.dumps(to_json(job)))
+        self._send(json.dumps(to_json(job)))
 
     @property
     def pid(self) -> int:
@@ -60,7 +60,7 @@ class Neighbour:
 
     def wait_until_at_work(self) -> None:
         """Until its runs have begun; the round's time limit is its too."""
-        event = self._heard()
+        event = self._next_event()
         if event.pop("event", "") == WORKING:
             return
         result = from_json(NeighbourResult, event) if event else None
@@ -71,24 +71,24 @@ class Neighbour:
         fault.status = result.status if result else "run_failed"
         raise fault
 
-    def note(self, this: UnderWay, begun_ns: int, ended_ns: int) -> None:
+    def note(self, context: RoundContext, start_ns: int, end_ns: int) -> None:
         """End it, and note how often it ran in the measured time; a round without it is invalid."""
-        self._say("stop")
-        event = self._heard()
+        self._send("stop")
+        event = self._next_event()
         if not event:
-            this.note(valid=False)
+            context.note(valid=False)
             exit_code = self._child.wait()
-            this.warn(diagnostic("neighbour_ended", self._name, exit_code=exit_code))
+            context.warn(diagnostic("neighbour_ended", self._name, exit_code=exit_code))
             return
         event.pop("event", "")
         result = from_json(NeighbourResult, event)
-        runs, share = at_work(result.stretches, begun_ns, ended_ns)
-        per_s = runs / ((ended_ns - begun_ns) * 1e-9)
+        runs, share = work_in_window(result.stretches, start_ns, end_ns)
+        per_s = runs / ((end_ns - start_ns) * 1e-9)
         told = {"colocated_runs_per_s": per_s, "colocated_busy_fraction": share}
-        this.note(facts={**this.result.facts, **told})
-        if result.reason or share < LEAST_AT_WORK:
-            this.note(valid=False)
-            this.warn(
+        context.note(facts={**context.result.facts, **told})
+        if result.reason or share < MINIMUM_AT_WORK:
+            context.note(valid=False)
+            context.warn(
                 diagnostic("neighbour_failed", self._name, share=share, error=result.reason)
                 if result.reason
                 else diagnostic("neighbour_idle", self._name, share=share)
@@ -98,7 +98,7 @@ class Neighbour:
         self._child.kill()
         self._child.communicate()
 
-    def _say(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         assert self._child.stdin is not None
         try:
             self._child.stdin.write(line.encode() + b"\n")
@@ -106,27 +106,27 @@ class Neighbour:
         except BrokenPipeError:
             return  # its end is noticed when it says nothing
 
-    def _heard(self) -> dict[str, Any]:
+    def _next_event(self) -> dict[str, Any]:
         """Its next event; {} once it is gone."""
         assert self._child.stdout is not None
         line = self._child.stdout.readline()
-        heard: dict[str, Any] = json.loads(line) if line.strip() else {}
-        return heard
+        event: dict[str, Any] = json.loads(line) if line.strip() else {}
+        return event
 
     def _how_it_ended(self) -> str:
         code = self._child.wait()
         return f"by signal {-code}" if code < 0 else f"with exit code {code}"
 
 
-def at_work(stretches: Sequence[Stretch], begun_ns: int, ended_ns: int) -> tuple[float, float]:
+def work_in_window(stretches: Sequence[Stretch], start_ns: int, end_ns: int) -> tuple[float, float]:
     """How many runs fell between two times, and for what share of them it was running.
 
     A stretch that lies across an end counts by its part within.
     """
     runs = within_ns = 0.0
-    for one in stretches:
-        part_ns = min(one.ended_ns, ended_ns) - max(one.begun_ns, begun_ns)
+    for stretch in stretches:
+        part_ns = min(stretch.ended_ns, end_ns) - max(stretch.begun_ns, start_ns)
         if part_ns > 0:
             within_ns += part_ns
-            runs += one.runs * part_ns / (one.ended_ns - one.begun_ns)
-    return runs, within_ns / (ended_ns - begun_ns)
+            runs += stretch.runs * part_ns / (stretch.ended_ns - stretch.begun_ns)
+    return runs, within_ns / (end_ns - start_ns)

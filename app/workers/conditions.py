@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from app.cases.round import MeasureJob, RoundResult
-from app.cases.telemetry import Surroundings, others_ran
+from app.cases.telemetry import Surroundings, has_other_load
 from app.machine.placement import (
     as_list,
     bind_memory,
@@ -37,7 +37,7 @@ def take_place(job: MeasureJob) -> list[Diagnostic]:
     return warnings
 
 
-def refuse_crowd(threads: int, result: RoundResult) -> None:
+def reject_crowd(threads: int, result: RoundResult) -> None:
     """Unsupported where so many real-time threads outnumber the cores that they have.
 
     Those of one priority don't take turns: one that spins until another has done something waits
@@ -117,7 +117,7 @@ def describe_round(threads: int) -> Surroundings:
 def round_warnings(environment: Surroundings) -> Iterator[Diagnostic]:
     """Conditions under which the tail should not be trusted."""
     load_1min, cores = environment["load_1min"], os.cpu_count() or 1
-    if others_ran(load_1min, cores):
+    if has_other_load(load_1min, cores):
         yield diagnostic("cpu_oversubscribed", load_1min=load_1min, cores=cores)
     governor = environment["governor"]
     if governor in _SAVING_GOVERNORS:
@@ -126,8 +126,8 @@ def round_warnings(environment: Surroundings) -> Iterator[Diagnostic]:
 
 def _clock_mhz() -> float | None:
     """The mean clock of all cores now, by cpufreq, else by /proc/cpuinfo; None if neither says."""
-    told = [_read(path) for path in _CLOCKS.glob("policy*/scaling_cur_freq")]
-    clocks = [int(text) / 1e3 for text in told if text]
+    texts = [_read(path) for path in _CLOCKS.glob("policy*/scaling_cur_freq")]
+    clocks = [int(text) / 1e3 for text in texts if text]
     if not clocks:
         lines = (_read(Path("/proc/cpuinfo")) or "").splitlines()
         clocks = [float(line.partition(":")[2]) for line in lines if line.startswith("cpu MHz")]

@@ -37,9 +37,11 @@ def distributions_of(file: Path) -> tuple[str, ...]:
         installed = sorted(folder.glob("*.dist-info"))
         if installed:
             inside = file.relative_to(folder)
-            like = [one for one in installed if one.name.startswith(inside.parts[0])]
-            others = [one for one in installed if one not in like]
-            return tuple(_owners(like, inside)) or tuple(_owners(others, inside))
+            matching = [
+                package for package in installed if package.name.startswith(inside.parts[0])
+            ]
+            rest = [package for package in installed if package not in matching]
+            return tuple(_owners(matching, inside)) or tuple(_owners(rest, inside))
     return ()
 
 
@@ -60,9 +62,9 @@ def _name(metadata: Path) -> str:
 _NODES_NAMED = 5
 
 
-def executed(execution: Execution) -> dict[str, Any]:
+def execution_fields(execution: Execution) -> dict[str, Any]:
     """What really runs; a float node that the engine did not take makes it partial."""
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "clock": execution.clock,
         "boundary": execution.boundary,
         "call_path": execution.call_path,
@@ -71,16 +73,16 @@ def executed(execution: Execution) -> dict[str, Any]:
         "device_name": execution.device_name,
         "facts": dict(execution.facts),
     }
-    elsewhere = execution.elsewhere
-    if not elsewhere:
-        return told
-    return told | {
+    fallback_nodes = execution.elsewhere
+    if not fallback_nodes:
+        return fields
+    return fields | {
         "status": "partial",
-        "reason": f"not all of the graph runs on {execution.provider}: {_nodes(elsewhere)}",
-        "placement": tuple(asdict(node) for node in elsewhere),
+        "reason": f"not all of the graph runs on {execution.provider}: {_nodes(fallback_nodes)}",
+        "placement": tuple(asdict(node) for node in fallback_nodes),
         "facts": {
             **execution.facts,
-            "fallback_ops": _operators(elsewhere),
+            "fallback_ops": _operators(fallback_nodes),
             **_partitions(execution),
         },
     }
@@ -97,23 +99,23 @@ def _partitions(execution: Execution) -> dict[str, int | str]:
     }
 
 
-def _nodes(elsewhere: Sequence[NodePlacement]) -> str:
-    named = [f"{n.op} {n.node!r} on {n.provider}" for n in elsewhere[:_NODES_NAMED]]
-    more = len(elsewhere) - len(named)
-    return ", ".join(named) + (f" and {more} more" if more else "")
+def _nodes(fallback_nodes: Sequence[NodePlacement]) -> str:
+    texts = [f"{n.op} {n.node!r} on {n.provider}" for n in fallback_nodes[:_NODES_NAMED]]
+    hidden_count = len(fallback_nodes) - len(texts)
+    return ", ".join(texts) + (f" and {hidden_count} more" if hidden_count else "")
 
 
-def _operators(elsewhere: Sequence[NodePlacement]) -> str:
+def _operators(fallback_nodes: Sequence[NodePlacement]) -> str:
     """`Resize 2, Loop 1`: the most frequent first."""
-    counted = Counter(node.op for node in elsewhere).most_common()
-    return ", ".join(f"{op} {count}" for op, count in counted)
+    counts = Counter(node.op for node in fallback_nodes).most_common()
+    return ", ".join(f"{op} {count}" for op, count in counts)
 
 
 _OF_ENGINES = {"ort": UNOPTIMISED, "torch": "torch"}
 """The reference that the engine of a runtime has computed, by the beginning of its name."""
 
 
-def of_nans(check: Check) -> Iterator[Diagnostic]:
+def nan_diagnostics(check: Check) -> Iterator[Diagnostic]:
     """NaN in the same places on both sides is right, and worth a note."""
     if check.nans:
         yield diagnostic("outputs_have_nan", outputs=check.nans)
@@ -126,31 +128,31 @@ def is_only_own(check: Check, runtime: str) -> bool:
     module is what its graph was made of, so torch counts only where another reference differs.
     """
     kind = runtime.partition("-")[0]
-    own = _OF_ENGINES.get(kind)
-    if own is None or not check.output_ok or not check.agrees_with:
+    engine_reference = _OF_ENGINES.get(kind)
+    if engine_reference is None or not check.output_ok or not check.agrees_with:
         return False
-    if not all(name.startswith(own) for name in check.agrees_with):
+    if not all(name.startswith(engine_reference) for name in check.agrees_with):
         return False
     return kind == "ort" or len(check.agrees_with) < len(check.references)
 
 
-def of_references(check: Check) -> Iterator[Diagnostic]:
+def reference_diagnostics(check: Check) -> Iterator[Diagnostic]:
     """Outputs that not every reference expects; of wrong ones the reason says more."""
     agreeing = check.agrees_with
     if not check.output_ok or not check.references:
         return
-    others = tuple(name for name in check.references if name not in agreeing)
+    other_references = tuple(name for name in check.references if name not in agreeing)
     if not agreeing:
         yield diagnostic("no_agreeing_reference")
-    elif check.only_own and others:
-        yield diagnostic("only_own_engine_agrees", agreeing=agreeing, others=others)
+    elif check.only_own and other_references:
+        yield diagnostic("only_own_engine_agrees", agreeing=agreeing, others=other_references)
     elif check.only_own:
         yield diagnostic("only_own_reference")
     elif check.disagreements:
         yield diagnostic("references_disagree", agreeing=agreeing)
 
 
-def of_wrong_outputs(check: Check) -> Diagnostic:
+def wrong_output_diagnostic(check: Check) -> Diagnostic:
     """What is wrong with outputs that have no timing, and so no status of their own."""
     output, reference = check.worst_output, check.reference
     if check.unequal is not None:
@@ -163,18 +165,18 @@ def of_wrong_outputs(check: Check) -> Diagnostic:
     )
 
 
-def of_states(lanes: Iterable[Lane], pairs: Iterable[StatePair]) -> Iterator[Diagnostic]:
+def state_diagnostics(lanes: Iterable[Lane], pairs: Iterable[StatePair]) -> Iterator[Diagnostic]:
     """A state that has run away is no number, one that has died away is too small a one: a
     processor takes another time for either. To be asked right after the timed runs."""
     given = [lane.outputs() for lane in lanes]
     for pair in pairs:
-        if code := _strange(pair.output, given):
+        if code := _anomaly_code(pair.output, given):
             yield diagnostic(code, pair.input)
 
 
-def _strange(output: str, given: Iterable[Arrays]) -> str:
+def _anomaly_code(output: str, outputs: Iterable[Arrays]) -> str:
     """The code of values that are not ordinary, in any of the lanes; "" where all are."""
-    arrays = [arrays[output] for arrays in given if output in arrays]
+    arrays = [arrays[output] for arrays in outputs if output in arrays]
     floats = [array for array in arrays if array.dtype.kind == "f"]
     if not all(np.isfinite(array).all() for array in floats):
         return "state_not_finite"
@@ -185,11 +187,11 @@ def _strange(output: str, given: Iterable[Arrays]) -> str:
 
 def _is_subnormal(array: np.ndarray) -> np.ndarray:
     """Where a value is not 0, and below the least that has all its digits."""
-    least: np.ndarray = (array != 0) & (np.abs(array) < np.finfo(array.dtype).tiny)
-    return least
+    is_tiny: np.ndarray = (array != 0) & (np.abs(array) < np.finfo(array.dtype).tiny)
+    return is_tiny
 
 
-def of_crowding(sessions: int, threads: int, cores: int) -> Iterator[Diagnostic]:
+def crowding_diagnostics(sessions: int, threads: int, cores: int) -> Iterator[Diagnostic]:
     """Threads on too few cores wait for each other, whatever the device can do."""
     if sessions * (threads or cores) > cores:
         yield diagnostic(
@@ -197,15 +199,15 @@ def of_crowding(sessions: int, threads: int, cores: int) -> Iterator[Diagnostic]
         )
 
 
-def of_precision(model: ExportedModel, execution: Execution) -> Iterator[Diagnostic]:
+def precision_diagnostics(model: ExportedModel, execution: Execution) -> Iterator[Diagnostic]:
     """A simulated card has one precision, which its rows tell; an engine may have chosen.
 
     At fp32 a graph is run as it is, so its own types are what was asked for: a quantised file runs
     in int8, one of doubles in fp64.
     """
     requested = model.precision
-    own = {requested, INTEGER, *((model.narrowest, "fp64") if requested == "fp32" else ())}
-    if own.issuperset(execution.precision.split("+")) or execution.clock == "simulated":
+    allowed = {requested, INTEGER, *((model.narrowest, "fp64") if requested == "fp32" else ())}
+    if allowed.issuperset(execution.precision.split("+")) or execution.clock == "simulated":
         return
     if execution.precision == UNKNOWN:
         yield diagnostic("precision_unknown", requested=requested)

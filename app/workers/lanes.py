@@ -9,17 +9,25 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from app.cases.round import FIRST_SEEN, MEASURED, WARMUP, MeasureJob, latency_ns
+from app.cases.round import FIRST_OF_SHAPE, MEASURED, WARMUP, MeasureJob, latency_ns
 from app.cases.scenario import Scenario, WaitPolicy
-from app.workers.loop import SLEEP_MARGIN_NS, WAIT, Block, Crew, clock_ns, give_way, run_block
-from app.workers.timing import Pollution, Time, Waits, timing, turn_timing
+from app.workers.loop import (
+    SLEEP_MARGIN_NS,
+    WAIT,
+    Block,
+    LaneThreads,
+    clock_ns,
+    give_way,
+    run_block,
+)
+from app.workers.timing import CacheEviction, Time, Waits, timing, turn_timing
 from exporters.types import Reference, axes_key, load_reference
 from runtimes.base import Arrays, Lane, Session
 from runtimes.calls.timed import TimedCalls, built
 from runtimes.errors import Unsupported
 
 
-def refuse_unqueued(job: MeasureJob, lane: Lane) -> None:
+def reject_unqueued(job: MeasureJob, lane: Lane) -> None:
     """Unsupported where runs can't be queued, or something has to be done between two of them."""
     scenario = job.scenario
     if lane.enqueue is None:
@@ -41,7 +49,7 @@ def refuse_unqueued(job: MeasureJob, lane: Lane) -> None:
         )
 
 
-def ahead_timing(lane: Lane, runs: int) -> Time:
+def queued_timing(lane: Lane, runs: int) -> Time:
     """What times so many runs at a time of a lane that has a queue."""
     if lane.calls and built():
         *queueing, waiting = lane.calls
@@ -49,11 +57,11 @@ def ahead_timing(lane: Lane, runs: int) -> Time:
         return lambda block, count: calls.time(
             block.scheduled, block.started, block.finished, count
         )
-    together = _together(lane, runs)
-    return lambda block, count: run_block(block, count, together, None, 0, WAIT["spin"])
+    queued_run = _queued_run(lane, runs)
+    return lambda block, count: run_block(block, count, queued_run, None, 0, WAIT["spin"])
 
 
-def _together(lane: Lane, runs: int) -> Callable[[], object]:
+def _queued_run(lane: Lane, runs: int) -> Callable[[], object]:
     enqueue, synchronize = lane.enqueue, lane.synchronize
     assert enqueue is not None and synchronize is not None
 
@@ -79,7 +87,7 @@ class Blocks(Protocol):
     def run_s(self) -> float:
         """About how long a run takes, the pause before it included."""
 
-    def block(self, seconds: float, least: int) -> np.ndarray:
+    def block(self, seconds: float, minimum: int) -> np.ndarray:
         """Records [n] of about so many seconds, of which at least `least` count.
 
         The first runs, from 1 to `REWARM`, do not: there was a pause before them. Raises what a
@@ -107,27 +115,27 @@ class TimedLane:
         streaming: bool,
         first_ns: float,
         sets: Sequence[Arrays] = (),
-        pollution: Pollution | None = None,
+        pollution: CacheEviction | None = None,
     ) -> None:
-        ahead = scenario.kind == "ahead"
-        self.typical_ns = max(first_ns, 1.0) * (scenario.count if ahead else 1)
+        is_queued = scenario.kind == "ahead"
+        self.typical_ns = max(first_ns, 1.0) * (scenario.count if is_queued else 1)
         gap_ns = round(scenario.gap_us * 1e3)
         # A gap goes on while caches are polluted.
-        self._between_ns = max(gap_ns, pollution.pass_ns if pollution else 0)
+        self._pause_ns = max(gap_ns, pollution.pass_ns if pollution else 0)
         polluting = pollution.copies if pollution else ()
-        how = gap_ns, wait_policy, waits, streaming, sets, polluting
-        self._time = ahead_timing(lane, scenario.count) if ahead else timing(lane, *how)
+        settings = gap_ns, wait_policy, waits, streaming, sets, polluting
+        self._time = queued_timing(lane, scenario.count) if is_queued else timing(lane, *settings)
         self._block = Block(1024)
         self._counting = 0
 
     @property
     def run_s(self) -> float:
         """About how long a run takes, the pause before it included."""
-        return (self.typical_ns + self._between_ns + LOOP_NS) * 1e-9
+        return (self.typical_ns + self._pause_ns + LOOP_NS) * 1e-9
 
-    def plan(self, seconds: float, least: int) -> None:
+    def plan(self, seconds: float, minimum: int) -> None:
         """So many runs as take so long are to count; `time` makes those before them too."""
-        self._counting = min(max(int(seconds / self.run_s), least), BLOCK_CAPACITY)
+        self._counting = min(max(int(seconds / self.run_s), minimum), BLOCK_CAPACITY)
 
     def time(self) -> None:
         """Run as often as was planned, with the clock around each."""
@@ -155,7 +163,7 @@ class OneLane:
         streaming: bool,
         first_ns: float,
         sets: Sequence[Arrays] = (),
-        pollution: Pollution | None = None,
+        pollution: CacheEviction | None = None,
     ) -> None:
         self._lane = TimedLane(
             lane, scenario, wait_policy, WAIT, streaming, first_ns, sets, pollution
@@ -165,12 +173,12 @@ class OneLane:
     def run_s(self) -> float:
         return self._lane.run_s
 
-    def block(self, seconds: float, least: int) -> np.ndarray:
+    def block(self, seconds: float, minimum: int) -> np.ndarray:
         lane = self._lane
-        lane.plan(seconds, least)
+        lane.plan(seconds, minimum)
         lane.time()
         records = lane.records()
-        lane.typical_ns = float(np.median(latency_ns(counted(records))))
+        lane.typical_ns = float(np.median(latency_ns(counted_records(records))))
         return records
 
     def __enter__(self) -> Self:
@@ -184,7 +192,7 @@ def rewarming(counting: int) -> int:
     return min(max(counting // 20, 1), REWARM)
 
 
-def counted(records: np.ndarray) -> np.ndarray:
+def counted_records(records: np.ndarray) -> np.ndarray:
     """The records that count."""
     return records[records["phase"] == MEASURED]
 
@@ -219,7 +227,7 @@ class SeveralLanes:
             TimedLane(lane, scenario, wait_policy, GIVING_WAIT, streaming, first_ns, sets)
             for lane in lanes
         ]
-        self._crew = Crew(lanes)
+        self._crew = LaneThreads(lanes)
 
     def __enter__(self) -> Self:
         self._crew.__enter__()
@@ -232,30 +240,32 @@ class SeveralLanes:
     def run_s(self) -> float:
         return max(timed.run_s for timed in self._timed)
 
-    def block(self, seconds: float, least: int) -> np.ndarray:
+    def block(self, seconds: float, minimum: int) -> np.ndarray:
         """As `Blocks.block`; of each lane the last run may not count either."""
         for timed in self._timed:
-            timed.plan(seconds, least + 1)
-        self._crew.together(lambda number: self._timed[number].time())
+            timed.plan(seconds, minimum + 1)
+        self._crew.run_all(lambda number: self._timed[number].time())
         records = [timed.records() for timed in self._timed]
-        for timed, own in zip(self._timed, records, strict=True):
-            timed.typical_ns = float(np.mean(latency_ns(own)))
-        return in_company(records)
+        for timed, lane_records in zip(self._timed, records, strict=True):
+            timed.typical_ns = float(np.mean(latency_ns(lane_records)))
+        return merge_lane_records(records)
 
 
-def in_company(lanes: list[np.ndarray]) -> np.ndarray:
+def merge_lane_records(lanes: list[np.ndarray]) -> np.ndarray:
     """One block's records by lane as one array in the order of their start.
 
     Those become warm-up that began before every lane had begun, or ended after one had ended.
     """
-    begun = max(records["started_ns"][0] for records in lanes)
-    ended = min(records["finished_ns"][-1] for records in lanes)
+    all_started = max(records["started_ns"][0] for records in lanes)
+    first_finished = min(records["finished_ns"][-1] for records in lanes)
     for number, records in enumerate(lanes):
         records["lane"] = number
-        alone = (records["started_ns"] < begun) | (records["finished_ns"] > ended)
-        records["phase"][alone] = WARMUP
-    together = np.concatenate(lanes)
-    return together[np.argsort(together["started_ns"], kind="stable")]
+        is_outside = (records["started_ns"] < all_started) | (
+            records["finished_ns"] > first_finished
+        )
+        records["phase"][is_outside] = WARMUP
+    merged = np.concatenate(lanes)
+    return merged[np.argsort(merged["started_ns"], kind="stable")]
 
 
 TURNS = 1 << 16
@@ -268,7 +278,7 @@ def first_order(job: MeasureJob) -> tuple[int, ...]:
     return tuple(rng.permutation(len(job.shapes)).tolist())
 
 
-def drawn_turns(job: MeasureJob) -> np.ndarray:
+def draw_turns(job: MeasureJob) -> np.ndarray:
     """Which shape comes next, int64 [TURNS], as often as the weights say."""
     assert job.condition.shapes is not None, "a job has shapes where its condition has"
     weights = np.array(job.condition.shapes.weights)
@@ -278,8 +288,8 @@ def drawn_turns(job: MeasureJob) -> np.ndarray:
 
 def turns_sha256(job: MeasureJob) -> str:
     """Names which shapes came in this round, and in which order."""
-    told = np.concatenate([first_order(job), drawn_turns(job)])
-    return hashlib.sha256(np.ascontiguousarray(told, "<i8").tobytes()).hexdigest()
+    numbers = np.concatenate([first_order(job), draw_turns(job)])
+    return hashlib.sha256(np.ascontiguousarray(numbers, "<i8").tobytes()).hexdigest()
 
 
 def first_axes(job: MeasureJob) -> Mapping[str, int]:
@@ -299,7 +309,7 @@ def fed(session: Session, job: MeasureJob) -> Iterator[tuple[str, Lane, Referenc
         yield axes_key(axes), lane, load_reference(job.model.references[axes_key(axes)])
 
 
-class InTurn:
+class ShapeLanes:
     """The lanes of all shapes, run in the drawn turns by the calling thread."""
 
     def __init__(self, session: Session, job: MeasureJob, first_ns: float) -> None:
@@ -309,7 +319,7 @@ class InTurn:
         self._gap_ns = round(job.scenario.gap_us * 1e3)
         lanes = lanes_of(session, job)
         self._time = turn_timing(lanes, self._gap_ns, job.wait_policy, WAIT)
-        self._order, self._turns = first_order(job), drawn_turns(job)
+        self._order, self._turns = first_order(job), draw_turns(job)
         self._next, self._typical_ns = 0, max(first_ns, 1.0)
         self._block = Block(1024)
 
@@ -317,18 +327,18 @@ class InTurn:
     def run_s(self) -> float:
         return (self._typical_ns + self._gap_ns + LOOP_NS) * 1e-9
 
-    def first_seen(self) -> np.ndarray:
+    def run_each_once(self) -> np.ndarray:
         """Run each shape once, after the one whose run was the process's first; records [n - 1]."""
-        return self._timed(np.array(self._order[1:], np.int64), FIRST_SEEN)
+        return self._timed(np.array(self._order[1:], np.int64), FIRST_OF_SHAPE)
 
-    def block(self, seconds: float, least: int) -> np.ndarray:
-        counting = min(max(int(seconds / self.run_s), least), BLOCK_CAPACITY)
+    def block(self, seconds: float, minimum: int) -> np.ndarray:
+        counting = min(max(int(seconds / self.run_s), minimum), BLOCK_CAPACITY)
         first = rewarming(counting)
         places = np.arange(self._next, self._next + first + counting)
         self._next = int(places[-1] + 1) % TURNS
         records = self._timed(self._turns.take(places, mode="wrap"), MEASURED)
         records["phase"][:first] = WARMUP
-        self._typical_ns = float(latency_ns(counted(records)).mean())
+        self._typical_ns = float(latency_ns(counted_records(records)).mean())
         return records
 
     def _timed(self, turns: np.ndarray, phase: int) -> np.ndarray:

@@ -66,17 +66,17 @@ def run_block(
     """Time `count` runs into `block`; each starts `gap_ns` after the last one finished."""
     scheduled, started, finished = block.scheduled, block.started, block.finished
     clock = clock_ns
-    due = clock() + gap_ns
+    due_ns = clock() + gap_ns
     for i in range(count):
         if gap_ns:
-            wait(due)
+            wait(due_ns)
         begin = clock()
         run()
         end = clock()
-        scheduled[i] = due if gap_ns else begin
+        scheduled[i] = due_ns if gap_ns else begin
         started[i] = begin
         finished[i] = end
-        due = end + gap_ns
+        due_ns = end + gap_ns
         if advance is not None:
             advance()
 
@@ -91,18 +91,18 @@ def run_turns(
     """Time into `block` a run for each of `turns`, of whose turn it is among `runs`."""
     scheduled, started, finished = block.scheduled, block.started, block.finished
     clock = clock_ns
-    due = clock() + gap_ns
+    due_ns = clock() + gap_ns
     for i, turn in enumerate(turns):
         run = runs[turn]
         if gap_ns:
-            wait(due)
+            wait(due_ns)
         begin = clock()
         run()
         end = clock()
-        scheduled[i] = due if gap_ns else begin
+        scheduled[i] = due_ns if gap_ns else begin
         started[i] = begin
         finished[i] = end
-        due = end + gap_ns
+        due_ns = end + gap_ns
 
 
 def run_queries(
@@ -121,10 +121,10 @@ def run_queries(
     for i in range(count):
         if not meet(i):
             return
-        left = runs
+        remaining = runs
         begin = clock()
         run()
-        while left := left - 1:
+        while remaining := remaining - 1:
             if advance is not None:
                 advance()
             run()
@@ -135,17 +135,19 @@ def run_queries(
             advance()
 
 
-def meeting(met: array[int], lane: int, give_way: Callable[[], object]) -> Callable[[int], bool]:
+def meeting(
+    positions: array[int], lane: int, give_way: Callable[[], object]
+) -> Callable[[int], bool]:
     """How a lane meets the others at a query; False where one has given up.
 
     `met[lane]` is the query that a lane has come to, counted from 1.
     """
 
     def meet(query: int) -> bool:
-        met[lane] = query + 1
-        while min(met) <= query:
+        positions[lane] = query + 1
+        while min(positions) <= query:
             give_way()
-        return max(met) < GIVEN_UP
+        return max(positions) < GIVEN_UP
 
     return meet
 
@@ -158,7 +160,7 @@ def run_requests(
 ) -> int:
     """Time as many of the requests as come to this lane and have room; returns how many."""
     started, finished, clock = block.started, block.finished, clock_ns
-    done = 0
+    served = 0
     # A request is taken only where there is room for it: zip asks the range first.
     for i, _ in zip(range(block.capacity), requests, strict=False):
         begin = clock()
@@ -166,10 +168,10 @@ def run_requests(
         end = clock()
         started[i] = begin
         finished[i] = end
-        done = i + 1
+        served = i + 1
         if advance is not None:
             advance()
-    return done
+    return served
 
 
 def _spin(until_ns: int) -> None:
@@ -178,9 +180,9 @@ def _spin(until_ns: int) -> None:
 
 
 def _sleep(until_ns: int) -> None:
-    left = until_ns - clock_ns()
-    if left > 0:
-        time.sleep(left * 1e-9)
+    remaining_ns = until_ns - clock_ns()
+    if remaining_ns > 0:
+        time.sleep(remaining_ns * 1e-9)
 
 
 def _hybrid(until_ns: int) -> None:
@@ -209,33 +211,33 @@ class Arriving:
         self._offsets_ns = offsets_ns
         self._turn = threading.Lock()
         self.times_ns = np.empty(len(offsets_ns), np.int64)
-        self.following, self.until = array("q", [0]), array("q", [0])
+        self.following, self.end_ns = array("q", [0]), array("q", [0])
 
     def begin(self, begin_ns: int, until_ns: int) -> None:
         """They come from `begin_ns` on, on the clock of the lanes."""
         np.add(self._offsets_ns, begin_ns, out=self.times_ns)
-        self.until[0] = until_ns
+        self.end_ns[0] = until_ns
 
     def end(self) -> None:
         """None is begun any more; lanes that wait hear it within `PATIENCE_NS`."""
-        self.until[0] = clock_ns()
+        self.end_ns[0] = clock_ns()
 
     def wait_for_next(self, wait: Callable[[int], object]) -> int | None:
         """When the next one was due, once that time has come; None when there is none any more."""
         with self._turn:
-            mine = self.following[0]
-            self.following[0] = mine + 1
-        if mine >= len(self.times_ns):
+            number = self.following[0]
+            self.following[0] = number + 1
+        if number >= len(self.times_ns):
             return None
-        due = int(self.times_ns[mine])
+        due_ns = int(self.times_ns[number])
         while True:
-            now, until = clock_ns(), self.until[0]
-            if due >= until or now >= until:
+            now_ns, end_ns = clock_ns(), self.end_ns[0]
+            if due_ns >= end_ns or now_ns >= end_ns:
                 return None
-            if due - now <= PATIENCE_NS:
-                wait(due)
-                return due
-            wait(now + PATIENCE_NS)
+            if due_ns - now_ns <= PATIENCE_NS:
+                wait(due_ns)
+                return due_ns
+            wait(now_ns + PATIENCE_NS)
 
 
 def serve_block(
@@ -248,11 +250,11 @@ def serve_block(
     """Serve requests into `block` until there are none; `finished` is written last of a run."""
     scheduled, started, finished = block.scheduled, block.started, block.finished
     clock, count = clock_ns, 0
-    while (due := arriving.wait_for_next(wait)) is not None:
+    while (due_ns := arriving.wait_for_next(wait)) is not None:
         begin = clock()
         run()
         end = clock()
-        scheduled[count] = due
+        scheduled[count] = due_ns
         started[count] = begin
         finished[count] = end
         count += 1
@@ -267,18 +269,18 @@ give_way = ctypes.CDLL(None).sched_yield
 """Lets other threads run, and lets go of the interpreter, which os.sched_yield would keep."""
 
 
-def enter(lane: Lane, alone: threading.Lock) -> None:
+def enter(lane: Lane, lock: threading.Lock) -> None:
     """Have the calling thread run the lane from now on; `alone` is held by one thread at a time.
 
     An engine that records a thread's first run is disturbed by whatever other threads do then.
     """
     lane.enter()
     if lane.first_run_alone:
-        with alone:
+        with lock:
             lane.run()
 
 
-class Crew:
+class LaneThreads:
     """Who runs the lanes of a session; entering raises what `enter` raises of one."""
 
     def __init__(self, lanes: Sequence[Lane]) -> None:
@@ -290,7 +292,7 @@ class Crew:
         ]
         self._part: Callable[[int], object] = int
         self._failures: list[Exception] = []
-        self._alone = threading.Lock()
+        self._first_run_lock = threading.Lock()
         self._switch_s = sys.getswitchinterval()
 
     def __enter__(self) -> Self:
@@ -313,7 +315,7 @@ class Crew:
                 thread.join()
         sys.setswitchinterval(self._switch_s)
 
-    def together(self, part: Callable[[int], object]) -> None:
+    def run_all(self, part: Callable[[int], object]) -> None:
         """Call `part` for each lane with its number, and wait for all; raises what one raises."""
         if not self._threads:
             part(0)
@@ -329,7 +331,7 @@ class Crew:
 
     def _serve(self, number: int, lane: Lane) -> None:
         """What a lane's thread does until the gate is broken."""
-        self._noting(lambda: enter(lane, self._alone))
+        self._noting(lambda: enter(lane, self._first_run_lock))
         with suppress(threading.BrokenBarrierError):
             self._gate.wait()
             while True:

@@ -9,23 +9,28 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
-from app.cases.round import SLEPT, MeasureJob, Phase, RoundResult
+from app.cases.round import SUSPENDED, MeasureJob, Phase, RoundResult
 from app.cases.status import FITS, Status
-from app.workers.conditions import refuse_crowd, round_warnings, take_place
-from app.workers.execution_facts import engine_facts, executed, of_crowding, of_precision
+from app.workers.conditions import reject_crowd, round_warnings, take_place
+from app.workers.execution_facts import (
+    crowding_diagnostics,
+    engine_facts,
+    execution_fields,
+    precision_diagnostics,
+)
 from app.workers.lanes import first_axes, first_order
 from app.workers.process import (
     StopRequest,
-    in_our_words,
     limit_threads,
     prepare,
     reason_of,
-    runtime_called,
+    runtime_of_spec,
     serve,
     state_of,
+    translate_errors,
     unforeseen,
 )
-from app.workers.round_context import Tell, UnderWay
+from app.workers.round_context import RoundContext, Tell
 from app.workers.simulated_round import simulate_round
 from app.workers.timed_round import time_round
 from exporters.codec import from_json, to_json
@@ -48,7 +53,7 @@ _JITTER_S = 0.05
 """Two clocks are read one after the other, and something may come between."""
 
 
-def slept_s() -> float:
+def suspended_s() -> float:
     """Seconds of sleep since the machine started; 0 where the system does not count them."""
     if not hasattr(time, "CLOCK_BOOTTIME"):
         return 0.0
@@ -59,9 +64,9 @@ def slept_s() -> float:
     )
 
 
-def has_slept(before_s: float) -> float:
+def suspended_since(before_s: float) -> float:
     """Seconds of sleep since `slept_s` gave `before_s`; 0.0 if it has not slept."""
-    since = slept_s() - before_s
+    since = suspended_s() - before_s
     return since if since > _JITTER_S else 0.0
 
 
@@ -79,45 +84,45 @@ def measure_round(
 
     `placing` are diagnostics of where this process runs.
     """
-    this, slept_before_s = UnderWay(job, tell, stopped, placing), slept_s()
-    with _noted(this):
-        _measure(this, slept_before_s)
-    _note_sleep(this, slept_before_s)
-    return this.so_far()
+    context, suspended_before_s = RoundContext(job, tell, stopped, placing), suspended_s()
+    with _record_failure(context):
+        _measure(context, suspended_before_s)
+    _note_sleep(context, suspended_before_s)
+    return context.current_result()
 
 
-def _note_sleep(this: UnderWay, before_s: float) -> None:
-    if asleep_s := has_slept(before_s):
+def _note_sleep(context: RoundContext, before_s: float) -> None:
+    if asleep_s := suspended_since(before_s):
         reason = f"the machine slept for {asleep_s:.0f} s in it"
-        this.note(status="cancelled", stop_reason=SLEPT, reason=reason)
+        context.note(status="cancelled", stop_reason=SUSPENDED, reason=reason)
 
 
 @contextmanager
-def _noted(this: UnderWay) -> Iterator[None]:
+def _record_failure(context: RoundContext) -> Iterator[None]:
     """What is raised inside becomes the round's status and reason; the first failure stays."""
     try:
         yield
     except Exception as error:
-        found = _told_of(error, this)
-        if this.result.status in FITS:
-            this.note(**found)
+        fields = _failure_fields(error, context)
+        if context.result.status in FITS:
+            context.note(**fields)
         else:
-            error_text = str(found["reason"])
-            this.warn(diagnostic("phase_failed_too", phase=this.phase, error=error_text))
-    this.leave()
+            error_text = str(fields["reason"])
+            context.warn(diagnostic("phase_failed_too", phase=context.phase, error=error_text))
+    context.leave()
 
 
-def _told_of(error: Exception, this: UnderWay) -> dict[str, Any]:
+def _failure_fields(error: Exception, context: RoundContext) -> dict[str, Any]:
     if isinstance(error, GraphlapError):
-        told = {"status": error.status or "run_failed", "reason": reason_of(error)}
-        return {**told, "transient": is_of_system(error)}
+        fields = {"status": error.status or "run_failed", "reason": reason_of(error)}
+        return {**fields, "transient": is_of_system(error)}
     if isinstance(error, MemoryError):
-        reason = f"the host ran out of memory in {this.phase}: use a smaller batch"
+        reason = f"the host ran out of memory in {context.phase}: use a smaller batch"
         return {"status": "out_of_memory", "reason": reason}
-    if isinstance(error, OSError) and _is_of_the_disk(error, this.job):
+    if isinstance(error, OSError) and _is_of_the_disk(error, context.job):
         reason = f"the samples can't be written any more ({error.strerror})"
         return {"status": "cancelled", "stop_reason": "disk_full", "reason": reason}
-    return _unexpected(error, this.phase)
+    return _unexpected(error, context.phase)
 
 
 def _is_of_the_disk(error: OSError, job: MeasureJob) -> bool:
@@ -132,56 +137,56 @@ def _unexpected(error: Exception, phase: Phase) -> dict[str, Any]:
     return {"status": status, "reason": reason, "transient": is_of_system(error)}
 
 
-def _measure(this: UnderWay, slept_before_s: float) -> None:
-    job = this.job
-    this.enter("import")
-    runtime = _runtime(this)
+def _measure(context: RoundContext, suspended_before_s: float) -> None:
+    job = context.job
+    context.enter("import")
+    runtime = _runtime(context)
     refuse_sessions(runtime, job.model, job.axes, job.settings)
     runtime.load()
     reference = load_reference(job.model.references[axes_key(first_axes(job))])
-    this.leave()
-    this.note(**engine_facts(runtime))
-    this.enter("compile")
-    with ExitStack() as held:
+    context.leave()
+    context.note(**engine_facts(runtime))
+    context.enter("compile")
+    with ExitStack() as resources:
         for device in runtime.devices_in(job.settings.device):
             limit_bytes = job.device_memory_limit_bytes
-            held.enter_context(runtime.limited(device, job.settings, limit_bytes))
-        session = held.enter_context(closing(_compiled(runtime, job)))
-        with _noted(this):
-            _use(this, session, reference)
-        _note_sleep(this, slept_before_s)
+            resources.enter_context(runtime.limited(device, job.settings, limit_bytes))
+        session = resources.enter_context(closing(_compiled(runtime, job)))
+        with _record_failure(context):
+            _use(context, session, reference)
+        _note_sleep(context, suspended_before_s)
         # A fault of the device may end this process when its memory is given back.
-        this.enter("teardown")
-        this.tell({"event": "outcome", **to_json(this.so_far())})
+        context.enter("teardown")
+        context.tell({"event": "outcome", **to_json(context.current_result())})
 
 
-def _use(this: UnderWay, session: Session, reference: Reference) -> None:
+def _use(context: RoundContext, session: Session, reference: Reference) -> None:
     """All that is done with a compiled session; raises what a run of it raises."""
-    job = this.job
-    this.leave()
-    this.phases_ms["compile"] -= session.execution.inspection_ms
-    _note_execution(this, session.execution)
+    job = context.job
+    context.leave()
+    context.phases_ms["compile"] -= session.execution.inspection_ms
+    _note_execution(context, session.execution)
     if session.execution.clock != "simulated":  # a card has one precision, and says so
         refuse_wider(job.model.precision, session.execution.precision, job.runtime)
-    this.note(concurrency=len(session.lanes))
-    refuse_crowd(len(session.lanes), this.result)
+    context.note(concurrency=len(session.lanes))
+    reject_crowd(len(session.lanes), context.result)
     for lane in reversed(session.lanes):
         lane.enter()
         lane.bind(reference.inputs)
-    with in_our_words(session):
-        this.enter("first_inference")
-        begun = time.perf_counter_ns()
+    with translate_errors(session):
+        context.enter("first_inference")
+        start_ns = time.perf_counter_ns()
         session.lanes[0].run()
-        first_ns = float(time.perf_counter_ns() - begun)
-        this.leave()  # what is prepared until the next phase is no inference
+        first_ns = float(time.perf_counter_ns() - start_ns)
+        context.leave()  # what is prepared until the next phase is no inference
         if session.execution.clock == "simulated":
-            simulate_round(this, session, reference)
+            simulate_round(context, session, reference)
         else:
-            time_round(this, session, reference, first_ns)
+            time_round(context, session, reference, first_ns)
     memory = session.memory()
     if memory.device_peak_bytes is not None:
-        facts = {**this.result.facts, "device_memory_source": memory.told_by}
-        this.note(device_memory_peak_mb=memory.device_peak_bytes / 2**20, facts=facts)
+        facts = {**context.result.facts, "device_memory_source": memory.told_by}
+        context.note(device_memory_peak_mb=memory.device_peak_bytes / 2**20, facts=facts)
 
 
 def _compiled(runtime: Runtime, job: MeasureJob) -> Session:
@@ -193,33 +198,33 @@ def _compiled(runtime: Runtime, job: MeasureJob) -> Session:
     return compile_sessions(runtime, job.model, job.axes, job.settings)
 
 
-def _runtime(this: UnderWay) -> Runtime:
-    runtime = runtime_called(this.job.runtime)
-    settings, cores = this.job.settings, len(this.result.environment["affinity"])
+def _runtime(context: RoundContext) -> Runtime:
+    runtime = runtime_of_spec(context.job.runtime)
+    settings, cores = context.job.settings, len(context.result.environment["affinity"])
     variables = prepare(runtime, settings)
     if variables:
-        this.note(environment={**this.result.environment, "variables": variables})
+        context.note(environment={**context.result.environment, "variables": variables})
     state = state_of(runtime)
     if runtime.accelerator:
         for device in runtime.devices_in(settings.device):
             uuid = runtime.device_uuid(device)
-            this.tell({"event": "device", "device": device, "uuid": uuid})
+            context.tell({"event": "device", "device": device, "uuid": uuid})
     known = options_on(runtime, settings.device)
     sessions = sessions_of(known, settings.options)
-    this.note(
+    context.note(
         runtime_version=state.version,
         options=all_options(known, settings.options),
     )
-    this.warn(*of_crowding(sessions, settings.threads, cores))
-    refuse_crowd(sessions * (settings.threads or cores), this.result)
+    context.warn(*crowding_diagnostics(sessions, settings.threads, cores))
+    reject_crowd(sessions * (settings.threads or cores), context.result)
     return runtime
 
 
-def _note_execution(this: UnderWay, execution: Execution) -> None:
-    this.note(**executed(execution))
-    this.warn(*execution.warnings, *of_precision(this.job.model, execution))
+def _note_execution(context: RoundContext, execution: Execution) -> None:
+    context.note(**execution_fields(execution))
+    context.warn(*execution.warnings, *precision_diagnostics(context.job.model, execution))
     if execution.clock != "simulated":  # nothing that goes on here touches a simulated clock
-        this.warn(*round_warnings(this.result.environment))
+        context.warn(*round_warnings(context.result.environment))
 
 
 def main() -> int:

@@ -15,8 +15,8 @@ import numpy as np
 
 from app.cases.round import MEASURED, RECORD, WARMUP, latency_ns
 from app.cases.scenario import Scenario
-from app.workers.lanes import BLOCK_CAPACITY, LOOP_NS, counted, rewarming
-from app.workers.loop import Block, Crew
+from app.workers.lanes import BLOCK_CAPACITY, LOOP_NS, counted_records, rewarming
+from app.workers.loop import Block, LaneThreads
 from app.workers.timing import Requests, query_timing, request_timing
 from runtimes.base import Arrays, Lane
 from runtimes.calls.timed import GIVEN_UP
@@ -42,11 +42,11 @@ class Queries:
                 f"{scenario} gives {len(lanes)} lanes too few requests, and some would idle",
                 f"use multistream:{len(lanes)}, or fewer sessions or streams",
             )
-        self._crew = Crew(lanes)
-        self._met = array("q", bytes(8 * len(lanes)))
+        self._crew = LaneThreads(lanes)
+        self._positions = array("q", bytes(8 * len(lanes)))
         shares = [share(scenario.count, len(lanes), number) for number in range(len(lanes))]
         self._times = [
-            query_timing(lane, number, shares[number], self._met, streaming, sets)
+            query_timing(lane, number, shares[number], self._positions, streaming, sets)
             for number, lane in enumerate(lanes)
         ]
         self._blocks = [Block(0) for _ in lanes]
@@ -56,16 +56,16 @@ class Queries:
     def run_s(self) -> float:
         return (self._typical_ns + LOOP_NS) * 1e-9
 
-    def block(self, seconds: float, least: int) -> np.ndarray:
-        counting = min(max(int(seconds / self.run_s), least), BLOCK_CAPACITY)
+    def block(self, seconds: float, minimum: int) -> np.ndarray:
+        counting = min(max(int(seconds / self.run_s), minimum), BLOCK_CAPACITY)
         first = rewarming(counting)
         count = first + counting
-        self._met[:] = array("q", bytes(8 * len(self._met)))
+        self._positions[:] = array("q", bytes(8 * len(self._positions)))
         self._blocks = [with_room(block, count) for block in self._blocks]
-        self._crew.together(lambda lane: self._answer(lane, count))
+        self._crew.run_all(lambda lane: self._answer(lane, count))
         records = whole_queries([block.records(count, MEASURED) for block in self._blocks])
         records["phase"][:first] = WARMUP
-        self._typical_ns = float(np.median(latency_ns(counted(records))))
+        self._typical_ns = float(np.median(latency_ns(counted_records(records))))
         return records
 
     def _answer(self, lane: int, count: int) -> None:
@@ -73,7 +73,7 @@ class Queries:
         try:
             self._times[lane](self._blocks[lane], count)
         except Exception:
-            self._met[lane] = GIVEN_UP
+            self._positions[lane] = GIVEN_UP
             raise
 
     def __enter__(self) -> Self:
@@ -94,7 +94,7 @@ class AllAtOnce:
         first_ns: float,
         sets: Sequence[Arrays] = (),
     ) -> None:
-        self._crew = Crew(lanes)
+        self._crew = LaneThreads(lanes)
         self._times = [request_timing(lane, streaming, sets) for lane in lanes]
         self._blocks = [Block(0) for _ in lanes]
         self._typical_ns = max(first_ns, 1.0)
@@ -103,32 +103,33 @@ class AllAtOnce:
     def run_s(self) -> float:
         return (self._typical_ns + LOOP_NS) * 1e-9
 
-    def block(self, seconds: float, least: int) -> np.ndarray:
+    def block(self, seconds: float, minimum: int) -> np.ndarray:
         """As `Blocks.block`; those that do not count are over before the others are due."""
         lanes = len(self._times)
-        each = min(max(int(seconds / self.run_s), least), BLOCK_CAPACITY // lanes)
+        lane_runs = min(max(int(seconds / self.run_s), minimum), BLOCK_CAPACITY // lanes)
         # Room for twice a lane's part: one that is faster than the others takes more.
-        self._blocks = [with_room(block, 2 * each) for block in self._blocks]
-        warm = self._taken([Requests(rewarming(each)) for _ in self._times])
-        warm["phase"] = WARMUP
-        together = self._taken([Requests(each * lanes)] * lanes)
-        self._typical_ns = float(np.mean(latency_ns(together)))
-        return np.concatenate([warm, together])
+        self._blocks = [with_room(block, 2 * lane_runs) for block in self._blocks]
+        warmup_records = self._run_requests([Requests(rewarming(lane_runs)) for _ in self._times])
+        warmup_records["phase"] = WARMUP
+        records = self._run_requests([Requests(lane_runs * lanes)] * lanes)
+        self._typical_ns = float(np.mean(latency_ns(records)))
+        return np.concatenate([warmup_records, records])
 
-    def _taken(self, requests: Sequence[Requests]) -> np.ndarray:
+    def _run_requests(self, requests: Sequence[Requests]) -> np.ndarray:
         """The runs that the lanes took of their requests."""
-        done = [0] * len(requests)
+        counts = [0] * len(requests)
 
         def take(lane: int) -> None:
-            done[lane] = self._times[lane](self._blocks[lane], requests[lane])
+            counts[lane] = self._times[lane](self._blocks[lane], requests[lane])
 
-        self._crew.together(take)
-        found = [
-            block.records(count, MEASURED) for block, count in zip(self._blocks, done, strict=True)
+        self._crew.run_all(take)
+        lane_records = [
+            block.records(count, MEASURED)
+            for block, count in zip(self._blocks, counts, strict=True)
         ]
-        for lane, own in enumerate(found):
-            own["lane"], own["scheduled_ns"] = lane, requests[lane].due_ns
-        records = np.concatenate(found)
+        for lane, part in enumerate(lane_records):
+            part["lane"], part["scheduled_ns"] = lane, requests[lane].due_ns
+        records = np.concatenate(lane_records)
         return records[np.argsort(records["started_ns"], kind="stable")]
 
     def __enter__(self) -> Self:

@@ -11,7 +11,7 @@ from typing import Any
 from app.cases.round import NeighbourJob, NeighbourResult, Stretch
 from app.cases.scenario import CLOSED_LOOP
 from app.workers.lanes import OneLane
-from app.workers.process import StopRequest, prepare, reason_of, runtime_called, serve, state_of
+from app.workers.process import StopRequest, prepare, reason_of, runtime_of_spec, serve, state_of
 from exporters.codec import from_json
 from exporters.types import GraphlapError, axes_key, load_reference
 from runtimes.base import Session
@@ -31,7 +31,7 @@ def main() -> int:
 def _work(values: dict[str, Any], tell: Tell) -> NeighbourResult:
     job = from_json(NeighbourJob, values)
     try:
-        runtime = runtime_called(job.runtime)
+        runtime = runtime_of_spec(job.runtime)
         prepare(runtime, job.settings)
         state_of(runtime)
         runtime.refuse(job.model, job.model.axes, job.settings)
@@ -47,17 +47,17 @@ def _stretches(job: NeighbourJob, session: Session, tell: Tell) -> tuple[Stretch
     lane, stopped = session.lanes[0], StopRequest()
     lane.enter()
     lane.bind(load_reference(job.model.references[axes_key(job.model.axes)]).inputs)
-    begun = time.perf_counter_ns()
+    first_start_ns = time.perf_counter_ns()
     lane.run()
-    first_ns = float(time.perf_counter_ns() - begun)
-    found = []
+    first_ns = float(time.perf_counter_ns() - first_start_ns)
+    stretches = []
     with OneLane(lane, CLOSED_LOOP, "spin", bool(job.model.states), first_ns) as lanes:
         tell({"event": WORKING})
         while not stopped():
-            records = lanes.block(BLOCK_S, least=1)
-            begun_ns, ended_ns = records["started_ns"].min(), records["finished_ns"].max()
-            found.append(Stretch(int(begun_ns), int(ended_ns), len(records)))
-    return tuple(found)
+            records = lanes.block(BLOCK_S, minimum=1)
+            start_ns, end_ns = records["started_ns"].min(), records["finished_ns"].max()
+            stretches.append(Stretch(int(start_ns), int(end_ns), len(records)))
+    return tuple(stretches)
 
 
 if __name__ == "__main__":

@@ -24,16 +24,16 @@ from app.stats.open_loop import (
     utilisation,
 )
 from app.stats.quantiles import Histogram
-from app.workers.lanes import counted, rewarming
+from app.workers.lanes import counted_records, rewarming
 from app.workers.loop import SWITCH_S, Arriving, Block, clock_ns, enter
-from app.workers.sampling import Measured, running
+from app.workers.sampling import MeasurementResult, running
 from app.workers.system_counters import Watch
 from app.workers.timing import Serve
 from runtimes.base import Lane
 from runtimes.errors import Unsupported
 from runtimes.execution import Samples
 
-MOST_ARRIVALS = 1 << 22
+MAXIMUM_ARRIVALS = 1 << 22
 """A round draws no more: at rates from a million a second on it is shorter, and fits in memory."""
 _WARM_SHARE, _WARM_COUNT = 0.1, 20
 """So much beyond the least number of samples, since first runs do not count."""
@@ -71,9 +71,9 @@ class RoundSchedule:
         """What waits when the schedule is over is still served for so long, if lanes keep up."""
         return self.seconds + (self.batcher.wait_us * 1e-6 if self.batcher else 0.0)
 
-    def became(self, served: Samples, lanes: int, begun_ns: int = 0) -> OpenLoop:
+    def outcome(self, served: Samples, lanes: int, start_ns: int = 0) -> OpenLoop:
         """What became of its requests: the runs that were served, by so many lanes."""
-        seconds = float(served.finished_ns.max(initial=begun_ns) - begun_ns) * 1e-9
+        seconds = float(served.finished_ns.max(initial=start_ns) - start_ns) * 1e-9
         return OpenLoop(
             schedule_sha256=self.sha256,
             due=len(self.offsets_ns),
@@ -94,8 +94,8 @@ class RoundSchedule:
 def schedule_s(scenario: Scenario, limits: Limits) -> float:
     """How long the counted part of a round is: for `min_s` and `min_samples`, at most `max_s`."""
     rate_hz = scenario.arrivals_hz
-    enough_s = (limits.min_samples * (1 + _WARM_SHARE) + _WARM_COUNT) / rate_hz
-    return min(max(limits.min_s, enough_s), limits.max_s, MOST_ARRIVALS / rate_hz)
+    minimum_s = (limits.min_samples * (1 + _WARM_SHARE) + _WARM_COUNT) / rate_hz
+    return min(max(limits.min_s, minimum_s), limits.max_s, MAXIMUM_ARRIVALS / rate_hz)
 
 
 def timed_schedule(
@@ -117,8 +117,8 @@ def timed_schedule(
             f"{scenario} brought no request within the {seconds:g} s of a round",
             "use a higher rate, or a longer --preset",
         )
-    counted = RoundSchedule(offsets_ns, seconds, scenario.arrivals_hz, batcher)
-    return _with_start(counted, scenario, capacity_hz, seed)
+    schedule = RoundSchedule(offsets_ns, seconds, scenario.arrivals_hz, batcher)
+    return _with_start(schedule, scenario, capacity_hz, seed)
 
 
 def simulated_schedule(
@@ -126,29 +126,29 @@ def simulated_schedule(
 ) -> RoundSchedule:
     """As many requests as a simulated round has runs, after its start."""
     rate_hz = scenario.arrivals_hz
-    enough_s = (count + 8 * math.sqrt(count) + max(scenario.count, 16)) / rate_hz
-    offsets_ns = arrivals_ns(scenario, enough_s, seed)[:count]
-    counted = RoundSchedule(offsets_ns, float(offsets_ns[-1]) * 1e-9, rate_hz)
-    return _with_start(counted, scenario, capacity_hz, seed)
+    minimum_s = (count + 8 * math.sqrt(count) + max(scenario.count, 16)) / rate_hz
+    offsets_ns = arrivals_ns(scenario, minimum_s, seed)[:count]
+    schedule = RoundSchedule(offsets_ns, float(offsets_ns[-1]) * 1e-9, rate_hz)
+    return _with_start(schedule, scenario, capacity_hz, seed)
 
 
 def _with_start(
-    counted: RoundSchedule, scenario: Scenario, capacity_hz: float, seed: int
+    schedule: RoundSchedule, scenario: Scenario, capacity_hz: float, seed: int
 ) -> RoundSchedule:
     """The same after the start that its queue takes, at most as long as what is counted."""
     rate_hz = scenario.arrivals_hz
-    wanted_s = settling_s(rate_hz, capacity_hz, drawn=scenario.kind == "poisson")
-    at_most_s = min(counted.seconds, MOST_ARRIVALS / rate_hz - counted.seconds)
+    settling_time_s = settling_s(rate_hz, capacity_hz, is_random=scenario.kind == "poisson")
+    maximum_s = min(schedule.seconds, MAXIMUM_ARRIVALS / rate_hz - schedule.seconds)
     # Whole gaps, so that even requests stay even.
     gap_s = max(scenario.count, 1) / rate_hz
-    start_s = math.floor(min(wanted_s, at_most_s) / gap_s) * gap_s
+    start_s = math.floor(min(settling_time_s, maximum_s) / gap_s) * gap_s
     if start_s <= 0.0:
-        return counted
+        return schedule
     start_ns = arrivals_ns(scenario, start_s, seed + _START_SEED)
     return replace(
-        counted,
-        offsets_ns=np.concatenate([start_ns, round(start_s * 1e9) + counted.offsets_ns]),
-        seconds=start_s + counted.seconds,
+        schedule,
+        offsets_ns=np.concatenate([start_ns, round(start_s * 1e9) + schedule.offsets_ns]),
+        seconds=start_s + schedule.seconds,
         start_requests=len(start_ns),
         start_s=start_s,
     )
@@ -161,22 +161,22 @@ LEAD_NS = 5_000_000
 FOREVER = 2**63 - 1
 
 
-class _Followed:
+class _LaneRecorder:
     """What one lane has served so far, and how much of it is kept.
 
     Its first `warming` runs are not counted, nor those due before `counted_from_ns`.
     """
 
-    def __init__(self, number: int, room: int, warming: int, alone: bool) -> None:
-        self._number, self._warming, self._kept, self._seen = number, warming, 0, 0
+    def __init__(self, number: int, room: int, warming: int, is_single: bool) -> None:
+        self._number, self._warming, self._taken_count, self._served_count = number, warming, 0, 0
         self.counted_from_ns = 0
         # Any of several lanes may serve all requests, and together they serve each once.
-        self.block = Block(room, as_written=not alone)
+        self.block = Block(room, as_written=not is_single)
 
     @property
     def served(self) -> int:
         """How many runs are complete; 0 stands in `finished` from there on."""
-        return bisect_left(self.block.finished, True, self._kept, key=lambda ns: ns == 0)
+        return bisect_left(self.block.finished, True, self._taken_count, key=lambda ns: ns == 0)
 
     @property
     def known_until_ns(self) -> int:
@@ -186,8 +186,8 @@ class _Followed:
 
     def newly_served(self) -> np.ndarray:
         """When the runs were due that were completed since this was last asked."""
-        first, self._seen = self._seen, self.served
-        return np.array(self.block.scheduled[first : self._seen], np.int64)
+        first, self._served_count = self._served_count, self.served
+        return np.array(self.block.scheduled[first : self._served_count], np.int64)
 
     def complete(self) -> np.ndarray:
         """Records of all complete runs [n]."""
@@ -195,9 +195,9 @@ class _Followed:
 
     def take(self, until_ns: int) -> np.ndarray:
         """Records of complete runs that began before `until_ns`, those that were taken left out."""
-        first = self._kept
+        first = self._taken_count
         end = bisect_left(self.block.started, until_ns, first, self.served)
-        self._kept = end
+        self._taken_count = end
         return self._records(first, end)
 
     def _records(self, first: int, end: int) -> np.ndarray:
@@ -228,18 +228,20 @@ class OpenLoopSampler:
         count = len(schedule.offsets_ns)
         warming = rewarming(count // len(lanes))
         self._lanes, self._serves, self._schedule = lanes, serves, schedule
-        alone = len(lanes) == 1
-        self._followed = [_Followed(number, count, warming, alone) for number in range(len(lanes))]
+        is_single = len(lanes) == 1
+        self._recorders = [
+            _LaneRecorder(number, count, warming, is_single) for number in range(len(lanes))
+        ]
         self._first_open, self._served_later = 0, np.empty(0, np.int64)
         self._file, self._watch, self._report, self._stopped = file, watch, report, stopped
         self._arriving = Arriving(schedule.offsets_ns)
         self._ready = threading.Barrier(len(lanes) + 1, self._begin)
         self._failures: list[Exception] = []
-        self._alone = threading.Lock()
+        self._first_run_lock = threading.Lock()
         self._histogram, self._iterations = Histogram(), 0
-        self._begun_ns = self._ends_ns = 0
+        self._start_ns = self._ends_ns = 0
 
-    def measure(self) -> Measured:
+    def measure(self) -> MeasurementResult:
         """Serve until all is answered, or until the schedule is over if they can't keep up.
 
         Where they can, what is still waiting then has as long as the schedule was. Raises what a
@@ -254,7 +256,7 @@ class OpenLoopSampler:
             try:
                 for thread in threads:
                     thread.start()
-                with _aside(), suppress(threading.BrokenBarrierError):
+                with _on_spare_cores(), suppress(threading.BrokenBarrierError):
                     self._ready.wait()
                     stopped = self._follow(threads)
             finally:
@@ -269,19 +271,19 @@ class OpenLoopSampler:
 
     def _begin(self) -> None:
         length_ns = round(self._schedule.seconds * 1e9)
-        self._begun_ns = clock_ns() + LEAD_NS
-        self._ends_ns = self._begun_ns + length_ns
-        for followed in self._followed:
-            followed.counted_from_ns = self._begun_ns + self._schedule.counted_from_ns
+        self._start_ns = clock_ns() + LEAD_NS
+        self._ends_ns = self._start_ns + length_ns
+        for recorder in self._recorders:
+            recorder.counted_from_ns = self._start_ns + self._schedule.counted_from_ns
         patience_ns = round(self._schedule.patience_s * 1e9)
-        self._arriving.begin(self._begun_ns, self._ends_ns + patience_ns)
+        self._arriving.begin(self._start_ns, self._ends_ns + patience_ns)
 
     def _serve(self, number: int) -> None:
         """What a lane's thread does."""
         try:
-            enter(self._lanes[number], self._alone)
+            enter(self._lanes[number], self._first_run_lock)
             self._ready.wait()
-            self._serves[number](self._followed[number].block, self._arriving)
+            self._serves[number](self._recorders[number].block, self._arriving)
         except threading.BrokenBarrierError:
             pass
         except Exception as error:
@@ -313,20 +315,20 @@ class OpenLoopSampler:
 
     def _keep(self, alive: Sequence[bool]) -> None:
         """Append what is complete, in the order of its start, and tell of it."""
-        lanes = zip(self._followed, alive, strict=True)
+        lanes = zip(self._recorders, alive, strict=True)
         until_ns = min((lane.known_until_ns for lane, goes_on in lanes if goes_on), default=FOREVER)
         until_ns = max(until_ns, self._first_open_ns())
-        records = np.concatenate([lane.take(until_ns) for lane in self._followed])
+        records = np.concatenate([lane.take(until_ns) for lane in self._recorders])
         if not len(records):
             return
         records = records[np.argsort(records["started_ns"], kind="stable")]
         self._watch.end(records)
         self._watch.begin()
         self._file.write(records.tobytes())
-        latency = latency_ns(counted(records), from_schedule=True)
+        latency = latency_ns(counted_records(records), from_schedule=True)
         self._iterations += len(latency)
         self._histogram.add(latency)
-        elapsed_s = (clock_ns() - self._begun_ns) * 1e-9
+        elapsed_s = (clock_ns() - self._start_ns) * 1e-9
         self._report(Progress("measure", self._iterations, elapsed_s, *running(self._histogram)))
 
     def _first_open_ns(self) -> int:
@@ -334,16 +336,19 @@ class OpenLoopSampler:
 
         A lane that never had a request so keeps nobody's records back.
         """
-        served = [self._served_later, *(lane.newly_served() for lane in self._followed)]
-        later, due = np.sort(np.concatenate(served)), self._arriving.times_ns[self._first_open :]
-        gaps = np.flatnonzero(later != due[: len(later)])
-        in_row = int(gaps[0]) if len(gaps) else len(later)
-        self._first_open, self._served_later = self._first_open + in_row, later[in_row:]
-        return int(due[in_row]) if in_row < len(due) else FOREVER
+        served = [self._served_later, *(lane.newly_served() for lane in self._recorders)]
+        served_ns, due_ns = (
+            np.sort(np.concatenate(served)),
+            self._arriving.times_ns[self._first_open :],
+        )
+        gaps = np.flatnonzero(served_ns != due_ns[: len(served_ns)])
+        in_row = int(gaps[0]) if len(gaps) else len(served_ns)
+        self._first_open, self._served_later = self._first_open + in_row, served_ns[in_row:]
+        return int(due_ns[in_row]) if in_row < len(due_ns) else FOREVER
 
     def _served(self) -> Samples:
         """All that is complete so far, one lane's after another's."""
-        records = np.concatenate([lane.complete() for lane in self._followed])
+        records = np.concatenate([lane.complete() for lane in self._recorders])
         return Samples(
             records["scheduled_ns"],
             records["started_ns"],
@@ -353,10 +358,10 @@ class OpenLoopSampler:
             lanes=records["lane"],
         )
 
-    def _measured(self, stopped: bool) -> Measured:
-        became = self._schedule.became(self._served(), len(self._lanes), self._begun_ns)
-        why = "stopped" if stopped else "overload" if became.overloaded else "schedule"
-        return Measured(self._iterations, became.seconds, why, became)
+    def _measured(self, stopped: bool) -> MeasurementResult:
+        outcome = self._schedule.outcome(self._served(), len(self._lanes), self._start_ns)
+        stop_reason = "stopped" if stopped else "overload" if outcome.overloaded else "schedule"
+        return MeasurementResult(self._iterations, outcome.seconds, stop_reason, outcome)
 
 
 def _join(threads: Sequence[threading.Thread], seconds: float) -> None:
@@ -369,16 +374,16 @@ def _join(threads: Sequence[threading.Thread], seconds: float) -> None:
 @contextmanager
 def _switching_often() -> Iterator[None]:
     """Threads that want the interpreter do not wait long for the one that has it."""
-    before_s = sys.getswitchinterval()
+    previous_s = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_S)
     try:
         yield
     finally:
-        sys.setswitchinterval(before_s)
+        sys.setswitchinterval(previous_s)
 
 
 @contextmanager
-def _aside() -> Iterator[None]:
+def _on_spare_cores() -> Iterator[None]:
     """This thread on those of its parent's cores that the lanes do not have, if there are any."""
     if not hasattr(os, "sched_setaffinity"):
         yield

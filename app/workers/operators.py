@@ -20,7 +20,7 @@ import numpy as np
 
 from app.cases.jobs import Operator, OperatorJob, OperatorTimes, Peak
 from app.workers.peak import peaks_of_host
-from app.workers.process import is_transient, prepare, reason_of, runtime_called, serve, state_of
+from app.workers.process import is_transient, prepare, reason_of, runtime_of_spec, serve, state_of
 from exporters import install_layout
 from exporters.codec import from_json
 from exporters.messages import GraphNode, NodeGraph
@@ -29,15 +29,15 @@ from runtimes.execution import AfterCompletion, OpTime
 from runtimes.session.session_group import each
 
 
-def told_by_calls(graph: NodeGraph, ops: Sequence[OpTime]) -> dict[str, int]:
+def owners_by_calls(graph: NodeGraph, ops: Sequence[OpTime]) -> dict[str, int]:
     """Node -> the number of the call in `ops` that it belongs to; only what is certain."""
-    found: dict[str, int] = {}
+    owners: dict[str, int] = {}
     for kind in dict.fromkeys(op.op for op in ops):
         calls = [number for number, op in enumerate(ops) if op.op == kind]
-        called = re.compile(rf"node_{re.escape(kind)}(_\d+)?")
-        names = [node.name for node in graph.nodes if called.fullmatch(node.name)]
+        pattern = re.compile(rf"node_{re.escape(kind)}(_\d+)?")
+        names = [node.name for node in graph.nodes if pattern.fullmatch(node.name)]
         if len(names) == len(calls):
-            found |= dict(zip(names, calls, strict=True))
+            owners |= dict(zip(names, calls, strict=True))
     modules: dict[str, list[int]] = {}
     for number, op in enumerate(ops):
         modules.setdefault(op.node.partition(" #")[0], []).append(number)
@@ -46,8 +46,8 @@ def told_by_calls(graph: NodeGraph, ops: Sequence[OpTime]) -> dict[str, int]:
             # Equal parameters are one tensor in a file: that one tells of no module.
             calls = modules.get(_module_of(tensor, modules), [])
             if len(calls) == 1 and len(graph.needing(tensor)) == 1:
-                found.setdefault(node.name, calls[0])
-    return found
+                owners.setdefault(node.name, calls[0])
+    return owners
 
 
 def _module_of(parameter: str, modules: dict[str, list[int]]) -> str:
@@ -61,7 +61,7 @@ _LAID_OUT = "_nchwc"
 """ONNX Runtime puts this behind a tensor's name to call the node that gives it in blocks."""
 
 
-def held(graph: NodeGraph, ops: Sequence[OpTime]) -> list[tuple[str, ...]]:
+def source_nodes(graph: NodeGraph, ops: Sequence[OpTime]) -> list[tuple[str, ...]]:
     """For each of `ops` the names of the nodes that it computes, in the file's order.
 
     No node is held by two.
@@ -69,22 +69,22 @@ def held(graph: NodeGraph, ops: Sequence[OpTime]) -> list[tuple[str, ...]]:
     executed = {node.name: node for node in graph.executed}
     owners: dict[str, int] = {}
     for number, op in enumerate(ops):
-        for name in _told(op, executed.get(op.node), graph):
+        for name in _known_owners(op, executed.get(op.node), graph):
             owners.setdefault(name, number)
-    owners = owners or told_by_calls(graph, ops)
+    owners = owners or owners_by_calls(graph, ops)
     _extend(graph, [executed.get(op.node) for op in ops], owners)
-    found: list[list[str]] = [[] for _ in ops]
+    names_by_operator: list[list[str]] = [[] for _ in ops]
     for node in graph.nodes:
         if node.name in owners:
-            found[owners[node.name]].append(node.name)
-    return [tuple(names) for names in found]
+            names_by_operator[owners[node.name]].append(node.name)
+    return [tuple(names) for names in names_by_operator]
 
 
-def _told(op: OpTime, run: GraphNode | None, graph: NodeGraph) -> Iterator[str]:
+def _known_owners(op: OpTime, run: GraphNode | None, graph: NodeGraph) -> Iterator[str]:
     """The nodes that give the tensors of the executed one, else those that it is called after."""
-    given = [graph.maker(tensor) for tensor in (run.writes if run else ())]
-    if any(given):
-        yield from (node.name for node in given if node)
+    makers = [graph.maker(tensor) for tensor in (run.writes if run else ())]
+    if any(makers):
+        yield from (node.name for node in makers if node)
         return
     for name in op.holds or (op.node,):
         parts = name.removesuffix(_LAID_OUT).split("/")
@@ -96,40 +96,42 @@ def _extend(graph: NodeGraph, executed: Sequence[GraphNode | None], owners: dict
     """Give the nodes that have no owner to the executed ones, in the order of execution."""
     if not owners:
         return
-    own: list[list[GraphNode]] = [[] for _ in executed]
+    nodes_by_operator: list[list[GraphNode]] = [[] for _ in executed]
     for node in graph.nodes:
         if node.name in owners:
-            own[owners[node.name]].append(node)
+            nodes_by_operator[owners[node.name]].append(node)
     alias: dict[str, str] = {}
     for number, run in enumerate(executed):
-        if run is None or not own[number] or any(map(graph.maker, run.writes)):
+        if run is None or not nodes_by_operator[number] or any(map(graph.maker, run.writes)):
             continue  # where it ends is known
-        known = {alias.get(tensor, tensor) for tensor in run.reads}
-        while (behind := _fused_behind(graph, own[number], known, owners)) is not None:
-            owners[behind.name] = number
-            own[number].append(behind)
-        alias |= dict.fromkeys(run.writes, next(iter(own[number][-1].writes)))
-    for number, nodes in enumerate(own):
-        left = list(chain.from_iterable(node.reads for node in nodes))
-        while left:
-            maker = graph.maker(left.pop())
+        inputs = {alias.get(tensor, tensor) for tensor in run.reads}
+        while (
+            fused := _fused_successor(graph, nodes_by_operator[number], inputs, owners)
+        ) is not None:
+            owners[fused.name] = number
+            nodes_by_operator[number].append(fused)
+        alias |= dict.fromkeys(run.writes, next(iter(nodes_by_operator[number][-1].writes)))
+    for number, nodes in enumerate(nodes_by_operator):
+        pending = list(chain.from_iterable(node.reads for node in nodes))
+        while pending:
+            maker = graph.maker(pending.pop())
             if maker is not None and maker.name not in owners:
                 owners[maker.name] = number
-                left += maker.reads
+                pending += maker.reads
 
 
-def _fused_behind(
-    graph: NodeGraph, own: Sequence[GraphNode], known: set[str], owners: Mapping[str, int]
+def _fused_successor(
+    graph: NodeGraph, nodes: Sequence[GraphNode], inputs: set[str], owners: Mapping[str, int]
 ) -> GraphNode | None:
     """The one node that needs what these give, if it multiplies nothing and needs nothing else."""
-    if len(own[-1].writes) != 1:
+    if len(nodes[-1].writes) != 1:
         return None
-    (tensor,) = own[-1].writes
+    (tensor,) = nodes[-1].writes
     needing = graph.needing(tensor)
     if len(needing) != 1 or needing[0].name in owners or needing[0].macs != 0:
         return None
-    others = (read for read in needing[0].reads if read != tensor and graph.maker(read))
-    return needing[0] if known.issuperset(others) else None
+    other_reads = (read for read in needing[0].reads if read != tensor and graph.maker(read))
+    return needing[0] if inputs.issuperset(other_reads) else None
 
 
 def operators(
@@ -144,27 +146,27 @@ def operators(
     """
     nodes = {node.name: node for node in graph.nodes}
     holders = Counter(name for names in holds for name in names)
-    found = []
+    entries = []
     for op, names in zip(ops, holds, strict=True):
         macs = moved = None
         if names and all(holders[name] == 1 for name in names):
-            own = [nodes[name] for name in names]
-            macs = _sum([node.macs for node in own])
-            moved = _bytes_moved(own, graph)
+            members = [nodes[name] for name in names]
+            macs = _sum([node.macs for node in members])
+            moved = _bytes_moved(members, graph)
         roof_us = None if peak is None else _roof_us(macs, moved, peak)
         told = {one.name: getattr(op, one.name) for one in fields(OpTime)} | {"holds": names}
-        found.append(Operator(**told, macs=macs, bytes_moved=moved, roof_us=roof_us))
-    return tuple(found)
+        entries.append(Operator(**told, macs=macs, bytes_moved=moved, roof_us=roof_us))
+    return tuple(entries)
 
 
-def _bytes_moved(own: Sequence[GraphNode], graph: NodeGraph) -> int | None:
+def _bytes_moved(members: Sequence[GraphNode], graph: NodeGraph) -> int | None:
     """What a group of nodes reads from outside and writes for others, each tensor once."""
-    names = {node.name for node in own}
-    inside = {tensor for node in own for tensor in node.writes}
-    wanted = set(graph.outputs)
-    wanted |= {tensor for node in graph.nodes if node.name not in names for tensor in node.reads}
-    read = {t: size for node in own for t, size in node.reads.items() if t not in inside}
-    written = {t: size for node in own for t, size in node.writes.items() if t in wanted}
+    names = {node.name for node in members}
+    inside = {tensor for node in members for tensor in node.writes}
+    needed = set(graph.outputs)
+    needed |= {tensor for node in graph.nodes if node.name not in names for tensor in node.reads}
+    read = {t: size for node in members for t, size in node.reads.items() if t not in inside}
+    written = {t: size for node in members for t, size in node.writes.items() if t in needed}
     return _sum([*read.values(), *written.values()])
 
 
@@ -176,12 +178,12 @@ def _roof_us(macs: int | None, moved: int | None, peak: Peak) -> float | None:
 
 
 def _sum(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    present = [value for value in values if value is not None]
+    return sum(present) if len(present) == len(values) else None
 
 
 FOR_S = 2.0
-LEAST_RUNS, MOST_RUNS = 5, 100
+MINIMUM_RUNS, MAXIMUM_RUNS = 5, 100
 """Enough runs for a median; profilers keep every run of every operator in memory."""
 
 
@@ -203,7 +205,7 @@ def operator_times(request: OperatorJob) -> OperatorTimes:
     """Compile the case for it, run it as the round did, and take the times."""
     case, settings = request.case, request.settings
     model = request.model.at(case.axes)
-    runtime = runtime_called(case.runtime)
+    runtime = runtime_of_spec(case.runtime)
     settings = each(runtime, settings)[0]  # what one session computes, any other does too
     prepare(runtime, settings)
     state_of(runtime)
@@ -217,11 +219,11 @@ def operator_times(request: OperatorJob) -> OperatorTimes:
             # How much is done before a request arrives depends on the pause before it.
             arrivals = AfterCompletion(1, round(case.scenario.gap_us * 1e3))
             session.simulate(arrivals, np.random.default_rng(0))
-            runs, told = 1, session.operator_times(1)
+            runs, times = 1, session.operator_times(1)
         else:
             runs = _enough_runs(session.lanes[0].run)
             timed = session.lanes[0].run = _Timed(session.lanes[0].run)
-            told = session.operator_times(runs)
+            times = session.operator_times(runs)
             run_us = median(timed.spent_ns) / 1e3 if timed.spent_ns else None
         execution = session.execution
         graph = _graph(model.path, case.axes, session.executed_graph)
@@ -229,7 +231,7 @@ def operator_times(request: OperatorJob) -> OperatorTimes:
     comparable = on_host and execution.precision == "fp32"
     peaks = peaks_of_host(settings.threads, request.cache_dir) if comparable else None
     peak = peaks.at(graph.touched_bytes) if peaks else None
-    ops = operators(graph, told, held(graph, told), peak)
+    ops = operators(graph, times, source_nodes(graph, times), peak)
     return OperatorTimes(case.case_id, execution.clock, runs, ops, "", run_us, peak)
 
 
@@ -241,10 +243,10 @@ class _Timed:
         self.spent_ns: list[int] = []
 
     def __call__(self) -> object:
-        begun = time.perf_counter_ns()
-        done = self._run()
-        self.spent_ns.append(time.perf_counter_ns() - begun)
-        return done
+        start_ns = time.perf_counter_ns()
+        result = self._run()
+        self.spent_ns.append(time.perf_counter_ns() - start_ns)
+        return result
 
 
 def _graph(model: str, axes: Mapping[str, int], executed: Path | None) -> NodeGraph:
@@ -252,19 +254,19 @@ def _graph(model: str, axes: Mapping[str, int], executed: Path | None) -> NodeGr
     files = [model, json.dumps(dict(axes)), *([str(executed)] if executed else [])]
     command = install_layout.starter_command("exporters.onnx_files.node_graph", *files)
     environment = install_layout.child_environment()
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
+    process = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
     try:
-        return from_json(NodeGraph, json.loads(done.stdout))
+        return from_json(NodeGraph, json.loads(process.stdout))
     except ValueError:
         return NodeGraph()
 
 
 def _enough_runs(run: Callable[[], object]) -> int:
     run()
-    begun = time.perf_counter()
+    start_s = time.perf_counter()
     run()
-    spent_s = time.perf_counter() - begun
-    return int(min(max(FOR_S / max(spent_s, 1e-6), LEAST_RUNS), MOST_RUNS))
+    spent_s = time.perf_counter() - start_s
+    return int(min(max(FOR_S / max(spent_s, 1e-6), MINIMUM_RUNS), MAXIMUM_RUNS))
 
 
 if __name__ == "__main__":

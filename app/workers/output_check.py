@@ -49,14 +49,16 @@ def check_outputs(
     expected = {by[0]: reference.outputs, **reference.others}
     checks: dict[str, list[Check]] = {name: [] for name in expected}
     for number, outputs in enumerate(outputs_of_lanes):
-        for name, wanted in expected.items():
-            found = compare(outputs, wanted, name, allowed, steps, scale)
-            checks[name].append(replace(found, lane=number))
-    against = {name: worst(of_lanes) for name, of_lanes in checks.items()}
-    agreeing = [name for name, check in against.items() if check.output_ok]
-    nearest = min(against.values(), key=lambda check: (not check.output_ok, check.max_rel_error))
+        for name, reference_outputs in expected.items():
+            comparison = compare(outputs, reference_outputs, name, allowed, steps, scale)
+            checks[name].append(replace(comparison, lane=number))
+    checks_by_reference = {name: worst(of_lanes) for name, of_lanes in checks.items()}
+    agreeing = [name for name, check in checks_by_reference.items() if check.output_ok]
+    nearest = min(
+        checks_by_reference.values(), key=lambda check: (not check.output_ok, check.max_rel_error)
+    )
     return replace(
-        against[agreeing[0]] if agreeing else nearest,
+        checks_by_reference[agreeing[0]] if agreeing else nearest,
         references=(*by, *reference.others),
         agrees_with=(*(by if by[0] in agreeing else ()), *(n for n in agreeing if n != by[0])),
         missing=reference.missing,
@@ -75,8 +77,8 @@ def worst(checks: Iterable[Check]) -> Check:
 
 def common(agreeing: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     """The references that are in each of these, in the order of the first."""
-    first, *others = agreeing
-    return tuple(name for name in first if all(name in other for other in others))
+    first, *rest = agreeing
+    return tuple(name for name in first if all(name in names for names in rest))
 
 
 def outputs_of(lanes: Iterable[Lane], inputs: Mapping[str, np.ndarray]) -> Iterator[Arrays]:
@@ -106,39 +108,43 @@ def compare(
     bound = Bound(tolerance, steps)
     worst = Check(reference, 0.0, 0.0, 1.0, tolerance, True)
     nans = []
-    for name, wanted in expected.items():
-        found = difference(actual.get(name), wanted, inputs_scale)
-        if found.nans:
+    for name, reference_output in expected.items():
+        deviation = difference(actual.get(name), reference_output, inputs_scale)
+        if deviation.nans:
             nans.append(name)
         check = Check(
             reference,
-            found.absolute,
-            found.relative,
-            found.cosine,
+            deviation.absolute,
+            deviation.relative,
+            deviation.cosine,
             tolerance,
-            bound.holds(found, wanted),
+            bound.holds(deviation, reference_output),
             name,
-            unequal=found.unequal / max(wanted.size, 1) if bound.is_exact(wanted) else None,
+            unequal=deviation.unequal / max(reference_output.size, 1)
+            if bound.is_exact(reference_output)
+            else None,
         )
         if (not check.output_ok, check.max_rel_error) >= (not worst.output_ok, worst.max_rel_error):
             worst = replace(check, cosine=min(check.cosine, worst.cosine))
     return replace(worst, nans=tuple(nans))
 
 
-def why_wrong(check: Check, lanes: int) -> str:
+def mismatch_text(check: Check, lanes: int) -> str:
     """One sentence about a check that failed."""
-    where = f" of session {check.lane + 1} of {lanes}" if lanes > 1 else ""
-    where = f" at batch {check.batch}" if check.batch else where
-    where = f" at {check.shape}" if check.shape else where
+    place = f" of session {check.lane + 1} of {lanes}" if lanes > 1 else ""
+    place = f" at batch {check.batch}" if check.batch else place
+    place = f" at {check.shape}" if check.shape else place
     whom = f"the {check.reference} reference"
     if check.disagreements:
         whom = f"every reference, from the nearest ({check.reference})"
-    said = f"output {check.worst_output!r}{where} differs from {whom}"
+    prefix = f"output {check.worst_output!r}{place} differs from {whom}"
     if check.unequal is not None:
-        return f"{said} in {100 * check.unequal:.3g} % of its elements, and integers must be equal"
+        return (
+            f"{prefix} in {100 * check.unequal:.3g} % of its elements, and integers must be equal"
+        )
     if isinf(check.max_abs_error):
-        return f"{said}: one is missing, of another shape, NaN or infinite where the other is not"
+        return f"{prefix}: one is missing, of another shape, NaN or infinite where the other is not"
     return (
-        f"{said} by {check.max_rel_error:.2g} of its largest value, "
+        f"{prefix} by {check.max_rel_error:.2g} of its largest value, "
         f"and {check.tolerance:.2g} is allowed"
     )

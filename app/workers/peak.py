@@ -32,7 +32,7 @@ _IN_USE_BYTES = tuple(3 << power for power in (17, 19, 21, 23, 26))
 """Of the three arrays together, 384 KiB to 192 MiB: what fits a core's caches, and what none."""
 _CHUNK = 2**14
 """The part that a thread works on at once stays in its first caches between the two passes."""
-_LEAST_BYTES = 2**24
+_MINIMUM_BYTES = 2**24
 """A small array is gone through again until so much was moved, so that the calls don't count."""
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -53,31 +53,33 @@ class HostPeaks:
         return Peak(self.flops_per_s, bytes_per_s, size, self.how)
 
 
-def peaks_of_host(threads: int, kept_in: str) -> HostPeaks | None:
+def peaks_of_host(threads: int, cache_dir: str) -> HostPeaks | None:
     """The peaks with so many threads (0: all cores), measured once and kept in a folder.
 
     What a busy machine gave is measured again when it is quiet. None where they can't be measured.
     """
     threads = threads or len(usable_cores())
-    kept = Path(kept_in, f"peak-{socket.gethostname()}-{threads}.json") if kept_in else None
-    known, busy = _kept(kept), os.getloadavg()[0] > len(usable_cores())
-    if known is not None and (busy or not known.busy):
-        return known
+    cache_file = (
+        Path(cache_dir, f"peak-{socket.gethostname()}-{threads}.json") if cache_dir else None
+    )
+    cached, busy = _cached_peaks(cache_file), os.getloadavg()[0] > len(usable_cores())
+    if cached is not None and (busy or not cached.busy):
+        return cached
     environment = install_layout.child_environment() | dict.fromkeys(_BLAS_THREADS, str(threads))
     command = install_layout.command("app.workers.peak", str(threads), *(["busy"] if busy else []))
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, check=True)
-        found = from_json(HostPeaks, json.loads(done.stdout))
+        process = subprocess.run(command, env=environment, capture_output=True, check=True)
+        peaks = from_json(HostPeaks, json.loads(process.stdout))
     except (OSError, ValueError, subprocess.SubprocessError):
-        return known
-    if kept is not None:
+        return cached
+    if cache_file is not None:
         with suppress(OSError):
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            kept.write_bytes(done.stdout)
-    return found
+            cache_file.parent.mkdir(parents=True, exist_ok=True)
+            cache_file.write_bytes(process.stdout)
+    return peaks
 
 
-def _kept(path: Path | None) -> HostPeaks | None:
+def _cached_peaks(path: Path | None) -> HostPeaks | None:
     """What was measured before; None if nothing was, or if it can't be read."""
     try:
         return from_json(HostPeaks, json.loads(path.read_bytes())) if path else None
@@ -106,15 +108,15 @@ def _triad_bytes_per_s(in_use_bytes: int, threads: int) -> float:
     """a = b + 3 c, each thread on its part; numpy gives up the interpreter within each call."""
     count = in_use_bytes // 12
     a, b, c = (np.ones(count, np.float32) for _ in range(3))
-    share, times = -(-count // threads), max(1, _LEAST_BYTES // in_use_bytes)
+    share, times = -(-count // threads), max(1, _MINIMUM_BYTES // in_use_bytes)
 
     def part(start: int) -> None:
         end = min(start + share, count)
         for _ in range(times):
             for begin in range(start, end, _CHUNK):
-                now = slice(begin, min(begin + _CHUNK, end))
-                np.multiply(c[now], np.float32(3.0), out=a[now])
-                np.add(a[now], b[now], out=a[now])
+                chunk = slice(begin, min(begin + _CHUNK, end))
+                np.multiply(c[chunk], np.float32(3.0), out=a[chunk])
+                np.add(a[chunk], b[chunk], out=a[chunk])
 
     with ThreadPoolExecutor(threads) as pool:
         spent_s = _best_s(lambda: list(pool.map(part, range(0, count, share))), _TRIAD_S)
@@ -123,11 +125,11 @@ def _triad_bytes_per_s(in_use_bytes: int, threads: int) -> float:
 
 def _best_s(call: Callable[[], object], for_s: float) -> float:
     call()
-    best_s, until = np.inf, time.perf_counter() + for_s
-    while time.perf_counter() < until:
-        begun = time.perf_counter()
+    best_s, end_s = np.inf, time.perf_counter() + for_s
+    while time.perf_counter() < end_s:
+        start_s = time.perf_counter()
         call()
-        best_s = min(best_s, time.perf_counter() - begun)
+        best_s = min(best_s, time.perf_counter() - start_s)
     return float(best_s)
 
 

@@ -91,13 +91,13 @@ class StopRequest:
     """True once the parent wrote a line or closed our input; asked only between blocks."""
 
     def __init__(self) -> None:
-        self._heard = False
+        self._is_requested = False
 
     def __call__(self) -> bool:
-        if not self._heard:
+        if not self._is_requested:
             readable, _, _ = select.select([0], [], [], 0)
-            self._heard = bool(readable)
-        return self._heard
+            self._is_requested = bool(readable)
+        return self._is_requested
 
 
 def _tell(events: BinaryIO, event: dict[str, Any]) -> None:
@@ -115,13 +115,13 @@ def limit_threads(threads: int) -> None:
 
 def prepare(runtime: Runtime, settings: Settings) -> dict[str, str | None]:
     """Have this process's environment say what the runtime needs of it; what that is."""
-    wanted = dict(runtime.environment(settings))
-    for name, value in wanted.items():
+    variables = dict(runtime.environment(settings))
+    for name, value in variables.items():
         if value is None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-    return wanted
+    return variables
 
 
 def state_of(runtime: Runtime) -> Available:
@@ -132,13 +132,13 @@ def state_of(runtime: Runtime) -> Available:
     return state
 
 
-def runtime_called(spec: str) -> Runtime:
+def runtime_of_spec(spec: str) -> Runtime:
     """The runtime of `name[:device][@release]`, whether it is here or not."""
     return registry.load(registry.parse_spec(spec).name)
 
 
 @contextmanager
-def in_our_words(session: Session) -> Iterator[None]:
+def translate_errors(session: Session) -> Iterator[None]:
     """`run` is the engine's own call and raises the engine's errors; the adapter knows them."""
     try:
         yield

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, cast
 from app.cases.round import Check, MeasureJob, Phase, Progress, RoundResult
 from app.workers.batcher import parts
 from app.workers.conditions import describe_round
-from app.workers.execution_facts import is_only_own, of_nans, of_references
+from app.workers.execution_facts import is_only_own, nan_diagnostics, reference_diagnostics
 from app.workers.lanes import fed
-from app.workers.output_check import check_lanes, outputs_of, why_wrong, worst
+from app.workers.output_check import check_lanes, mismatch_text, outputs_of, worst
 from app.workers.process import peak_rss_mb
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import ExportedModel, Reference
@@ -26,7 +26,7 @@ _BLOCK_BYTES = 2**20
 
 
 @dataclass(slots=True)
-class UnderWay:
+class RoundContext:
     """A round in the making; `tell` sends an event to the parent."""
 
     job: MeasureJob
@@ -75,7 +75,7 @@ class UnderWay:
             self.phases_ms[self.phase] = self.phases_ms.get(self.phase, 0.0) + spent_ms
             self._entered_ns = 0
 
-    def so_far(self) -> RoundResult:
+    def current_result(self) -> RoundResult:
         """What is known by now, times and memory included."""
         return replace(self.result, phases_ms=dict(self.phases_ms), rss_peak_mb=peak_rss_mb())
 
@@ -103,7 +103,7 @@ class UnderWay:
         if self.job.awaits_reference:
             self.enter("correctness")
             outputs = outputs_of(session.lanes, reference.inputs)
-            copies = [{name: array.copy() for name, array in one.items()} for one in outputs]
+            copies = [{name: array.copy() for name, array in item.items()} for item in outputs]
             self.kept_outputs.append(copies)
             return None
         if self.job.model.uncompared:
@@ -113,14 +113,15 @@ class UnderWay:
         if session.by_shape:
             told = session.execution.precision
             return worst(
-                replace(check_lanes((lane,), told, own, model, tolerance), shape=shape)
-                for shape, lane, own in fed(session, self.job)
+                replace(check_lanes((lane,), told, expected, model, tolerance), shape=shape)
+                for shape, lane, expected in fed(session, self.job)
             )
         return worst(
             replace(
-                check_lanes(one.lanes, one.execution.precision, own, model, tolerance), batch=batch
+                check_lanes(item.lanes, item.execution.precision, expected, model, tolerance),
+                batch=batch,
             )
-            for batch, one, own in parts(session, reference, self.job)
+            for batch, item, expected in parts(session, reference, self.job)
         )
 
     def note_check(self, check: Check | None) -> None:
@@ -131,7 +132,7 @@ class UnderWay:
             return
         check = replace(check, only_own=is_only_own(check, self.job.runtime))
         self.note(check=check)
-        self.warn(*of_nans(check), *of_references(check))
+        self.warn(*nan_diagnostics(check), *reference_diagnostics(check))
         if not check.output_ok:
-            reason = why_wrong(check, self.result.concurrency)
+            reason = mismatch_text(check, self.result.concurrency)
             self.note(status="wrong_output", reason=reason)

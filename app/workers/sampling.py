@@ -13,34 +13,34 @@ import numpy as np
 from app.cases.round import WARMUP, Limits, OpenLoop, Progress, latency_ns
 from app.cases.scenario import Condition
 from app.stats.quantiles import Histogram
-from app.stats.steadiness import settled
-from app.workers.lanes import Blocks, counted
+from app.stats.steadiness import has_settled
+from app.workers.lanes import Blocks, counted_records
 from app.workers.system_counters import Watch
 
-MOST_KEPT = 4_000_000
+MAXIMUM_SAMPLES = 4_000_000
 """Of a round: 128 MB. At a run each microsecond half an hour would be 58 GB."""
 
 
-def kept_per_s(condition: Condition) -> float:
+def sampling_rate(condition: Condition) -> float:
     """How many runs of each second are kept; infinite where no round is that long."""
-    return MOST_KEPT / condition.seconds if condition.kind == "sustained" else math.inf
+    return MAXIMUM_SAMPLES / condition.seconds if condition.kind == "sustained" else math.inf
 
 
-def thinned(records: np.ndarray, per_s: float) -> np.ndarray:
+def downsample(records: np.ndarray, per_s: float) -> np.ndarray:
     """Of a block's records [n] those that are kept, in their order; warm-up runs go first."""
-    lasted_s = float(records["finished_ns"].max() - records["started_ns"].min()) * 1e-9
-    most = max(1.0, per_s * lasted_s)
-    if len(records) <= most:
+    duration_s = float(records["finished_ns"].max() - records["started_ns"].min()) * 1e-9
+    maximum = max(1.0, per_s * duration_s)
+    if len(records) <= maximum:
         return records
-    counted = np.flatnonzero(records["phase"] != WARMUP)
+    measured_indices = np.flatnonzero(records["phase"] != WARMUP)
     # Every k-th would follow whatever repeats, such as inputs that are fed in turn.
     rng = np.random.default_rng(int(records["started_ns"][0]))
-    drawn = rng.choice(counted, min(int(most), len(counted)), replace=False)
-    return records[np.sort(drawn)]
+    selected = rng.choice(measured_indices, min(int(maximum), len(measured_indices)), replace=False)
+    return records[np.sort(selected)]
 
 
 BLOCK_S = 0.2
-SEVERAL, SLOW_BLOCK_S = 9, 2.0
+MINIMUM_BLOCK_RUNS, SLOW_BLOCK_S = 9, 2.0
 """A block holds so many runs that count, since its first does not, unless they take longer."""
 
 
@@ -60,7 +60,7 @@ class WarmUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasurementResult:
     """How measurement ended; `duration_s` is how long it took on the clock.
 
     `open_loop` is what became of its requests, where the scenario is one.
@@ -87,65 +87,70 @@ class Sampler:
     watch: Watch
     report: Callable[[Progress], None]
     stopped: Callable[[], bool]
-    kept_per_s: float = math.inf
-    left_out: int = 0
+    sampled_per_s: float = math.inf
+    dropped_count: int = 0
 
     def warm_up(self) -> WarmUp:
         """Run windows until their medians have settled."""
-        limits, begun = self.limits, time.perf_counter()
+        limits, start_s = self.limits, time.perf_counter()
         medians: list[float] = []
         runs: list[np.ndarray] = []
         iterations, is_settled = 0, None
         while True:
-            records = self.lanes.block(limits.window_s, least=1)
+            records = self.lanes.block(limits.window_s, minimum=1)
             # A first window may be so short that several lanes never ran at once.
-            known = counted(records)
-            runs.append(latency_ns(known if len(known) else records))
+            counting = counted_records(records)
+            runs.append(latency_ns(counting if len(counting) else records))
             medians.append(float(np.median(runs[-1])))
             records["phase"] = WARMUP
             self.file.write(records.tobytes())
             iterations += len(records)
-            elapsed = time.perf_counter() - begun
+            elapsed = time.perf_counter() - start_s
             self.report(Progress("warmup", iterations, elapsed, medians[-1], None))
-            is_settled = settled(medians)
+            is_settled = has_settled(medians)
             if elapsed >= limits.warmup_max_s or self.stopped():
                 break
-            enough = elapsed >= limits.warmup_min_s and iterations >= limits.warmup_min_iterations
-            if enough and is_settled:
+            is_enough = (
+                elapsed >= limits.warmup_min_s and iterations >= limits.warmup_min_iterations
+            )
+            if is_enough and is_settled:
                 break
         mean_ns = float(np.concatenate(runs[len(runs) // 2 :]).mean())
-        return WarmUp(iterations, time.perf_counter() - begun, is_settled, medians[-1], mean_ns)
+        return WarmUp(iterations, time.perf_counter() - start_s, is_settled, medians[-1], mean_ns)
 
-    def measure(self) -> Measured:
+    def measure(self) -> MeasurementResult:
         """Run blocks until the limits are met; see `Limits` for what they ask."""
         limits, histogram = self.limits, Histogram()
-        iterations, begun = 0, time.perf_counter()
+        iterations, start_s = 0, time.perf_counter()
         while True:
-            seconds = self._block_s(time.perf_counter() - begun)
+            seconds = self._block_s(time.perf_counter() - start_s)
             self.watch.begin()
-            records = self.lanes.block(seconds, least=1)
+            records = self.lanes.block(seconds, minimum=1)
             self.watch.end(records)
             timed = len(records)
-            records = thinned(records, self.kept_per_s)
-            self.left_out += timed - len(records)
+            records = downsample(records, self.sampled_per_s)
+            self.dropped_count += timed - len(records)
             self.file.write(records.tobytes())
-            latency = latency_ns(counted(records))
+            latency = latency_ns(counted_records(records))
             iterations += len(latency)
             histogram.add(latency)
-            elapsed = time.perf_counter() - begun
+            elapsed = time.perf_counter() - start_s
             self.report(Progress("measure", iterations, elapsed, *running(histogram)))
             if self.stopped():
-                return Measured(iterations, elapsed, "stopped")
+                return MeasurementResult(iterations, elapsed, "stopped")
             if elapsed >= limits.max_s and iterations:
-                return Measured(iterations, elapsed, "max_time")
+                return MeasurementResult(iterations, elapsed, "max_time")
             if elapsed >= limits.min_s and iterations >= limits.min_samples:
-                return Measured(iterations, elapsed, "min_time")
+                return MeasurementResult(iterations, elapsed, "min_time")
 
     def _block_s(self, elapsed_s: float) -> float:
         """How long the next block is: to the end of what is asked for, but never far beyond."""
-        least_left, most_left = self.limits.min_s - elapsed_s, self.limits.max_s - elapsed_s
-        usual = min(BLOCK_S, least_left) if least_left > 0 else BLOCK_S / 2
-        return max(usual, min(SEVERAL * self.lanes.run_s, SLOW_BLOCK_S, most_left))
+        minimum_rest_s, maximum_rest_s = (
+            self.limits.min_s - elapsed_s,
+            self.limits.max_s - elapsed_s,
+        )
+        usual = min(BLOCK_S, minimum_rest_s) if minimum_rest_s > 0 else BLOCK_S / 2
+        return max(usual, min(MINIMUM_BLOCK_RUNS * self.lanes.run_s, SLOW_BLOCK_S, maximum_rest_s))
 
 
 def running(histogram: Histogram) -> tuple[float | None, float | None]:

@@ -9,16 +9,16 @@ import numpy as np
 from app.cases.round import MEASURED, RECORD, WARMUP, MeasureJob, OpenLoop, Progress, latency_ns
 from app.cases.scenario import Scenario
 from app.stats.quantiles import order_statistic
-from app.workers.execution_facts import of_references, of_wrong_outputs
-from app.workers.lanes import counted
+from app.workers.execution_facts import reference_diagnostics, wrong_output_diagnostic
+from app.workers.lanes import counted_records
 from app.workers.open_loop import simulated_schedule
-from app.workers.round_context import UnderWay
+from app.workers.round_context import RoundContext
 from exporters.types import Reference
 from runtimes.base import Session
 from runtimes.errors import Unsupported
 from runtimes.execution import AfterCompletion, Queries, Samples, Scheduled
 
-MOST_RUNS = 1_000_000
+MAXIMUM_RUNS = 1_000_000
 """So many are simulated in one go: a sample of a multistream holds many runs."""
 
 
@@ -29,62 +29,62 @@ def simulate_at_once(
     one block."""
     if scenario.kind == "offline":
         runs = session.simulate(Queries(1, count), rng)
-        due = np.full_like(runs.started_ns, runs.started_ns[0])
-        return Samples(due, runs.started_ns, runs.finished_ns, runs.clock)
+        due_ns = np.full_like(runs.started_ns, runs.started_ns[0])
+        return Samples(due_ns, runs.started_ns, runs.finished_ns, runs.clock)
     parts = list(_queries(session, scenario.count, count, rng))
     started, finished = (np.concatenate(times) for times in zip(*parts, strict=True))
     return Samples(started, started, finished, "simulated")
 
 
 def _queries(
-    session: Session, of: int, count: int, rng: np.random.Generator
+    session: Session, runs_per_query: int, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """When queries of so many runs begin and end; each begins when the last is answered."""
-    at_a_time, now_ns = max(MOST_RUNS // of, 1), 0
+    at_a_time, now_ns = max(MAXIMUM_RUNS // runs_per_query, 1), 0
     for first in range(0, count, at_a_time):
-        runs = session.simulate(Queries(min(at_a_time, count - first), of), rng)
-        answered_ns = runs.finished_ns.reshape(-1, of).max(axis=1)
-        yield now_ns + runs.started_ns[::of], now_ns + answered_ns
+        runs = session.simulate(Queries(min(at_a_time, count - first), runs_per_query), rng)
+        answered_ns = runs.finished_ns.reshape(-1, runs_per_query).max(axis=1)
+        yield now_ns + runs.started_ns[::runs_per_query], now_ns + answered_ns
         now_ns += int(answered_ns[-1])
 
 
-def simulate_round(this: UnderWay, session: Session, reference: Reference) -> None:
+def simulate_round(context: RoundContext, session: Session, reference: Reference) -> None:
     """Take the samples from the simulator; a graph it holds only in part has no latency."""
-    job = this.job
+    job = context.job
     if job.model.rotation:
         raise Unsupported(
             "a simulated card takes as long whatever it is fed", "remove --rotate-inputs"
         )
-    check = this.check(session, reference)
-    if this.result.status == "partial":
+    check = context.check(session, reference)
+    if context.result.status == "partial":
         # Without a timing that a wrong output could put in doubt, the nodes come first.
-        this.note(check=check, stop_reason="partial")
+        context.note(check=check, stop_reason="partial")
         if check is not None:
-            this.warn(*of_references(check))
+            context.warn(*reference_diagnostics(check))
             if not check.output_ok:
-                this.warn(of_wrong_outputs(check))
+                context.warn(wrong_output_diagnostic(check))
         return
-    this.note_check(check)
-    this.enter("measure")
-    samples, became = _samples(session, job)
+    context.note_check(check)
+    context.enter("measure")
+    samples, outcome = _samples(session, job)
     records = np.zeros(len(samples.started_ns), dtype=RECORD)
     records["scheduled_ns"] = samples.scheduled_ns
     records["started_ns"] = samples.started_ns
     records["finished_ns"] = samples.finished_ns
     records["phase"] = MEASURED
-    records["phase"][: became.start_requests if became else 0] = WARMUP
-    with this.samples_file() as file:
+    records["phase"][: outcome.start_requests if outcome else 0] = WARMUP
+    with context.samples_file() as file:
         file.write(records.tobytes())
-    latency = np.sort(latency_ns(counted(records), job.scenario.is_open_loop))
+    latency = np.sort(latency_ns(counted_records(records), job.scenario.is_open_loop))
     p50_ns, p99_ns = (order_statistic(latency, q) for q in (0.5, 0.99))
-    this.report(Progress("measure", len(latency), latency.sum() / 1e9, p50_ns, p99_ns))
-    this.note_samples(
+    context.report(Progress("measure", len(latency), latency.sum() / 1e9, p50_ns, p99_ns))
+    context.note_samples(
         len(latency),
         # The cycles depend on the pacing, so they are known only now.
         facts=dict(session.execution.facts),
         duration_s=float(samples.finished_ns[-1] - samples.scheduled_ns[0]) / 1e9,
         stop_reason="simulated",
-        open_loop=became,
+        open_loop=outcome,
     )
 
 
@@ -93,11 +93,11 @@ def _samples(session: Session, job: MeasureJob) -> tuple[Samples, OpenLoop | Non
     count, scenario = job.limits.simulated_samples, job.scenario
     rng = np.random.default_rng(job.seed)
     if scenario.is_open_loop:
-        alone = session.simulate(AfterCompletion(count), rng)
-        capacity_hz = 1e9 / float(alone.service_ns.mean())
+        unloaded = session.simulate(AfterCompletion(count), rng)
+        capacity_hz = 1e9 / float(unloaded.service_ns.mean())
         schedule = simulated_schedule(scenario, count, job.arrivals_seed, capacity_hz)
         served = session.simulate(Scheduled(schedule.offsets_ns), rng)
-        return served, schedule.became(served, lanes=1)
+        return served, schedule.outcome(served, lanes=1)
     if scenario.kind == "ahead":
         raise Unsupported(
             f"{scenario} queues runs on a device, and a simulated card has no queue",

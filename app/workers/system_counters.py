@@ -18,7 +18,7 @@ from app.cases.telemetry import Disturbance, Interference
 ROOT = Path("/")
 _STEAL = 8
 """The place of stolen ticks in a line of /proc/stat, the core's name being 0."""
-_OF_THE_CPU = ("x86_pkg_temp", "coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal")
+_CPU_SENSORS = ("x86_pkg_temp", "coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class Counters:
 def read_counters(root: Path, cores: Collection[int]) -> Counters:
     """Of /proc/stat; the interrupts are those of all cores."""
     stolen, interrupts = None, None
-    wanted = {b"cpu%d" % core for core in cores}
+    labels = {b"cpu%d" % core for core in cores}
     try:
         lines = (root / "proc/stat").read_bytes().splitlines()
     except OSError:
         return Counters(None, None)
     for line in lines:
         words = line.split(None, _STEAL + 1)
-        if words[0] in wanted and len(words) > _STEAL:
+        if words[0] in labels and len(words) > _STEAL:
             stolen = (stolen or 0) + int(words[_STEAL])
         elif words[0] == b"intr":
             interrupts = int(words[1])
@@ -58,9 +58,9 @@ def thermometer(root: Path) -> Path | None:
     """The file in which the processor's temperature stands, in thousandths of a degree."""
     zones = (root / "sys/class/thermal").glob("thermal_zone*/type")
     chips = (root / "sys/class/hwmon").glob("hwmon*/name")
-    found = {_text(path): path.with_name("temp") for path in sorted(zones)}
-    found |= {_text(path): path.with_name("temp1_input") for path in sorted(chips)}
-    return next((found[name] for name in _OF_THE_CPU if name in found), None)
+    files = {_text(path): path.with_name("temp") for path in sorted(zones)}
+    files |= {_text(path): path.with_name("temp1_input") for path in sorted(chips)}
+    return next((files[name] for name in _CPU_SENSORS if name in files), None)
 
 
 def read_temperature_c(file: Path | None) -> float | None:
@@ -97,12 +97,12 @@ def _text(path: Path) -> str | None:
 
 LOW_CLOCK = 0.9
 """A block whose clock is below this share of the round's highest has a low one."""
-MANY_INTERRUPTS, LEAST_BLOCKS = 3.0, 5
+MANY_INTERRUPTS, MINIMUM_BLOCKS = 3.0, 5
 """So many times the median block's rate is far above usual, where there are so many blocks."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _BlockCounters:
     """One block: when, and what was counted from just before it to just after it."""
 
     begun_ns: int
@@ -126,11 +126,11 @@ class Watch:
 
     def __init__(self, cores: Collection[int], root: Path = ROOT) -> None:
         self._root, self._cores = root, cores
-        only = next(iter(cores)) if len(cores) == 1 else None
+        single_core = next(iter(cores)) if len(cores) == 1 else None
         # Whoever follows an open loop does so from another core than the one that times.
-        self._core = core_finder() if only is None else lambda: only
+        self._core = core_finder() if single_core is None else lambda: single_core
         self._thermometer = thermometer(root)
-        self._blocks: list[_Around] = []
+        self._blocks: list[_BlockCounters] = []
 
     def begin(self) -> None:
         self._counters = read_counters(self._root, self._cores)
@@ -138,23 +138,23 @@ class Watch:
 
     def end(self, records: np.ndarray) -> None:
         """`records` [n > 0] are the block's."""
-        usage, before = resource.getrusage(resource.RUSAGE_SELF), self._usage
+        usage, start_usage = resource.getrusage(resource.RUSAGE_SELF), self._usage
         counters = read_counters(self._root, self._cores)
         self._blocks.append(
-            _Around(
+            _BlockCounters(
                 int(records["started_ns"].min()),
                 int(records["finished_ns"].max()),
-                usage.ru_nvcsw - before.ru_nvcsw,
-                usage.ru_nivcsw - before.ru_nivcsw,
-                usage.ru_minflt - before.ru_minflt,
-                usage.ru_majflt - before.ru_majflt,
+                usage.ru_nvcsw - start_usage.ru_nvcsw,
+                usage.ru_nivcsw - start_usage.ru_nivcsw,
+                usage.ru_minflt - start_usage.ru_minflt,
+                usage.ru_majflt - start_usage.ru_majflt,
                 *_since(self._counters, counters),
                 read_clock_mhz(self._root, self._core()),
                 read_temperature_c(self._thermometer),
             )
         )
 
-    def told(self) -> Interference | None:
+    def interference(self) -> Interference | None:
         """Of all blocks so far; None before the first."""
         blocks = self._blocks
         if not blocks:
@@ -188,26 +188,28 @@ class Watch:
         """Mean clock and temperature in the first and the last so many seconds, where known."""
         if not self._blocks:
             return {}
-        begun_ns, ended_ns = self.window_ns
+        start_ns, end_ns = self.window_ns
         parts = {
-            "first": [b for b in self._blocks if b.begun_ns < begun_ns + part_s * 1e9],
-            "last": [b for b in self._blocks if b.ended_ns > ended_ns - part_s * 1e9],
+            "first": [b for b in self._blocks if b.begun_ns < start_ns + part_s * 1e9],
+            "last": [b for b in self._blocks if b.ended_ns > end_ns - part_s * 1e9],
         }
-        told = {
+        values_by_column = {
             f"sustained_{place}_{name}": [
-                value for block in blocks if (value := getattr(block, of)) is not None
+                value for block in blocks if (value := getattr(block, attribute)) is not None
             ]
             for place, blocks in parts.items()
-            for name, of in (("clock_mhz", "cpu_mhz"), ("temperature_c", "temperature_c"))
+            for name, attribute in (("clock_mhz", "cpu_mhz"), ("temperature_c", "temperature_c"))
         }
-        return {name: statistics.fmean(values) for name, values in told.items() if values}
+        return {
+            name: statistics.fmean(values) for name, values in values_by_column.items() if values
+        }
 
     def _disturbances(self, highest_mhz: float | None) -> Iterator[Disturbance]:
         """The blocks in which anything was seen that slows runs down."""
         rates = [b.interrupts / b.seconds for b in self._blocks if b.interrupts is not None]
-        usual = statistics.median(rates) if len(rates) >= LEAST_BLOCKS else math.inf
+        usual = statistics.median(rates) if len(rates) >= MINIMUM_BLOCKS else math.inf
         for block in self._blocks:
-            seen = Disturbance(
+            disturbance = Disturbance(
                 block.begun_ns,
                 block.ended_ns,
                 (block.stolen_ticks or 0) / ticks_per_s() * 1e3,
@@ -216,22 +218,22 @@ class Watch:
                 (block.interrupts or 0) / block.seconds > MANY_INTERRUPTS * usual,
                 (block.cpu_mhz or math.inf) < LOW_CLOCK * (highest_mhz or 0.0),
             )
-            if seen != Disturbance(block.begun_ns, block.ended_ns):
-                yield seen
+            if disturbance != Disturbance(block.begun_ns, block.ended_ns):
+                yield disturbance
 
 
-def _since(before: Counters, after: Counters) -> tuple[int | None, int | None]:
+def _since(previous: Counters, current: Counters) -> tuple[int | None, int | None]:
     """What was counted between two readings: ticks taken, interrupts."""
     return (
-        _difference(before.stolen_ticks, after.stolen_ticks),
-        _difference(before.interrupts, after.interrupts),
+        _difference(previous.stolen_ticks, current.stolen_ticks),
+        _difference(previous.interrupts, current.interrupts),
     )
 
 
-def _difference(before: int | None, after: int | None) -> int | None:
-    return None if before is None or after is None else after - before
+def _difference(previous: int | None, current: int | None) -> int | None:
+    return None if previous is None or current is None else current - previous
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    present = [value for value in values if value is not None]
+    return sum(present) if present else None

@@ -12,27 +12,27 @@ from app.cases.round import AWAITING, Check, MeasureJob
 from app.cases.telemetry import Interference
 from app.stats.steadiness import part_s
 from app.workers.batcher import batch_serving, warm_up
-from app.workers.colocation import beside
+from app.workers.colocation import colocated_load
 from app.workers.conditions import hold_memory
-from app.workers.execution_facts import of_states
+from app.workers.execution_facts import state_diagnostics
 from app.workers.lanes import (
     GIVING_WAIT,
     Blocks,
-    InTurn,
     OneLane,
     SeveralLanes,
+    ShapeLanes,
     first_axes,
-    refuse_unqueued,
+    reject_unqueued,
     turns_sha256,
 )
 from app.workers.multistream import AllAtOnce, Queries
 from app.workers.open_loop import OpenLoopSampler, timed_schedule
 from app.workers.output_check import check_outputs, common
 from app.workers.process import next_message
-from app.workers.round_context import UnderWay
-from app.workers.sampling import Measured, Sampler, kept_per_s
+from app.workers.round_context import RoundContext
+from app.workers.sampling import MeasurementResult, Sampler, sampling_rate
 from app.workers.system_counters import Watch
-from app.workers.timing import Loop, Pollution, harness_floor_ns, loop_of, serving
+from app.workers.timing import CacheEviction, Loop, harness_overhead_ns, loop_of, serving
 from exporters.codec import from_json
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -44,12 +44,12 @@ from runtimes.session.host import CALL
 from runtimes.session.session_group import Batches
 
 
-def polluting(this: UnderWay, lanes: int) -> Pollution | None:
+def cache_eviction_of(context: RoundContext, lanes: int) -> CacheEviction | None:
     """What goes through the caches between the runs of a session of so many lanes, and noted.
 
     None where nothing does; Unsupported where there is no between.
     """
-    condition = this.job.condition
+    condition = context.job.condition
     if condition.kind != "cold":
         return None
     if lanes > 1:
@@ -57,14 +57,14 @@ def polluting(this: UnderWay, lanes: int) -> Pollution | None:
             f"{condition} goes between two runs, and {lanes} runs at once have no between",
             "use one session and one stream",
         )
-    pollution = Pollution.of(condition.bytes)
+    pollution = CacheEviction.of_size(condition.bytes)
     told = {"evicted_mb": condition.bytes / 1e6, "eviction_ms": pollution.pass_ns / 1e6}
-    this.note(facts={**this.result.facts, **told})
-    this.warn(*_that_stay_warm(this.job))
+    context.note(facts={**context.result.facts, **told})
+    context.warn(*_warm_cache_warnings(context.job))
     return pollution
 
 
-def _that_stay_warm(job: MeasureJob) -> Iterator[Diagnostic]:
+def _warm_cache_warnings(job: MeasureJob) -> Iterator[Diagnostic]:
     """The caches that no pollution reaches."""
     if job.settings.threads != 1:
         yield diagnostic("private_caches_warm")
@@ -73,128 +73,136 @@ def _that_stay_warm(job: MeasureJob) -> Iterator[Diagnostic]:
 
 
 def awaited_checks(
-    this: UnderWay, precision: str, fed: Reference
+    context: RoundContext, precision: str, fed: Reference
 ) -> tuple[Check | None, Check | None]:
     """The checks before and after the measurement, once the parent has sent the whole model.
 
     `fed` has the inputs that the session was given. None where the parent ends the wait, or where
     the reference is of other inputs: the round is then stopped and does not count.
     """
-    this.leave()  # waiting is no part of a phase
-    this.tell({"event": AWAITING})
+    context.leave()  # waiting is no part of a phase
+    context.tell({"event": AWAITING})
     message = next_message()
     if "model" not in message:
-        this.note(stop_reason="stopped")
+        context.note(stop_reason="stopped")
         return None, None
-    this.enter("correctness")
+    context.enter("correctness")
     model = from_json(ExportedModel, message["model"])
-    reference = load_reference(model.references[axes_key(first_axes(this.job))])
-    if not _same(fed, reference):
-        this.note(stop_reason="stopped")
+    reference = load_reference(model.references[axes_key(first_axes(context.job))])
+    if not _have_equal_inputs(fed, reference):
+        context.note(stop_reason="stopped")
         return None, None
-    this.use_model(model)
+    context.use_model(model)
     if model.uncompared is not None:
         return None, None
-    tolerance = this.job.tolerance
-    before, after = (
+    tolerance = context.job.tolerance
+    first_check, second_check = (
         check_outputs(outputs, precision, reference, model, tolerance)
-        for outputs in this.kept_outputs
+        for outputs in context.kept_outputs
     )
-    return before, after
+    return first_check, second_check
 
 
-def _same(one: Reference, other: Reference) -> bool:
+def _have_equal_inputs(first: Reference, second: Reference) -> bool:
     """Whether both have the same inputs, bit by bit."""
-    return one.inputs.keys() == other.inputs.keys() and all(
-        (array.dtype, array.shape) == (other.inputs[name].dtype, other.inputs[name].shape)
-        and array.tobytes() == other.inputs[name].tobytes()
-        for name, array in one.inputs.items()
+    return first.inputs.keys() == second.inputs.keys() and all(
+        (array.dtype, array.shape) == (second.inputs[name].dtype, second.inputs[name].shape)
+        and array.tobytes() == second.inputs[name].tobytes()
+        for name, array in first.inputs.items()
     )
 
 
 # A median needs six samples; more than half a second of them tells nothing further.
-_LEAST_SPANS, _MOST_SPANS, _SPANS_NS = 6, 1000, 0.5e9
+_MINIMUM_SPANS, _MAXIMUM_SPANS, _SPANS_NS = 6, 1000, 0.5e9
 
 
-def time_round(this: UnderWay, session: Session, reference: Reference, first_ns: float) -> None:
+def time_round(
+    context: RoundContext, session: Session, reference: Reference, first_ns: float
+) -> None:
     """Time a bound session as the job says; the collector rests while the clock runs.
 
     `first_ns` is how long its first run took. Raises what a run raises, and Unsupported where the
     loop that was asked for can't time it.
     """
-    job, sets = this.job, _sets(this, reference)
-    pollution = polluting(this, len(session.lanes))
-    loop = _loop(this, session, sets)
+    job, sets = context.job, _sets(context, reference)
+    pollution = cache_eviction_of(context, len(session.lanes))
+    loop = _loop(context, session, sets)
     path = f"{session.execution.call_path}, timed in {loop}"
-    this.note(harness_floor_ns=harness_floor_ns(loop), call_path=path)
+    context.note(harness_floor_ns=harness_overhead_ns(loop), call_path=path)
     gc.collect()
     gc.freeze()
     gc.disable()
-    this.note(**hold_memory(job, this.result))
-    watch = Watch(this.result.environment["affinity"])
-    this.enter("warmup")
-    with beside(this) as neighbour, this.samples_file() as file:
-        with _lanes(this, session, first_ns, sets, pollution) as lanes:
-            if isinstance(lanes, InTurn):
-                file.write(lanes.first_seen().tobytes())
-                this.note(facts={**this.result.facts, "shapes_sha256": turns_sha256(job)})
+    context.note(**hold_memory(job, context.result))
+    watch = Watch(context.result.environment["affinity"])
+    context.enter("warmup")
+    with colocated_load(context) as neighbour, context.samples_file() as file:
+        with _lanes(context, session, first_ns, sets, pollution) as lanes:
+            if isinstance(lanes, ShapeLanes):
+                file.write(lanes.run_each_once().tobytes())
+                context.note(facts={**context.result.facts, "shapes_sha256": turns_sha256(job)})
             sampler = Sampler(
-                lanes, job.limits, file, watch, this.report, this.stopped, kept_per_s(job.condition)
+                lanes,
+                job.limits,
+                file,
+                watch,
+                context.report,
+                context.stopped,
+                sampling_rate(job.condition),
             )
             warm = warm_up(session, reference, job, sampler)
-            this.note(
+            context.note(
                 warmup_iterations=warm.iterations,
                 warmup_s=warm.seconds,
                 settled=warm.settled,
             )
-            before = this.check(session, reference)
-            this.enter("measure")
-            measured = _measured(this, session, sets, sampler, len(session.lanes) / warm.mean_ns)
-        this.warn(*of_states(session.lanes, job.model.states))
+            first_check = context.check(session, reference)
+            context.enter("measure")
+            measured = _measured(context, session, sets, sampler, len(session.lanes) / warm.mean_ns)
+        context.warn(*state_diagnostics(session.lanes, job.model.states))
         if neighbour is not None:
-            neighbour.note(this, *watch.window_ns)
-        _note_interference(this, watch.told())
+            neighbour.note(context, *watch.window_ns)
+        _note_interference(context, watch.interference())
         if job.condition.kind == "sustained":
-            _note_sustained(this, watch, measured.iterations, sampler.left_out)
+            _note_sustained(context, watch, measured.iterations, sampler.dropped_count)
         if len(session.lanes) == 1:
-            _note_spans(this, session, warm.median_ns)
+            _note_spans(context, session, warm.median_ns)
     gc.enable()
-    this.note_samples(
+    context.note_samples(
         measured.iterations,
         duration_s=measured.duration_s,
         stop_reason=measured.stop_reason,
         open_loop=measured.open_loop,
     )
     if warm.settled is False:
-        this.warn(diagnostic("no_steady_state", warmup_s=warm.seconds))
-    after = this.check(session, reference)
+        context.warn(diagnostic("no_steady_state", warmup_s=warm.seconds))
+    second_check = context.check(session, reference)
     if job.awaits_reference:
-        before, after = awaited_checks(this, session.execution.precision, reference)
-    this.note_check(_both(before, after))
+        first_check, second_check = awaited_checks(context, session.execution.precision, reference)
+    context.note_check(_merge_checks(first_check, second_check))
 
 
-def _both(before: Check | None, after: Check | None) -> Check | None:
+def _merge_checks(first: Check | None, second: Check | None) -> Check | None:
     """The later one unless the earlier was wrong, with what both agree with."""
-    if before is None or after is None:
-        return after
-    agreeing = common([before.agrees_with, after.agrees_with])
-    return replace(after if before.output_ok else before, agrees_with=agreeing)
+    if first is None or second is None:
+        return second
+    agreeing = common([first.agrees_with, second.agrees_with])
+    return replace(second if first.output_ok else first, agrees_with=agreeing)
 
 
 def _measured(
-    this: UnderWay,
+    context: RoundContext,
     session: Session,
     sets: Sequence[Arrays],
-    closed: Sampler,
+    sampler: Sampler,
     capacity_per_ns: float,
-) -> Measured:
+) -> MeasurementResult:
     """Measure as the scenario says: `closed` is warm and goes on, or its lanes rest meanwhile.
 
     `capacity_per_ns` is how many requests all lanes serve in a nanosecond without a pause.
     """
-    job, lanes = this.job, session.lanes
+    job, lanes = context.job, session.lanes
     if not job.scenario.is_open_loop:
-        return closed.measure()
+        return sampler.measure()
     schedule = timed_schedule(
         job.scenario, job.limits, job.arrivals_seed, job.batcher, 1e9 * capacity_per_ns
     )
@@ -203,69 +211,75 @@ def _measured(
     if isinstance(session, Batches):
         serves = [batch_serving(session, job)]
     return OpenLoopSampler(
-        lanes, serves, schedule, closed.file, closed.watch, this.report, this.stopped
+        lanes, serves, schedule, sampler.file, sampler.watch, context.report, context.stopped
     ).measure()
 
 
-def _loop(this: UnderWay, session: Session, sets: Sequence[Arrays]) -> Loop:
+def _loop(context: RoundContext, session: Session, sets: Sequence[Arrays]) -> Loop:
     """Which loop times; Unsupported where the one that was asked for can't."""
-    loop = loop_of(session.lanes[0], bool(this.job.model.states), sets)
-    if this.job.batcher is not None:
+    loop = loop_of(session.lanes[0], bool(context.job.model.states), sets)
+    if context.job.batcher is not None:
         loop = "Python"  # whichever size is next is not known before
-    if loop != "C" and this.job.settings.options.get(CALL.name) == "c":
+    if loop != "C" and context.job.settings.options.get(CALL.name) == "c":
         raise Unsupported(
-            f"{this.job.runtime} offers the loop in C no calls with these options and inputs",
+            f"{context.job.runtime} offers the loop in C no calls with these options and inputs",
             "use call=python",
         )
     return loop
 
 
 def _lanes(
-    this: UnderWay,
+    context: RoundContext,
     session: Session,
     first_ns: float,
     sets: Sequence[Arrays],
-    pollution: Pollution | None,
+    pollution: CacheEviction | None,
 ) -> Blocks:
-    job, lanes, streaming = this.job, session.lanes, bool(this.job.model.states)
+    job, lanes, streaming = context.job, session.lanes, bool(context.job.model.states)
     if session.by_shape:
-        return InTurn(session, job, first_ns)
+        return ShapeLanes(session, job, first_ns)
     if job.scenario.kind == "ahead":
-        refuse_unqueued(job, lanes[0])
+        reject_unqueued(job, lanes[0])
     if job.scenario.kind == "multistream":
         return Queries(lanes, job.scenario, streaming, first_ns, sets)
     if job.scenario.kind == "offline":
         return AllAtOnce(lanes, streaming, first_ns, sets)
-    how = job.scenario, job.wait_policy, streaming, first_ns, sets
-    return OneLane(lanes[0], *how, pollution) if len(lanes) == 1 else SeveralLanes(lanes, *how)
+    settings = job.scenario, job.wait_policy, streaming, first_ns, sets
+    return (
+        OneLane(lanes[0], *settings, pollution)
+        if len(lanes) == 1
+        else SeveralLanes(lanes, *settings)
+    )
 
 
-def _sets(this: UnderWay, reference: Reference) -> list[Arrays]:
+def _sets(context: RoundContext, reference: Reference) -> list[Arrays]:
     """The inputs that are fed in turn, the reference's first; what is state is not fed."""
-    model = this.job.model
+    model = context.job.model
     states = {pair.input for pair in model.states}
-    files = model.rotation.get(axes_key(this.job.axes), ())
+    files = model.rotation.get(axes_key(context.job.axes), ())
     sets = [reference.inputs, *(load_reference(file).inputs for file in files)] if files else []
-    return [{n: a for n, a in one.items() if n not in states} for one in sets]
+    return [{n: a for n, a in arrays.items() if n not in states} for arrays in sets]
 
 
-def _note_interference(this: UnderWay, told: Interference | None) -> None:
+def _note_interference(context: RoundContext, told: Interference | None) -> None:
     """The clock while it was measured stands for the one that was read before."""
-    this.note(interference=told)
+    context.note(interference=told)
     if told is not None and told.cpu_mhz_mean is not None:
-        this.note(environment={**this.result.environment, "cpu_mhz": told.cpu_mhz_mean})
+        context.note(environment={**context.result.environment, "cpu_mhz": told.cpu_mhz_mean})
 
 
-def _note_sustained(this: UnderWay, watch: Watch, kept: int, left_out: int) -> None:
+def _note_sustained(
+    context: RoundContext, watch: Watch, kept_count: int, dropped_count: int
+) -> None:
     """How the machine was at both ends, and how many of the runs are on disk."""
-    told = watch.at_the_ends(part_s(this.job.condition.seconds))
-    told["sampled_fraction"] = kept / max(kept + left_out, 1)
-    this.note(facts={**this.result.facts, **told})
+    told = watch.at_the_ends(part_s(context.job.condition.seconds))
+    told["sampled_fraction"] = kept_count / max(kept_count + dropped_count, 1)
+    context.note(facts={**context.result.facts, **told})
 
 
-def _note_spans(this: UnderWay, session: Session, typical_ns: float) -> None:
+def _note_spans(context: RoundContext, session: Session, typical_ns: float) -> None:
     """The medians of some further runs by the device's own clock, where there is one."""
-    runs = min(max(int(_SPANS_NS / max(typical_ns, 1.0)), _LEAST_SPANS), _MOST_SPANS)
+    runs = min(max(int(_SPANS_NS / max(typical_ns, 1.0)), _MINIMUM_SPANS), _MAXIMUM_SPANS)
     spans = session.spans(runs)
     if spans is None:
         return
@@ -275,4 +289,4 @@ def _note_spans(this: UnderWay, session: Session, typical_ns: float) -> None:
         "d2h_p50_us": spans.d2h_ns,
     }
     medians = {name: float(np.median(ns)) / 1e3 for name, ns in parts.items() if ns is not None}
-    this.note(facts={**this.result.facts, **medians})
+    context.note(facts={**context.result.facts, **medians})

@@ -35,14 +35,14 @@ CHUNK_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Pollution:
+class CacheEviction:
     """What goes through the caches between two runs, and how long that takes."""
 
     copies: tuple[Copy, ...]
     pass_ns: int
 
     @classmethod
-    def of(cls, size: int) -> Self:
+    def of_size(cls, size: int) -> Self:
         """Copies that touch so many bytes; both halves are in memory when it is made."""
         # Zeros that were never written would all be one page of the system's.
         source = np.ones(size // 2, np.uint8)
@@ -52,9 +52,9 @@ class Pollution:
             Copy(target[start : start + CHUNK_BYTES], source[start : start + CHUNK_BYTES])
             for start in starts
         )
-        begun = time.perf_counter_ns()
+        start_ns = time.perf_counter_ns()
         copy_all(copies)
-        return cls(copies, time.perf_counter_ns() - begun)
+        return cls(copies, time.perf_counter_ns() - start_ns)
 
 
 def copy_all(copies: Sequence[Copy]) -> None:
@@ -63,7 +63,7 @@ def copy_all(copies: Sequence[Copy]) -> None:
         np.copyto(copy.target, copy.source)
 
 
-def between_runs(
+def inter_run_call(
     lane: Lane, streaming: bool, sets: Sequence[Arrays], polluting: Sequence[Copy] = ()
 ) -> Callable[[], object] | None:
     """The call that prepares the next run; None where nothing is to be done.
@@ -95,7 +95,7 @@ Serve = Callable[[Block, Arriving], object]
 
 def loop_of(lane: Lane, streaming: bool, sets: Sequence[Arrays] = ()) -> Loop:
     """The loop that times this lane, with its states fed back or its inputs changed."""
-    return "Python" if _for_c(lane, streaming, sets) is None else "C"
+    return "Python" if _c_copies(lane, streaming, sets) is None else "C"
 
 
 def timing(
@@ -117,7 +117,7 @@ def timing(
             block.scheduled, block.started, block.finished, count
         )
     run, wait = lane.run, waits[wait_policy]
-    advance = between_runs(lane, streaming, sets, polluting)
+    advance = inter_run_call(lane, streaming, sets, polluting)
     return lambda block, count: run_block(block, count, run, advance, gap_ns, wait)
 
 
@@ -126,9 +126,9 @@ def turn_timing(
 ) -> Callable[[Block, np.ndarray], None]:
     """What times a run for each of some turns, int64 [n]: the numbers of the lanes to run."""
     if loop_of(lanes[0], streaming=False) == "C":
-        together = [call for lane in lanes for call in lane.calls]
+        lane_calls = [call for lane in lanes for call in lane.calls]
         calls = TimedCalls(
-            together, gap_ns=gap_ns, wait=wait_policy, hybrid_margin_ns=SLEEP_MARGIN_NS
+            lane_calls, gap_ns=gap_ns, wait=wait_policy, hybrid_margin_ns=SLEEP_MARGIN_NS
         )
         return lambda block, turns: calls.turns(
             block.scheduled, block.started, block.finished, turns, len(lanes)
@@ -141,7 +141,7 @@ def query_timing(
     lane: Lane,
     number: int,
     runs: int,
-    met: array[int],
+    positions: array[int],
     streaming: bool,
     sets: Sequence[Arrays] = (),
 ) -> Time:
@@ -149,10 +149,10 @@ def query_timing(
     calls = _timed_calls(lane, streaming, sets)
     if calls is not None:
         return lambda block, count: calls.query(
-            block.scheduled, block.started, block.finished, count, runs, met, number
+            block.scheduled, block.started, block.finished, count, runs, positions, number
         )
-    run, advance = lane.run, between_runs(lane, streaming, sets)
-    meet = meeting(met, number, give_way)
+    run, advance = lane.run, inter_run_call(lane, streaming, sets)
+    meet = meeting(positions, number, give_way)
     return lambda block, count: run_queries(block, count, run, advance, runs, meet)
 
 
@@ -162,7 +162,7 @@ class Requests:
     def __init__(self, count: int) -> None:
         self.count = count
         self.following = array("q", [0])
-        self.left = iter(range(count))
+        self.remaining = iter(range(count))
         self.due_ns = clock_ns()
 
 
@@ -175,8 +175,8 @@ def request_timing(
         return lambda block, requests: calls.take(
             block.scheduled, block.started, block.finished, requests.count, requests.following
         )
-    run, advance = lane.run, between_runs(lane, streaming, sets)
-    return lambda block, requests: run_requests(block, requests.left, run, advance)
+    run, advance = lane.run, inter_run_call(lane, streaming, sets)
+    return lambda block, requests: run_requests(block, requests.remaining, run, advance)
 
 
 def serving(
@@ -195,9 +195,9 @@ def serving(
             block.finished,
             arriving.times_ns,
             arriving.following,
-            arriving.until,
+            arriving.end_ns,
         )
-    run, advance, wait = lane.run, between_runs(lane, streaming, sets), waits[wait_policy]
+    run, advance, wait = lane.run, inter_run_call(lane, streaming, sets), waits[wait_policy]
     return lambda block, arriving: serve_block(block, arriving, run, advance, wait)
 
 
@@ -210,15 +210,15 @@ def _timed_calls(
     polluting: Sequence[Copy] = (),
 ) -> TimedCalls | None:
     """The lane's calls for the loop in C; None where that can't time it."""
-    copies = _for_c(lane, streaming, sets)
+    copies = _c_copies(lane, streaming, sets)
     if copies is None:
         return None
     states, fed = copies
-    between = (*polluting, *states)
-    return TimedCalls(lane.calls, between, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS)
+    inter_run_copies = (*polluting, *states)
+    return TimedCalls(lane.calls, inter_run_copies, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS)
 
 
-def _for_c(
+def _c_copies(
     lane: Lane, streaming: bool, sets: Sequence[Arrays]
 ) -> tuple[Sequence[Copy], Sequence[Sequence[Copy]]] | None:
     """What is copied between two runs, and in which turn; None where C can't time the lane.
@@ -229,15 +229,15 @@ def _for_c(
         return None
     states = lane.advancing() if streaming else ()
     # The first set is bound already.
-    fed = [lane.feeding(one) for one in (*sets[1:], *sets[:1])]
-    known = [copies for copies in fed if copies is not None]
-    return None if states is None or len(known) < len(fed) else (states, known)
+    fed = [lane.feeding(arrays) for arrays in (*sets[1:], *sets[:1])]
+    feasible = [copies for copies in fed if copies is not None]
+    return None if states is None or len(feasible) < len(fed) else (states, feasible)
 
 
 _ITERATIONS = 4000
 
 
-def harness_floor_ns(loop: Loop) -> float:
+def harness_overhead_ns(loop: Loop) -> float:
     """The median of 4,000 timed empty calls, which Python enters as engines: through a partial."""
     block = Block(_ITERATIONS)
     for _ in range(2):

@@ -155,7 +155,7 @@ def test_xml_is_read_by_a_parser(run: Path, folder: Path) -> None:
 
 
 def test_a_plan_has_the_names(run: Path, tmp_path: Path) -> None:
-    plan = read_run(run).manifest.asked
+    plan = read_run(run).manifest.requested_plan
     names = tuple(f"{name}.onnx" for name in OF_FILES if name == storable(name))
     grid = plan.sweeps[0].model_copy(update={"models": names})
     written = plan_toml(plan.model_copy(update={"sweeps": (grid,)}))

@@ -20,7 +20,7 @@ from app.columns import row_statistics
 from app.columns import row_statistics as stored_rows
 from app.columns.rows import Rows
 from app.console.regression_gate import as_junit
-from app.console.run_summary import said
+from app.console.run_summary import summarise_run
 from app.console.verdicts import as_json
 from app.gui.tables.query import Term
 from app.history.run_comparison import compare_runs, side_of
@@ -96,7 +96,7 @@ def observed(path: Path) -> dict[str, Any]:
         "diagnostics": [diagnostics_of(row) for row in rows],
         "groups": [(one.code, one.case_ids) for one in warning_groups(rows)],
         "causes": [(one.status, one.codes, one.case_ids) for one in causes(rows)],
-        "marks": said(measured).marks,
+        "marks": summarise_run(measured).marks,
         "filter": [term.fits(row[CODES]) for row in rows],
         "json": [[(d["code"], d["parameters"]) for d in row[DIAGNOSTICS]] for row in exported],
         "verify": main(["--verify", str(path)]),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from app.benchmark import load_results
-from app.cases.column import Value, same
+from app.cases.column import Value, are_equal
 from app.cases.column_names import RENAMED, current_name
 from app.cases.columns import NAMES
 from app.columns.rows import Rows
@@ -56,7 +56,7 @@ def test_its_rows_are_computed_as_they_were(run: Path) -> None:
         (case_id, name)
         for case_id, row in computed.items()
         for name in NAMES
-        if not same(row[name], _in_words_of_today(stored[case_id].get(name)))
+        if not are_equal(row[name], _in_words_of_today(stored[case_id].get(name)))
     }
     assert differing == set()
 

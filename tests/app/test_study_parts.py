@@ -85,7 +85,7 @@ def test_parts_share_a_budget_and_the_page_names_what_it_left_out(tmp_path: Path
     code, out, errors = run(*begun, "--out", str(folder))
     assert code == 1, errors
     parts = ("steps", "operators", "ladder")
-    budgets = [read_manifest(folder / part).asked.budget_s for part in parts]
+    budgets = [read_manifest(folder / part).requested_plan.budget_s for part in parts]
     assert budgets == pytest.approx([0.003, 0.002, 0.005])
     assert "not run in the budget" in out
     assert "there is no ladder yet" in out

@@ -22,9 +22,9 @@ from app.plan.options import plan_from_options
 from app.remote.pipe_transport import PipedCarrier
 from app.remote.transports import open_carrier
 from app.sweep.cluster import Cluster
-from app.sweep.engine import Ended, Event, Started, Told
+from app.sweep.engine import Completed, Event, ProgressReported, Started
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from app.sweep.work.round import RoundWork
 from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
 
@@ -52,7 +52,7 @@ class Side:
         with tempfile.TemporaryDirectory() as folder:
             plan = plan_from_options(parse(FLAGS))
             with (
-                closing(begin(plan, Path(folder, "run"))) as path,
+                closing(create_run(plan, Path(folder, "run"))) as path,
                 SweepRun(path, describe_host(), cluster=self.cluster) as run,
             ):
                 while not run.finished:
@@ -74,9 +74,9 @@ class Side:
         match event:
             case Started():
                 self._begun_s, self._measuring_since = now, None
-            case Told() if work.phase == "measure" and self._measuring_since is None:
+            case ProgressReported() if work.phase == "measure" and self._measuring_since is None:
                 self._measuring_since = now, self._cpu_s()
-            case Ended():
+            case Completed():
                 assert work.result is not None
                 told_s = sum(work.result.phases_ms.values()) / 1e3
                 self.overhead_s.append(now - self._begun_s - told_s)

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from app.stats.change_points import LEAST_RUNS, change_points
+from app.stats.change_points import MINIMUM_RUNS, change_points
 from tests.simulated.histories import STATIONARY, Noise, history, linked
 
 ALONE, TOGETHER, POWER = 1000, 200, 100
@@ -29,7 +29,7 @@ def found(noise: Noise, runs: int, slower: slice, series: int, tries: int) -> fl
     told = 0
     for _ in range(tries):
         one = history(rng, noise, runs, slower=slower)
-        changes = change_points([one, *[[100.0] * LEAST_RUNS] * (series - 1)])[0]
+        changes = change_points([one, *[[100.0] * MINIMUM_RUNS] * (series - 1)])[0]
         told += any(abs(change.place - slower.start) <= 1 for change in changes)
     return told / tries
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.sweep.engine import Ended, Engine
+from app.sweep.engine import Completed, Engine
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
 from exporters.messages import ExportReply, ExportRequest
@@ -57,7 +57,7 @@ def _walk(title: str, models: Sequence[str], aim: str) -> None:
     with Engine(source) as engine:
         while not engine.finished:
             for event in engine.poll(1.0):
-                if not isinstance(event, Ended) or not isinstance(event.work, ExportWork):
+                if not isinstance(event, Completed) or not isinstance(event.work, ExportWork):
                     continue
                 if event.work.reply is not None:
                     replies.append(event.work.reply)

@@ -21,7 +21,7 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, RoundResult
 from app.run_folder.folder import RunFolder, samples_name
-from app.run_folder.journal import FOLDER, written
+from app.run_folder.journal import FOLDER, line_values
 from tests.app.results.runs import manifest_of
 
 CASES, ROUNDS, RUNS = 5_000, 3, 400
@@ -54,7 +54,7 @@ def made_run(path: Path, cases: int, rounds: int, runs: int) -> Path:
                 name = samples_name(case.case_id, number)
                 (path / "samples" / name).write_bytes(records.tobytes())
                 line = RoundResult(case.case_id, number, "ok", samples=name, iterations=runs)
-                journal.write(json.dumps(written(line)) + "\n")
+                journal.write(json.dumps(line_values(line)) + "\n")
     return path
 
 

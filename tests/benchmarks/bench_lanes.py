@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from app.cases.round import Limits, latency_ns
-from app.workers.lanes import counted, in_company
+from app.workers.lanes import counted_records, merge_lane_records
 from exporters.codec import to_json
 from exporters.types import ExportedModel
 from tests.benchmarks.bench_loop import AXES, one_node
@@ -99,7 +99,7 @@ def _two_processes(model: ExportedModel) -> np.ndarray:
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(_records, model, 1) for _ in range(2)]
         records = [one.result() for one in both]
-    return latency_ns(counted(in_company(records)))
+    return latency_ns(counted_records(merge_lane_records(records)))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from app.cases.case import Case
-from app.insights.rules import noticed
-from app.stats.patterns import Timed, modes, of_rounds, stalls
+from app.insights.rules import find_insights
+from app.stats.patterns import Timed, consensus_modes, modes, stalls
 from app.stats.verdict import binomial_interval
 from tests.app.results.drawn import EQUAL, drawn_row
 from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS, Draw, back_to_back, with_stalls
@@ -45,7 +45,7 @@ def _line(draw: Draw, runs: int) -> str:
     two = beat = 0
     for _ in range(CASES):
         rounds = [_timed(draw(rng, runs)) for _ in range(ROUNDS)]
-        two += of_rounds([modes(one.latency, one.ascending) for one in rounds]) is not None
+        two += consensus_modes([modes(one.latency, one.ascending) for one in rounds]) is not None
         beat += stalls(rounds) is not None
     most = binomial_interval(two, CASES).high
     return f"{runs:7,d}: {two / CASES:6.1%} (to {most:.1%}) {beat / CASES:6.1%}"
@@ -70,7 +70,7 @@ def _wrongly(spread: float) -> float:
     rng = np.random.default_rng(99)
     false = 0
     for _ in range(RUNS_OF_ROWS):
-        found = noticed([drawn_row(case, 50.0, spread, rng) for case in EQUAL])
+        found = find_insights([drawn_row(case, 50.0, spread, rng) for case in EQUAL])
         false += bool(DIFFERENCES & {one.kind for one in found})
     return false / RUNS_OF_ROWS
 
@@ -81,7 +81,7 @@ def _told(times: float, spread: float) -> float:
     told = 0
     for _ in range(CASES):
         rows = [drawn_row(plain, 40.0, spread, rng), drawn_row(narrow, 40.0 * times, spread, rng)]
-        told += "precision" in {one.kind for one in noticed(rows)}
+        told += "precision" in {one.kind for one in find_insights(rows)}
     return told / CASES
 
 

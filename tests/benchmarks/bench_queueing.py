@@ -8,7 +8,7 @@ import numpy as np
 
 from app.cases.round import Limits
 from app.cases.scenario import Scenario
-from app.stats.open_loop import served
+from app.stats.open_loop import simulate_queue
 from app.workers.open_loop import timed_schedule
 from tests.simulated.queues import (
     SERVICE_NS,
@@ -50,7 +50,7 @@ def _mean_waits() -> None:
             for seed in SEEDS:
                 arrivals = poisson(utilisation, servers, COUNT, seed)
                 drawn = exponential(COUNT, seed + 100) if name == "M/M/1" else constant(COUNT)
-                wait_ns = served(arrivals, drawn, servers).queue_ns.mean()
+                wait_ns = simulate_queue(arrivals, drawn, servers).queue_ns.mean()
                 sys.stdout.write(f" {100 * (wait_ns / formula_ns - 1):+.2f} |")
                 sys.stdout.flush()
             sys.stdout.write("\n")
@@ -71,7 +71,9 @@ def tails() -> None:
                 for number in range(ROUNDS):
                     seed = ROUNDS * run + number
                     schedule = timed_schedule(scenario, limits, seed, None, capacity_hz)
-                    samples = served(schedule.offsets_ns, constant(len(schedule.offsets_ns)))
+                    samples = simulate_queue(
+                        schedule.offsets_ns, constant(len(schedule.offsets_ns))
+                    )
                     rounds.append(samples.latency_ns[schedule.start_requests :] / SERVICE_NS)
                 shares.append(np.mean([np.mean(one > P99) for one in rounds]))
                 typical.append(np.exp(np.mean([np.log(np.quantile(one, 0.99)) for one in rounds])))

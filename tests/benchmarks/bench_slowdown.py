@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from app.columns.rows import Rows
-from app.comparison.measured_case import COMPARED, Measured
+from app.comparison.measured_case import COMPARED, MeasuredCase
 from app.runs.reader import read_run
 from app.stats.verdict import FOUND, difference, judge, smallest_change
 from tests.layers import write_layers
@@ -34,7 +34,7 @@ def main() -> None:
         sys.stdout.write("\n".join(told(before, after, name)) + "\n")
 
 
-def measured(folder: Path) -> tuple[Measured, Measured]:
+def measured(folder: Path) -> tuple[MeasuredCase, MeasuredCase]:
     """The two graphs in one run, their rounds in turn."""
     paths = [folder / f"{layers}.onnx" for layers in (20, 21)]
     for path, layers in zip(paths, (20, 21), strict=True):
@@ -47,7 +47,7 @@ def measured(folder: Path) -> tuple[Measured, Measured]:
     return before, after
 
 
-def told(before: Measured, after: Measured, name: str) -> list[str]:
+def told(before: MeasuredCase, after: MeasuredCase, name: str) -> list[str]:
     """A line for each number of rounds: what is found, and how that was foretold."""
     first, second = before.by_round(name), after.by_round(name)
     both = [number for number in first if number in second]

@@ -15,7 +15,7 @@ from app.cases.telemetry import Disturbance, Interference
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder, samples_name
-from app.run_folder.journal import FOLDER, Exported, Writer, journal_text, written
+from app.run_folder.journal import FOLDER, ModelExported, Writer, journal_text, line_values
 from app.run_folder.manifest import Manifest
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
@@ -57,12 +57,13 @@ def stored_run(
         manifest = folder.manifest
     writer = Writer("made", 1, "bench", "0.1.0", _ENVIRONMENT, manifest.run_id)
     models = (
-        Exported(name, "fp32", _model(name)) for name in dict.fromkeys(one.model for one in planned)
+        ModelExported(name, "fp32", _model(name))
+        for name in dict.fromkeys(one.model for one in planned)
     )
     with (path / FOLDER / "made.jsonl").open("wb") as journal:
-        journal.write(journal_text([written(writer), *map(written, models)]))
+        journal.write(journal_text([line_values(writer), *map(line_values, models)]))
         for result in _rounds(path / "samples", planned, rounds, runs, seed):
-            journal.write(journal_text([written(result)]))
+            journal.write(journal_text([line_values(result)]))
     return path
 
 

@@ -86,7 +86,7 @@ class Grabber:
 
         def summarised() -> bool:
             state = window.feed.state
-            shown = [one for one in state.series if one.key in state.shown] if state else []
+            shown = [one for one in state.series if one.key in state.visible_keys] if state else []
             return all(one.summary is not None for one in shown if one.status == "ok")
 
         self._wait(0.5, summarised)

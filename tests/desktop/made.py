@@ -25,7 +25,7 @@ from app.cases.scenario import Scenario
 from app.cases.status import Status
 from app.columns.rows import Rows
 from app.run_folder.folder import RESULTS, RunFolder
-from app.run_folder.journal import Exported
+from app.run_folder.journal import ModelExported
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.operators import write_operators
 from app.run_folder.table import write_tables
@@ -149,7 +149,7 @@ def _measured(
 
     def fill(folder: RunFolder) -> None:
         for model in dict.fromkeys(case.model for case in cases):
-            folder.record(Exported(model, "fp32", graphs[model]))
+            folder.record(ModelExported(model, "fp32", graphs[model]))
         for place, case in enumerate(cases):
             simulated = case.runtime.startswith("fpga")
             for number in range(3):
@@ -213,7 +213,7 @@ def _accurate(path: Path, points: int, graphs: dict[str, ExportedModel]) -> None
     def fill(folder: RunFolder) -> None:
         for place, case in enumerate(cases):
             model = replace(graphs["mlp"], name=case.model, family=f"family {place // 5}")
-            folder.record(Exported(case.model, "fp32", model))
+            folder.record(ModelExported(case.model, "fp32", model))
             level = 90.0 * (1.0 + place % 9)
             _round(folder, case, 0, records(latencies_ns(level, 600, place)))
             subject = subject_of(case, model).case_id

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.commands.legacy import current
+from app.commands.legacy import as_command
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME
 from app.plan.configuration import configurations
@@ -82,7 +82,7 @@ def test_commands_are_understood(
     whole = [block.replace("\\\n", "") for block in blocks(page, "")]
     lines = [re.sub(r" > \S+", "", line) for block in whole for line in block.splitlines()]
     for command in [shlex.split(line) for line in lines if line.startswith("graphlap ")]:
-        name, *words = current(command[1:])
+        name, *words = as_command(command[1:])
         if not BY_NAME[name].takes_words:
             parse(BY_NAME[name], words)
 

@@ -14,7 +14,7 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.plan.expand import expand
-from app.plan.models import refuse_unusable
+from app.plan.models import reject_unusable
 from app.plan.plan import parse_plan
 from exporters.types import ExportError, TensorSpec
 from exporters.user_arrays import axes_of, npz_headers
@@ -112,7 +112,7 @@ def test_what_is_no_array_is_refused(write: Callable[[Path], None], tmp_path: Pa
     with pytest.raises(ExportError):
         axes_of(path, SPECS)
     with pytest.raises(PlanError):
-        refuse_unusable(str(path))
+        reject_unusable(str(path))
     for key in ("inputs", "accuracy"):
         with pytest.raises(PlanError):
             sweep = {"models": ["mlp"], "runtimes": ["fake"]}
@@ -135,7 +135,7 @@ def test_labels_are_counted_without_the_images(tmp_path: Path) -> None:
         labels = io.BytesIO()
         np.save(labels, np.zeros(4096, np.int64))
         archive.writestr("labels.npy", labels.getvalue())
-    refuse_unusable(str(tmp_path / "a.npz"))
+    reject_unusable(str(tmp_path / "a.npz"))
     np.savez(tmp_path / "scalar.npz", images=np.zeros((4, 3)), labels=np.int64(1))
     with pytest.raises(PlanError):
-        refuse_unusable(str(tmp_path / "scalar.npz"))
+        reject_unusable(str(tmp_path / "scalar.npz"))

@@ -25,9 +25,9 @@ from app.plan.expand import expand
 from app.plan.plan import Plan, parse_plan
 from app.plan.reference_cases import null_case
 from app.plan.settings.sweep import Sweep
-from app.plan.studies import adjusted, load_study, with_devices
+from app.plan.studies import adjust_grid, load_study, with_devices
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Exported
+from app.run_folder.journal import ModelExported
 from app.run_folder.manifest import Manifest
 from app.run_folder.operators import write_operators
 from app.run_folder.table import write_tables
@@ -126,7 +126,7 @@ def export(folder: RunFolder, cases: Sequence[Case]) -> None:
     for model in dict.fromkeys(case.model for case in cases):
         suite = "" if model.endswith(".onnx") else "layers"
         known = replace(MODEL, name=Path(model).stem, suite=suite, axes={"batch": 1}, sequence=None)
-        folder.record(Exported(model, "fp32", known))
+        folder.record(ModelExported(model, "fp32", known))
 
 
 def make(
@@ -349,7 +349,7 @@ def card(path: Path) -> Path:
 def study(path: Path) -> Path:
     """A founding document repeated: a part of its cases measured, one with a reason."""
     data = load_study("neurio").model_dump(exclude_unset=True)
-    grids = [adjusted(grid, {"runtimes": ["ort-cpu"]}) for grid in data["sweeps"]]
+    grids = [adjust_grid(grid, {"runtimes": ["ort-cpu"]}) for grid in data["sweeps"]]
     data["sweeps"] = [part for grid in grids for part in with_devices(grid)]
     plan = parse_plan({**data, "rounds": 1, "null": False}, "neurio")
     cases = expand(plan)

@@ -28,7 +28,7 @@ from app.run_folder.manifest import read_manifest
 from app.run_folder.run import Run
 from app.run_folder.table import read_rows
 from app.runs.reader import read_run
-from app.runs.verify import read_whole
+from app.runs.verify import read_intact
 from app.studies.page import page as study_page
 from app.studies.study import found_in, study
 from tests.golden.runs import RUNS_BY_NAME
@@ -85,7 +85,7 @@ def screens(name: str, path: Path) -> dict[str, str]:
     if name != "large":
         export(run, Rows().measured(run), ("markdown", "json"))
         found["results.md"] = (path / "results.md").read_text("utf-8")
-        found["report.txt"] = text_of_page("".join(page([read_whole(path)])))
+        found["report.txt"] = text_of_page("".join(page([read_intact(path)])))
     if name in WITH_TABLES:
         found["results.csv.txt"] = table_text(path / "results.full.csv")
         found["results.json.txt"] = json_text(path / "results.json", columns=name == "plain")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.workers.loop import Crew
+from app.workers.loop import LaneThreads
 from runtimes.base import Session
 from runtimes.errors import OutOfMemory, RuntimeFault
 from runtimes.options import Settings
@@ -83,9 +83,9 @@ def threads_keep_apart(subject: Subject, options: Options) -> Finding:
         for factor, lane in enumerate(session.lanes, 1):
             lane.enter()
             lane.bind({name: array * np.float32(factor) for name, array in model.inputs.items()})
-        with Crew(session.lanes) as crew:
+        with LaneThreads(session.lanes) as crew:
             for _ in range(THREAD_RUNS):
-                crew.together(lambda number: session.lanes[number].run())
+                crew.run_all(lambda number: session.lanes[number].run())
         for factor, lane in enumerate(session.lanes, 1):
             lane.enter()
             worst = max(worst, _difference(lane.outputs(), model, factor))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from app.contract.graphs import STEPS, constant, node, streamed, weights
-from app.workers.loop import Crew
+from app.workers.loop import LaneThreads
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, load_reference
@@ -68,9 +68,9 @@ def test_sessions_at_once_record_each_its_graph_in_each_thread(name: str, graphs
         for lane in both.lanes:
             lane.enter()
             lane.bind(reference.inputs)
-        with Crew(both.lanes) as crew:
+        with LaneThreads(both.lanes) as crew:
             for _ in range(20):
-                crew.together(lambda number: both.lanes[number].run())
+                crew.run_all(lambda number: both.lanes[number].run())
         for lane in both.lanes:
             assert agrees(lane.outputs(), reference, 1e-4)
 

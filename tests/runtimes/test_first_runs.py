@@ -9,7 +9,7 @@ from ctypes import byref, c_void_p
 
 import pytest
 
-from app.workers.loop import Crew
+from app.workers.loop import LaneThreads
 from runtimes.base import Lane
 from runtimes.cuda.driver import CudaError, Gpu
 from runtimes.session.host import HostLane
@@ -55,9 +55,9 @@ def gpu(driver: Driver) -> Iterator[Gpu]:
 
 
 def run_together(lanes: list[Lane], runs: int = 3) -> None:
-    with Crew(lanes) as crew:
+    with LaneThreads(lanes) as crew:
         for _ in range(runs):
-            crew.together(lambda number: lanes[number].run())
+            crew.run_all(lambda number: lanes[number].run())
 
 
 def test_first_runs_are_made_one_after_another(gpu: Gpu) -> None:
@@ -72,7 +72,7 @@ def test_without_that_they_end_one_anothers_recording(gpu: Gpu) -> None:
 def test_a_lane_that_cannot_make_its_first_run_is_told_of(gpu: Gpu, driver: Driver) -> None:
     lanes = [RecordingLane(gpu, True, number) for number in range(LANES)]
     driver.memory(0)
-    with pytest.raises(CudaError, match="out of memory"), Crew(lanes):
+    with pytest.raises(CudaError, match="out of memory"), LaneThreads(lanes):
         raise AssertionError("no block is begun")
 
 

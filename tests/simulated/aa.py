@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.quantiles import ratio_resolution
-from app.stats.verdict import Difference, difference, judge, with_least_spread
+from app.stats.verdict import Difference, difference, judge, with_minimum_spread
 from tests.simulated.machines import log_normal_levels, modes
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
@@ -56,7 +56,7 @@ def wrong_runs(processes: Processes, cases: int, rounds: int, runs: int) -> int:
     for _ in range(runs):
         sides = processes.figures(rng, (cases, rounds)), processes.figures(rng, (cases, rounds))
         found = [_difference(*pair, processes.tick_us) for pair in zip(*sides, strict=True)]
-        verdicts = judge(with_least_spread(found, ["p50"] * cases))
+        verdicts = judge(with_minimum_spread(found, ["p50"] * cases))
         wrong += any(one.word in ("faster", "slower") for one in verdicts)
     return wrong
 

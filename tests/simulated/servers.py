@@ -12,17 +12,17 @@ from scipy.signal import lfilter
 
 from app.capabilities.slo_search.estimate import (
     Observation,
-    Seen,
+    RateRound,
     cluster,
     dispersion,
-    requests_wanted,
-    seen,
+    required_requests,
+    summarise_round,
 )
 from app.capabilities.slo_search.search import Bracket, Rounds, next_rate
 from app.cases.objectives import Target
 from app.cases.round import Limits
 from app.cases.scenario import Scenario
-from app.stats.open_loop import served
+from app.stats.open_loop import simulate_queue
 from app.sweep.scheduling.round_jobs import round_seed
 from app.sweep.scheduling.searches import LONGEST_S, arrivals_of
 from app.workers.open_loop import timed_schedule
@@ -105,16 +105,16 @@ class Server:
         rng = np.random.default_rng([services_seed, 1])
         services = slower * self.services(len(schedule.offsets_ns), rng)
         services_ns = np.rint(services).astype(np.int64)
-        samples = served(schedule.offsets_ns, services_ns, self.servers)
+        samples = simulate_queue(schedule.offsets_ns, services_ns, self.servers)
         latencies: np.ndarray = samples.latency_ns[schedule.start_requests :] / 1e3
         return latencies
 
     def round(
         self, rate_hz: float, number: int, seed: int, place: int = 0, common: bool = False
-    ) -> Seen:
+    ) -> RateRound:
         """Round `number` at this rate, the one at `place` of the search."""
         late_together = cluster(self.target, self.capacity_hz, rate_hz / self.capacity_hz)
-        requests = self.requests or requests_wanted(self.target, late_together)
+        requests = self.requests or required_requests(self.target, late_together)
         longest_s = LONGEST_S if not self.requests else math.inf
         limits = Limits(min_s=0.0, max_s=longest_s, min_samples=requests)
         arrivals = "arrivals" if common else arrivals_of(rate_hz)
@@ -126,7 +126,7 @@ class Server:
             1.0 + self.slowing * place / 60.0,
         )
         dispersed = dispersion(self.target, self.capacity_hz, rate_hz / self.capacity_hz)
-        return seen(latencies_us, self.target, dispersed)
+        return summarise_round(latencies_us, self.target, dispersed)
 
     def true_hz(self, rounds: int = 60, requests: int = 60_000) -> float:
         """The rate at which the share of late requests is what the target allows."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.estimates import Estimate, Rounds, typical_quantile
-from app.stats.required_rounds import Precise
+from app.stats.required_rounds import StoppingRule
 from app.stats.verdict import difference, judge
 from tests.simulated.machines import MACHINES
 from tests.simulated.streams import AUDITED, UNSEEN, Stream
@@ -41,7 +41,7 @@ def stopped(asked: Asked, tries: int) -> Stopped:
     """Rounds are drawn until the interval is narrow or there are as many as may be."""
     seed = f"{asked.stream.name} {asked.quantile} {asked.share}".encode()
     rng = np.random.default_rng(zlib.crc32(seed))
-    rule = Precise({"asked": asked.share})
+    rule = StoppingRule({"asked": asked.share})
     claimed = held = narrow = 0
     ends = []
     for _ in range(tries):
@@ -58,7 +58,7 @@ def stopped(asked: Asked, tries: int) -> Stopped:
 def wrongly_called(asked: Asked, tries: int) -> int:
     """How often a case is called faster or slower than itself, each side ended by the rule."""
     rng = np.random.default_rng(zlib.crc32(f"{asked.stream.name} {asked.share} twice".encode()))
-    rule = Precise({"asked": asked.share})
+    rule = StoppingRule({"asked": asked.share})
     wrong = 0
     for _ in range(tries):
         first, second = (_ended(asked, rule, rng)[0].by_round for _ in range(2))
@@ -68,7 +68,7 @@ def wrongly_called(asked: Asked, tries: int) -> int:
     return wrong
 
 
-def _ended(asked: Asked, rule: Precise, rng: np.random.Generator) -> tuple[Estimate, bool]:
+def _ended(asked: Asked, rule: StoppingRule, rng: np.random.Generator) -> tuple[Estimate, bool]:
     """The figure at the look that ends the case, and whether it is narrow then."""
     drawn: list[np.ndarray] = []
     for look in rule.looks:

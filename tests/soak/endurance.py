@@ -28,7 +28,7 @@ from app.__main__ import main as command
 from app.plan import plan as plan_module
 from app.runs.following.reader import RunReader
 from app.sweep.local_executor import ThisMachine
-from app.sweep.work.base import Talk
+from app.sweep.work.base import WorkerChannel
 from exporters.codec import object_of, to_json
 from exporters.messages import ExportRequest
 from tests.app.headless.mutant_runs import MOMENT
@@ -161,12 +161,12 @@ def follow(folder: Path) -> None:
         reader.close()
 
 
-def export(exporter: Talk, graphs: list[Path]) -> None:
+def export(exporter: WorkerChannel, graphs: list[Path]) -> None:
     for graph in graphs:
         ask(exporter, graph)
 
 
-def ask(exporter: Talk, graph: Path) -> None:
+def ask(exporter: WorkerChannel, graph: Path) -> None:
     """One request, as the batch mode sends it, and its answer."""
     request = ExportRequest(str(graph), "fp32", ({"batch": 2},))
     exporter.send(json.dumps(to_json(request)))

@@ -26,13 +26,13 @@ from unittest.mock import patch
 import psutil
 
 from app.cases.round import Limits
-from app.cases.status import ENDED
+from app.cases.status import TERMINAL
 from app.plan import plan as plan_module
 from app.plan.plan import Lengths, Plan
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import is_being_written
 from app.runs.reader import read_run
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from runtimes.options import OptionValue
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
@@ -102,7 +102,7 @@ def new_sweep(scratch: Path, name: str) -> Path:
         ),
     )
     with patch.object(plan_module, "named_lengths", lambda: {"quick": MOMENT}):
-        folder = begin(plan, scratch / f"run-{name}")
+        folder = create_run(plan, scratch / f"run-{name}")
     folder.close()
     return folder.path
 
@@ -154,7 +154,7 @@ def is_over(folder: Path) -> bool:
     run = read_run(folder)
     return all(
         len(rounds := run.rounds_of(case)) == ROUNDS
-        or not ENDED.isdisjoint(result.status for result in rounds)
+        or not TERMINAL.isdisjoint(result.status for result in rounds)
         for case in run.cases
     )
 
@@ -258,7 +258,7 @@ def complete(folder: Path, crashed: int) -> int:
     for case in run.cases:
         rounds = run.rounds_of(case)
         statuses = {result.status for result in rounds}
-        if ENDED.isdisjoint(statuses):
+        if TERMINAL.isdisjoint(statuses):
             assert [result.round for result in rounds] == list(range(ROUNDS)), (case, rounds)
         else:
             ended += 1

@@ -111,13 +111,13 @@ class _User:
         for ask in ("getText", "getItem"):
             setattr(QInputDialog, ask, lambda *_, **__: ("", False))
         answer = QMessageBox.StandardButton.No
-        QMessageBox.question = lambda *_, **__: answer  # type: ignore[method-assign,assignment]
+        QMessageBox.question = lambda *_, **__: answer  # type: ignore[method-assign]
         preferences = Preferences(scratch / "window.ini")
         preferences.runs_folder = scratch / "runs"
         self._draw, self._runs = draw, runs
         self._window = MainWindow(preferences)
-        self._window.control.run = lambda _plan: None  # type: ignore[method-assign]
-        self._window.control.resume_folder = lambda _folder: None  # type: ignore[method-assign]
+        self._window.control.run = lambda plan: None  # type: ignore[method-assign]
+        self._window.control.resume_folder = lambda folder: None  # type: ignore[method-assign]
         # A menu or a dialog that waits for an answer is closed from within its own loop.
         self._impatience = QTimer(self._window, interval=200)
         self._impatience.timeout.connect(self._clear_away)
@@ -190,8 +190,10 @@ class _User:
         if QApplication.activePopupWidget() or QApplication.activeModalWidget():
             return
         views = self._window.views.by_key.values()
-        plots = [view.canvas.viewport() for view in views if view.isVisible()]
-        handles = [h for h in self._window.findChildren(QSplitterHandle) if h.isVisible()]
+        plots: list[Any] = [view.canvas.viewport() for view in views if view.isVisible()]
+        handles: list[QWidget] = [
+            h for h in self._window.findChildren(QSplitterHandle) if h.isVisible()
+        ]
         if not plots + handles:
             return
         target = self._draw.choice(plots + handles)

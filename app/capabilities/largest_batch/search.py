@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import FITS, INCOMPLETE, Status
-from app.columns.status import worst
+from app.columns.status import worst_round
 from app.plan.models import batch_axis
 from app.run_folder.run import Run
 from exporters.size import parse_size
 
-MOST = 2**24
+MAXIMUM_BATCH = 2**24
 """No larger batch is tried."""
 RESOLUTION = 32
 """The search ends once the gap is at most one part in so many of what fits."""
@@ -41,21 +41,21 @@ class Memory:
     def predicted(self, fitting: Iterable[int]) -> int | None:
         """The largest batch within the limit by the line through the two largest that ran; None
         without a limit, with fewer than two, or where memory does not grow."""
-        known = sorted(batch for batch in fitting if batch in self.held_mib)[-2:]
-        if not self.limit_mib or len(known) < 2:
+        batches = sorted(batch for batch in fitting if batch in self.held_mib)[-2:]
+        if not self.limit_mib or len(batches) < 2:
             return None
-        small, large = known
+        small, large = batches
         slope = (self.held_mib[large] - self.held_mib[small]) / (large - small)
         if slope <= 0:
             return None
-        return min(MOST, large + int((self.limit_mib - self.held_mib[large]) / slope))
+        return min(MAXIMUM_BATCH, large + int((self.limit_mib - self.held_mib[large]) / slope))
 
 
 NO_MEMORY = Memory({}, 0)
 
 
 def next_batch(
-    tried: Mapping[int, Status], first: int = 1, memory: Memory = NO_MEMORY
+    statuses: Mapping[int, Status], first: int = 1, memory: Memory = NO_MEMORY
 ) -> int | None:
     """The batch to try after these; None when the search is over.
 
@@ -63,72 +63,76 @@ def next_batch(
     crash on them, or answer wrongly. Only what fails at once, and not for want of memory, is taken
     for no question of size.
     """
-    fits, too_large = largest_fit(tried), smallest_misfit(tried)
+    fits, too_large = largest_fit(statuses), smallest_misfit(statuses)
     if too_large is None:
-        return _larger(tried, first, memory)
-    if len(tried) == 1 and tried[too_large] != "out_of_memory":
+        return _larger_batch(statuses, first, memory)
+    if len(statuses) == 1 and statuses[too_large] != "out_of_memory":
         return None
     if too_large - fits <= max(1, fits // RESOLUTION):
         return None
-    return _between(tried, fits, too_large, memory)
+    return _batch_in_gap(statuses, fits, too_large, memory)
 
 
-def _larger(tried: Mapping[int, Status], first: int, memory: Memory) -> int | None:
+def _larger_batch(statuses: Mapping[int, Status], first: int, memory: Memory) -> int | None:
     """A batch beyond all that ran, none having failed."""
-    fits = largest_fit(tried)
+    fits = largest_fit(statuses)
     if not fits:
         return first
     if fits not in memory.held_mib or not memory.limit_mib:
         grown = 2 * fits
     else:
-        guess = memory.predicted(_fitting(tried))
-        grown = GROWTH * fits if guess is None else min(max(guess, _above(tried)), GROWTH * fits)
-    return min(grown, MOST) if fits < MOST else None
+        guess = memory.predicted(_fitting_batches(statuses))
+        grown = (
+            GROWTH * fits
+            if guess is None
+            else min(max(guess, _next_batch_up(statuses)), GROWTH * fits)
+        )
+    return min(grown, MAXIMUM_BATCH) if fits < MAXIMUM_BATCH else None
 
 
-def _between(tried: Mapping[int, Status], fits: int, too_large: int, memory: Memory) -> int:
+def _batch_in_gap(statuses: Mapping[int, Status], fits: int, too_large: int, memory: Memory) -> int:
     """A batch between the largest that ran and the smallest beyond it that failed: the predicted
     one, kept apart from both ends by steps that double, so that a wrong line can't creep."""
     middle = (fits + too_large) // 2
-    guess = memory.predicted(_fitting(tried))
-    if guess is None or len(tried) >= PREDICTED_TRIES:
+    guess = memory.predicted(_fitting_batches(statuses))
+    if guess is None or len(statuses) >= PREDICTED_TRIES:
         return middle
-    failed = sum(batch > fits for batch in tried)
+    failed = sum(batch > fits for batch in statuses)
     below = too_large - max(1, too_large // RESOLUTION) * 2 ** (failed - 1)
     if guess <= fits:
-        return min(_above(tried), middle)
-    return min(max(guess, min(_above(tried), middle)), max(below, middle))
+        return min(_next_batch_up(statuses), middle)
+    return min(max(guess, min(_next_batch_up(statuses), middle)), max(below, middle))
 
 
-def _above(tried: Mapping[int, Status]) -> int:
+def _next_batch_up(statuses: Mapping[int, Status]) -> int:
     """The next batch that is told apart from the largest that ran; farther the more tries have
     crept up to it."""
-    fits = largest_fit(tried)
-    near = sum(fits - fits // GROWTH < batch <= fits for batch in tried)
-    return fits + max(1, fits // RESOLUTION) * 2 ** max(0, near - 1)
+    fits = largest_fit(statuses)
+    close_count = sum(fits - fits // GROWTH < batch <= fits for batch in statuses)
+    return fits + max(1, fits // RESOLUTION) * 2 ** max(0, close_count - 1)
 
 
-def _fitting(tried: Mapping[int, Status]) -> list[int]:
-    return [batch for batch, status in tried.items() if status in FITS]
+def _fitting_batches(statuses: Mapping[int, Status]) -> list[int]:
+    return [batch for batch, status in statuses.items() if status in FITS]
 
 
-def largest_fit(tried: Mapping[int, Status]) -> int:
+def largest_fit(statuses: Mapping[int, Status]) -> int:
     """The largest batch that ran, 0 if none did."""
-    return max(_fitting(tried), default=0)
+    return max(_fitting_batches(statuses), default=0)
 
 
-def smallest_misfit(tried: Mapping[int, Status]) -> int | None:
+def smallest_misfit(statuses: Mapping[int, Status]) -> int | None:
     """The smallest batch that failed beyond those that ran; None if none did."""
-    fits = largest_fit(tried)
-    return min((b for b, s in tried.items() if s not in FITS and b > fits), default=None)
+    fits = largest_fit(statuses)
+    return min((b for b, s in statuses.items() if s not in FITS and b > fits), default=None)
 
 
-def stopped_by(tried: Mapping[int, Status]) -> str:
+def stopped_by(statuses: Mapping[int, Status]) -> str:
     """What is known beyond the largest batch that ran: `out of memory at 64`."""
-    beyond = smallest_misfit(tried)
+    beyond = smallest_misfit(statuses)
     if beyond is None:
         return "none larger was tried"
-    return f"{tried[beyond].replace('_', ' ')} at {beyond}"
+    return f"{statuses[beyond].replace('_', ' ')} at {beyond}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +145,10 @@ class Try:
 
 def tries_of(run: Run) -> list[Try]:
     """The cases of a run that ended, in the order in which a search came to them."""
-    found = ((case, worst(run.rounds_of(case))) for case in run.cases)
+    endings = ((case, worst_round(run.rounds_of(case))) for case in run.cases)
     return [
         Try(case, result)
-        for case, result in found
+        for case, result in endings
         if result is not None and result.status not in INCOMPLETE
     ]
 
@@ -161,24 +165,27 @@ class Search:
     def case_at(self, batch: int) -> Case:
         return replace(self.base, axes={**self.base.axes, self.axis: batch})
 
-    def tried(self, tries: Iterable[Try]) -> dict[int, Status]:
+    def statuses(self, tries: Iterable[Try]) -> dict[int, Status]:
         """Batch -> status of this search's own among the tries, in their order."""
-        return {one.case.axes[self.axis]: one.result.status for one in self._own(tries)}
+        return {
+            attempt.case.axes[self.axis]: attempt.result.status
+            for attempt in self._tries_of_search(tries)
+        }
 
     def next_case(self, tries: Iterable[Try]) -> Case | None:
         """The case to try next; None when the search is over."""
-        own = self._own(tries)
-        held = {
-            one.case.axes[self.axis]: one.result.rss_peak_mb
-            for one in own
-            if one.result.rss_peak_mb
+        search_tries = self._tries_of_search(tries)
+        memory_by_batch = {
+            attempt.case.axes[self.axis]: attempt.result.rss_peak_mb
+            for attempt in search_tries
+            if attempt.result.rss_peak_mb
         }
-        memory = Memory(held, self.limit_bytes / _MIB)
-        batch = next_batch(self.tried(own), self.base.axes[self.axis], memory)
+        memory = Memory(memory_by_batch, self.limit_bytes / _MIB)
+        batch = next_batch(self.statuses(search_tries), self.base.axes[self.axis], memory)
         return None if batch is None else self.case_at(batch)
 
-    def _own(self, tries: Iterable[Try]) -> list[Try]:
-        return [one for one in tries if self._has(one.case)]
+    def _tries_of_search(self, tries: Iterable[Try]) -> list[Try]:
+        return [attempt for attempt in tries if self._has(attempt.case)]
 
     def _has(self, case: Case) -> bool:
         if (case.model, case.runtime) != (self.base.model, self.base.runtime):
@@ -197,5 +204,5 @@ def searches(cases: Iterable[Case], limit_bytes: int = 0) -> Iterator[Search]:
 
 def searches_of(run: Run) -> list[Search]:
     """Those of a run, with the limit that its plan says."""
-    limit = run.manifest.asked.memory_limit
+    limit = run.manifest.requested_plan.memory_limit
     return list(searches(run.manifest.cases, parse_size(limit) if limit else 0))

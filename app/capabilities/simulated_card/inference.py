@@ -77,7 +77,7 @@ def question(case: Case, model: ExportedModel) -> str:
     if clock_of(case.runtime) != "simulated":
         return ""
     spec, model = parse_spec(case.runtime), model.at(case.axes)
-    asked = {
+    request = {
         "model": model.name,
         "path": model.path,
         "axes": {name: model.axes[name] for name in model.open_axes},
@@ -87,39 +87,40 @@ def question(case: Case, model: ExportedModel) -> str:
         "options": dict(case.options),
         "gap_us": case.scenario.gap_us,
     }
-    return json.dumps(asked)
+    return json.dumps(request)
 
 
-def answered(line: str) -> CardRun | GraphlapError:
+def parse_answer(line: str) -> CardRun | GraphlapError:
     """What the process said, or why there is nothing to be had."""
-    told = json.loads(line)
-    if "problem" in told:
-        return GraphlapError(**told["problem"])
-    return CardRun.from_json(told)
+    answer = json.loads(line)
+    if "problem" in answer:
+        return GraphlapError(**answer["problem"])
+    return CardRun.from_json(answer)
 
 
 def card_runs(questions: Sequence[str]) -> Iterator[CardRun | GraphlapError]:
     """An answer to each; waits for them. One that ends the process leaves the others theirs."""
-    left = list(questions)
-    while left:
-        lines, how = _asked(left)
-        yield from map(answered, lines)
-        left = left[len(lines) :]
-        if left:
-            yield ended(how)
-            left = left[1:]
+    remaining = list(questions)
+    while remaining:
+        lines, exit_text = _ask(remaining)
+        yield from map(parse_answer, lines)
+        remaining = remaining[len(lines) :]
+        if remaining:
+            yield process_error(exit_text)
+            remaining = remaining[1:]
 
 
-def ended(how: str) -> GraphlapError:
+def process_error(exit_text: str) -> GraphlapError:
     """Of a process that is gone without an answer."""
     return GraphlapError(
-        f"the card's compiler ended with {how}", "try again, and report it if it ends so again"
+        f"the card's compiler ended with {exit_text}",
+        "try again, and report it if it ends so again",
     )
 
 
-def _asked(questions: Sequence[str]) -> tuple[list[str], str]:
+def _ask(questions: Sequence[str]) -> tuple[list[str], str]:
     """The answers to the first of these, and how the process ended."""
-    done = subprocess.run(
+    process = subprocess.run(
         COMMAND,
         input="".join(f"{line}\n" for line in questions),
         capture_output=True,
@@ -127,15 +128,15 @@ def _asked(questions: Sequence[str]) -> tuple[list[str], str]:
         check=False,
         env=install_layout.child_environment(),
     )
-    return done.stdout.splitlines(), f"exit code {done.returncode}"
+    return process.stdout.splitlines(), f"exit code {process.returncode}"
 
 
-def placed(events: Sequence[CardEvent]) -> list[tuple[CardEvent, int]]:
+def assign_lines(events: Sequence[CardEvent]) -> list[tuple[CardEvent, int]]:
     """The events of one unit, each with the first line below each other that is free again."""
     free = [0] * LINES
-    found = []
+    assignments = []
     for event in sorted(events, key=lambda e: e.begun):
-        line = next((k for k, until in enumerate(free) if until <= event.begun), 0)
+        line = next((k for k, free_from in enumerate(free) if free_from <= event.begun), 0)
         free[line] = max(free[line], event.done)
-        found.append((event, line))
-    return found
+        assignments.append((event, line))
+    return assignments

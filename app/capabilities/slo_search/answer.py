@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.capabilities.slo_search.estimate import figure_us, interval, late_share
-from app.capabilities.slo_search.search import LEAST_SHARE, Point, Searched, knee, rate_searches
+from app.capabilities.slo_search.search import (
+    MINIMUM_SHARE,
+    Point,
+    SearchState,
+    knee,
+    rate_searches,
+)
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.objectives import Target
@@ -30,25 +36,26 @@ WIDE = 1.1
 def subjects(cases: Sequence[Case]) -> dict[str, str]:
     """Case id -> `ort-cpu with 2 sessions under with:mlp on edge`, with the model where there are
     several, and condition and host likewise."""
-    models, apart = model_labels(case.model for case in cases), differences(cases)
-    return {case.case_id: _subject(case, models, apart[case.case_id]) for case in cases}
+    models, details = model_labels(case.model for case in cases), differences(cases)
+    return {case.case_id: _subject(case, models, details[case.case_id]) for case in cases}
 
 
-def _subject(case: Case, models: dict[str, str], apart: Sequence[str]) -> str:
+def _subject(case: Case, models: dict[str, str], details: Sequence[str]) -> str:
     lanes = {f"{name}={case.options[name]}": name for name in _LANES if name in case.options}
-    condition = [word for word in apart if word in ("no condition", str(case.condition))]
-    host = [word for word in apart if case.host and word == f"on {printable(case.host)}"]
-    words = [word for word in apart if word not in (*lanes, *condition, *host)]
+    condition = [word for word in details if word in ("no condition", str(case.condition))]
+    host = [word for word in details if case.host and word == f"on {printable(case.host)}"]
+    words = [word for word in details if word not in (*lanes, *condition, *host)]
     for name in lanes.values():
         count = case.options[name]
         words.append(f"{count} {name if count != 1 else name.removesuffix('s')}")
-    of = f"{models[case.model]} on " if len(models) > 1 else ""
-    under = "".join(f" under {word}" for word in condition)
-    there = "".join(f" {word}" for word in host)
-    return f"{of}{case.runtime}{' with ' * bool(words)}{', '.join(words)}{under}{there}"
+    model_text = f"{models[case.model]} on " if len(models) > 1 else ""
+    condition_text = "".join(f" under {word}" for word in condition)
+    host_text = "".join(f" {word}" for word in host)
+    setting_text = f" with {', '.join(words)}" if words else ""
+    return f"{model_text}{case.runtime}{setting_text}{condition_text}{host_text}"
 
 
-def kept(target: Target) -> str:
+def target_text(target: Target) -> str:
     """`p99 <= 5.00 ms`."""
     return f"{target.name} <= {text.latency(target.limit_us)}"
 
@@ -58,19 +65,22 @@ def rate(rate_hz: float) -> str:
     return f"{rate_hz:,.0f}/s" if rate_hz >= 1000 else f"{text.significant(rate_hz)}/s"
 
 
-def sentence(subject: str, searched: Searched, target: Target) -> str:
+def sentence(subject: str, searched: SearchState, target: Target) -> str:
     """`ort-cpu with 2 sessions holds 1,160/s at p99 <= 5.00 ms (limit: 1,160/s to 1,200/s)`.
 
     Or why there is no such rate.
     """
-    found, at = searched.bracket, f"at {kept(target)}"
-    if not searched.over:
+    found, at = searched.bracket, f"at {target_text(target)}"
+    if not searched.is_over:
         missing = f"{subject} was not searched to the end: resume the run"
-        return f"{missing}; {_so_far(searched, target)}"
+        return f"{missing}; {_progress(searched, target)}"
     if found.low_hz is None:
-        return f"{subject} holds no rate {at}: {_why_none(searched, target)}"
+        return f"{subject} holds no rate {at}: {_reason_for_no_rate(searched, target)}"
     if found.high_hz is None or found.not_offered:
-        return f"{subject} holds {rate(found.low_hz)} or more {at}: {_why_open(searched)}"
+        return (
+            f"{subject} holds {rate(found.low_hz)} or more {at}: "
+            f"{_reason_for_open_bracket(searched)}"
+        )
     limit = f"limit: {rate(found.low_hz)} to {rate(found.high_hz)}"
     answer = f"{subject} holds {rate(found.low_hz)} {at} ({limit})"
     if found.high_hz > WIDE * found.low_hz:
@@ -78,7 +88,7 @@ def sentence(subject: str, searched: Searched, target: Target) -> str:
     return answer
 
 
-def _so_far(searched: Searched, target: Target) -> str:
+def _progress(searched: SearchState, target: Target) -> str:
     """What the rounds of an unfinished search have shown."""
     found = searched.bracket
     if not searched.points:
@@ -91,28 +101,30 @@ def _so_far(searched: Searched, target: Target) -> str:
     if found.low_hz is not None:
         holds = f"so far it holds at least {rate(found.low_hz)}"
     if found.high_hz is None:
-        return f"{holds} at {kept(target)}, and no rate is shown to break it"
+        return f"{holds} at {target_text(target)}, and no rate is shown to break it"
     breaks = "the generator is late" if found.not_offered else "it breaks"
-    return f"{holds} and {breaks} at {rate(found.high_hz)}, at {kept(target)}"
+    return f"{holds} and {breaks} at {rate(found.high_hz)}, at {target_text(target)}"
 
 
-def _why_none(searched: Searched, target: Target) -> str:
+def _reason_for_no_rate(searched: SearchState, target: Target) -> str:
     unloaded, found = searched.unloaded, searched.bracket
     if (reason := _failure(searched)) is not None:
         return reason
     figure = figure_us(unloaded.rounds)
-    least = "longer than that" if figure is None else text.latency(figure)
+    latency_text = "longer than that" if figure is None else text.latency(figure)
     if not searched.points:
-        return f"unloaded its {target.name} is {least}, the least possible"
+        return f"unloaded its {target.name} is {latency_text}, the least possible"
     lowest_hz = searched.points[0].rate_hz or 0.0
     if found.not_offered:
         return f"requests of {rate(lowest_hz)} themselves came late on this machine"
-    if found.high_hz is not None and lowest_hz <= 1.01 * LEAST_SHARE * searched.service_hz:
-        return f"{rate(lowest_hz)} misses it, and in a closed loop its {target.name} is {least}"
+    if found.high_hz is not None and lowest_hz <= 1.01 * MINIMUM_SHARE * searched.service_hz:
+        return (
+            f"{rate(lowest_hz)} misses it, and in a closed loop its {target.name} is {latency_text}"
+        )
     return "the rounds are too few or too short to show one: more --rounds or a longer --preset"
 
 
-def _why_open(searched: Searched) -> str:
+def _reason_for_open_bracket(searched: SearchState) -> str:
     if (reason := _failure(searched)) is not None:
         return reason
     if searched.bracket.not_offered:
@@ -121,7 +133,7 @@ def _why_open(searched: Searched) -> str:
     return "no rate was shown to break it"
 
 
-def _failure(searched: Searched) -> str | None:
+def _failure(searched: SearchState) -> str | None:
     """Why a round of the search ended without figures; None where none did."""
     points = (searched.unloaded, *searched.points)
     reasons = (one_line(point.reason) for point in points if point.verdict == "failed")
@@ -145,7 +157,7 @@ COLUMNS = (
 )
 
 
-def curve_rows(subject: str, searched: Searched, target: Target) -> list[Row]:
+def curve_rows(subject: str, searched: SearchState, target: Target) -> list[Row]:
     """A row for each rate, the lowest first, after that of the closed loop, which has none.
 
     `latency` says what `value_us` is: `p99` or `mean`. `ci_low` and `ci_high` are of the share of
@@ -155,7 +167,7 @@ def curve_rows(subject: str, searched: Searched, target: Target) -> list[Row]:
     return [_row(subject, point, target, bend) for point in searched.measured]
 
 
-def knee_hz(searched: Searched) -> float | None:
+def knee_hz(searched: SearchState) -> float | None:
     """The rate of the curve's knee; None of fewer than three rates, or with none beyond it."""
     known = [(point.rate_hz, figure_us(point.rounds)) for point in searched.points]
     curve = [(hz, us) for hz, us in known if hz is not None and us is not None]
@@ -168,7 +180,7 @@ def as_csv(rows: list[Row]) -> bytes:
 
 
 def _row(subject: str, point: Point, target: Target, bend: float | None) -> Row:
-    found = interval(point.rounds, target)
+    bounds = interval(point.rounds, target)
     return {
         "case_id": point.case.case_id,
         "subject": subject,
@@ -176,10 +188,10 @@ def _row(subject: str, point: Point, target: Target, bend: float | None) -> Row:
         "latency": target.name,
         "value_us": figure_us(point.rounds),
         "deadline_miss_rate": late_share(point.rounds),
-        "ci_low": None if found is None else found.low,
-        "ci_high": None if found is None else found.high,
+        "ci_low": None if bounds is None else bounds.low,
+        "ci_high": None if bounds is None else bounds.high,
         "rounds": len(point.rounds),
-        "requests": sum(one.requests for one in point.rounds),
+        "requests": sum(rate_round.requests for rate_round in point.rounds),
         "verdict": point.verdict,
         "knee": point.rate_hz is not None and point.rate_hz == bend,
     }
@@ -189,14 +201,14 @@ ANSWERS = "rates.json"
 
 
 @dataclass(frozen=True, slots=True)
-class RatesFound:
+class RateResults:
     """Each search with what it is called, such as `ort-cpu with 2 sessions`.
 
     `resume` has the flags that continue those that are not over.
     """
 
     target: Target
-    searches: tuple[tuple[str, Searched], ...]
+    searches: tuple[tuple[str, SearchState], ...]
     resume: tuple[str, ...] = ()
 
 
@@ -222,25 +234,25 @@ class _File:
     answers: Mapping[str, RateAnswer]
 
 
-def rates_found(run: Run) -> RatesFound | None:
+def rate_results(run: Run) -> RateResults | None:
     """None of a plan that asks for no search; reads the samples of every rate."""
-    target = run.manifest.asked.target
+    target = run.manifest.requested_plan.target
     if target is None:
         return None
     searches = rate_searches(run)
     names = subjects([search.subject for search in searches])
-    return RatesFound(
+    return RateResults(
         target,
         tuple((names[search.subject.case_id], search.of(run)) for search in searches),
         ("resume", str(run.path)),
     )
 
 
-def answers_json(found: RatesFound) -> bytes:
+def answers_json(results: RateResults) -> bytes:
     """The file."""
     answers = {
-        point.case.case_id: _answer(name, searched, found)
-        for name, searched in found.searches
+        point.case.case_id: _answer(name, searched, results)
+        for name, searched in results.searches
         for point in searched.points
     }
     return json.dumps(to_json(_File(answers)), indent=1).encode()
@@ -254,9 +266,9 @@ def read_answers(path: Path) -> Mapping[str, RateAnswer]:
         return {}
 
 
-def _answer(name: str, searched: Searched, found: RatesFound) -> RateAnswer:
-    target, ends = found.target, searched.bracket
+def _answer(name: str, searched: SearchState, results: RateResults) -> RateAnswer:
+    target, ends = results.target, searched.bracket
     answer = sentence(name, searched, target)
     high_hz = None if ends.not_offered else ends.high_hz
-    resume = () if searched.over else found.resume
+    resume = () if searched.is_over else results.resume
     return RateAnswer(target.name, target.limit_us, answer, ends.low_hz, high_hz, resume)

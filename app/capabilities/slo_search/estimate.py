@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.cases.objectives import LEAST_ROUNDS, MOST_ROUNDS, Target
+from app.cases.objectives import MAXIMUM_ROUNDS, MINIMUM_ROUNDS, Target
 from app.stats.intervals import (
     beta_quantile,
     interval_between,
@@ -44,7 +44,7 @@ AS_A_MEAN = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RateRound:
     """One round at a rate: how many `requests` there were, as how many `independent` ones they
     count, how many were `late`, and the round's own percentile or mean (None: too few).
 
@@ -83,25 +83,27 @@ def dispersion(target: Target, service_hz: float, utilisation: float) -> float:
     target x is just kept, s^2 is 2 d x / ln(1 / p). It is between 1, as the gaps are drawn, and 4.
     """
     depth = target.limit_us * 1e-6 * service_hz / exceedance(target)
-    together = 8.0 * depth**2
+    cluster_size = 8.0 * depth**2
     if utilisation < 1.0:
         spare = 1.0 - utilisation
-        together = min(together, 4.0 * depth * utilisation / spare, 8.0 * utilisation / spare**2)
-    return max(1.0, together)
+        cluster_size = min(
+            cluster_size, 4.0 * depth * utilisation / spare, 8.0 * utilisation / spare**2
+        )
+    return max(1.0, cluster_size)
 
 
-def requests_wanted(target: Target, late_together: float) -> int:
+def required_requests(target: Target, cluster_size: float) -> int:
     """How many requests a round is to have, where so many are late together."""
     beyond = AS_A_MEAN if target.percentile is None else target.allowed
-    return math.ceil(max(LATE_IN_A_ROUND, CLUSTERS_IN_A_ROUND * late_together) / beyond)
+    return math.ceil(max(LATE_IN_A_ROUND, CLUSTERS_IN_A_ROUND * cluster_size) / beyond)
 
 
-def seen(
+def summarise_round(
     latencies_us: np.ndarray,
     target: Target,
     dispersed: float,
     lateness_us: np.ndarray | None = None,
-) -> Seen:
+) -> RateRound:
     """One round's latencies [n], in the order of the arrivals, and its generator's lateness [m].
 
     Late requests come in clusters, which counts as many independent ones as its number varies:
@@ -110,37 +112,37 @@ def seen(
     """
     is_late = latencies_us > target.limit_us
     requests, late = len(latencies_us), int(np.count_nonzero(is_late))
-    (shown,) = independent_runs([is_late])
-    independent = min(shown, requests / dispersed)
+    (cluster_count,) = independent_runs([is_late])
+    independent = min(cluster_count, requests / dispersed)
     generator_us = None if lateness_us is None else _figure_us(lateness_us, target)
     figure = _figure_us(latencies_us, target)
-    return Seen(requests, independent, late, figure, generator_us or 0.0)
+    return RateRound(requests, independent, late, figure, generator_us or 0.0)
 
 
-def figure_us(rounds: Sequence[Seen]) -> float | None:
+def figure_us(rounds: Sequence[RateRound]) -> float | None:
     """The percentile or mean of a typical round; None where one has too few requests."""
-    own = [one.figure_us for one in rounds if one.figure_us is not None]
-    return typical(np.array(own)) if own and len(own) == len(rounds) else None
+    figures = [rate_round.figure_us for rate_round in rounds if rate_round.figure_us is not None]
+    return typical(np.array(figures)) if figures and len(figures) == len(rounds) else None
 
 
-def late_share(rounds: Iterable[Seen]) -> float:
+def late_share(rounds: Iterable[RateRound]) -> float:
     """The mean of the rounds' shares of late requests."""
-    return float(np.mean([one.late / one.requests for one in rounds]))
+    return float(np.mean([rate_round.late / rate_round.requests for rate_round in rounds]))
 
 
-def interval(rounds: Sequence[Seen], target: Target) -> Interval | None:
+def interval(rounds: Sequence[RateRound], target: Target) -> Interval | None:
     """Of the share of late requests, or of the mean in microseconds; None with too few rounds.
 
     That over the rounds, as `app.stats.intervals` has it, widened to hold that of all requests
     together, so many as are independent (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934).
     """
-    if len(rounds) < LEAST_ROUNDS:
+    if len(rounds) < MINIMUM_ROUNDS:
         return None
     if target.percentile is None:
-        return interval_between(np.array([one.figure_us for one in rounds]))
-    shares = np.array([one.late / one.requests for one in rounds])
+        return interval_between(np.array([rate_round.figure_us for rate_round in rounds]))
+    shares = np.array([rate_round.late / rate_round.requests for rate_round in rounds])
     middle, deviation = float(shares.mean()), float(shares.std(ddof=1))
-    low, high = _clopper_pearson(middle, sum(one.independent for one in rounds))
+    low, high = _clopper_pearson(middle, sum(rate_round.independent for rate_round in rounds))
     if deviation:
         below, above = reaches(len(shares), skewness_of(shares), CONFIDENCE)
         error = deviation / math.sqrt(len(shares))
@@ -148,17 +150,19 @@ def interval(rounds: Sequence[Seen], target: Target) -> Interval | None:
     return Interval(max(0.0, low), min(1.0, high))
 
 
-def judged(rounds: Sequence[Seen], target: Target, most: int = MOST_ROUNDS) -> Judgement | None:
+def judge_rate(
+    rounds: Sequence[RateRound], target: Target, maximum: int = MAXIMUM_ROUNDS
+) -> Judgement | None:
     """What these rounds at one rate come to; None while it takes more of them."""
-    had = len(rounds)
-    if had not in (min(FIRST_LOOK, most), most):
+    count = len(rounds)
+    if count not in (min(FIRST_LOOK, maximum), maximum):
         return None
-    found, allowed = interval(rounds, target), target.allowed
-    if found is not None and found.high <= allowed:
+    bounds, allowed = interval(rounds, target), target.allowed
+    if bounds is not None and bounds.high <= allowed:
         return "holds"
-    if found is not None and found.low > allowed:
+    if bounds is not None and bounds.low > allowed:
         return "breaks"
-    return "undecided" if had >= most else None
+    return "undecided" if count >= maximum else None
 
 
 def _clopper_pearson(share: float, independent: float) -> tuple[float, float]:
@@ -189,14 +193,14 @@ _SLOPE_SPREAD = math.log(2.0)
 """The standard deviation of the logarithm of that factor."""
 _BUSIEST = 0.95
 """The slope is not taken to be steeper than at such a utilisation."""
-_COARSE, _FINE, _MOST_FINE = 0.03, 1e-3, 500
+_COARSE, _FINE, _MAXIMUM_FINE = 0.03, 1e-3, 500
 """Relative steps between the rates at which the likelihood is computed, and the most fine ones."""
-_LEAST_VARIANCE = 1e-8
+_MINIMUM_VARIANCE = 1e-8
 """Of the rounds' means, as shares of them: they are known to a ten-thousandth."""
 _NEAR, _NEAR_OF_MEAN = 1.5, 0.4
 """The curve is straight only near the target: a round whose expectation is so many e-folds from it
 has half of the weight."""
-_LEAST_WEIGHT = 0.05
+_MINIMUM_WEIGHT = 0.05
 """Of a share far from the target, which a curve that is not straight changes little."""
 _ITERATIONS = 3
 """Weights follow from the limit, and the limit from the weights."""
@@ -210,7 +214,7 @@ class Observation:
     """What one round at a rate showed."""
 
     rate_hz: float
-    seen: Seen
+    rate_round: RateRound
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,19 +271,19 @@ def estimate(
     count = math.ceil(math.log(most_hz / least_hz) / _COARSE) + 1
     rates_hz = np.geomspace(least_hz, most_hz, count)
     curve = _Curve(observations, target, capacity_hz)
-    found = curve.profile(rates_hz, confidence)
+    coarse = curve.profile(rates_hz, confidence)
     for _ in range(_ITERATIONS):
-        curve.weigh(found)
-        found = curve.profile(rates_hz, confidence)
-    low_hz, high_hz = found.low_hz or least_hz, found.high_hz or most_hz
+        curve.weigh(coarse)
+        coarse = curve.profile(rates_hz, confidence)
+    low_hz, high_hz = coarse.low_hz or least_hz, coarse.high_hz or most_hz
     first_hz = max(least_hz, low_hz / (1.0 + 2.0 * _COARSE))
     last_hz = min(most_hz, high_hz * (1.0 + 2.0 * _COARSE))
-    count = min(math.ceil(math.log(last_hz / first_hz) / _FINE), _MOST_FINE) + 1
+    count = min(math.ceil(math.log(last_hz / first_hz) / _FINE), _MAXIMUM_FINE) + 1
     fine = curve.profile(np.geomspace(first_hz, last_hz, count), confidence)
     return replace(
         fine,
-        low_hz=None if found.low_hz is None else fine.low_hz,
-        high_hz=None if found.high_hz is None else fine.high_hz,
+        low_hz=None if coarse.low_hz is None else fine.low_hz,
+        high_hz=None if coarse.high_hz is None else fine.high_hz,
     )
 
 
@@ -290,24 +294,24 @@ class _Curve:
         self, observations: Sequence[Observation], target: Target, capacity_hz: float
     ) -> None:
         self._target, self._capacity_hz = target, capacity_hz
-        self._rates = np.array([one.rate_hz for one in observations])
+        self._rates = np.array([item.rate_hz for item in observations])
         self._weights = np.ones(len(observations))
-        rounds = [one.seen for one in observations]
-        self._requests = np.array([one.requests for one in rounds], float)
+        rounds = [item.rate_round for item in observations]
+        self._requests = np.array([item.requests for item in rounds], float)
         if target.percentile is None:
-            figures = np.array([one.figure_us for one in rounds], float)
+            figures = np.array([item.figure_us for item in rounds], float)
             self._values = 1.0 - target.limit_us / figures
         else:
-            self._values = np.array([one.late / one.requests for one in rounds])
-        self._independent = np.array([one.independent for one in rounds])
+            self._values = np.array([item.late / item.requests for item in rounds])
+        self._independent = np.array([item.independent for item in rounds])
 
-    def weigh(self, found: Estimate) -> None:
+    def weigh(self, limit: Estimate) -> None:
         """The nearest round counts in full, others the less the further away their rate is."""
-        near = _NEAR_OF_MEAN if self._target.percentile is None else _NEAR
-        folds = found.slope * (self._rates / found.best_hz - 1.0)
-        self._weights = 1.0 / (1.0 + (folds / near) ** 4)
+        scale = _NEAR_OF_MEAN if self._target.percentile is None else _NEAR
+        folds = limit.slope * (self._rates / limit.best_hz - 1.0)
+        self._weights = 1.0 / (1.0 + (folds / scale) ** 4)
         if self._target.percentile is not None:
-            self._weights = np.maximum(self._weights, _LEAST_WEIGHT)
+            self._weights = np.maximum(self._weights, _MINIMUM_WEIGHT)
         self._weights /= self._weights.max()
 
     def profile(self, rates_hz: np.ndarray, confidence: float) -> Estimate:
@@ -315,19 +319,19 @@ class _Curve:
         slopes = expected_slope(rates_hz, self._target, self._capacity_hz)[:, None] * _SLOPES
         fits = self._log_likelihood(rates_hz, slopes)
         prior = -0.5 * (np.log(_SLOPES) / _SLOPE_SPREAD) ** 2
-        least = self._least_dispersion()
-        dispersion = least
+        minimum = self._least_dispersion()
+        dispersion = minimum
         for _ in range(2):
             total = fits / dispersion + prior
             place, steep = divmod(int(np.argmax(total)), len(_SLOPES))
             residual = self._dispersion(rates_hz[place], slopes[place, steep])
-            dispersion = max(least, residual)
+            dispersion = max(minimum, residual)
         total = fits / dispersion + prior
         best, steep = divmod(int(np.argmax(total)), len(_SLOPES))
         profile = total.max(axis=1)
         reach = t_quantile(self._freedom, 0.5 + confidence / 2.0) ** 2 / 2.0
-        within = np.flatnonzero(profile >= profile[best] - reach)
-        first, last = int(within[0]), int(within[-1])
+        places = np.flatnonzero(profile >= profile[best] - reach)
+        first, last = int(places[0]), int(places[-1])
         return Estimate(
             float(rates_hz[best]),
             float(rates_hz[first]) if first else None,
@@ -344,14 +348,14 @@ class _Curve:
         """Of each limit [l] and slope [l, s], up to a constant."""
         total = np.zeros(slopes.shape)
         for rate_hz in np.unique(self._rates):
-            here = self._rates == rate_hz
-            values, weights = self._values[here], self._weights[here]
+            mask = self._rates == rate_hz
+            values, weights = self._values[mask], self._weights[mask]
             expected = self._expected(rate_hz, limits_hz[:, None], slopes)
             if self._target.percentile is None:
                 middle = float(weights @ values / weights.sum())
                 total -= 0.5 * weights.sum() * (middle - expected) ** 2
             else:
-                requests = weights * self._requests[here]
+                requests = weights * self._requests[mask]
                 total += (requests @ values) * expected
                 # The logarithm of 1 + exp(expected), in half of the time of np.logaddexp.
                 total -= requests.sum() * np.maximum(expected, 0.0)
@@ -361,7 +365,7 @@ class _Curve:
     def _least_dispersion(self) -> float:
         """What requests that are late together make of it; next to none of a mean."""
         if self._target.percentile is None:
-            return _LEAST_VARIANCE
+            return _MINIMUM_VARIANCE
         weights = self._weights
         return float(weights @ self._requests) / float(weights @ self._independent)
 
@@ -381,7 +385,7 @@ class _Curve:
         if self._target.percentile is None:
             squared = np.square(self._values - expected)
         else:
-            least = _FARTHEST * self._target.allowed
-            shares = np.clip(np.exp(-np.logaddexp(0.0, -expected)), least, 1.0 - least)
+            minimum = _FARTHEST * self._target.allowed
+            shares = np.clip(np.exp(-np.logaddexp(0.0, -expected)), minimum, 1.0 - minimum)
             squared = self._requests * (self._values - shares) ** 2 / (shares * (1.0 - shares))
         return float(self._weights @ squared) / self._freedom

@@ -18,17 +18,17 @@ from app.capabilities.slo_search.estimate import (
     Estimate,
     Judgement,
     Observation,
-    Seen,
+    RateRound,
     dispersion,
     estimate,
-    judged,
+    judge_rate,
     late_share,
-    seen,
+    summarise_round,
 )
 from app.cases.case import Case
-from app.cases.objectives import LEAST_ROUNDS, Target
+from app.cases.objectives import MINIMUM_ROUNDS, Target
 from app.cases.round import RoundResult
-from app.cases.scenario import LEAST_RATE_HZ, MOST_RATE_HZ, Batcher, Scenario
+from app.cases.scenario import MAXIMUM_RATE_HZ, MINIMUM_RATE_HZ, Batcher, Scenario
 from app.cases.status import FITS
 from app.columns.load import LATE_SHARE
 from app.run_folder.run import Run
@@ -43,12 +43,12 @@ BEGIN_AT = 0.7
 """Of the service rate, where the search begins."""
 UP, DOWN = 2.0**0.5, 0.5
 """A rate is at most so many times the highest that was measured, and at least of the lowest."""
-LEAST_SHARE = 0.02
+MINIMUM_SHARE = 0.02
 """Of the service rate: at less hardly a request meets another, and no target is missed for the
 load."""
 RESOLUTION = 0.05
 """The search ends when the bracket is at most so wide, as a share of its lower end."""
-LEAST_NEAR = 10
+MINIMUM_NEAR = 10
 """Rounds near the limit without which no bracket is believed to be narrow."""
 STEP = 1.02
 """Rates are on a grid of such steps, so that several rounds share one."""
@@ -63,7 +63,7 @@ DIGITS = 4
 """A rate has so many, which people can read and type."""
 CURVE = (0.25, 0.5, 0.75)
 """Shares of the promised rate that are measured too, so that the curve has a beginning."""
-NEAR = 0.1
+NEARNESS = 0.1
 """A rate is on the curve already if one was measured that is so near."""
 
 
@@ -105,19 +105,19 @@ class Rounds:
         """The limit by these rounds; None without any."""
         if not self.observations:
             return None
-        highest_hz = max(one.rate_hz for one in self.observations)
+        highest_hz = max(observation.rate_hz for observation in self.observations)
         most_hz = max(UP * self.capacity_hz, 2.0 * UP * highest_hz)
-        least_hz = 0.5 * LEAST_SHARE * self.capacity_hz
+        least_hz = 0.5 * MINIMUM_SHARE * self.capacity_hz
         return estimate(self.observations, self.target, self.capacity_hz, least_hz, most_hz)
 
     def bracket(self) -> Bracket:
         """The answer so far."""
-        found, cap_hz = self.estimate(), self.offered_below_hz
+        limit, cap_hz = self.estimate(), self.offered_below_hz
         low = high = None
-        if found is not None and len(self.observations) >= LEAST_ROUNDS:
-            if found.low_hz is not None and found.low_hz >= LEAST_SHARE * self.capacity_hz:
-                low = rounded(min(found.low_hz, self._highest_shown_hz()), math.floor)
-            high = found.high_hz and rounded(found.high_hz, math.ceil)
+        if limit is not None and len(self.observations) >= MINIMUM_ROUNDS:
+            if limit.low_hz is not None and limit.low_hz >= MINIMUM_SHARE * self.capacity_hz:
+                low = round_rate(min(limit.low_hz, self._highest_shown_hz()), math.floor)
+            high = limit.high_hz and round_rate(limit.high_hz, math.ceil)
         if high is None or high > cap_hz:
             return Bracket(low, cap_hz if math.isfinite(cap_hz) else None, math.isfinite(cap_hz))
         return Bracket(low, high)
@@ -125,13 +125,13 @@ class Rounds:
     def _highest_shown_hz(self) -> float:
         """The highest rate measured; below a cliff, which is steeper than any curve of a queue, the
         last rate before it."""
-        rounds: dict[float, list[Seen]] = {}
-        for one in self.observations:
-            rounds.setdefault(one.rate_hz, []).append(one.seen)
+        rounds: dict[float, list[RateRound]] = {}
+        for observation in self.observations:
+            rounds.setdefault(observation.rate_hz, []).append(observation.rate_round)
         highest_hz = max(rounds)
         if self.target.percentile is None:
             return highest_hz
-        shares = {rate_hz: late_share(own) for rate_hz, own in rounds.items()}
+        shares = {rate_hz: late_share(rate_rounds) for rate_hz, rate_rounds in rounds.items()}
         missed_hz = min(
             (hz for hz, late in shares.items() if late > self.target.allowed), default=0
         )
@@ -140,47 +140,47 @@ class Rounds:
         return below_hz if cliff else highest_hz
 
 
-def next_rate(rounds: Rounds, most: int) -> float | None:
+def next_rate(rounds: Rounds, maximum: int) -> float | None:
     """The rate of the next round; None when the search is over, after `most` rounds at the
     latest."""
-    begin_hz, found = BEGIN_AT * rounds.capacity_hz, rounds.estimate()
+    begin_hz, limit = BEGIN_AT * rounds.capacity_hz, rounds.estimate()
     observations = rounds.observations
-    least_hz = max(LEAST_SHARE * rounds.capacity_hz, LEAST_RATE_HZ)
-    if rounds.spent >= most:
+    least_hz = max(MINIMUM_SHARE * rounds.capacity_hz, MINIMUM_RATE_HZ)
+    if rounds.spent >= maximum:
         return None
-    if found is None:
+    if limit is None:
         rate_hz = min(begin_hz, rounds.offered_below_hz / UP)
-        return rounded(rate_hz) if least_hz <= rate_hz <= MOST_RATE_HZ else None
-    if found.rounds >= LEAST_NEAR and found.width <= RESOLUTION:
+        return round_rate(rate_hz) if least_hz <= rate_hz <= MAXIMUM_RATE_HZ else None
+    if limit.rounds >= MINIMUM_NEAR and limit.width <= RESOLUTION:
         return None
-    rates = [one.rate_hz for one in observations]
+    rates = [observation.rate_hz for observation in observations]
     spread = SPREAD_OF_MEAN if rounds.target.percentile is None else SPREAD
-    reach = max(1, round(spread / found.slope / math.log(STEP)))
-    place = math.log(found.best_hz / begin_hz) / math.log(STEP)
-    below = sum(rate < found.best_hz for rate in rates) > len(rates) / 2.0
-    wanted = math.floor(place + reach) if below else math.ceil(place - reach)
-    rate_hz = min(max(begin_hz * STEP**wanted, DOWN * min(rates)), UP * max(rates))
+    reach = max(1, round(spread / limit.slope / math.log(STEP)))
+    place = math.log(limit.best_hz / begin_hz) / math.log(STEP)
+    below = sum(rate < limit.best_hz for rate in rates) > len(rates) / 2.0
+    step_count = math.floor(place + reach) if below else math.ceil(place - reach)
+    rate_hz = min(max(begin_hz * STEP**step_count, DOWN * min(rates)), UP * max(rates))
     if rate_hz >= rounds.offered_below_hz:
         highest_hz = max(rates)
         if rounds.offered_below_hz > STEP**2 * highest_hz:
             rate_hz = math.sqrt(highest_hz * rounds.offered_below_hz)
-        elif (found.low_hz or 0.0) < highest_hz and rates.count(highest_hz) < LEAST_NEAR:
+        elif (limit.low_hz or 0.0) < highest_hz and rates.count(highest_hz) < MINIMUM_NEAR:
             rate_hz = highest_hz
         else:
             return None
-    possible_hz = rounded(min(max(rate_hz, least_hz), MOST_RATE_HZ))
-    at_the_end = not least_hz <= rate_hz <= MOST_RATE_HZ
+    possible_hz = round_rate(min(max(rate_hz, least_hz), MAXIMUM_RATE_HZ))
+    at_the_end = not least_hz <= rate_hz <= MAXIMUM_RATE_HZ
     return None if at_the_end and rates.count(possible_hz) >= FIRST_LOOK else possible_hz
 
 
 def curve_rates(promised_hz: float, measured: Iterable[float]) -> Iterator[float]:
     """For each part of the promised rate the nearest that was measured, or itself where none is
     near."""
-    known = tuple(measured)
+    rates = tuple(measured)
     for part in CURVE:
-        rate = rounded(part * promised_hz)
-        near = [other for other in known if abs(other / rate - 1.0) <= NEAR]
-        yield min(near, key=lambda other: abs(other / rate - 1.0), default=rate)
+        rate = round_rate(part * promised_hz)
+        neighbours = [candidate for candidate in rates if abs(candidate / rate - 1.0) <= NEARNESS]
+        yield min(neighbours, key=lambda candidate: abs(candidate / rate - 1.0), default=rate)
 
 
 def knee(curve: Iterable[tuple[float, float]]) -> float | None:
@@ -189,7 +189,7 @@ def knee(curve: Iterable[tuple[float, float]]) -> float | None:
     return max(curve, key=lambda point: point[0] / point[1], default=(None, 0.0))[0]
 
 
-def rounded(rate_hz: float, to: Callable[[float], int] = round) -> float:
+def round_rate(rate_hz: float, to: Callable[[float], int] = round) -> float:
     """To `DIGITS` digits, the same wherever it is computed; `to` a whole number of the last."""
     digits = DIGITS - 1 - math.floor(math.log10(rate_hz))
     return float(f"{to(rate_hz * 10.0**digits) / 10.0**digits:.{DIGITS}g}")
@@ -209,14 +209,14 @@ class Point:
 
     case: Case
     rate_hz: float | None
-    rounds: tuple[Seen, ...]
+    rounds: tuple[RateRound, ...]
     number: int
     verdict: Verdict | None
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchState:
     """A search so far: the unloaded point, and the others by rising rate.
 
     `service_hz` is how many requests a second are served when there is always one waiting, `lanes`
@@ -234,7 +234,7 @@ class Searched:
     curve_only: bool = False
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the answer is final."""
         return self.following is None or self.curve_only
 
@@ -254,9 +254,9 @@ class RateSearch:
 
     base: Case
     target: Target
-    most: int
+    maximum_rounds: int
     batcher: Batcher | None = None
-    _seen: dict[tuple[str, int], Seen] = field(default_factory=dict)
+    _rate_rounds: dict[tuple[str, int], RateRound] = field(default_factory=dict)
     _service_ns: dict[int, float] = field(default_factory=dict)
 
     @property
@@ -267,13 +267,13 @@ class RateSearch:
     def case_at(self, rate_hz: float) -> Case:
         return replace(self.subject, scenario=Scenario("poisson", rate_hz=rate_hz))
 
-    def of(self, run: Run) -> Searched:
+    def of(self, run: Run) -> SearchState:
         """How far the run has come with it."""
         closed = _counted(run, self.base)
         unloaded = self._unloaded(run, closed)
         lanes, service_hz = self._service(run, closed)
         if unloaded.verdict is None:
-            return Searched(
+            return SearchState(
                 self.base, unloaded, service_hz, lanes, (), Bracket(None, None), unloaded
             )
         impossible = unloaded.verdict == "failed" or (lanes == 1 and unloaded.verdict == "breaks")
@@ -287,7 +287,7 @@ class RateSearch:
         following, curve_only = None, False
         if not impossible and all(point.verdict != "failed" for point in points):
             following, curve_only = self._following(rounds, recorded, answer)
-        return Searched(
+        return SearchState(
             self.base, unloaded, service_hz, lanes, points, answer, following, curve_only
         )
 
@@ -314,11 +314,11 @@ class RateSearch:
                 spent += 1
                 if _is_failed(result):
                     continue
-                known = self._seen_in(run, result, service_hz)
-                if _came_late(known, self.target):
+                rate_round = self._rate_round(run, result, service_hz)
+                if _is_generator_late(rate_round, self.target):
                     late += 1
                 else:
-                    observations.append(Observation(rate_hz, known))
+                    observations.append(Observation(rate_hz, rate_round))
             if late >= NOT_OFFERED and 2 * late > len(recorded[rate_hz]):
                 offered_below_hz = min(offered_below_hz, rate_hz)
         return Rounds(self.target, service_hz, tuple(observations), offered_below_hz, spent)
@@ -327,12 +327,12 @@ class RateSearch:
         self, rounds: Rounds, recorded: dict[float, list[RoundResult]], answer: Bracket
     ) -> tuple[Point | None, bool]:
         """The point of the next round, and whether it is for the curve only."""
-        rate_hz = next_rate(rounds, ROUNDS_A_SEARCH * self.most)
+        rate_hz = next_rate(rounds, ROUNDS_A_SEARCH * self.maximum_rounds)
         if rate_hz is not None:
             return self._next_point(rate_hz, recorded), False
         if answer.low_hz is not None:
             for rate_hz in curve_rates(answer.low_hz, recorded):
-                if len(recorded.get(rate_hz, ())) < min(LEAST_ROUNDS, self.most):
+                if len(recorded.get(rate_hz, ())) < min(MINIMUM_ROUNDS, self.maximum_rounds):
                     return self._next_point(rate_hz, recorded), True
         return None, False
 
@@ -341,12 +341,12 @@ class RateSearch:
         return Point(self.case_at(rate_hz), rate_hz, (), number, None)
 
     def _unloaded(self, run: Run, rounds: Sequence[RoundResult]) -> Point:
-        number, failed = _next_number(rounds), _failed(rounds)
+        number, failed = _next_number(rounds), _failed_round(rounds)
         if failed is not None:
             return Point(self.base, None, (), number, "failed", failed.reason)
-        known = tuple(self._seen_in(run, result, 0.0) for result in rounds)
-        verdict = judged(known, self.target, min(FIRST_LOOK, self.most))
-        return Point(self.base, None, known, number, verdict)
+        rate_rounds = tuple(self._rate_round(run, result, 0.0) for result in rounds)
+        verdict = judge_rate(rate_rounds, self.target, min(FIRST_LOOK, self.maximum_rounds))
+        return Point(self.base, None, rate_rounds, number, verdict)
 
     def _point(
         self,
@@ -357,19 +357,19 @@ class RateSearch:
         answer: Bracket,
     ) -> Point:
         case, number = self.case_at(rate_hz), _next_number(rounds)
-        failed = _failed(rounds)
+        failed = _failed_round(rounds)
         if failed is not None:
             return Point(case, rate_hz, (), number, "failed", failed.reason)
-        known = tuple(self._seen_in(run, result, service_hz) for result in rounds)
-        return Point(case, rate_hz, known, number, answer.verdict(rate_hz))
+        rate_rounds = tuple(self._rate_round(run, result, service_hz) for result in rounds)
+        return Point(case, rate_hz, rate_rounds, number, answer.verdict(rate_hz))
 
-    def _seen_in(self, run: Run, result: RoundResult, service_hz: float) -> Seen:
+    def _rate_round(self, run: Run, result: RoundResult, service_hz: float) -> RateRound:
         """What one round showed; where requests come faster than they are answered all are late.
 
         In a closed loop no request waits for another: `service_hz` is 0.
         """
         key = result.case_id, result.round
-        if key not in self._seen:
+        if key not in self._rate_rounds:
             samples = run.samples_of(result)
             in_turn = np.argsort(samples.scheduled_ns, kind="stable")
             load = result.open_loop
@@ -378,11 +378,11 @@ class RateSearch:
             busy = 0.0 if load is None else load.utilisation
             dispersed = dispersion(self.target, service_hz, busy)
             late_us = None if load is None else lateness_ns(samples, self.batcher) / 1e3
-            self._seen[key] = seen(latencies_us, self.target, dispersed, late_us)
-        known = self._seen[key]
+            self._rate_rounds[key] = summarise_round(latencies_us, self.target, dispersed, late_us)
+        rate_round = self._rate_rounds[key]
         if not _overloaded(result):
-            return known
-        return replace(known, late=known.requests, independent=float(known.requests))
+            return rate_round
+        return replace(rate_round, late=rate_round.requests, independent=float(rate_round.requests))
 
     def _service(self, run: Run, rounds: Sequence[RoundResult]) -> tuple[int, float]:
         """How many lanes there are, and how many runs a second all of them end in a closed loop."""
@@ -399,15 +399,15 @@ class RateSearch:
 
 def rate_searches(run: Run) -> list[RateSearch]:
     """A search for each case and batcher of a plan that asks for them; none of another plan."""
-    asked = run.manifest.asked
-    target = asked.target
+    plan = run.manifest.requested_plan
+    target = plan.target
     if target is None:
         return []
-    most = asked.lengths.rounds
+    maximum_rounds = plan.lengths.rounds
     return [
-        RateSearch(case, target, most, batcher)
+        RateSearch(case, target, maximum_rounds, batcher)
         for case in run.manifest.cases
-        for batcher in asked.searched_batchers
+        for batcher in plan.searched_batchers
     ]
 
 
@@ -416,7 +416,7 @@ def _counted(run: Run, case: Case) -> list[RoundResult]:
     return [result for result in run.rounds_of(case) if result.status != "cancelled"]
 
 
-def _failed(rounds: Sequence[RoundResult]) -> RoundResult | None:
+def _failed_round(rounds: Sequence[RoundResult]) -> RoundResult | None:
     """The first that ended without figures, or with wrong outputs."""
     return next(filter(_is_failed, rounds), None)
 
@@ -429,13 +429,13 @@ def _overloaded(result: RoundResult) -> bool:
     return result.open_loop is not None and result.open_loop.overloaded
 
 
-def _came_late(known: Seen, target: Target) -> bool:
+def _is_generator_late(rate_round: RateRound, target: Target) -> bool:
     """Whether the target was missed and the generator had a part in it."""
     if target.percentile is None:
-        missed = known.figure_us is not None and known.figure_us > target.limit_us
+        is_missed = rate_round.figure_us is not None and rate_round.figure_us > target.limit_us
     else:
-        missed = known.late > target.allowed * known.requests
-    return missed and known.generator_us > LATE_SHARE * target.limit_us
+        is_missed = rate_round.late > target.allowed * rate_round.requests
+    return is_missed and rate_round.generator_us > LATE_SHARE * target.limit_us
 
 
 def _next_number(rounds: Sequence[RoundResult]) -> int:

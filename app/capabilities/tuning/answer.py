@@ -43,10 +43,10 @@ class Gain:
     verdict: str
 
     def __str__(self) -> str:
-        between = ""
+        interval_text = ""
         if self.low is not None and self.high is not None:
-            between = f" ({text.ratio_interval(self.low, self.high)})"
-        return f"{text.significant(self.times)}{between}"
+            interval_text = f" ({text.ratio_interval(self.low, self.high)})"
+        return f"{text.significant(self.times)}{interval_text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,26 +84,26 @@ class TuneAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class TunesFound:
+class TuneResults:
     """All of a run, with how far each has come."""
 
     goal: Goal
     searches: tuple[tuple[Tuned, TuneAnswer], ...]
 
 
-def tunes_found(run: Run) -> TunesFound | None:
+def tune_results(run: Run) -> TuneResults | None:
     """None of a plan that asks for no search; reads the samples of every round."""
-    asked = run.manifest.asked
-    goal = asked.goal
+    plan = run.manifest.requested_plan
+    goal = plan.goal
     if goal is None:
         return None
     searches = tunings(run)
     names = model_labels(search.space.base.model for search in searches)
-    found = []
+    answers = []
     for search in searches:
         tuned = search.of(run)
-        found.append((tuned, _answer(names[search.space.base.model], tuned, goal, run)))
-    return TunesFound(goal, tuple(found))
+        answers.append((tuned, _answer(names[search.space.base.model], tuned, goal, run)))
+    return TuneResults(goal, tuple(answers))
 
 
 def value_text(value: float | None, goal: Goal) -> str:
@@ -111,23 +111,23 @@ def value_text(value: float | None, goal: Goal) -> str:
     return text.rate_text(value) if goal.rate else text.latency(value)
 
 
-def described(case: Case) -> str:
+def case_text(case: Case) -> str:
     """`openvino-cpu int8, batch 16, 2 threads, streams=2`."""
     sizes = [f"{name} {size}" for name, size in sorted(case.axes.items())]
-    threads = _said((THREADS, case.threads))
+    threads = _choice_text((THREADS, case.threads))
     options = [f"{name}={value}" for name, value in sorted(case.options.items())]
     return ", ".join([f"{case.runtime} {case.precision}", *sizes, threads, *options])
 
 
 def _answer(model: str, tuned: Tuned, goal: Goal, run: Run) -> TuneAnswer:
-    found = tuned.found
+    ladder = tuned.ladder
     rungs = tuple(
         replace(_rung(step, tuned, goal), top1=_top1(run, step.case))
-        for step in (found.steps if found else ())
+        for step in (ladder.steps if ladder else ())
     )
-    over = tuned.following is None
+    is_over = tuned.following is None
     return TuneAnswer(
-        model, str(goal), rungs, tuple(_sentences(model, tuned, goal)), tuned.shown, over
+        model, str(goal), rungs, tuple(_sentences(model, tuned, goal)), tuned.is_proven, is_over
     )
 
 
@@ -137,7 +137,7 @@ def _top1(run: Run, case: Case) -> float | None:
 
 
 def _rung(step: Step, tuned: Tuned, goal: Goal) -> Rung:
-    label = f"default: {described(step.case)}" if step.choice is None else _said(step.choice)
+    label = f"default: {case_text(step.case)}" if step.choice is None else _choice_text(step.choice)
     value = step.cost
     if value and goal.rate:
         value = 1e6 / value
@@ -146,7 +146,7 @@ def _rung(step: Step, tuned: Tuned, goal: Goal) -> Rung:
         label,
         case_id,
         value,
-        _gain(step.before),
+        _gain(step.previous),
         _gain(step.default),
         tuned.errors.get(case_id),
         tuned.kept_us.get(case_id),
@@ -167,7 +167,7 @@ def _gain(verdict: Verdict | None) -> Gain | None:
     return Gain(1.0 / verdict.ratio, 1.0 / ends.high, 1.0 / ends.low, word)
 
 
-def _said(choice: Choice) -> str:
+def _choice_text(choice: Choice) -> str:
     name, value = choice
     if name == THREADS:
         if not value:
@@ -181,75 +181,75 @@ def _said(choice: Choice) -> str:
 
 
 def _sentences(model: str, tuned: Tuned, goal: Goal) -> list[str]:
-    found = tuned.found
-    if found is None:
+    ladder = tuned.ladder
+    if ladder is None:
         if tuned.following is not None:
             return [_unfinished(model, tuned, goal), _effort(tuned)]
         return [f"{model}: nothing that was tried may win", _effort(tuned)]
-    said = [_verdict_sentence(model, tuned, goal)]
-    if found.beside is not None and found.rival is not None:
-        said.append(_beside(described(found.rival), found.beside))
-    if found.again is not None:
-        said.append(_against_itself(found.again, found.noise))
-    doubted = [
+    sentences = [_verdict_sentence(model, tuned, goal)]
+    if ladder.rival_verdict is not None and ladder.rival is not None:
+        sentences.append(_rival_sentence(case_text(ladder.rival), ladder.rival_verdict))
+    if ladder.again is not None:
+        sentences.append(_against_itself(ladder.again, ladder.noise))
+    doubtful_labels = [
         rung.label
-        for rung in (_rung(step, tuned, goal) for step in found.steps[1:])
+        for rung in (_rung(step, tuned, goal) for step in ladder.steps[1:])
         if rung.gain is None or rung.gain.verdict != "better"
     ]
-    if doubted and tuned.shown:
-        said.append(f"not shown to help by itself: {', '.join(doubted)}")
+    if doubtful_labels and tuned.is_proven:
+        sentences.append(f"not shown to help by itself: {', '.join(doubtful_labels)}")
     note = interval_note(
         verdict
         for verdict in (
-            *(step.before for step in found.steps),
-            *(step.default for step in found.steps),
-            found.beside,
-            found.again,
+            *(step.previous for step in ladder.steps),
+            *(step.default for step in ladder.steps),
+            ladder.rival_verdict,
+            ladder.again,
         )
         if verdict is not None
     )
-    said += [note] if note else []
-    said.append(_effort(tuned))
+    sentences += [note] if note else []
+    sentences.append(_effort(tuned))
     if tuned.following is not None:
-        said.append("the final rounds are not all there: resume the run")
-    return said
+        sentences.append("the final rounds are not all there: resume the run")
+    return sentences
 
 
 def _unfinished(model: str, tuned: Tuned, goal: Goal) -> str:
     """The best of a search that has no final rounds yet."""
-    said = f"{model} was not searched to the end: resume the run"
+    summary = f"{model} was not searched to the end: resume the run"
     if tuned.lead_cost is None:
-        return f"{said}; no configuration leads so far"
+        return f"{summary}; no configuration leads so far"
     value = value_text(1e6 / tuned.lead_cost if goal.rate else tuned.lead_cost, goal)
     if tuned.lead.case_id == tuned.space.base.case_id:
-        return f"{said}; best so far is the default, {value}"
-    than = ""
+        return f"{summary}; best so far is the default, {value}"
+    comparison = ""
     if tuned.lead_gain is not None:
         times = text.significant(tuned.lead_gain)
-        than = f", {times} times better than the default in the rounds by which it was chosen"
-    return f"{said}; best so far is {described(tuned.lead)}, {value}{than}"
+        comparison = f", {times} times better than the default in the rounds by which it was chosen"
+    return f"{summary}; best so far is {case_text(tuned.lead)}, {value}{comparison}"
 
 
 def _verdict_sentence(model: str, tuned: Tuned, goal: Goal) -> str:
-    found = tuned.found
-    assert found is not None, "there is a ladder"
-    total = _gain(found.winner.default)
-    if found.steps[0].cost is None:
-        why = tuned.left_out.get(tuned.space.base.case_id, "it was not measured")
-        return f"{model}: the default has no figure ({why}); {described(tuned.lead)} has one"
+    ladder = tuned.ladder
+    assert ladder is not None, "there is a ladder"
+    total = _gain(ladder.winner.default)
+    if ladder.steps[0].cost is None:
+        reason = tuned.left_out.get(tuned.space.base.case_id, "it was not measured")
+        return f"{model}: the default has no figure ({reason}); {case_text(tuned.lead)} has one"
     if total is None:
-        if len(found.steps) == 1:
+        if len(ladder.steps) == 1:
             return f"{model}: nothing was found that is better than the default"
         return f"{model}: too few rounds compare the winner with the default"
-    told = f"{total} times the {goal.name} of the default"
+    gain_text = f"{total} times the {goal.name} of the default"
     if not goal.rate:
-        told = f"{goal.name} {total} times shorter than the default's"
-    if not tuned.shown:
-        return f"{model}: {described(tuned.lead)} is not shown to be better: {told}"
-    return f"{model}: {described(tuned.lead)} has {told}"
+        gain_text = f"{goal.name} {total} times shorter than the default's"
+    if not tuned.is_proven:
+        return f"{model}: {case_text(tuned.lead)} is not shown to be better: {gain_text}"
+    return f"{model}: {case_text(tuned.lead)} has {gain_text}"
 
 
-def _beside(rival: str, verdict: Verdict) -> str:
+def _rival_sentence(rival: str, verdict: Verdict) -> str:
     gain = _gain(verdict)
     if gain is None:
         return f"the runner-up {rival} has too few rounds to be compared"
@@ -276,19 +276,19 @@ def _against_itself(verdict: Verdict, noise: float | None) -> str:
 
 
 def _effort(tuned: Tuned) -> str:
-    said = f"{tuned.tried} configurations in {tuned.rounds} rounds"
-    listed = _counted(Counter(tuned.left_out.values()))
-    return f"{said}; left out: {'; '.join(listed)}" if listed else said
+    summary = f"{tuned.tried} configurations in {tuned.rounds} rounds"
+    listed = _frequent_reasons(Counter(tuned.left_out.values()))
+    return f"{summary}; left out: {'; '.join(listed)}" if listed else summary
 
 
-def _counted(reasons: Counter[str], most: int = 3) -> list[str]:
+def _frequent_reasons(reasons: Counter[str], maximum: int = 3) -> list[str]:
     """The most frequent ones, cut where they are long, and how many others there were."""
-    frequent = reasons.most_common(most)
-    told = [
+    frequent = reasons.most_common(maximum)
+    texts = [
         f"{n} ({reason if len(reason) < 90 else f'{reason[:87]}...'})" for reason, n in frequent
     ]
     rest = reasons.total() - sum(count for _, count in frequent)
-    return [*told, f"{rest} for other reasons"] if rest else told
+    return [*texts, f"{rest} for other reasons"] if rest else texts
 
 
 _INT8 = "int8"
@@ -303,73 +303,76 @@ class Int8Peak:
     busy: bool = False
 
 
-def with_peak(found: TunesFound, run: Run, kept_in: Path) -> TunesFound:
+def with_peak(results: TuneResults, run: Run, cache_folder: Path) -> TuneResults:
     """The answers, with a sentence where int8 on the host's processor was among what was searched,
     the search is over and the work of a run is known. Measures the peak, for two seconds, where a
     folder does not have it yet."""
-    if not any(_may_tell(tuned, answer) for tuned, answer in found.searches):
-        return found
-    peak = peak_of_host(kept_in)
+    if not any(_has_peak_share(tuned, answer) for tuned, answer in results.searches):
+        return results
+    peak = peak_of_host(cache_folder)
     if peak is None:
-        return found
+        return results
     searches = tuple(
-        (tuned, _told(tuned, answer, found.goal, run, peak)) for tuned, answer in found.searches
+        (tuned, _with_peak_share(tuned, answer, results.goal, run, peak))
+        for tuned, answer in results.searches
     )
-    return replace(found, searches=searches)
+    return replace(results, searches=searches)
 
 
-def peak_of_host(kept_in: Path) -> Int8Peak | None:
+def peak_of_host(cache_folder: Path) -> Int8Peak | None:
     """With as many threads as there are cores; what a busy machine gave is measured again when it
     is quiet. None where no engine that could measure it is installed."""
     threads = len(usable_cores())
-    kept = kept_in / f"peak-int8-{socket.gethostname()}-{threads}.json"
-    known, busy = _kept(kept), os.getloadavg()[0] > threads
-    if known is not None and (busy or not known.busy):
-        return known
+    cache_path = cache_folder / f"peak-int8-{socket.gethostname()}-{threads}.json"
+    stored_peak, busy = _read_peak(cache_path), os.getloadavg()[0] > threads
+    if stored_peak is not None and (busy or not stored_peak.busy):
+        return stored_peak
     command = install_layout.command("runtimes.onnxruntime.int8_peak", str(threads))
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             env=install_layout.child_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=True,
         )
-        found = from_json(Int8Peak, {**json.loads(done.stdout), "busy": busy})
+        peak = from_json(Int8Peak, {**json.loads(process.stdout), "busy": busy})
     except (OSError, ValueError, subprocess.SubprocessError, CodecError):
-        return known
+        return stored_peak
     with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(to_json(found)), "utf-8")
-    return found
+        cache_path.parent.mkdir(parents=True, exist_ok=True)
+        cache_path.write_text(json.dumps(to_json(peak)), "utf-8")
+    return peak
 
 
-def _kept(path: Path) -> Int8Peak | None:
+def _read_peak(path: Path) -> Int8Peak | None:
     try:
         return from_json(Int8Peak, json.loads(path.read_bytes()))
     except (OSError, ValueError, CodecError):
         return None
 
 
-def _may_tell(tuned: Tuned, answer: TuneAnswer) -> bool:
+def _has_peak_share(tuned: Tuned, answer: TuneAnswer) -> bool:
     offered = {precision for some in tuned.space.precisions.values() for precision in some}
-    spec = tuned.chosen.runtime
+    spec = tuned.choice.runtime
     on_host = clock_of(spec) == "wall" and not runtime(parse_spec(spec).name).accelerator
     return answer.over and bool(answer.rungs) and _INT8 in offered and on_host
 
 
-def _told(tuned: Tuned, answer: TuneAnswer, goal: Goal, run: Run, peak: Int8Peak) -> TuneAnswer:
-    step = next((r for r in answer.rungs if r.case_id == tuned.chosen.case_id), None)
+def _with_peak_share(
+    tuned: Tuned, answer: TuneAnswer, goal: Goal, run: Run, peak: Int8Peak
+) -> TuneAnswer:
+    step = next((r for r in answer.rungs if r.case_id == tuned.choice.case_id), None)
     macs = _macs_per_input(run, tuned)
-    if not _may_tell(tuned, answer) or step is None or not step.value or not macs:
+    if not _has_peak_share(tuned, answer) or step is None or not step.value or not macs:
         return answer
     if goal.rate:
-        reached, when = macs[0] * step.value, ""
+        reached, suffix = macs[0] * step.value, ""
     else:
-        reached, when = macs[0] * macs[1] * 1e6 / step.value, f" in its {goal.name}"
+        reached, suffix = macs[0] * macs[1] * 1e6 / step.value, f" in its {goal.name}"
     busy = ", on a busy machine" if peak.busy else ""
     sentence = (
-        f"{described(tuned.chosen)} computes {text.rate_text(reached, 'MAC')}{when}: "
+        f"{case_text(tuned.choice)} computes {text.rate_text(reached, 'MAC')}{suffix}: "
         f"{text.share(reached / peak.macs_per_s)} of the int8 peak, "
         f"{text.rate_text(peak.macs_per_s, 'MAC')} by {peak.how}{busy}"
     )
@@ -379,9 +382,11 @@ def _told(tuned: Tuned, answer: TuneAnswer, goal: Goal, run: Run, peak: Int8Peak
 def _macs_per_input(run: Run, tuned: Tuned) -> tuple[float, int] | None:
     """The work of one input, and how many inputs a run of the chosen case has; None where nobody
     counted it, or a size but the batch is another than it was counted at."""
-    case = tuned.chosen
+    case = tuned.choice
     known = (run.models.get((case.model, p)) for p in (case.precision, "fp32"))
-    model = next((one for one in known if one is not None and one.macs), None)
+    model = next(
+        (candidate for candidate in known if candidate is not None and candidate.macs), None
+    )
     if model is None or model.macs is None:
         return None
     batch = model.batch if isinstance(model.batch, str) else ""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.capabilities.tuning.answer import Gain, TuneAnswer, TunesFound, described
+from app.capabilities.tuning.answer import Gain, TuneAnswer, TuneResults, case_text
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.errors import PlanError
@@ -40,25 +40,25 @@ class _File:
     answers: tuple[TuneAnswer, ...]
 
 
-def files_of(run: Run, found: TunesFound) -> Iterator[tuple[str, bytes]]:
+def files_of(run: Run, results: TuneResults) -> Iterator[tuple[str, bytes]]:
     """Names in the run folder and what is in them.
 
     While a search is not over its plan and its program are of the default, unless the final rounds
     so far show the winner to be better.
     """
-    answers = tuple(answer for _, answer in found.searches)
+    answers = tuple(answer for _, answer in results.searches)
     yield ANSWERS, json.dumps(to_json(_File(answers)), indent=1).encode()
-    rows = [row for answer in answers for row in _rows(answer, found)]
+    rows = [row for answer in answers for row in _rows(answer, results)]
     if rows:
         yield LADDER, to_csv(rows, COLUMNS)
-    chosen = [tuned.chosen for tuned, _ in found.searches]
+    winners = [tuned.choice for tuned, _ in results.searches]
     # TOML has no form for a name that is no text; all else of the answer has it.
     with suppress(PlanError):
-        yield TUNED, plan_toml(_plan(run.manifest.asked, chosen)).encode()
-    for number, case in enumerate(chosen):
+        yield TUNED, plan_toml(_plan(run.manifest.requested_plan, winners)).encode()
+    for number, case in enumerate(winners):
         for name, program in _programs(run, case):
             path = Path(name)
-            several = f"-{number + 1}" if len(chosen) > 1 else ""
+            several = f"-{number + 1}" if len(winners) > 1 else ""
             yield f"{path.stem}{several}{path.suffix}", program.encode()
 
 
@@ -70,8 +70,8 @@ def read_answers(path: Path) -> tuple[TuneAnswer, ...]:
         return ()
 
 
-def _rows(answer: TuneAnswer, found: TunesFound) -> Iterator[Row]:
-    figure = "inputs_per_s" if found.goal.rate else f"{found.goal.name}_us"
+def _rows(answer: TuneAnswer, results: TuneResults) -> Iterator[Row]:
+    figure = "inputs_per_s" if results.goal.rate else f"{results.goal.name}_us"
     for number, rung in enumerate(answer.rungs):
         yield {
             "model": answer.model,
@@ -80,15 +80,15 @@ def _rows(answer: TuneAnswer, found: TunesFound) -> Iterator[Row]:
             "case_id": rung.case_id,
             "figure": figure,
             "value": rung.value,
-            **_of("gain", rung.gain, "verdict"),
-            **_of("total", rung.total, "total_verdict"),
+            **_gain_columns("gain", rung.gain, "verdict"),
+            **_gain_columns("total", rung.total, "total_verdict"),
             "max_rel_error": rung.error,
             "kept_us": rung.kept_us,
             "accuracy_top1": rung.top1,
         }
 
 
-def _of(name: str, gain: Gain | None, verdict: str) -> Row:
+def _gain_columns(name: str, gain: Gain | None, verdict: str) -> Row:
     if gain is None:
         return dict.fromkeys((name, f"{name}_low", f"{name}_high", verdict))
     return {
@@ -99,7 +99,7 @@ def _of(name: str, gain: Gain | None, verdict: str) -> Row:
     }
 
 
-def _plan(asked: Plan, chosen: list[Case]) -> Plan:
+def _plan(plan: Plan, winners: list[Case]) -> Plan:
     """What the search asked for of each model, with its winner's values alone."""
     grids = tuple(
         Sweep(
@@ -115,9 +115,9 @@ def _plan(asked: Plan, chosen: list[Case]) -> Plan:
             scenarios=(str(case.scenario),),
             wait_policy=case.wait_policy,
         )
-        for case in chosen
+        for case in winners
     )
-    return asked.model_copy(
+    return plan.model_copy(
         update={"tune": "", "max_error": None, "budget_s": None, "name": "tuned", "sweeps": grids}
     )
 
@@ -127,11 +127,11 @@ def _programs(run: Run, case: Case) -> Iterator[tuple[str, str]]:
     model = run.model_of(case)
     if model is None:
         return
-    known = runtime(parse_spec(case.runtime).name)
-    options = all_options(known.options, case.options)
+    provider = runtime(parse_spec(case.runtime).name)
+    options = all_options(provider.options, case.options)
     settings = Settings(case.precision, case.threads, options=options)
-    used = known.usage(Used(model.at(case.axes), settings))
-    told = f"# {one_line(described(case))}: {one_line(case.model)}\n"
+    used = provider.usage(Used(model.at(case.axes), settings))
+    header = f"# {one_line(case_text(case))}: {one_line(case.model)}\n"
     for name, program in ((PYTHON, used.python), (TRITON, used.triton)):
         if program:
-            yield name, told + program
+            yield name, header + program

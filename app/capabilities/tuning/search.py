@@ -27,7 +27,7 @@ from runtimes.execution import Samples
 
 
 @dataclass(slots=True)
-class SeenInRun:
+class RunFigures:
     """What the rounds of a run told, each read once; lower costs are better: microseconds of a
     latency, or for each input. Outputs may be off by `max_error`, None for what the first round
     of `base` was allowed."""
@@ -52,25 +52,25 @@ class SeenInRun:
             self._costs[key] = self._cost(case, self.run.rounds[case.case_id][number])
         return self._costs[key]
 
-    def out(self, case: Case, before: int) -> str:
+    def exclusion_reason(self, case: Case, stop: int) -> str:
         rounds = self.run.rounds.get(case.case_id, {})
-        known = [rounds[n] for n in sorted(rounds) if n < before and self.has(case, n)]
-        for result in known:
+        results = [rounds[n] for n in sorted(rounds) if n < stop and self.has(case, n)]
+        for result in results:
             if result.status != "ok":
                 return f"{result.status.replace('_', ' ')}: {one_line(result.reason)}"
             error, allowed = self.error(case), self.allowed
             if error is not None and allowed is not None and error > allowed:
                 return f"its outputs are off by {error:.2g}, and {allowed:.2g} is allowed"
-        kept = self.goal.kept
-        if kept is not None and known:
-            late = self._typical(case, [result.round for result in known])
-            if late is not None and late > kept.limit_us:
-                return f"it does not keep {kept}"
+        bound = self.goal.constraint
+        if bound is not None and results:
+            late = self._typical(case, [result.round for result in results])
+            if late is not None and late > bound.limit_us:
+                return f"it does not keep {bound}"
         return ""
 
-    def fails(self, case: Case, before: int) -> bool:
+    def fails(self, case: Case, stop: int) -> bool:
         rounds = self.run.rounds.get(case.case_id, {})
-        return any(self.cost(case, n) is None for n in rounds if n < before and self.has(case, n))
+        return any(self.cost(case, n) is None for n in rounds if n < stop and self.has(case, n))
 
     @property
     def allowed(self) -> float | None:
@@ -90,19 +90,19 @@ class SeenInRun:
         return self._typical(case, self.run.rounds.get(case.case_id, {}))
 
     def _typical(self, case: Case, numbers: object) -> float | None:
-        known = [
+        latencies = [
             self._latencies[case.case_id, number]
             for number in numbers  # type: ignore[attr-defined]
             if self.cost(case, number) is not None and (case.case_id, number) in self._latencies
         ]
-        return math.exp(float(np.mean(np.log(known)))) if known else None
+        return math.exp(float(np.mean(np.log(latencies)))) if latencies else None
 
     def _cost(self, case: Case, result: RoundResult) -> float | None:
         if not result.samples or not result.iterations:
             return None
         samples = self.run.samples_of(result)
-        if self.goal.kept is not None:
-            quantile = self.goal.kept.percentile
+        if self.goal.constraint is not None:
+            quantile = self.goal.constraint.percentile
             share = None if quantile is None else quantile / 100
             self._latencies[case.case_id, result.round] = _figure_us(samples, share)
         if self.goal.rate:
@@ -126,7 +126,7 @@ class Tuned:
     lead: Case
     final: bool
     following: tuple[Case, int] | None
-    found: Ladder | None
+    ladder: Ladder | None
     tried: int
     rounds: int
     left_out: Mapping[str, str]
@@ -137,18 +137,18 @@ class Tuned:
     lead_gain: float | None = None
 
     @property
-    def shown(self) -> bool:
-        if self.found is None:
+    def is_proven(self) -> bool:
+        if self.ladder is None:
             return False
-        verdict = self.found.winner.default
+        verdict = self.ladder.winner.default
         return verdict is not None and verdict.word == "faster"
 
     @property
-    def chosen(self) -> Case:
+    def choice(self) -> Case:
         """What is to be used: the winner where it is shown to be one, or the default has no figure,
         else the default."""
-        alone = self.found is not None and self.found.steps[0].cost is None
-        return self.lead if self.shown or alone else self.space.base
+        is_default_missing = self.ladder is not None and self.ladder.steps[0].cost is None
+        return self.lead if self.is_proven or is_default_missing else self.space.base
 
 
 @dataclass(slots=True)
@@ -158,95 +158,105 @@ class Tuning:
     space: Space
     plan: Plan
     goal: Goal
-    _seen: SeenInRun | None = None
+    _figures: RunFigures | None = None
 
     def of(self, run: Run, hurry: bool = False) -> Tuned:
         """`hurry` ends the choosing where it stands and goes on to the final rounds; once they
         have begun it does not go back."""
-        if self._seen is None or self._seen.run is not run:
-            self._seen = SeenInRun(self.goal, self.space.base, self.plan.max_error, run)
-        seen = self._seen
-        search = Search(self.space, seen, self.plan.seed or 0)
+        if self._figures is None or self._figures.run is not run:
+            self._figures = RunFigures(self.goal, self.space.base, self.plan.max_error, run)
+        figures = self._figures
+        search = Search(self.space, figures, self.plan.seed or 0)
         in_final = hurry or any(number >= FINAL for number in run.rounds.get(self._id, {}))
         cases: dict[str, Case] = {self._id: self.space.base}
         for block in search.blocks():
             cases |= {case.case_id: case for case, _ in block}
-            missing = _missing(block, seen)
+            missing = _missing(block, figures)
             if missing is not None and not in_final:
-                return self._told(search, seen, cases, None, missing)
+                return self._tuned(search, figures, cases, None, missing)
             if missing is not None:
                 break
-        path = path_to(self.space, search.lead, seen)
+        path = path_to(self.space, search.lead, figures)
         most = self.plan.lengths.rounds
         following = None
-        done = 0
-        for block in final_blocks(path, search.rival, most, self.plan.seed or 0, seen):
+        block_count = 0
+        for block in final_blocks(path, search.rival, most, self.plan.seed or 0, figures):
             cases |= {case.case_id: case for case, _ in block}
-            following = _missing(block, seen)
+            following = _missing(block, figures)
             if following is not None:
                 break
-            done += 1
-        found = ladder(path, search.rival, seen, most, self.plan.band) if done else None
-        return self._told(search, seen, cases, found, following, final=True)
+            block_count += 1
+        final_ladder = (
+            ladder(path, search.rival, figures, most, self.plan.band) if block_count else None
+        )
+        return self._tuned(search, figures, cases, final_ladder, following, final=True)
 
     @property
     def _id(self) -> str:
         return self.space.base.case_id
 
-    def _told(
+    def _tuned(
         self,
         search: Search,
-        seen: SeenInRun,
+        figures: RunFigures,
         cases: Mapping[str, Case],
-        found: Ladder | None,
+        final_ladder: Ladder | None,
         following: tuple[Case, int] | None,
         final: bool = False,
     ) -> Tuned:
-        run = seen.run
+        run = figures.run
         measured = {case_id: case for case_id, case in cases.items() if run.rounds.get(case_id)}
-        out = {case_id: seen.out(case, 2 * FINAL) for case_id, case in measured.items()}
-        told = [] if found is None else [step.case for step in found.steps]
-        if found is not None and found.rival is not None:
-            told.append(found.rival)
+        exclusions = {
+            case_id: figures.exclusion_reason(case, 2 * FINAL) for case_id, case in measured.items()
+        }
+        ladder_cases = [] if final_ladder is None else [step.case for step in final_ladder.steps]
+        if final_ladder is not None and final_ladder.rival is not None:
+            ladder_cases.append(final_ladder.rival)
         return Tuned(
             self.space,
             search.lead,
             final,
             following,
-            found,
+            final_ladder,
             len(measured),
             sum(len(run.rounds[case_id]) for case_id in measured),
-            {case_id: why for case_id, why in out.items() if why},
-            {case.case_id: seen.error(case) for case in told},
-            {case.case_id: seen.kept_us(case) for case in told} if self.goal.kept else {},
-            len(self.space.between(self.space.base, search.lead)) + 2 + bool(search.rival),
-            *_so_far(seen, search.lead, self.space.base),
+            {case_id: reason for case_id, reason in exclusions.items() if reason},
+            {case.case_id: figures.error(case) for case in ladder_cases},
+            {case.case_id: figures.kept_us(case) for case in ladder_cases}
+            if self.goal.constraint
+            else {},
+            len(self.space.steps_between(self.space.base, search.lead)) + 2 + bool(search.rival),
+            *_lead_cost_and_gain(figures, search.lead, self.space.base),
         )
 
 
 def tunings(run: Run) -> list[Tuning]:
     """A search for each case of a plan that asks for them; none of another plan."""
-    asked = run.manifest.asked
-    goal = asked.goal
+    plan = run.manifest.requested_plan
+    goal = plan.goal
     if goal is None:
         return []
     return [
-        Tuning(space_of(asked, case, batch_axis(case.model, case.given) or ""), asked, goal)
+        Tuning(space_of(plan, case, batch_axis(case.model, case.given) or ""), plan, goal)
         for case in run.manifest.cases
     ]
 
 
-def _so_far(seen: SeenInRun, lead: Case, base: Case) -> tuple[float | None, float | None]:
+def _lead_cost_and_gain(
+    figures: RunFigures, lead: Case, base: Case
+) -> tuple[float | None, float | None]:
     """The cost of a case, and how many times less it is than another's in the same rounds."""
-    numbers = seen.run.rounds.get(lead.case_id, {})
-    costs = {n: cost for n in numbers if (cost := seen.cost(lead, n))}
-    both = [math.log(other / costs[n]) for n in costs if (other := seen.cost(base, n))]
+    numbers = figures.run.rounds.get(lead.case_id, {})
+    costs = {n: cost for n in numbers if (cost := figures.cost(lead, n))}
+    log_ratios = [
+        math.log(base_cost / costs[n]) for n in costs if (base_cost := figures.cost(base, n))
+    ]
     typical = math.exp(float(np.mean(np.log(list(costs.values()))))) if costs else None
-    return typical, math.exp(float(np.mean(both))) if both else None
+    return typical, math.exp(float(np.mean(log_ratios))) if log_ratios else None
 
 
-def _missing(block: Block, seen: SeenInRun) -> tuple[Case, int] | None:
-    return next(((case, number) for case, number in block if not seen.has(case, number)), None)
+def _missing(block: Block, figures: RunFigures) -> tuple[Case, int] | None:
+    return next(((case, number) for case, number in block if not figures.has(case, number)), None)
 
 
 def _batch(run: Run, case: Case) -> int:
@@ -262,8 +272,8 @@ def _batch(run: Run, case: Case) -> int:
 
 def _figure_us(samples: Samples, quantile: float | None) -> float:
     """The mean of a round's latencies, or their order statistic."""
-    begun = samples.scheduled_ns if samples.from_schedule else samples.started_ns
-    latencies_us = (samples.finished_ns - begun) / 1e3
+    start_ns = samples.scheduled_ns if samples.from_schedule else samples.started_ns
+    latencies_us = (samples.finished_ns - start_ns) / 1e3
     if quantile is None:
         return float(latencies_us.mean())
     return order_statistic(np.sort(latencies_us), quantile)

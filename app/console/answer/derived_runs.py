@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from app.capabilities.slo_search.answer import rates_found
+from app.capabilities.slo_search.answer import rate_results
 from app.cases.errors import PlanError
 from app.columns.rows import Rows
-from app.comparison.aggregate_throughput import hosts_together
+from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.console.answer.document import shown_blocks
 from app.console.exporting import export, formats_of
 from app.console.row_table import sort_column
-from app.console.scaling import write_together
+from app.console.scaling import write_throughputs
 from app.console.searches import write_rates
-from app.console.verify import Shown
+from app.console.verify import RunDocument
 from app.plan.plan import Plan
 from app.present.document import Block
 from app.run_folder.folder import RunFolder
-from app.run_folder.hosts import together as plans_together
+from app.run_folder.hosts import merged_plan as plans_together
 from app.runs.importing.foreign_run import cases_of, plan_of, read_foreign, write_run
 from app.runs.merging.merge import merge
 from app.runs.merging.sources import Source, read_source
@@ -31,7 +31,7 @@ def import_files(flags: argparse.Namespace, width: int) -> tuple[Block, ...]:
     Raises PlanError or ResultsError before anything is written.
     """
     formats = formats_of(flags.export)
-    cases = cases_of([(name, read_foreign(path)) for name, path in map(_named, flags.files)])
+    cases = cases_of([(name, read_foreign(path)) for name, path in map(_split_name, flags.files)])
     plan = plan_of(cases)
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     run = write_run(Path(flags.out) if flags.out else new_path(plan), cases)
@@ -40,7 +40,7 @@ def import_files(flags: argparse.Namespace, width: int) -> tuple[Block, ...]:
     return shown_blocks(run, measured, width, sort, verbose=flags.verbose)
 
 
-def _named(word: str) -> tuple[str, Path]:
+def _split_name(word: str) -> tuple[str, Path]:
     """A file, and the name for its model where one is given: `NAME=FILE`."""
     name, equals, path = word.partition("=")
     if not equals or Path(word).exists():
@@ -50,7 +50,7 @@ def _named(word: str) -> tuple[str, Path]:
     return name, Path(path)
 
 
-def merge_runs(flags: argparse.Namespace, width: int) -> Shown:
+def merge_runs(flags: argparse.Namespace, width: int) -> RunDocument:
     """Make the run; what is shown of it, laid out for so many columns, and what damaged was left
     out.
 
@@ -58,24 +58,30 @@ def merge_runs(flags: argparse.Namespace, width: int) -> Shown:
     """
     formats = formats_of(flags.export)
     sources = [_source(word) for word in flags.runs]
-    asked = plans_together([part for source in sources for part in source.parts])
-    sort = sort_column(flags.sort, asked.percentiles) if flags.sort is not None else ""
+    full_plan = plans_together([part for source in sources for part in source.parts])
+    sort = sort_column(flags.sort, full_plan.percentiles) if flags.sort is not None else ""
 
     def place(plan: Plan) -> Path:
         return Path(flags.out) if flags.out else new_path(plan)
 
-    made = merge(sources, place)
-    measured = Rows().measured(made.run)
-    rates, together = rates_found(made.run), hosts_together(made.run, measured)
-    if rates is not None or together:
-        with RunFolder.reopen(made.run.path) as folder:
+    merge_result = merge(sources, place)
+    measured = Rows().measured(merge_result.run)
+    rates, throughputs = (
+        rate_results(merge_result.run),
+        throughput_over_hosts(merge_result.run, measured),
+    )
+    if rates is not None or throughputs:
+        with RunFolder.reopen(merge_result.run.path) as folder:
             if rates is not None:
                 write_rates(folder, rates)
-            write_together(folder, together)
-    export(made.run, measured, formats)
-    left_out = tuple(f"damaged and left out: {one}" for one in made.lost)
-    return Shown(
-        shown_blocks(made.run, measured, width, sort, made.sentences, flags.verbose), left_out
+            write_throughputs(folder, throughputs)
+    export(merge_result.run, measured, formats)
+    damage_lines = tuple(f"damaged and left out: {loss}" for loss in merge_result.damage)
+    return RunDocument(
+        shown_blocks(
+            merge_result.run, measured, width, sort, merge_result.sentences, flags.verbose
+        ),
+        damage_lines,
     )
 
 

@@ -16,18 +16,18 @@ from app.capabilities.largest_batch.search import (
 )
 from app.cases.case import Case
 from app.cases.column import Row
-from app.cases.status import ENDED
+from app.cases.status import TERMINAL
 from app.columns.rows import Rows
-from app.comparison.aggregate_throughput import HostsTogether
-from app.comparison.measured_case import Measured
+from app.comparison.aggregate_throughput import AggregateThroughput
+from app.comparison.measured_case import MeasuredCase
 from app.console.answer.matrix import labels_of_cases, legend, matrix_of, matrix_table
 from app.console.answer.summary import (
-    EndedRun,
+    RunResult,
     cause_notes,
-    ended_run,
     leader_sentences,
     measured_line,
     rounds_to_decide,
+    run_result,
     trust_line,
     warning_paragraph,
 )
@@ -35,22 +35,22 @@ from app.console.check import check_blocks
 from app.console.operators import operator_tables
 from app.console.overhead_tables import cold_tables, null_tables
 from app.console.row_table import (
-    SHOWN,
+    DEFAULT_PERCENTILES,
     row_table,
     shown_percentiles,
     sort_column,
     varied_and_common,
 )
-from app.console.run_comparison import Comparing
-from app.console.run_summary import FASTEST, SURE, Said, said, spread_advice
-from app.console.scaling import scaling_tables, together_tables
+from app.console.run_comparison import Comparer
+from app.console.run_summary import FASTEST, SURE, RunSummary, spread_advice, summarise_run
+from app.console.scaling import scaling_tables, throughput_tables
 from app.console.scenario_tables import batcher_tables, gap_tables, shape_tables, sustained_tables
 from app.console.searches import ladder_tables, rate_tables
-from app.console.verify import Shown, damage
+from app.console.verify import RunDocument, damage
 from app.formatting import text
 from app.formatting.case_labels import model_labels
 from app.formatting.text import duration
-from app.insights.rules import HEADING, noticed
+from app.insights.rules import HEADING, find_insights
 from app.plan.command import command_words, graphlap_line, plan_words, typed_path
 from app.plot_data.curves import idleness
 from app.present.document import (
@@ -69,20 +69,27 @@ from app.present.document import (
 )
 from app.run_folder.folder import RESULTS
 from app.run_folder.run import Part, Run, TimeParts, time_parts
-from app.runs.verify import read_whole
+from app.runs.verify import read_intact
 
 
-def rounds_left_out(run: Run, wanted: Callable[[Case], int]) -> int:
+def count_missing_rounds(run: Run, planned_rounds: Callable[[Case], int]) -> int:
     """How many; `wanted` is how many rounds a case was to have, as far as was known."""
-    asked = run.manifest.asked
-    budget_s = asked.budget_s
-    if budget_s is None or asked.slo or asked.tune:  # whose own sentences say how far they came
+    plan = run.manifest.requested_plan
+    budget_s = plan.budget_s
+    if budget_s is None or plan.slo or plan.tune:  # whose own sentences say how far they came
         return 0
-    had = [
+    statuses_by_case = [
         (case, [result.status for result in run.rounds_of(case) if result.status != "cancelled"])
         for case in run.cases
     ]
-    return max(0, sum(wanted(case) - len(of) for case, of in had if ENDED.isdisjoint(of)))
+    return max(
+        0,
+        sum(
+            planned_rounds(case) - len(statuses)
+            for case, statuses in statuses_by_case
+            if TERMINAL.isdisjoint(statuses)
+        ),
+    )
 
 
 NAMED_SHARE = 0.05
@@ -91,28 +98,28 @@ NAMED_SHARE = 0.05
 
 def time_line(run: Run) -> str:
     """`time: 11.9 s: measurement 34 %, process start 21 %, …`; empty where it is not recorded."""
-    found = time_parts(run)
-    if found is None:
+    times = time_parts(run)
+    if times is None:
         return ""
-    named = [part for part in found.parts if found.share(part) >= NAMED_SHARE]
-    words = [f"{part.what} {_share(found, part)}" for part in named]
-    others = found.total_s - sum(part.seconds for part in named)
-    if len(named) < len(found.parts):
-        words.append(f"other {text.share(others / found.total_s)}")
-    return f"time: {text.duration(found.total_s)}: {', '.join(words)}"
+    large_parts = [part for part in times.parts if times.share(part) >= NAMED_SHARE]
+    words = [f"{part.activity} {_share(times, part)}" for part in large_parts]
+    rest_s = times.total_s - sum(part.seconds for part in large_parts)
+    if len(large_parts) < len(times.parts):
+        words.append(f"other {text.share(rest_s / times.total_s)}")
+    return f"time: {text.duration(times.total_s)}: {', '.join(words)}"
 
 
 def time_blocks(run: Run) -> Iterator[Block]:
     """A row for each part, with a column for each runtime."""
-    found = time_parts(run)
-    if found is None:
+    times = time_parts(run)
+    if times is None:
         yield Note(
             "time",
             "this run recorded no times: it was ended from outside, or by an earlier version",
         )
         return
-    yield Paragraph(f"This run took {text.duration(found.total_s)}.")
-    runtimes = found.runtimes
+    yield Paragraph(f"This run took {text.duration(times.total_s)}.")
+    runtimes = times.runtimes
     yield Table(
         (
             Column("part", is_name=True),
@@ -122,22 +129,22 @@ def time_blocks(run: Run) -> Iterator[Block]:
         ),
         tuple(
             (
-                part.what,
+                part.activity,
                 Cell(text.time_text(part.seconds), part.seconds, unit="s"),
-                Cell(_share(found, part), found.share(part)),
-                *(_of_runtime(part, runtime) for runtime in runtimes),
+                Cell(_share(times, part), times.share(part)),
+                *(_runtime_cell(part, runtime) for runtime in runtimes),
             )
-            for part in found.parts
+            for part in times.parts
         ),
         is_main=True,
     )
 
 
-def _share(found: TimeParts, part: Part) -> str:
-    return text.share(found.share(part))
+def _share(times: TimeParts, part: Part) -> str:
+    return text.share(times.share(part))
 
 
-def _of_runtime(part: Part, runtime: str) -> Cell | str:
+def _runtime_cell(part: Part, runtime: str) -> Cell | str:
     seconds = part.by_runtime.get(runtime)
     return "" if seconds is None else Cell(text.time_text(seconds), seconds, unit="s")
 
@@ -146,14 +153,14 @@ def extra_tables(
     run: Run,
     rows: Sequence[Row],
     width: int,
-    together: Sequence[HostsTogether] = (),
+    throughputs: Sequence[AggregateThroughput] = (),
 ) -> Iterator[Block]:
     """One after the other, laid out for so many columns; `together` is what several hosts serve."""
-    if run.manifest.asked.largest_batch:
+    if run.manifest.requested_plan.largest_batch:
         yield from largest_tables(run)
     yield from null_tables(run, rows)
-    yield from scaling_tables(run.cases, rows, run.manifest.asked)
-    yield from together_tables(together)
+    yield from scaling_tables(run.cases, rows, run.manifest.requested_plan)
+    yield from throughput_tables(throughputs)
     yield from batcher_tables(run.cases, rows)
     yield from cold_tables(run, rows, width)
     yield from operator_tables(run, rows, width)
@@ -164,65 +171,67 @@ def extra_tables(
 
 def largest_tables(run: Run) -> Iterator[Block]:
     """Each search of the run: the largest batch that fits, what stopped it, what was tried."""
-    limit = run.manifest.asked.memory_limit
-    device = run.manifest.asked.device_memory_limit
+    limit = run.manifest.requested_plan.memory_limit
+    device = run.manifest.requested_plan.device_memory_limit
     of_device = f", of a GPU's: {device}" if device else ""
-    found, tries = searches_of(run), tries_of(run)
-    labels = model_labels(search.base.model for search in found)
+    searches, tries = searches_of(run), tries_of(run)
+    labels = model_labels(search.base.model for search in searches)
     yield Heading("largest batch", 3)
     yield table(
         names("model", "runtime", "largest batch", "stopped by", "tried"),
         [
-            (labels[search.base.model], search.base.runtime, *_ending(search, tries))
-            for search in found
+            (labels[search.base.model], search.base.runtime, *_search_cells(search, tries))
+            for search in searches
         ],
         caption=f"limit of a measuring process, of the host's memory: {limit}{of_device}",
     )
 
 
-def _ending(search: Search, tries: Sequence[Try]) -> tuple[str, str, str]:
+def _search_cells(search: Search, tries: Sequence[Try]) -> tuple[str, str, str]:
     """Why the next one failed is told with the causes, at the end."""
-    tried = search.tried(tries)
-    fits = str(largest_fit(tried) or text.NOT_MEASURED)
-    ended = search.next_case(tries) is None
-    by = stopped_by(tried) if ended else "not searched to the end: resume the run"
-    return fits, by, ", ".join(map(str, tried))
+    batches = search.statuses(tries)
+    fits = str(largest_fit(batches) or text.NOT_MEASURED)
+    is_finished = search.next_case(tries) is None
+    reason = stopped_by(batches) if is_finished else "not searched to the end: resume the run"
+    return fits, reason, ", ".join(map(str, batches))
 
 
-_LONGEST = 160
+_MAXIMUM_LENGTH = 160
 """A longer command is not shown: it is easier to edit the one that was typed."""
 
 
-def next_commands(ended: EndedRun, verbose: bool = False) -> Iterator[Block]:
+def next_commands(result: RunResult, verbose: bool = False) -> Iterator[Block]:
     """To finish the run, to decide what is undecided, and to see all of it."""
-    run = typed_path(ended.run.path, ended.here)
-    missing = rounds_left_out(ended.run, ended.wanted)
+    run = typed_path(result.run.path, result.shell_folder)
+    missing = count_missing_rounds(result.run, result.planned_rounds)
     if missing:
-        budget = duration(ended.plan.budget_s)
+        budget = duration(result.plan.budget_s)
         purpose = f"measure the {missing:,} rounds that the budget of {budget} left out"
-        yield Command(graphlap_line("resume", run, here=ended.here), purpose)
-    yield from _to_decide(ended)
-    if not verbose and not ended.plan.check:
-        line = graphlap_line("show", run, "--verbose", here=ended.here)
+        yield Command(graphlap_line("resume", run, shell_folder=result.shell_folder), purpose)
+    yield from _decision_blocks(result)
+    if not verbose and not result.plan.check:
+        line = graphlap_line("show", run, "--verbose", shell_folder=result.shell_folder)
         yield Command(line, "every row, warning and interval")
 
 
-def _to_decide(ended: EndedRun) -> Iterator[Block]:
+def _decision_blocks(result: RunResult) -> Iterator[Block]:
     """The rounds that may decide more, as a command where flags can say all of the plan."""
-    found = None if ended.has_answer else rounds_to_decide(ended.contests)
-    if found is None:
+    decision = None if result.has_answer else rounds_to_decide(result.contests)
+    if decision is None:
         return
-    rounds, decided, undecided = found
+    rounds, decided, undecided = decision
     purpose = f"may decide {decided:,} of {undecided:,} undecided"
-    words = plan_words(ended.plan.model_copy(update={"rounds": rounds}))
-    if words is not None and len(" ".join(words)) <= _LONGEST:
-        yield Command(graphlap_line(*command_words(words), here=ended.here), purpose)
+    words = plan_words(result.plan.model_copy(update={"rounds": rounds}))
+    if words is not None and len(" ".join(words)) <= _MAXIMUM_LENGTH:
+        yield Command(
+            graphlap_line(*command_words(words), shell_folder=result.shell_folder), purpose
+        )
     else:
         yield Paragraph(f"--rounds {rounds} {purpose}")
 
 
-MOST_FINDINGS = 3
-_OF_LEADERS = ("best", "not_told_apart")
+MAXIMUM_FINDINGS = 3
+_LEADER_KINDS = ("best", "not_told_apart")
 """Findings that the sentences about leaders contain."""
 _SPACE = Paragraph("")
 _PAGE_WIDTH = 160
@@ -230,147 +239,160 @@ _PAGE_WIDTH = 160
 
 
 def run_document(
-    ended: EndedRun,
+    result: RunResult,
     width: int,
     sort: str = "",
     verbose: bool = False,
-    before: Iterable[str] = (),
+    preface: Iterable[str] = (),
 ) -> Iterator[Block]:
     """What is shown of a run; tables are laid out for so many columns. Sentences about how it was
     made come `before` all else. With `sort`, and in full, every row is in it."""
-    yield from map(Paragraph, before)
-    yield Paragraph(measured_line(ended))
-    if trust := trust_line(ended):
+    yield from map(Paragraph, preface)
+    yield Paragraph(measured_line(result))
+    if trust := trust_line(result):
         yield Paragraph(trust)
-    yield from _asked_for(ended, width)
-    if ended.plan.check:
-        yield from check_blocks(ended.measured, width)
+    yield from _requested_blocks(result, width)
+    if result.plan.check:
+        yield from check_blocks(result.measured, width)
     elif verbose:
-        yield from _in_full(ended, sort)
-    elif ended.tunes is None:
-        yield from _in_short(ended, width, sort)
-    for sentence in ended.hosts_left_out:
+        yield from _full_blocks(result, sort)
+    elif result.tunes is None:
+        yield from _short_blocks(result, width, sort)
+    for sentence in result.hosts_left_out:
         yield Paragraph(sentence)
-    if advice := spread_advice(ended.run, ended.measured):
+    if advice := spread_advice(result.run, result.measured):
         yield Paragraph(advice)
-    if spent := time_line(ended.run):
+    if spent := time_line(result.run):
         yield Paragraph(spent, tone="quiet")
-    yield from next_commands(ended, verbose)
-    yield Command(typed_path(ended.run.path / RESULTS, ended.here), "all rows")
+    yield from next_commands(result, verbose)
+    yield Command(typed_path(result.run.path / RESULTS, result.shell_folder), "all rows")
 
 
-def page_answer(ended: EndedRun) -> Iterator[Block]:
+def page_answer(result: RunResult) -> Iterator[Block]:
     """The answer on a page: what was measured, medians and their leaders."""
-    yield Paragraph(measured_line(ended))
-    matrix = matrix_of(ended)
-    if ended.has_answer or ended.plan.check or ended.is_imported:
+    yield Paragraph(measured_line(result))
+    matrix = matrix_of(result)
+    if result.has_answer or result.plan.check or result.is_imported:
         return
     if matrix.measured or matrix.simulated:
         table = matrix_table(matrix, _PAGE_WIDTH)
         cells = (cell for row in table.rows for cell in row[1:])
         warned = "amber: with warnings" * any(tone_of(cell) == "warning" for cell in cells)
-        marks = legend(matrix, ended.plan.band)
+        marks = legend(matrix, result.plan.band)
         yield replace(table, caption="  ".join(filter(None, (marks, warned))))
-        yield from _shared_settings(ended)
-    yield Points(tuple(leader_sentences(ended, labels_of_cases(matrix))))
+        yield from _shared_settings(result)
+    yield Points(tuple(leader_sentences(result, labels_of_cases(matrix))))
 
 
-def findings(ended: EndedRun) -> tuple[str, ...]:
+def findings(result: RunResult) -> tuple[str, ...]:
     """What is worth a look, in few words each."""
-    found = noticed(ended.own, ended.cases, ended.contests)
-    return tuple(one.brief for one in found if one.kind not in _OF_LEADERS)[:MOST_FINDINGS]
+    insights = find_insights(result.model_measurements, result.cases, result.contests)
+    return tuple(insight.brief for insight in insights if insight.kind not in _LEADER_KINDS)[
+        :MAXIMUM_FINDINGS
+    ]
 
 
-def _asked_for(ended: EndedRun, width: int) -> Iterator[Block]:
+def _requested_blocks(result: RunResult, width: int) -> Iterator[Block]:
     """What searches found, comparisons, and all that a plan asks for beside its rows."""
-    if ended.tunes is not None:
+    if result.tunes is not None:
         yield _SPACE
-        yield from ladder_tables(ended.tunes)
-    if ended.rates is not None:
+        yield from ladder_tables(result.tunes)
+    if result.rates is not None:
         yield _SPACE
-        yield from rate_tables(ended.rates)
-    if ended.compared is not None:
-        yield from ended.compared.blocks
-    yield from extra_tables(ended.run, ended.rows, width, ended.together)
+        yield from rate_tables(result.rates)
+    if result.compared is not None:
+        yield from result.compared.blocks
+    yield from extra_tables(result.run, result.rows, width, result.throughputs)
 
 
-def _in_short(ended: EndedRun, width: int, sort: str) -> Iterator[Block]:
+def _short_blocks(result: RunResult, width: int, sort: str) -> Iterator[Block]:
     """Medians with their leaders, what they come to, and warnings as counts."""
-    percentiles = shown_percentiles(ended.plan.percentiles)
-    matrix = matrix_of(ended)
-    if sort or percentiles != SHOWN or ended.plan.deadline_us is not None or ended.is_imported:
+    percentiles = shown_percentiles(result.plan.percentiles)
+    matrix = matrix_of(result)
+    if (
+        sort
+        or percentiles != DEFAULT_PERCENTILES
+        or result.plan.deadline_us is not None
+        or result.is_imported
+    ):
         yield _SPACE
-        yield row_table(ended.rows, {}, sort, percentiles)
-    elif not ended.has_answer and (matrix.measured or matrix.simulated):
+        yield row_table(result.rows, {}, sort, percentiles)
+    elif not result.has_answer and (matrix.measured or matrix.simulated):
         yield _SPACE
-        yield replace(matrix_table(matrix, width), caption=legend(matrix, ended.plan.band))
-        yield from _shared_settings(ended)
-    leaders = () if ended.has_answer else leader_sentences(ended, labels_of_cases(matrix))
-    sentences = (*leaders, *findings(ended))
+        yield replace(matrix_table(matrix, width), caption=legend(matrix, result.plan.band))
+        yield from _shared_settings(result)
+    leaders = () if result.has_answer else leader_sentences(result, labels_of_cases(matrix))
+    sentences = (*leaders, *findings(result))
     if sentences:
         yield _SPACE
         yield Points(sentences)
-    yield from cause_notes(ended)
-    yield from warning_paragraph(ended)
+    yield from cause_notes(result)
+    yield from warning_paragraph(result)
 
 
-def _shared_settings(ended: EndedRun) -> Iterator[Block]:
+def _shared_settings(result: RunResult) -> Iterator[Block]:
     """What is the same in every case that was timed on this machine, or in all if none was."""
-    timed = [row for row in ended.rows if row["iterations"]]
-    own = [row for row in timed if row["clock"] != "simulated"] or timed
-    _, common = varied_and_common(own)
-    sizes = {row["batch_size"] for row in own} - {None}
+    timed = [row for row in result.rows if row["iterations"]]
+    measured_rows = [row for row in timed if row["clock"] != "simulated"] or timed
+    _, common = varied_and_common(measured_rows)
+    sizes = {row["batch_size"] for row in measured_rows} - {None}
     common += [f"batch {size}" for size in sizes] if len(sizes) == 1 else []
     if common:
         yield Paragraph(f"every case: {', '.join(common)}", "quiet")
 
 
-def _in_full(ended: EndedRun, sort: str) -> Iterator[Block]:
+def _full_blocks(result: RunResult, sort: str) -> Iterator[Block]:
     """Every row, every warning with its cases, every verdict with its interval."""
-    found = said(ended.measured, ended.plan.band)
-    if found.begun:
+    overview = summarise_run(result.measured, result.plan.band)
+    if overview.rows:
         yield Heading("rows")
-        percentiles = shown_percentiles(ended.plan.percentiles)
-        yield row_table(found.begun, found.marks, sort, percentiles)
-    for number, doubt in enumerate(found.doubts, 1):
-        yield Note(f"({number})", doubt)
-    yield from cause_notes(ended)
-    if ended.tunes is None:
-        yield from _lists(found)
+        percentiles = shown_percentiles(result.plan.percentiles)
+        yield row_table(overview.rows, overview.marks, sort, percentiles)
+    for number, warning in enumerate(overview.warnings, 1):
+        yield Note(f"({number})", warning)
+    yield from cause_notes(result)
+    if result.tunes is None:
+        yield from _point_lists(overview)
 
 
-def _lists(found: Said) -> Iterator[Block]:
+def _point_lists(overview: RunSummary) -> Iterator[Block]:
     for heading, sentences in (
-        (HEADING, found.noticed),
-        (FASTEST, found.fastest),
-        (SURE, found.sure),
+        (HEADING, overview.insights),
+        (FASTEST, overview.fastest),
+        (SURE, overview.precision),
     ):
         if sentences:
             yield Heading(heading)
             yield Points(sentences)
 
 
-def show(folder: str, width: int, sort: str | None, verbose: bool, times: bool = False) -> Shown:
+def show(
+    folder: str, width: int, sort: str | None, verbose: bool, times: bool = False
+) -> RunDocument:
     """What was printed when the run ended, of what is whole of it, or with `times` what its time
     was spent on. PlanError or ResultsError for a folder or a column that is none."""
-    whole = read_whole(Path(folder))
+    intact = read_intact(Path(folder))
     if times:
-        return Shown(tuple(time_blocks(whole.run)), damage([whole]))
-    column = sort_column(sort, whole.run.manifest.asked.percentiles) if sort is not None else ""
-    measured = Rows().measured(whole.run)
-    blocks = shown_blocks(whole.run, measured, width, column, verbose=verbose)
-    return Shown(blocks, damage([whole]))
+        return RunDocument(tuple(time_blocks(intact.run)), damage([intact]))
+    column = (
+        sort_column(sort, intact.run.manifest.requested_plan.percentiles)
+        if sort is not None
+        else ""
+    )
+    measured = Rows().measured(intact.run)
+    blocks = shown_blocks(intact.run, measured, width, column, verbose=verbose)
+    return RunDocument(blocks, damage([intact]))
 
 
 def shown_blocks(
     run: Run,
-    measured: Sequence[Measured],
+    measured: Sequence[MeasuredCase],
     width: int,
     sort: str = "",
-    before: Iterable[str] = (),
+    preface: Iterable[str] = (),
     verbose: bool = False,
 ) -> tuple[Block, ...]:
     """The run, laid out for so many columns; sentences about how it was made come `before` the
     rest."""
-    ended = ended_run(run, measured, Comparing().of(run, measured))
-    return tuple(run_document(ended, width, sort, verbose, before))
+    result = run_result(run, measured, Comparer().outcome_of(run, measured))
+    return tuple(run_document(result, width, sort, verbose, preface))

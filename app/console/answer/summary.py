@@ -10,58 +10,58 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from app.capabilities.slo_search.answer import RatesFound, rates_found
-from app.capabilities.tuning.answer import TunesFound, tunes_found
+from app.capabilities.slo_search.answer import RateResults, rate_results
+from app.capabilities.tuning.answer import TuneResults, tune_results
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.round import is_imported
 from app.cases.status import TONES
-from app.comparison.aggregate_throughput import HostsTogether, hosts_together
-from app.comparison.measured_case import Measured, contender
+from app.comparison.aggregate_throughput import AggregateThroughput, throughput_over_hosts
+from app.comparison.measured_case import MeasuredCase, runtime_label
 from app.comparison.ranking import Fastest, fastest
 from app.console.check import summary
 from app.console.run_comparison import Outcome
-from app.console.run_summary import verdict_text, whys
+from app.console.run_summary import failure_causes, verdict_text
 from app.formatting import text
-from app.formatting.case_labels import Together
+from app.formatting.case_labels import CaseSet
 from app.plan.plan import Plan
 from app.present.document import Block, Note, Paragraph, Tone
 from app.run_folder.diagnostics import warning_groups
 from app.run_folder.hosts import environments
 from app.run_folder.run import Run
-from app.stats.intervals import LEAST_ROUNDS
+from app.stats.intervals import MINIMUM_ROUNDS
 from exporters.diagnostics import catalogue
 from exporters.model_names import is_null
 
 
 @dataclass(frozen=True)
-class EndedRun:
+class RunResult:
     """`wanted` is how many rounds a case was to have. `compared` is what a comparison came to,
     `rates`, `tunes` and `together` what was searched for and what several hosts serve. `here` is
     the folder of the shell that the answer is for, the current one by default."""
 
     run: Run
-    measured: Sequence[Measured]
-    wanted: Callable[[Case], int]
+    measured: Sequence[MeasuredCase]
+    planned_rounds: Callable[[Case], int]
     compared: Outcome | None = None
-    rates: RatesFound | None = None
-    tunes: TunesFound | None = None
-    together: Sequence[HostsTogether] = ()
+    rates: RateResults | None = None
+    tunes: TuneResults | None = None
+    throughputs: Sequence[AggregateThroughput] = ()
     hosts_left_out: Sequence[str] = ()
-    here: Path | None = None
+    shell_folder: Path | None = None
 
     @property
     def plan(self) -> Plan:
-        return self.run.manifest.asked
+        return self.run.manifest.requested_plan
 
     @cached_property
     def rows(self) -> list[Row]:
-        return [one.row for one in self.measured]
+        return [measurement.row for measurement in self.measured]
 
     @cached_property
-    def own(self) -> list[Measured]:
+    def model_measurements(self) -> list[MeasuredCase]:
         """Without the no-op copies of models."""
-        return [one for one in self.measured if not is_null(one.case.model)]
+        return [measurement for measurement in self.measured if not is_null(measurement.case.model)]
 
     @property
     def has_answer(self) -> bool:
@@ -71,55 +71,62 @@ class EndedRun:
     @property
     def is_imported(self) -> bool:
         """Whether all of it was measured by other programs."""
-        return all(is_imported(one.case.runtime) for one in self.measured)
+        return all(is_imported(measurement.case.runtime) for measurement in self.measured)
 
     @cached_property
     def contests(self) -> list[Fastest]:
-        return fastest(self.own, self.plan.band)
+        return fastest(self.model_measurements, self.plan.band)
 
     @cached_property
-    def cases(self) -> Together:
+    def cases(self) -> CaseSet:
         """Describes any set of the run's cases."""
-        return Together([one.case for one in self.measured])
+        return CaseSet([measurement.case for measurement in self.measured])
 
 
-def ended_run(run: Run, measured: Sequence[Measured], compared: Outcome | None = None) -> EndedRun:
+def run_result(
+    run: Run, measured: Sequence[MeasuredCase], compared: Outcome | None = None
+) -> RunResult:
     """A stored run; of what a budget left out nothing is known."""
-    return EndedRun(
+    return RunResult(
         run,
         measured,
         lambda case: len(run.rounds_of(case)),
         compared,
-        rates=rates_found(run),
-        tunes=tunes_found(run),
-        together=hosts_together(run, measured),
+        rates=rate_results(run),
+        tunes=tune_results(run),
+        throughputs=throughput_over_hosts(run, measured),
     )
 
 
-MOST_CAUSES = 8
-_BAD: Tone = "error"
+MAXIMUM_CAUSES = 8
+_DEFAULT_TONE: Tone = "error"
 
 
-def cause_notes(ended: EndedRun) -> Iterator[Block]:
+def cause_notes(result: RunResult) -> Iterator[Block]:
     """Of each cause why cases have no figures, or none that count, whose it is and what it is."""
-    found = whys(ended.rows, ended.cases)
-    for why in found[:MOST_CAUSES]:
+    failures = failure_causes(result.rows, result.cases)
+    for failure in failures[:MAXIMUM_CAUSES]:
         # A row whose figures do not count has the status `ok` and no tone of its own.
-        tone = TONES.get(why.status, _BAD)
-        yield Note(why.status.replace("_", " "), why.sentence, tone, why.status.replace(" ", "_"))
-    if len(found) > MOST_CAUSES:
-        yield Paragraph(f"... and {len(found) - MOST_CAUSES:,} more in results.csv")
+        tone = TONES.get(failure.status, _DEFAULT_TONE)
+        yield Note(
+            failure.status.replace("_", " "),
+            failure.sentence,
+            tone,
+            failure.status.replace(" ", "_"),
+        )
+    if len(failures) > MAXIMUM_CAUSES:
+        yield Paragraph(f"... and {len(failures) - MAXIMUM_CAUSES:,} more in results.csv")
 
 
-def warning_paragraph(ended: EndedRun) -> Iterator[Paragraph]:
+def warning_paragraph(result: RunResult) -> Iterator[Paragraph]:
     """`warnings in 26 of 60 cases: Rounds differ (26), Outliers (12)`, with their codes."""
-    counts = warning_counts(ended.rows)
+    counts = warning_counts(result.rows)
     if not counts:
         return
-    cases = sum(bool(row["warning_codes"]) for row in ended.rows)
+    cases = sum(bool(row["warning_codes"]) for row in result.rows)
     listed = ", ".join(f"{title} ({count:,})" for _, title, count in counts)
     yield Paragraph(
-        f"warnings in {cases:,} of {len(ended.rows):,} cases: {listed}",
+        f"warnings in {cases:,} of {len(result.rows):,} cases: {listed}",
         counts=tuple((code, count) for code, _, count in counts),
     )
 
@@ -138,30 +145,36 @@ _FACTOR = 2.0
 """An interval that reaches further than this factor is given as one, and not in percent."""
 
 
-def measured_line(ended: EndedRun) -> str:
+def measured_line(result: RunResult) -> str:
     """`starter: 80 of 80 cases measured, all outputs right`."""
-    rows = [one.row for one in ended.own]
-    if ended.plan.check:
-        return f"{ended.plan.name}: {summary(rows)}"
-    if ended.is_imported:
-        return f"{ended.plan.name}: {_cases(len(rows))} from other programs' files, never ranked"
+    rows = [measurement.row for measurement in result.model_measurements]
+    if result.plan.check:
+        return f"{result.plan.name}: {summary(rows)}"
+    if result.is_imported:
+        return f"{result.plan.name}: {_cases(len(rows))} from other programs' files, never ranked"
     timed = sum(_is_timed(row) for row in rows)
     parts = [
         f"{timed:,} of {_cases(len(rows))} measured",
-        *_outputs(rows, ended.plan.checked),
+        *_outputs(rows, result.plan.checked),
         *_not_timed(rows),
     ]
-    return f"{ended.plan.name}: {', '.join(parts)}"
+    return f"{result.plan.name}: {', '.join(parts)}"
 
 
-def trust_line(ended: EndedRun) -> str:
+def trust_line(result: RunResult) -> str:
     """The machine, and how far the medians and the tails reach that it gave."""
-    rows = [one.row for one in ended.own if one.row["clock"] in _CLOCKS and _is_timed(one.row)]
+    rows = [
+        measurement.row
+        for measurement in result.model_measurements
+        if measurement.row["clock"] in _CLOCKS and _is_timed(measurement.row)
+    ]
     if not rows:
-        simulated = any(one.row["clock"] == "simulated" for one in ended.own)
+        simulated = any(
+            measurement.row["clock"] == "simulated" for measurement in result.model_measurements
+        )
         return "simulated: no figure depends on this machine" if simulated else ""
-    hosts = environments(ended.run.manifest, ended.run.environments, rows)
-    return f"{_machines(hosts)}: {', '.join(_reach(rows))}"
+    hosts = environments(result.run.manifest, result.run.environments, rows)
+    return f"{_machines(hosts)}: {', '.join(_precision_parts(rows))}"
 
 
 def _cases(number: int) -> str:
@@ -211,26 +224,26 @@ def _machines(hosts: Mapping[str, Mapping[str, Any]]) -> str:
     return ", ".join(facts)
 
 
-def _reach(rows: Sequence[Row]) -> list[str]:
+def _precision_parts(rows: Sequence[Row]) -> list[str]:
     """How far the 95 % intervals of the medians and of the p99s reach."""
     rounds = [int(number_of(row["rounds"]) or 0) for row in rows]
-    if max(rounds) < LEAST_ROUNDS:
-        many = f"{max(rounds)} round{'s' * (max(rounds) != 1)}"
-        return [f"with {many} the variation between processes is unknown"]
-    return [part for name in ("p50", "p99") if (part := _reach_of(rows, name))]
+    if max(rounds) < MINIMUM_ROUNDS:
+        rounds_text = f"{max(rounds)} round{'s' * (max(rounds) != 1)}"
+        return [f"with {rounds_text} the variation between processes is unknown"]
+    return [part for name in ("p50", "p99") if (part := _precision_of(rows, name))]
 
 
-def _reach_of(rows: Sequence[Row], name: str) -> str:
-    known = [row for row in rows if row.get(f"latency_{name}_us") is not None]
-    factors = sorted(factor for row in known if (factor := _factor(row, name)) is not None)
+def _precision_of(rows: Sequence[Row], name: str) -> str:
+    timed = [row for row in rows if row.get(f"latency_{name}_us") is not None]
+    factors = sorted(factor for row in timed if (factor := _factor(row, name)) is not None)
     if not factors:
-        return f"{name} without interval" if known else f"no {name}: too few runs"
+        return f"{name} without interval" if timed else f"no {name}: too few runs"
     typical, worst = median(factors), factors[-1]
-    told = f"{name} within {_reach_text(typical)}"
-    if _reach_text(worst) != _reach_text(typical):
-        told += f" (worst: {_reach_text(worst)})"
-    lacking = len(rows) - len(factors)
-    return f"{told}, unknown in {lacking:,} of {len(rows):,}" if lacking else told
+    sentence = f"{name} within {_precision_text(typical)}"
+    if _precision_text(worst) != _precision_text(typical):
+        sentence += f" (worst: {_precision_text(worst)})"
+    missing = len(rows) - len(factors)
+    return f"{sentence}, unknown in {missing:,} of {len(rows):,}" if missing else sentence
 
 
 def _factor(row: Row, name: str) -> float | None:
@@ -243,98 +256,109 @@ def _factor(row: Row, name: str) -> float | None:
     return max(value / low, high / value)
 
 
-def _reach_text(factor: float) -> str:
+def _precision_text(factor: float) -> str:
     if factor > _FACTOR:
         return f"a factor of {text.significant(factor, 2)}"
     return f"±{text.significant(100 * (factor - 1), 2 if factor >= 1.1 else 1)}%"
 
 
-_FEW = 3
+_MAXIMUM_SENTENCES = 3
 """So many comparisons are each a sentence."""
 _PERCENTILE = "p50"
-_MOST_ROUNDS = 100
+_MAXIMUM_ROUNDS = 100
 
 
-def leader_sentences(ended: EndedRun, labels: Mapping[str, str]) -> Iterator[str]:
+def leader_sentences(result: RunResult, labels: Mapping[str, str]) -> Iterator[str]:
     """One for each comparison of a few, else one for each kind of them, and why too few rounds
     decide nothing. `labels` are those of the answer's lines, by case id."""
-    main = [one for one in ended.contests if not (one.simulated or one.between_hosts)]
-    others = {
-        "simulated": [one for one in ended.contests if one.simulated],
-        "hosts": [one for one in ended.contests if one.between_hosts],
+    main = [
+        contest for contest in result.contests if not (contest.simulated or contest.between_hosts)
+    ]
+    contests_by_kind = {
+        "simulated": [contest for contest in result.contests if contest.simulated],
+        "hosts": [contest for contest in result.contests if contest.between_hosts],
     }
-    if len(main) <= _FEW:
+    if len(main) <= _MAXIMUM_SENTENCES:
         yield from (
-            f"{labels.get(one.ranking[0], one.what)}: {verdict_text(one, ended.plan.band)}"
-            for one in main
+            f"{labels.get(contest.ranking[0], contest.label)}: "
+            f"{verdict_text(contest, result.plan.band)}"
+            for contest in main
         )
     else:
         yield _counts(main)
-        yield from _never_leading(main, ended.own)
-    for kind, contests in others.items():
+        yield from _trailing_runtimes(main, result.model_measurements)
+    for kind, contests in contests_by_kind.items():
         if len(contests) == 1:
-            yield f"{contests[0].what}: {verdict_text(contests[0], ended.plan.band)}"
+            yield f"{contests[0].label}: {verdict_text(contests[0], result.plan.band)}"
         elif contests:
             yield f"{kind}: {_counts(contests)}"
-    yield from _without_verdict(ended.contests)
+    yield from _verdict_obstacle(result.contests)
 
 
 def rounds_to_decide(contests: Sequence[Fastest]) -> tuple[int, int, int] | None:
     """A number of rounds, how many undecided comparisons it may decide, and of how many; None
     where no sensible number does. It is for all that are not hopeless, else for half of them."""
-    undecided = _open(contests)
-    needed = sorted(one.needed for one in undecided if one.needed is not None)
+    undecided = _open_contests(contests)
+    needed = sorted(contest.needed for contest in undecided if contest.needed is not None)
     for rounds in (needed[-1:], needed[(len(needed) - 1) // 2 : len(needed)][:1]):
-        if rounds and rounds[0] <= _MOST_ROUNDS:
+        if rounds and rounds[0] <= _MAXIMUM_ROUNDS:
             decided = sum(number <= rounds[0] for number in needed)
             return rounds[0], decided, len(undecided)
     return None
 
 
-def _open(contests: Sequence[Fastest]) -> list[Fastest]:
+def _open_contests(contests: Sequence[Fastest]) -> list[Fastest]:
     return [
-        one for one in contests if not one.parted and one.verdict.word != "same" and not one.apart
+        contest
+        for contest in contests
+        if not contest.parted and contest.verdict.word != "same" and not contest.is_unpaired
     ]
 
 
 def _counts(contests: Sequence[Fastest]) -> str:
     """`ort-cpu is fastest in 14 of 20, openvino-cpu in 4; no difference in 1; undecided in 1`."""
-    wins = Counter(one.first for one in contests if one.parted)
-    same = sum(not one.parted and one.verdict.word == "same" for one in contests)
-    undecided = [one for one in contests if not one.parted and one.verdict.word != "same"]
+    wins = Counter(contest.first for contest in contests if contest.parted)
+    ties = sum(not contest.parted and contest.verdict.word == "same" for contest in contests)
+    undecided = [
+        contest for contest in contests if not contest.parted and contest.verdict.word != "same"
+    ]
     total, parts = f"{len(contests):,}", []
     if wins:
-        (first, most), *others = wins.most_common()
-        named = [f"{first} is fastest in {most:,} of {total}"]
-        parts.append(", ".join([*named, *(f"{name} in {count:,}" for name, count in others)]))
-    if same:
-        parts.append(f"no difference in {same:,}{'' if wins else f' of {total}'}")
+        (leader, win_count), *runners_up = wins.most_common()
+        win_texts = [f"{leader} is fastest in {win_count:,} of {total}"]
+        parts.append(
+            ", ".join([*win_texts, *(f"{name} in {count:,}" for name, count in runners_up)])
+        )
+    if ties:
+        parts.append(f"no difference in {ties:,}{'' if wins else f' of {total}'}")
     if undecided:
         leads = ", ".join(
             f"{name} leads {count:,}"
-            for name, count in Counter(one.first for one in undecided).most_common()
+            for name, count in Counter(contest.first for contest in undecided).most_common()
         )
-        every = len(undecided) == len(contests)
-        many = f"all {total}" if every else f"{len(undecided):,}"
-        parts.append(f"undecided in {many} ({leads})")
+        is_all = len(undecided) == len(contests)
+        count_text = f"all {total}" if is_all else f"{len(undecided):,}"
+        parts.append(f"undecided in {count_text} ({leads})")
     return "; ".join(parts)
 
 
-def _never_leading(contests: Sequence[Fastest], measured: Sequence[Measured]) -> Iterator[str]:
+def _trailing_runtimes(
+    contests: Sequence[Fastest], measured: Sequence[MeasuredCase]
+) -> Iterator[str]:
     """`behind the leader everywhere: torch-cpu (2.0 to 6.6 times the p50)`."""
-    by_id = {one.case.case_id: one for one in measured}
-    leaders = {one.first for one in contests}
+    by_id = {item.case.case_id: item for item in measured}
+    leaders = {item.first for item in contests}
     times: dict[str, list[float]] = {}
     for contest in contests:
-        best, *others = (by_id[case_id] for case_id in contest.ranking)
-        least = best.value_us(_PERCENTILE)
-        for other in others:
-            value = other.value_us(_PERCENTILE)
-            if least and value and contender(other.row) not in leaders:
-                times.setdefault(contender(other.row), []).append(value / least)
+        best, *rivals = (by_id[case_id] for case_id in contest.ranking)
+        minimum = best.value_us(_PERCENTILE)
+        for rival in rivals:
+            value = rival.value_us(_PERCENTILE)
+            if minimum and value and runtime_label(rival.row) not in leaders:
+                times.setdefault(runtime_label(rival.row), []).append(value / minimum)
     if times:
-        named = [f"{name} ({_times(ratios)} times the p50)" for name, ratios in times.items()]
-        yield f"behind the leader everywhere: {', '.join(named)}"
+        texts = [f"{name} ({_times(ratios)} times the p50)" for name, ratios in times.items()]
+        yield f"behind the leader everywhere: {', '.join(texts)}"
 
 
 def _times(ratios: Sequence[float]) -> str:
@@ -342,9 +366,9 @@ def _times(ratios: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _without_verdict(contests: Sequence[Fastest]) -> Iterator[str]:
+def _verdict_obstacle(contests: Sequence[Fastest]) -> Iterator[str]:
     """Why too few rounds decide nothing."""
-    rounds = max((one.rounds for one in _open(contests)), default=LEAST_ROUNDS)
-    if rounds < LEAST_ROUNDS:
-        many = f"{rounds} round{'s' * (rounds != 1)}"
-        yield f"no verdict with {many}: the variation between processes is unknown"
+    rounds = max((contest.rounds for contest in _open_contests(contests)), default=MINIMUM_ROUNDS)
+    if rounds < MINIMUM_ROUNDS:
+        rounds_text = f"{rounds} round{'s' * (rounds != 1)}"
+        yield f"no verdict with {rounds_text}: the variation between processes is unknown"

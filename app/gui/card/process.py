@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from app.capabilities.simulated_card.inference import COMMAND, CardRun, answered, ended, question
+from app.capabilities.simulated_card.inference import (
+    COMMAND,
+    CardRun,
+    parse_answer,
+    process_error,
+    question,
+)
 from app.machine.child import Child
 from app.runs.following.state import CaseDetails
 from exporters.types import GraphlapError
@@ -39,9 +45,9 @@ class CardProcess:
                 return None
             how = self._child.how_it_ended()
             self.close()
-            return ended(how)
+            return process_error(how)
         self.close()
-        return answered(lines[0])
+        return parse_answer(lines[0])
 
     def close(self) -> None:
         if self._child is not None:

@@ -36,7 +36,7 @@ from app.gui.editor.preset_button import PresetButton
 from app.gui.editor.runtimes import runtime_facts
 from app.gui.editor.undo import DraftStep
 from app.gui.look.preferences import Preferences
-from app.plan.estimate import Estimate, check_plan, estimate, unreadable
+from app.plan.estimate import Estimate, check_plan, estimate, model_faults
 from app.plan.expand import sizes_assumed
 from app.plan.plan import EMPTY, EMPTY_GRID, Plan, checked, with_grid
 from app.plan.plan_files import load_plan
@@ -273,7 +273,7 @@ class SweepEditor(QWidget):
         """Have the user's own files read; those that are known are not read again."""
         models = _models(self.draft)
         self._background.ask(
-            "files", lambda: unreadable(models), self._show_faults, self.failed.emit
+            "files", lambda: model_faults(models), self._show_faults, self.failed.emit
         )
 
     def _show_faults(self, faults: Mapping[str, GraphlapError]) -> None:
@@ -328,7 +328,7 @@ def _is_advanced(draft: Plan) -> bool:
 def _looked_into(draft: Plan, plan: Plan) -> Estimate:
     """What the plan comes to; of one whose files are all unreadable, the first one's fault."""
     models = _models(draft)
-    faults = unreadable(models)
+    faults = model_faults(models)
     if faults.keys() >= set(models):
         raise faults[models[0]]
     return check_plan(draft, plan)

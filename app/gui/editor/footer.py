@@ -48,6 +48,6 @@ def told(found: Estimate) -> str:
     cases = "1 case" if found.cases == 1 else f"{about}{found.cases:,} cases"
     short, long = duration(found.shortest_s), duration(found.longest_s)
     rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"
-    if found.most_rounds > found.rounds:
-        rounds = f"{found.rounds} to {found.most_rounds} rounds"
+    if found.maximum_rounds > found.rounds:
+        rounds = f"{found.rounds} to {found.maximum_rounds} rounds"
     return f"{cases}, {rounds} each, {short} to {long}"

@@ -19,7 +19,7 @@ from app.gui.look.flow import FlowLayout
 from app.gui.look.terms import TERMS
 from app.plan.plan import EMPTY, Plan, named_lengths
 from app.plan.settings.table import by_key
-from app.stats.required_rounds import MOST_ROUNDS
+from app.stats.required_rounds import MAXIMUM_ROUNDS
 
 _NAME = QRegularExpression("[A-Za-z0-9][A-Za-z0-9._-]*")
 _NUMBER = QRegularExpression("[0-9]{0,18}")
@@ -100,7 +100,7 @@ class PlanBar(QWidget):
             if field.text() != text and not emptied:
                 field.setText(text)
         self.seed.setPlaceholderText("0")
-        rounds = f"at most {MOST_ROUNDS}" if draft.precise else "the profile's"
+        rounds = f"at most {MAXIMUM_ROUNDS}" if draft.precise else "the profile's"
         self.rounds.setPlaceholderText(rounds)
         self.profile_ops.setChecked(draft.profile_ops)
         self.largest_batch.setChecked(draft.largest_batch)

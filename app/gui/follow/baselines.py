@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.gui.follow.follower import Follower
 from app.plot_data.series import Baseline
-from app.run_folder.hosts import the_same
+from app.run_folder.hosts import identity_test
 from app.runs.following.state import RunState
 
 
@@ -82,18 +82,18 @@ class Baselines(QObject):
             return None
         self._told = now
         names, home = _names(tuple(self._states)), _key(state.folder)
-        told = [Baseline(f"{home}#{one.key}", one.label, own=one) for one in own]
+        told = [Baseline(f"{home}#{one.key}", one.label, case_series=one) for one in own]
         told += [
-            Baseline(_key(folder), names[folder], others=there.series)
+            Baseline(_key(folder), names[folder], run_series=there.series)
             for folder, there in self._states.items()
         ]
         return tuple(replace(one, name=self._given.get(one.key, one.name)) for one in told)
 
     def _show_alike(self, state: RunState) -> None:
         """Have each run read the samples of the cases that are shown of the open one."""
-        shown = {one.key: one for one in state.series if one.key in state.shown}
+        shown = {one.key: one for one in state.series if one.key in state.visible_keys}
         identities = frozenset(one.case.identity_id for one in shown.values())
-        same = the_same((one.case, one.row.get("host")) for one in shown.values())
+        same = identity_test((one.case, one.row.get("host")) for one in shown.values())
         there = {folder for folder in self._runs if folder in self._states}
         if identities == self._identities and there == self._asked:
             return

@@ -27,7 +27,7 @@ class PastRuns(QObject):
 
     def look(self, state: RunState) -> None:
         """Read them where another run is open, or this one has ended since."""
-        folder, band = state.folder.parent, state.manifest.asked.band
+        folder, band = state.folder.parent, state.manifest.requested_plan.band
         question = (folder, band, state.folder, state.alive)
         self._ask(question, partial(read_history, folder, band))
 

@@ -65,5 +65,5 @@ def damaged_cases(found: tuple[Finding, ...]) -> dict[str, str]:
     for one in found:
         folder, _, name = one.file.rpartition("/")
         if folder == SAMPLES and "." in name:
-            told.setdefault(name.partition(".")[0], []).append(f"{name} {one.what}")
+            told.setdefault(name.partition(".")[0], []).append(f"{name} {one.problem}")
     return {case_id: "; ".join(what) for case_id, what in told.items()}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.formatting.text import storable
 from app.run_folder.files import replacing
-from app.run_folder.table import csv_line, neutralised
+from app.run_folder.table import csv_line, neutralise_formula
 from exporters.types import GraphlapError
 
 Table = tuple[list[str], list[list[object]]]
@@ -34,4 +34,4 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]
 def _cell(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    return neutralised(storable(value)) if isinstance(value, str) else str(value)
+    return neutralise_formula(storable(value)) if isinstance(value, str) else str(value)

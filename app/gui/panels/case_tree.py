@@ -13,7 +13,7 @@ from dataclasses import replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
-from app.formatting.case_labels import apart
+from app.formatting.case_labels import shared_and_distinct
 from app.formatting.text import CLOCK_TEXT, is_too_noisy, share, time_text
 from app.gui.look.choice import Choice
 from app.gui.look.theme import LIGHT, Theme, runtime_color
@@ -23,7 +23,7 @@ from app.gui.panels.case_rows import CaseRows, Line
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.marks import percentiles
 from app.gui.plots.style import SeriesStyle, legend_text, remark
-from app.insights.quality import standing
+from app.insights.quality import quality_of
 from app.plot_data.series import Baseline, Series, facets, quoted
 
 _BY_ITSELF = "What differs"
@@ -173,7 +173,7 @@ class CaseTree(QWidget):
         styles = lit.styles(self._series, self.theme)
         fresh = {one.key: one for one in self._series}
         listed = tuple(fresh.pop(one.key, one) for one in self._cases) + tuple(fresh.values())
-        shared, names = apart({one.key: one.label for one in listed})
+        shared, names = shared_and_distinct({one.key: one.label for one in listed})
         self.shared_label.setText(shared)
         self.shared_label.setVisible(bool(shared))
         clocks = len({one.clock for one in listed}) > 1
@@ -230,7 +230,7 @@ def _remark(series: Series, clocks: bool) -> str:
     """In the little room of the list only what neither its swatch nor most others say: hollow is
     doubted, and the wall clock the usual one. The whole text has both."""
     told = CLOCK_TEXT[series.clock] if clocks and series.clock != "wall" else ""
-    why = "" if standing(series) == "doubted" and series.status == "ok" else remark(series)
+    why = "" if quality_of(series) == "doubted" and series.status == "ok" else remark(series)
     return f"{told}{why}".removeprefix(", ")
 
 

@@ -15,13 +15,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.columns.precision import still_needed
+from app.columns.precision import missing_text
 from app.formatting.text import NOT_MEASURED, duration
 from app.gui.look.terms import TERMS
 from app.gui.look.words import Words, plain_tip
 from app.gui.panels.round_bar import RoundBar
 from app.run_folder.live_status import Live
-from app.runs.following.state import Ending, RunState, ending, without_word
+from app.runs.following.state import Ending, RunState, ending, status_without_live
 
 SAID_FOR_MS = 8_000
 """How long a message of an action may cover where the run stands."""
@@ -131,9 +131,11 @@ class ProgressLine(QStatusBar):
         if state is None or live is None:
             self._show_end(Ending("", None))
             self._tell({})
-            self.bar.show_done(0, 1, "no run is open" if state is None else without_word(state))
+            self.bar.show_done(
+                0, 1, "no run is open" if state is None else status_without_live(state)
+            )
             return
-        moving = state.alive and not state.over
+        moving = state.alive and not state.is_over
         waits = moving and live.state not in ("paused", "stopping")
         self._asked = _ASKED.get(asked) if waits else None
         found = self._asked or ending(state, live)
@@ -146,7 +148,7 @@ class ProgressLine(QStatusBar):
     def tick(self) -> None:
         """The time that is left grows less while nothing else is told."""
         state = self._state
-        if state is not None and state.live is not None and state.alive and not state.over:
+        if state is not None and state.live is not None and state.alive and not state.is_over:
             self._set("eta", self._left(state.live))
 
     def _figures(self, state: RunState, live: Live) -> dict[str, str]:
@@ -160,7 +162,7 @@ class ProgressLine(QStatusBar):
             told["rounds"] = f"{live.round + 1} {of} {state.manifest.rounds}"
             current = state.of(live.case_id)
             row = current.row if current else {}
-            told["missing"] = still_needed(row, state.samples_in_flight)
+            told["missing"] = missing_text(row, state.samples_in_flight)
         return told
 
     def _left(self, live: Live) -> str:
@@ -187,7 +189,7 @@ class ProgressLine(QStatusBar):
         return current.label if current else NOT_MEASURED
 
     def _show_bar(self, state: RunState, live: Live, found: Ending) -> None:
-        moving = state.alive and not state.over
+        moving = state.alive and not state.is_over
         if moving and live.state in ("starting", "exporting") and not live.rounds_done:
             done, total = live.exports_done, live.exports_total
             text = f"{done:,} of {total:,} exports, {found.text}" if total else found.text

@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.words import Words, caption
-from app.insights.insight import Notice
-from app.insights.quality import Doubt, doubts
+from app.insights.insight import Insight
+from app.insights.quality import Issue, issues_of
 from app.insights.rules import HEADING
 from app.runs.following.state import RunState
 from exporters.diagnostics.catalogue import TABLES
@@ -47,7 +47,7 @@ class Group:
     """The doubts of one cause, those of most cases first."""
 
     cause: str
-    doubts: tuple[Doubt, ...]
+    doubts: tuple[Issue, ...]
 
     @property
     def is_error(self) -> bool:
@@ -59,9 +59,9 @@ class Group:
         return next((one.remedy for one in self.doubts if one.remedy), "")
 
 
-def grouped(found: Iterable[Doubt], damaged: int) -> list[Group]:
+def grouped(found: Iterable[Issue], damaged: int) -> list[Group]:
     """By cause, the gravest first; the first so many doubts are of damage."""
-    by_cause: dict[str, list[Doubt]] = {cause: [] for cause in CAUSES}
+    by_cause: dict[str, list[Issue]] = {cause: [] for cause in CAUSES}
     for number, one in enumerate(found):
         if one.code:
             cause = _GROUPS.get(_SUBJECTS.get(one.code, ""), _MACHINE)
@@ -74,7 +74,7 @@ def grouped(found: Iterable[Doubt], damaged: int) -> list[Group]:
     return sorted(groups, key=lambda group: not group.is_error)
 
 
-def _gravity(doubt: Doubt) -> tuple[bool, bool, int]:
+def _gravity(doubt: Issue) -> tuple[bool, bool, int]:
     """Sorts first what rows were warned of themselves, then what holds for the whole machine."""
     return doubt.tone != "error", not doubt.query.startswith(("code:", "status")), -doubt.rows
 
@@ -93,7 +93,7 @@ class WarningsBadge(QToolButton):
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         self.clicked.connect(self.open)
         self.groups: list[Group] = []
-        self.findings: tuple[Notice, ...] = ()
+        self.findings: tuple[Insight, ...] = ()
         self.links: list[QToolButton] = []
         """What can be clicked in the panel."""
         self._cases = 0
@@ -111,15 +111,15 @@ class WarningsBadge(QToolButton):
 
     def show_run(self, state: RunState) -> None:
         """What is to be said of this run, as it stands."""
-        stamp = (state.folder, state.revision, state.alive, state.damaged, state.noticed)
+        stamp = (state.folder, state.revision, state.alive, state.damaged, state.insights)
         if stamp == self._stamp:
             return
         self._stamp = stamp
         merged = state.manifest.merged
-        found = doubts(state.series, state.environments, not state.alive, merged, state.damaged)
+        found = issues_of(state.series, state.environments, not state.alive, merged, state.damaged)
         self._cases = len(state.series)
         self.groups = grouped(found, damaged=int(bool(state.damaged)))
-        self.findings = state.noticed
+        self.findings = state.insights
         self._tell()
 
     @property
@@ -132,10 +132,10 @@ class WarningsBadge(QToolButton):
         rest = sum(len(group.doubts) for group in self.groups) - 1
         return self._text(first) + (f" · {rest} more" if rest else "")
 
-    def _text(self, doubt: Doubt) -> str:
+    def _text(self, doubt: Issue) -> str:
         if not doubt.query.startswith("host:"):
-            return f"{doubt.what}: {_share(doubt.rows, self._cases)}"
-        return f"Damaged: {doubt.what}" if doubt.tone == "error" else doubt.what
+            return f"{doubt.title}: {_share(doubt.rows, self._cases)}"
+        return f"Damaged: {doubt.title}" if doubt.tone == "error" else doubt.title
 
     def _tell(self) -> None:
         told = self.headline

@@ -19,7 +19,7 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.points import NameLayer
 from app.gui.plots.read.spots import Spot, SpotReader
 from app.gui.plots.style import SeriesStyle, clocks_text
-from app.insights.quality import standing
+from app.insights.quality import quality_of
 from app.plot_data.series import Series, batches, number, of_batch, ranked, variants
 
 _SYMBOLS = ("o", "s", "t", "d", "star", "h", "t1", "p", "t2", "t3")
@@ -80,7 +80,7 @@ class AccuracyView(PlotView):
         colors, symbols = self._looks(shown, names)
         drawn = [points[one.key] for one in shown]
         for one, point in zip(shown, drawn, strict=True):
-            style = SeriesStyle(colors[_family(one)], one.clock == "simulated", standing(one))
+            style = SeriesStyle(colors[_family(one)], one.clock == "simulated", quality_of(one))
             plot.plot(
                 [point.log_rate],
                 [point.percent],

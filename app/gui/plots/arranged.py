@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from PySide6.QtWidgets import QWidget
 
-from app.formatting.case_labels import apart
+from app.formatting.case_labels import shared_and_distinct
 from app.gui.look.theme import LIGHT
 from app.gui.plots.arrangement import Arrangement
 from app.gui.plots.read.readable import ReadableView
@@ -36,7 +36,7 @@ class ArrangedView(ReadableView):
     def set_series(self, series: Sequence[Series]) -> None:
         """Show these; drawn at the next `refresh`."""
         self._fed = tuple(series)
-        self._shared, self._called = apart({one.key: one.label for one in series})
+        self._shared, self._called = shared_and_distinct({one.key: one.label for one in series})
         self.series = self.arrangement.drawn(self._fed)
         self.mark_dirty()
 

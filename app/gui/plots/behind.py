@@ -37,7 +37,7 @@ def behind(
         style = SeriesStyle(grey(place, len(how.baselines), theme), simulated=False)
         seen: set[str] = set()
         for one in lit:
-            beside = baseline.beside(one)
+            beside = baseline.counterpart(one)
             if beside is None or not beside.counts.any():
                 continue
             own = f"{baseline.key}\n{beside.key}" + (f"\n{one.key}" if each else "")

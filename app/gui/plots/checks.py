@@ -17,7 +17,7 @@ from app.gui.look.theme import Theme, mixed
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import CELL, Spot, SpotReader
 from app.gui.plots.tile_grid import TileGrid, TileOverlay
-from app.plot_data.matrix import matrix, word
+from app.plot_data.matrix import matrix, status_text
 from app.plot_data.series import Series
 
 _TINT = 0.72
@@ -94,7 +94,7 @@ class ChecksView(TileGrid):
 
 def _place(series: Series, row: int, column: int) -> Place:
     facts = next((facts for name, facts in STATUSES.items() if name == series.status), None)
-    text = word(series.status, series.row.get("check_level"))
+    text = status_text(series.status, series.row.get("check_level"))
     why = str(series.row.get("reason") or (facts.meaning if facts else ""))
     simulated = series.clock == "simulated"
     return Place(series.key, row, column, text, facts.tone if facts else None, why, simulated)

@@ -12,8 +12,8 @@ from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen, QResize
 from PySide6.QtWidgets import QGraphicsWidget, QPushButton, QStyleOptionGraphicsItem, QWidget
 
 from app.cases.objectives import Word
-from app.cases.units import shown as percentile_as_written
-from app.comparison.judge import Compared, Comparison, Sides, interval_note
+from app.cases.units import percentile_label as percentile_as_written
+from app.comparison.judge import ComparedCase, Comparison, Sides, interval_note
 from app.comparison.measured_case import COMPARED
 from app.console.verdicts import run_variation_notes
 from app.formatting.text import CLOCK_TEXT, ratio_interval, significant
@@ -128,7 +128,7 @@ class CompareView(ScrolledView):
             names = rows.needed_px if column == 0 else 0.0
             self.body.layout.setColumnPreferredWidth(column, max(1.0, each + names))
 
-    def _draw_ratios(self, column: int, name: str, shared: Sequence[Compared]) -> pg.PlotItem:
+    def _draw_ratios(self, column: int, name: str, shared: Sequence[ComparedCase]) -> pg.PlotItem:
         rows, told = NamesAxis(), percentile_as_written(name)
         rows.set_names(_names(shared) if column == 0 else [])
         axis = _RatioAxis("bottom", lambda value: f"{value:.4g}")
@@ -178,17 +178,17 @@ def _told(found: Comparison | None) -> tuple[str, ...]:
     return tuple(names) or COMPARED
 
 
-def _names(cases: Sequence[Compared]) -> list[str]:
+def _names(cases: Sequence[ComparedCase]) -> list[str]:
     """With their clocks where one of them is not the usual one: the room is the names'."""
     usual = all(case.clock == "wall" for case in cases)
     return [case.label if usual else _named(case) for case in cases]
 
 
-def _named(case: Compared) -> str:
+def _named(case: ComparedCase) -> str:
     return f"{case.label} ({CLOCK_TEXT[case.clock]})"
 
 
-def _spot(row: int, case: Compared, sides: Sides | None, name: str) -> Spot:
+def _spot(row: int, case: ComparedCase, sides: Sides | None, name: str) -> Spot:
     if sides is None:
         return Spot(0.0, row, _named(case), (f"{name}: not in both",), (case.case_id,), reach=ROW)
     verdict, interval = sides.verdict, sides.verdict.interval
@@ -196,7 +196,7 @@ def _spot(row: int, case: Compared, sides: Sides | None, name: str) -> Spot:
     if interval is not None:
         level = f"{100 * verdict.confidence:.4g} %"
         ratio += f", {level}: {ratio_interval(interval.low, interval.high)}"
-    lines = (ratio, f"{verdict.word}{f': {verdict.why}' if verdict.why else ''}")
+    lines = (ratio, f"{verdict.word}{f': {verdict.detail}' if verdict.detail else ''}")
     return Spot(math.log10(sides.ratio), row, _named(case), lines, (case.case_id,), reach=ROW)
 
 
@@ -205,7 +205,7 @@ def _cells(sides: Sides | None) -> list[object]:
         return [None] * 5
     verdict, interval = sides.verdict, sides.verdict.interval
     limits = [interval.low, interval.high] if interval else [None, None]
-    return [sides.ratio, *limits, verdict.word, verdict.why]
+    return [sides.ratio, *limits, verdict.word, verdict.detail]
 
 
 def _notes_text(notes: Sequence[tuple[str, str, str]]) -> list[str]:

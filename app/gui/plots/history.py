@@ -22,7 +22,7 @@ from app.gui.plots.intervals import lay_intervals
 from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import Spot, SpotReader
 from app.history.trends import PERCENTILES, History, Point, Trend
-from app.stats.change_points import LEAST_RUNS
+from app.stats.change_points import MINIMUM_RUNS
 from exporters.types import GraphlapError
 
 _COLUMNS = ["run", "created_at_utc", "host", "percentile", "value_us", "ci_low_us", "ci_high_us"]
@@ -76,7 +76,7 @@ class HistoryView(PlotView):
         self.show_legend([self._entry(word) for word in ("faster", "slower") if word in words])
         runs = max(len(trend.points) for trend in trends)
         bare = any(not point.low_us for trend in trends for point in trend.points)
-        few = f"; a change is told from {LEAST_RUNS} runs on" if runs < LEAST_RUNS else ""
+        few = f"; a change is told from {MINIMUM_RUNS} runs on" if runs < MINIMUM_RUNS else ""
         open_dots = "; open dots: no interval, too few rounds" if bare else ""
         within = f"a change within {100 * self._found.band:g}% does not count"
         heading = f"{runs} runs; {within}{few}{open_dots}"

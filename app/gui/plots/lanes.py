@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from app.cases.telemetry import Disturbance, Reading
 from app.formatting.text import significant
-from app.run_folder.telemetry import Watched
+from app.run_folder.telemetry import RoundTelemetry
 
 _TOLD = {
     "clock_mhz": ("clock", "MHz"),
@@ -59,7 +59,7 @@ class RoundTimes:
 _ANYWHERE = RoundTimes(0.0, math.inf, 0)
 
 
-def lanes_of(watched: Sequence[Watched], times: Sequence[RoundTimes]) -> tuple[Lane, ...]:
+def lanes_of(watched: Sequence[RoundTelemetry], times: Sequence[RoundTimes]) -> tuple[Lane, ...]:
     """The lanes of one case, of all its rounds together."""
     found: dict[str, list[Stretch]] = {}
     for one, when in zip(watched, times, strict=False):
@@ -69,7 +69,7 @@ def lanes_of(watched: Sequence[Watched], times: Sequence[RoundTimes]) -> tuple[L
     return tuple(Lane(name, tuple(found[name])) for name in order)
 
 
-def lane_names(watched: Sequence[Watched]) -> tuple[str, ...]:
+def lane_names(watched: Sequence[RoundTelemetry]) -> tuple[str, ...]:
     """How many lanes there will be, wherever rounds come to lie."""
     return tuple(lane.name for lane in lanes_of(watched, [_ANYWHERE] * len(watched)))
 
@@ -80,7 +80,7 @@ def told_at(lanes: Sequence[Lane], at_s: float) -> str:
     return "; ".join(f"{name} {stretch.text}" for name, stretch in held if stretch)
 
 
-def _of_round(one: Watched, when: RoundTimes) -> Iterator[tuple[str, Stretch]]:
+def _of_round(one: RoundTelemetry, when: RoundTimes) -> Iterator[tuple[str, Stretch]]:
     if one.cpu_mhz is not None:
         mean = f"{one.cpu_mhz:.4g} MHz in the round's mean"
         yield "CPU clock", Stretch(when.begin_s, when.end_s, mean, one.cpu_mhz)

@@ -22,7 +22,7 @@ from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
 from app.gui.plots.legend import Entry
-from app.insights.quality import standing
+from app.insights.quality import quality_of
 from app.plot_data.series import Series, quoted
 from app.stats.quantiles import EDGES_S, Histogram, Interval, needed_samples
 
@@ -106,7 +106,7 @@ def percentile_marks(
     `called` is the label of the series, where there are others beside it.
     """
     whose = f"{called} " if called else ""
-    failed = f", {series.status.replace('_', ' ')}" if standing(series) == "failed" else ""
+    failed = f", {series.status.replace('_', ' ')}" if quality_of(series) == "failed" else ""
     return [
         Mark(
             p.seconds,

@@ -15,7 +15,7 @@ from app.gui.plots.legend import Entry
 from app.gui.plots.read.spots import CELL, Spot, SpotReader
 from app.gui.plots.style import clocks_text, remark
 from app.gui.plots.tile_grid import TileGrid
-from app.insights.quality import standing
+from app.insights.quality import quality_of
 from app.plot_data.matrix import VARIANT, Cell, Pivot, pivot, sides
 from app.plot_data.series import Series, batches, of_batch, ranked
 
@@ -85,14 +85,14 @@ class MatrixView(TileGrid):
     def _tell(self, found: Pivot, shown: list[Series]) -> None:
         down, across = self.rows_choice.currentText(), self.columns_choice.currentText()
         across = "runtime" if self.columns_choice.value == VARIANT else across.lower()
-        several = any(cell.many > 1 for cell in found.cells)
+        several = any(cell.count > 1 for cell in found.cells)
         notes = [clocks_text(shown), "colour: only within a row, among cases that do the same"]
         notes += ["of several cases in one place the best"] if several else []
         name = _FIGURES[self.figure_choice.value][1]
         self.show_heading(f"{name} of each {down.lower()} by {across}", "; ".join(notes))
 
     def _doubt_entry(self, shown: list[Series]) -> list[Entry]:
-        if all(standing(one) == "sound" for one in shown):
+        if all(quality_of(one) == "sound" for one in shown):
             return []
         brush = pg.mkBrush(QColor(self.theme.warning))
         return [Entry("corner: doubted, its row has warnings", None, brush)]
@@ -119,13 +119,13 @@ class MatrixView(TileGrid):
             return Tile(cell.row, cell.column, word, None, cell.simulated, has_figure=False)
         is_rate = self.figure_choice.value == "throughput"
         text = rate_text(cell.value) if is_rate else time_text(cell.value * 1e-6)
-        doubted = standing(cell.case) != "sound"
+        doubted = quality_of(cell.case) != "sound"
         return Tile(cell.row, cell.column, text, cell.ratio, cell.simulated, doubted)
 
     def _spot(self, cell: Cell) -> Spot:
         column, name = _FIGURES[self.figure_choice.value]
         lines = [figure_text(cell.case, column, name), str(cell.case.row.get("reason") or "")]
-        lines += [f"the best of {cell.many} cases"] if cell.many > 1 else []
+        lines += [f"the best of {cell.count} cases"] if cell.count > 1 else []
         return case_spot(cell.case, cell.column, cell.row, tuple(lines), reach=CELL)
 
     def table(self) -> Table:

@@ -12,7 +12,7 @@ from app.gui.look.choice import Choice
 from app.gui.look.csv_file import Table
 from app.gui.plots.figure_view import FigureView
 from app.gui.plots.style import SeriesStyle, clocks_text, remark
-from app.insights.quality import standing
+from app.insights.quality import quality_of
 from app.plot_data.series import Series, number, quoted, ranked
 from app.present.figure import Figure, Mark, Unit
 from app.present.figure import Series as Marks
@@ -42,7 +42,7 @@ class RankedCase:
         as a single round is."""
         one, median = self.series, quoted(self.series, "p50")
         bounded = median is not None and median.low_us is not None
-        return one.clock == "simulated" or standing(one) != "sound" or not bounded
+        return one.clock == "simulated" or quality_of(one) != "sound" or not bounded
 
     def figure(self, name: str) -> float | None:
         found = number(self.series, name)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from app.capabilities.simulated_card.inference import CardEvent, CardRun, placed
+from app.capabilities.simulated_card.inference import CardEvent, CardRun, assign_lines
 from app.formatting.text import significant, time_text
 from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay
@@ -148,7 +148,7 @@ class EventLayer(Overlay):
             self._place(row, [event for event in events if event.unit == unit])
 
     def _place(self, row: int, events: Sequence[CardEvent]) -> None:
-        found = placed(events)
+        found = assign_lines(events)
         lines = max((line for _, line in found), default=0) + 1
         for event, line in found:
             self._placed.append((event, row - 0.5 + (line + 0.5) / lines))

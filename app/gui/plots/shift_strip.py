@@ -93,7 +93,7 @@ class ShiftStrip:
             [
                 Moved(read.shifts(beside, one, part, baseline.in_turn), style)
                 for one, style in series
-                if (beside := baseline.beside(one)) is not None
+                if (beside := baseline.counterpart(one)) is not None
             ]
         )
         reach = self.layer.reach()

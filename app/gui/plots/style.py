@@ -13,7 +13,7 @@ from app.formatting.text import CLOCK_TEXT
 from app.gui.look.theme import Theme, mixed
 from app.gui.plots.colors import hues, series_colors
 from app.gui.plots.legend import Entry
-from app.insights.quality import NOT_VALID, Standing, is_invalid, standing
+from app.insights.quality import NOT_VALID, Quality, is_invalid, quality_of
 from app.plot_data.series import Series
 
 _FADED = 0.82
@@ -37,7 +37,7 @@ class SeriesStyle:
 
     color: QColor
     simulated: bool
-    standing: Standing = "sound"
+    standing: Quality = "sound"
     pattern: int = 0
 
     def pen(self, width: float = 1.0) -> QPen:
@@ -89,7 +89,7 @@ def series_styles(series: Sequence[Series], theme: Theme, by: str = "") -> dict[
     patterns = _patterns(series, theme, by)
     return {
         one.key: SeriesStyle(
-            colors[one.key], one.clock == "simulated", standing(one), patterns[one.key]
+            colors[one.key], one.clock == "simulated", quality_of(one), patterns[one.key]
         )
         for one in series
     }
@@ -155,7 +155,7 @@ def series_entries(
 def remark(series: Series) -> str:
     """`, wrong output` or `, doubted` behind a clock: why the figures are not to be taken as such;
     "" where they are sound."""
-    found = standing(series)
+    found = quality_of(series)
     if found == "sound":
         return ""
     if series.damage:
@@ -168,7 +168,7 @@ def remark(series: Series) -> str:
 def hollow_entry(series: Sequence[Series], theme: Theme, *, dots: bool) -> list[Entry]:
     """What hollow marks mean, for the legend of a view that has some; dots of what is simulated
     are hollow as well."""
-    if all(standing(one) == "sound" for one in series):
+    if all(quality_of(one) == "sound" for one in series):
         return []
     muted, hollow = QPen(QColor(theme.muted)), QBrush(Qt.BrushStyle.NoBrush)
     simulated = dots and any(one.clock == "simulated" for one in series)

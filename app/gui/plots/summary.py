@@ -29,9 +29,9 @@ from app.gui.look.theme import Theme
 from app.gui.plots.read.spots import CELL, Spot, SpotReader
 from app.gui.plots.scrolled import ScrolledView
 from app.gui.plots.tile_grid import TileOverlay
-from app.insights.quality import standing
+from app.insights.quality import quality_of
 from app.plot_data.series import Series, comparison_key, quoted, ranked
-from app.stats.intervals import LEAST_ROUNDS
+from app.stats.intervals import MINIMUM_ROUNDS
 from exporters.model_names import is_null
 
 _LEAST_WIDTH, _HEIGHT, _AROUND_PX = 380, 132, 80
@@ -168,7 +168,7 @@ def _contest_card(found: Fastest, by_id: Mapping[str, Series], band: float) -> C
     leader = by_id[found.ranking[0]]
     verdict, sure = _verdict(found, band)
     keys = tuple(by_id[case_id].key for case_id in found.case_ids)
-    card = _card(found.what, leader, verdict, sure, keys)
+    card = _card(found.label, leader, verdict, sure, keys)
     return replace(card, leader=found.first, is_sure=found.parted)
 
 
@@ -189,7 +189,7 @@ def _card(what: str, leader: Series, verdict: str, sure: str, keys: tuple[str, .
         verdict,
         sure,
         keys,
-        is_doubted=standing(leader) != "sound",
+        is_doubted=quality_of(leader) != "sound",
         is_simulated=leader.clock == "simulated",
     )
 
@@ -218,10 +218,10 @@ def _verdict(found: Fastest, band: float) -> tuple[str, str]:
     if found.verdict.word == "same":
         return f"same as {found.second} within {100 * band:g} %{between}", "sure: no difference"
     lead = f"leads {found.second} by {times}x{between}"
-    if found.rounds < LEAST_ROUNDS:
+    if found.rounds < MINIMUM_ROUNDS:
         return (
             lead,
-            f"unsure: {found.rounds} rounds that compare, {LEAST_ROUNDS} or more can decide",
+            f"unsure: {found.rounds} rounds that compare, {MINIMUM_ROUNDS} or more can decide",
         )
     if found.needed:
         return lead, f"undecided: about {found.needed} rounds may decide"

@@ -20,7 +20,7 @@ from app.gui.plots.figure_view import FigureView
 from app.gui.plots.legend import Entry
 from app.gui.plots.rate_marks import RateMark, RateMarks
 from app.gui.plots.style import SeriesStyle, clocks_text, hollow_entry, series_styles
-from app.insights.quality import standing
+from app.insights.quality import quality_of
 from app.plot_data.curves import Curve, curves
 from app.plot_data.series import Series, interval_columns, number, ranked
 from app.plot_data.settings import Line, figures, lines, numeric_settings
@@ -225,7 +225,7 @@ def _mark(x: float, one: Series, value: float, column: str, label: str, unit: Un
     text = f"{one.label}: {label} {shown}".replace("  ", " ")
     if low is not None and high is not None and unit:
         text += f" ({figure(low, unit)} to {figure(high, unit)})"
-    hollow = standing(one) != "sound" or (unit == "us" and low is None)
+    hollow = quality_of(one) != "sound" or (unit == "us" and low is None)
     return Mark(x, value, text, low, high, is_hollow=hollow)
 
 

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from app.gui.look.icon import icon_bytes
 from app.gui.look.words import Words, caption, plain_tip
 from app.gui.start.running import running_sweeps
-from app.run_folder.live_status import brief
+from app.run_folder.live_status import run_headline
 
 LOOK_EVERY_MS = 2_000
 _MOST_RECENT = 6
@@ -116,7 +116,7 @@ class StartPage(QWidget):
         self._recent = folders
         _clear(self.recent_rows)
         for folder in folders[:_MOST_RECENT]:
-            self.recent_rows.addWidget(self._row(folder, brief(folder)))
+            self.recent_rows.addWidget(self._row(folder, run_headline(folder)))
         self._recent_title.setVisible(bool(folders))
 
     def look(self) -> None:

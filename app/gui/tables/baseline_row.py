@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from app.cases.objectives import BAND
-from app.comparison.judge import Pair, Sides, judged
+from app.comparison.judge import Pair, Sides, judge_pairs
 from app.comparison.measured_case import COMPARED
 from app.formatting.text import significant
 from app.gui.tables.columns import Column
@@ -44,7 +44,7 @@ class BaselineRow:
                 for one in alike.values()
                 if is_same_work(one, base)
             ]
-            told = judged(pairs, self.band, in_turn=True)
+            told = judge_pairs(pairs, self.band, in_turn=True)
             self._verdicts = {one.label: one.percentiles for one in told}
 
     def sides(self, series: Series, column: Column) -> Sides | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.cases.units import shown as percentile_as_written
+from app.cases.units import percentile_label as percentile_as_written
 from app.comparison.judge import Sides
 from app.comparison.measured_case import COMPARED
 from app.formatting.text import ratio_interval, significant

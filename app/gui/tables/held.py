@@ -39,6 +39,6 @@ class HeldAgainst:
         beside = [
             one
             for one in self._baselines
-            if told is None or one.own is None or one.own.key != told.key
+            if told is None or one.case_series is None or one.case_series.key != told.key
         ]
         self._model.set_deltas(delta_columns(beside, self._model.series, self._model.band))

@@ -20,7 +20,7 @@ from app.gui.tables.columns import COLUMNS, Column, columns_of
 from app.gui.tables.deltas import DeltaColumn
 from app.gui.tables.query import Term, typed_for
 from app.gui.tables.varying import SettingColumn, setting_columns
-from app.insights.quality import standing
+from app.insights.quality import quality_of
 from app.plot_data.series import Series, quoted
 from app.plot_data.settings import Setting, same_settings, settings
 from app.run_folder.diagnostics import diagnostics_of, text
@@ -218,7 +218,7 @@ class ResultsModel(QAbstractTableModel):
         sides = self._held.sides(series, column)
         if sides is not None:
             within = f"a change within {100 * self.band:g}% does not count"
-            return plain_tip(f"{sides.verdict.word}: {sides.verdict.why or within}")
+            return plain_tip(f"{sides.verdict.word}: {sides.verdict.detail or within}")
         if column.key == "status" and series.row.get("warnings"):
             return plain_tip("\n".join(map(text, diagnostics_of(series.row))))
         told = column.raw(series) if column.kind == "text" else None
@@ -250,7 +250,7 @@ class ResultsModel(QAbstractTableModel):
         if isinstance(column, DeltaColumn):
             return column.told(series)
         text = column.text(column.raw(series))
-        if column.key == "status" and text == "ok" and standing(series) == "doubted":
+        if column.key == "status" and text == "ok" and quality_of(series) == "doubted":
             return f"{text} {DOUBTED}"
         change = self._held.change(series, column)
         if change is None:
@@ -261,7 +261,7 @@ class ResultsModel(QAbstractTableModel):
 
     def _color(self, series: Series, column: Column) -> QColor | None:
         if column.key == "status":
-            doubted = standing(series) == "doubted"
+            doubted = quality_of(series) == "doubted"
             return QColor(self._theme.warning if doubted else self._status_color(series.status))
         sides = self._held.sides(series, column)
         word = sides.verdict.word if sides else series.row.get(column.key)

@@ -29,7 +29,7 @@ from app.gui.tables.shown_rows import ShownRows
 from app.gui.tables.view import Kept, table_view
 from app.plan.plan import Plan
 from app.plot_data.series import Baseline, Series
-from app.run_folder.table import neutralised
+from app.run_folder.table import neutralise_formula
 
 
 class ResultsTable(QWidget):
@@ -298,4 +298,4 @@ def _cell(value: object) -> str:
     """Of the clipboard: a spreadsheet runs there what it would run in a file."""
     text = "" if value is None else str(value)
     plain = " ".join(text.splitlines()).replace("\t", " ")
-    return neutralised(plain) if isinstance(value, str) else plain
+    return neutralise_formula(plain) if isinstance(value, str) else plain

@@ -39,12 +39,12 @@ def varying(settings: Sequence[Setting]) -> list[str]:
 
 def setting_columns(settings: Sequence[Setting], series: Sequence[Series]) -> list[SettingColumn]:
     """One for each option by which cases of one runtime differ, and each size that differs."""
-    return [_column(setting, series) for setting in settings if setting.of != "column"]
+    return [_column(setting, series) for setting in settings if setting.kind != "column"]
 
 
 def _column(setting: Setting, series: Sequence[Series]) -> SettingColumn:
     least = min(value for one in series if (value := setting.value(one)) is not None)
-    word = "An option" if setting.of == "option" else "A size"
+    word = "An option" if setting.kind == "option" else "A size"
     hint = f"{word} of the case. In the filter: {setting.name}={least}"
     kind: Kind = "count" if setting.numeric else "text"
     return SettingColumn(setting.key, setting.name, hint, kind, _WIDTH, setting)

@@ -8,11 +8,11 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from app.cases.jobs import PageCache
 from app.cases.objectives import BAND, JUDGED, figures_judged
-from app.cases.units import DEFAULT, plain, refusal, written
+from app.cases.units import DEFAULT, percentile_text, plain, refusal
 from app.plan.settings.measurements import Count, On
 from app.plan.settings.model_files import ModelFiles
 from app.plan.settings.setting import (
-    ALSO,
+    ADDITIONS,
     COMPARISON,
     FIGURES_FOLD,
     LENGTH,
@@ -23,14 +23,14 @@ from app.plan.settings.setting import (
     Switch,
     Word,
     Words,
+    choice_of,
     deadline,
     deadline_text,
+    integer_from,
     loads_library,
-    one_of,
     percentile,
     share,
     share_text,
-    whole,
 )
 from exporters.types import InvalidValue
 
@@ -86,7 +86,7 @@ class Figures(ModelFiles):
             flag="--aa",
             metavar="N",
             help="run N A/A comparisons per case: false positives, detectable change",
-            form=Word(whole(1)),
+            form=Word(integer_from(1)),
             group=COMPARISON,
             label="With itself",
             term="comparisons with itself",
@@ -125,7 +125,7 @@ class Figures(ModelFiles):
             toml="overhead",
             help="also measure a no-op copy of each model; the difference is compute",
             form=Switch(),
-            group=ALSO,
+            group=ADDITIONS,
             commands=(*PLANNED, "study"),
             label="Null twin of each case",
             term="null twin",
@@ -140,8 +140,8 @@ class Figures(ModelFiles):
             flag="--cold-start",
             metavar="N",
             help="also start N fresh processes per case: time to their first answer",
-            form=Word(whole(1)),
-            group=ALSO,
+            form=Word(integer_from(1)),
+            group=ADDITIONS,
             label="Cold starts",
             example="20 … (none)",
             fold=FIGURES_FOLD,
@@ -157,8 +157,8 @@ class Figures(ModelFiles):
             flag="--page-cache",
             metavar="STATE",
             help="page cache of --cold-start: warm (default) or dropped",
-            form=Word(one_of(get_args(PageCache))),
-            group=ALSO,
+            form=Word(choice_of(get_args(PageCache))),
+            group=ADDITIONS,
             label="Page cache",
             example="warm",
             fold=FIGURES_FOLD,
@@ -173,7 +173,7 @@ class Figures(ModelFiles):
             flag="--percentiles",
             metavar="P,…",
             help="percentiles to show, such as 50,99,99.99",
-            form=Words(percentile, written),
+            form=Words(percentile, percentile_text),
             group=LENGTH,
             label="Percentiles",
             example="50, 90, 95, 99, 99.9",
@@ -243,9 +243,9 @@ class Figures(ModelFiles):
     @classmethod
     def _supported(cls, percentiles: tuple[float, ...]) -> tuple[float, ...]:
         for number in percentiles:
-            why = refusal(number)
-            if why:
-                raise why.of("percentile")
+            fault = refusal(number)
+            if fault:
+                raise fault.of("percentile")
             if percentiles.count(number) > 1:
                 raise InvalidValue(
                     f"percentile {plain(number)} is given twice", "give it once", "percentile"

@@ -16,8 +16,8 @@ from app.plan.settings.setting import (
     Setting,
     Switch,
     Word,
+    integer_from,
     size,
-    whole,
 )
 from exporters.size import parse_size
 
@@ -96,7 +96,7 @@ class Limits(Measurements):
             flag="--realtime",
             metavar="PRIORITY",
             help="SCHED_FIFO priority, 1 to 99; needs --cores with one core left free",
-            form=Word(whole(1)),
+            form=Word(integer_from(1)),
             group=PLACE,
             commands=(*PLANNED, "study"),
             label="Priority",

@@ -20,17 +20,17 @@ LONGEST_PAUSE_S = 60.0
 _STEPS = (1, 2, 5)
 
 
-def whole(least: int) -> Callable[[str], int]:
+def integer_from(minimum: int) -> Callable[[str], int]:
     """The parser of whole numbers of at least so much."""
 
     def parse(word: str) -> int:
         try:
             number = int(word)
         except ValueError:
-            number = least - 1
-        if number < least:
+            number = minimum - 1
+        if number < minimum:
             raise InvalidValue(
-                f"{word} is not an integer of at least {least}", "give such a number"
+                f"{word} is not an integer of at least {minimum}", "give such a number"
             )
         return number
 
@@ -103,12 +103,12 @@ def percentile(word: str) -> float:
         raise InvalidValue(f"{word} is no percentile", "give numbers, such as 50,99.9") from None
 
 
-def one_of(known: Sequence[str]) -> Callable[[str], str]:
+def choice_of(choices: Sequence[str]) -> Callable[[str], str]:
     """The parser of words that are among the known."""
 
     def parse(word: str) -> str:
-        if word not in known:
-            raise InvalidValue(f"{word} is not known", suggestion(word, known))
+        if word not in choices:
+            raise InvalidValue(f"{word} is not known", suggestion(word, choices))
         return word
 
     return parse
@@ -140,18 +140,18 @@ def idle_sweep(text: str) -> list[str]:
     """Of `20us..1s` both ends and all of 1, 2 and 5 times a power of ten between, as scenarios."""
     low, dots, high = text.partition("..")
     try:
-        least_ns, most_ns = _nanoseconds(low), _nanoseconds(high)
+        minimum_ns, maximum_ns = _nanoseconds(low), _nanoseconds(high)
     except ValueError:
-        least_ns = most_ns = 0
-    if not dots or not 0 < least_ns < most_ns:
+        minimum_ns = maximum_ns = 0
+    if not dots or not 0 < minimum_ns < maximum_ns:
         raise InvalidValue(f"{text!r} is no range of gaps", "write it like 20us..1s")
-    if most_ns > LONGEST_PAUSE_S * 1e9:
+    if maximum_ns > LONGEST_PAUSE_S * 1e9:
         raise InvalidValue(
             f"{text!r} has gaps too long to measure", f"use at most {LONGEST_PAUSE_S:g}s"
         )
     steps = (step * 10**power for power in range(12) for step in _STEPS)
-    between = (gap_ns for gap_ns in steps if least_ns < gap_ns < most_ns)
-    return [str(Scenario("paced", ns / 1e3)) for ns in (least_ns, *between, most_ns)]
+    middle = (gap_ns for gap_ns in steps if minimum_ns < gap_ns < maximum_ns)
+    return [str(Scenario("paced", ns / 1e3)) for ns in (minimum_ns, *middle, maximum_ns)]
 
 
 def _nanoseconds(word: str) -> int:
@@ -170,7 +170,7 @@ class Form(Protocol):
     @property
     def separator(self) -> str: ...
 
-    def read(self, given: Any, flag: str) -> Any:
+    def read(self, argument: Any, flag: str) -> Any:
         """The value of what argparse collected."""
         ...
 
@@ -188,8 +188,8 @@ class Word:
     action = "store"
     separator = ""
 
-    def read(self, given: str, flag: str) -> Any:
-        return parsed(self.parse, given, flag)
+    def read(self, argument: str, flag: str) -> Any:
+        return parsed(self.parse, argument, flag)
 
     def parts(self, value: Any) -> list[str]:
         return [self.format(value)]
@@ -203,7 +203,7 @@ class Switch:
     action = "store_true"
     separator = ""
 
-    def read(self, given: bool, flag: str) -> bool:
+    def read(self, argument: bool, flag: str) -> bool:
         return self.value
 
     def parts(self, value: bool) -> list[str]:
@@ -218,7 +218,7 @@ class Words:
     parse: Callable[[str], Any] = str
     format: Callable[[Any], str] = str
     repeated: bool = False
-    whole: bool = False
+    unsplit: bool = False
 
     @property
     def action(self) -> str:
@@ -226,15 +226,15 @@ class Words:
 
     @property
     def separator(self) -> str:
-        return ";" if self.whole else ","
+        return ";" if self.unsplit else ","
 
-    def read(self, given: str | Sequence[str], flag: str) -> list[Any]:
-        texts = [given] if isinstance(given, str) else given
-        words = texts if self.whole else [w for text in texts for w in words_of(text, flag)]
+    def read(self, argument: str | Sequence[str], flag: str) -> list[Any]:
+        texts = [argument] if isinstance(argument, str) else argument
+        words = texts if self.unsplit else [w for text in texts for w in words_of(text, flag)]
         return [parsed(self.parse, word, flag) for word in words]
 
     def parts(self, value: Sequence[Any]) -> list[str]:
-        return [self.format(one) for one in value]
+        return [self.format(item) for item in value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,13 +260,13 @@ class Pairs:
     def separator(self) -> str:
         return "," if self.commas else " "
 
-    def read(self, given: str | Sequence[str], flag: str) -> dict[str, Any]:
-        texts = words_of(given, flag) if isinstance(given, str) else given
+    def read(self, argument: str | Sequence[str], flag: str) -> dict[str, Any]:
+        texts = words_of(argument, flag) if isinstance(argument, str) else argument
         pairs = (self._pair(text, flag) for text in texts)
         return {name: self._value(name, text, flag) for name, text in pairs}
 
     def parts(self, value: Mapping[str, Any]) -> list[str]:
-        return [f"{name}={self._text(one)}" for name, one in value.items()]
+        return [f"{name}={self._text(item)}" for name, item in value.items()]
 
     def _value(self, name: str, text: str, flag: str) -> Any:
         words = words_of(text, f"{flag} {name}") if self.listed else [text]
@@ -328,8 +328,8 @@ def field_value(form: Form, text: str, flag: str) -> Any:
     """The value of such a text; PlanError for what means nothing."""
     text = text.strip().removesuffix(form.separator.strip()).strip()
     if form.action == "append":
-        given = (word.strip() for word in text.split(form.separator))
-        return form.read([word for word in given if word], flag)
+        words = (word.strip() for word in text.split(form.separator))
+        return form.read([word for word in words if word], flag)
     return form.read(text, flag)
 
 
@@ -342,7 +342,7 @@ PLANNED = (*NEW, "open")
 """Those that make a plan: the window lays it out in its editor."""
 MEASURED = (*NEW, "resume", "rerun", "study")
 """The commands after which a run has been measured."""
-WORK, LENGTH, ALSO, COMPARISON, MODEL, PLACE, OUTPUT = GROUPS = (
+WORK, LENGTH, ADDITIONS, COMPARISON, MODEL, PLACE, OUTPUT = GROUPS = (
     "what to measure",
     "how long",
     "also measure",

@@ -7,7 +7,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from app.cases.scenario import NO_BATCHER, WAIT_POLICIES, Condition, Scenario, WaitPolicy, parsed
+from app.cases.scenario import (
+    NO_BATCHER,
+    WAIT_POLICIES,
+    Condition,
+    Scenario,
+    WaitPolicy,
+    parse_batcher,
+)
 from app.plan.settings.setting import (
     PLANNED,
     WORK,
@@ -15,11 +22,11 @@ from app.plan.settings.setting import (
     Setting,
     Word,
     Words,
+    choice_of,
     idle_sweep,
+    integer_from,
     loads_library,
-    one_of,
     option_text,
-    whole,
 )
 from exporters.types import PRECISIONS, InvalidValue, Precision
 from runtimes.options import OptionValue
@@ -108,7 +115,7 @@ class Sweep(BaseModel):
             flag="--precision",
             metavar="P,…",
             help=f"{', '.join(PRECISIONS)} (default fp32)",
-            form=Words(one_of(PRECISIONS)),
+            form=Words(choice_of(PRECISIONS)),
             group=WORK,
             commands=(*_COMPILED, "study"),
             common=True,
@@ -124,7 +131,7 @@ class Sweep(BaseModel):
             flag="--batch",
             metavar="N,…",
             help="batch sizes",
-            form=Words(whole(1)),
+            form=Words(integer_from(1)),
             group=WORK,
             commands=(*_COMPILED, "study"),
             common=True,
@@ -142,7 +149,7 @@ class Sweep(BaseModel):
             flag="--sequence",
             metavar="N,…",
             help="sequence lengths: sizes of the axis sequence",
-            form=Words(whole(1)),
+            form=Words(integer_from(1)),
             group=WORK,
             commands=_COMPILED,
             label="&Sequence",
@@ -159,7 +166,7 @@ class Sweep(BaseModel):
             flag="--axis",
             metavar="NAME=N,…",
             help="sizes of any other axis",
-            form=Pairs("name=1,2,4", whole(0), listed=True, name_has_equals=True),
+            form=Pairs("name=1,2,4", integer_from(0), listed=True, name_has_equals=True),
             group=WORK,
             commands=_COMPILED,
             common=True,
@@ -177,7 +184,7 @@ class Sweep(BaseModel):
             flag="--threads",
             metavar="N,…",
             help="threads of the engine (default 1); 0 leaves the number to it",
-            form=Words(whole(0)),
+            form=Words(integer_from(0)),
             group=WORK,
             commands=(*_COMPILED, "study"),
             common=True,
@@ -229,7 +236,7 @@ class Sweep(BaseModel):
             toml="idle_policy",
             metavar="POLICY",
             help="how idle time is waited out: spin (default), hybrid or sleep",
-            form=Word(one_of(WAIT_POLICIES)),
+            form=Word(choice_of(WAIT_POLICIES)),
             group=WORK,
             label="&Wait policy",
             term="wait policy",
@@ -261,7 +268,9 @@ class Sweep(BaseModel):
             flag="--batcher",
             metavar="max=N,wait=TIME",
             help="a dynamic batcher (max=8,wait=2ms); repeat to compare several",
-            form=Words(lambda word: str(parsed(word) or NO_BATCHER), repeated=True, whole=True),
+            form=Words(
+                lambda word: str(parse_batcher(word) or NO_BATCHER), repeated=True, unsplit=True
+            ),
             group=WORK,
             label="Batcher",
             term="batcher",
@@ -276,7 +285,7 @@ class Sweep(BaseModel):
             flag="--replicas",
             metavar="N,…",
             help="sessions that share the work of --scenario offline, such as 2,4",
-            form=Words(whole(1)),
+            form=Words(integer_from(1)),
             group=WORK,
             label="Replicas",
             example="2, 4 … (one)",
@@ -289,12 +298,12 @@ class Sweep(BaseModel):
 
     @field_validator("options", mode="before")
     @classmethod
-    def _flat_options(cls, given: Any) -> Any:
+    def _flat_options(cls, raw_options: Any) -> Any:
         """TOML reads an unquoted `ort-cpu.name = [...]` as a table in a table."""
-        if not isinstance(given, dict):
-            return given
+        if not isinstance(raw_options, dict):
+            return raw_options
         flat: dict[Any, Any] = {}
-        for key, value in given.items():
+        for key, value in raw_options.items():
             inner = value.items() if isinstance(value, dict) else ()
             flat |= {f"{key}.{name}": values for name, values in inner} if inner else {key: value}
         for key, values in flat.items():
@@ -326,7 +335,7 @@ class Sweep(BaseModel):
     @classmethod
     def _known_batchers(cls, words: tuple[str, ...]) -> tuple[str, ...]:
         try:
-            return tuple(str(parsed(word) or NO_BATCHER) for word in words)
+            return tuple(str(parse_batcher(word) or NO_BATCHER) for word in words)
         except InvalidValue as error:
             raise error.of("batcher") from None
 

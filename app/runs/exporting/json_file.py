@@ -14,8 +14,8 @@ from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.column_names import all_names, column
 from app.cases.round import RoundResult
-from app.columns.status import worst
-from app.comparison.measured_case import Measured
+from app.columns.status import worst_round
+from app.comparison.measured_case import MeasuredCase
 from app.run_folder.diagnostics import DIAGNOSTICS, diagnostics_of, text
 from app.run_folder.files import write_atomically
 from app.run_folder.run import Run
@@ -27,16 +27,16 @@ _SCALARS = frozenset({type(None), bool, int, str})
 """Most values of most rows; whether one is a mapping takes far longer to find out."""
 
 
-def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
+def export_json(run: Run, measured: Sequence[MeasuredCase]) -> tuple[Path, ...]:
     """Write `results.json` into the run folder; null where nothing was measured, and where what
     came out is infinite or no number, as an error of outputs may be: JSON has neither.
 
     Stable keys: what is added later is a new key.
     """
-    rows = [one.row for one in measured]
+    rows = [measurement.row for measurement in measured]
     names = all_names(rows)
     manifest = run.manifest
-    told = {
+    document = {
         "format": "graphlap-results",
         "version": 1,
         "run_id": manifest.run_id,
@@ -50,9 +50,9 @@ def export_json(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
     }
     path = run.path / RESULTS
     # A line for each row: indented, all of it would be written by Python's slow encoder.
-    head = _text(finite(told), indent=1).removesuffix("\n}")
-    whole = (_text(row_values(row, names)) for row in rows)
-    text = f'{head},\n "rows": [\n  ' + ",\n  ".join(whole) + "\n ]\n}\n"
+    head = _text(finite(document), indent=1).removesuffix("\n}")
+    row_texts = (_text(row_values(row, names)) for row in rows)
+    text = f'{head},\n "rows": [\n  ' + ",\n  ".join(row_texts) + "\n ]\n}\n"
     write_atomically(path, text.encode(errors="backslashreplace"))
     return (path,)
 
@@ -62,7 +62,7 @@ def row_values(row: Row, names: Sequence[str]) -> dict[str, Any]:
     values = {name: finite(row.get(name)) for name in names}
     if DIAGNOSTICS in values:
         values[DIAGNOSTICS] = [
-            {**finite(to_json(one)), "text": text(one)} for one in diagnostics_of(row)
+            {**finite(to_json(entry)), "text": text(entry)} for entry in diagnostics_of(row)
         ]
     return values
 
@@ -74,8 +74,8 @@ def finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {name: finite(one) for name, one in value.items()}
-    return [finite(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: finite(item) for name, item in value.items()}
+    return [finite(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _text(value: Any, indent: int | None = None) -> str:
@@ -83,16 +83,16 @@ def _text(value: Any, indent: int | None = None) -> str:
 
 
 def _column(name: str) -> dict[str, Any]:
-    known = column(name)
-    if known is None:
+    definition = column(name)
+    if definition is None:
         return {"name": name}
     return {
         "name": name,
-        "kind": known.kind,
-        "title": known.title,
-        "unit": known.unit,
-        "meaning": known.meaning,
-        "better": known.better,
+        "kind": definition.kind,
+        "title": definition.title,
+        "unit": definition.unit,
+        "meaning": definition.meaning,
+        "better": definition.better,
     }
 
 
@@ -101,14 +101,14 @@ def as_json(profiles: Sequence[dict[str, Any]]) -> str:
     return json.dumps(profiles, indent=1) + "\n"
 
 
-def profile(run: Run, case: Case, most_times: int) -> dict[str, Any]:
+def profile(run: Run, case: Case, maximum_times: int) -> dict[str, Any]:
     """A case in the profiler's fields, and its status and clock.
 
     At most `most_times` of its latencies are listed; times in seconds.
     """
     rounds = run.rounds_of(case)
     model = run.model_of(case)
-    decisive = worst(rounds)
+    decisive = worst_round(rounds)
     last = rounds[-1] if rounds else RoundResult(case.case_id, 0, "not_run")
     loads = [result.phases_ms["compile"] for result in rounds if "compile" in result.phases_ms]
     return {
@@ -124,7 +124,7 @@ def profile(run: Run, case: Case, most_times: int) -> dict[str, Any]:
         "inference": {
             "batch_size": (case.axes if model is None else model.at(case.axes).axes).get("batch"),
             "model_load_time": float(np.median(loads)) / 1e3 if loads else None,
-            "inference_time": _times_s(run, rounds, most_times),
+            "inference_time": _times_s(run, rounds, maximum_times),
             "clock": next((result.clock for result in rounds if result.samples), None),
         },
         "status": "not_run" if decisive is None else decisive.status,
@@ -135,15 +135,15 @@ def profile(run: Run, case: Case, most_times: int) -> dict[str, Any]:
 def _shapes(model: ExportedModel | None, case: Case, side: str) -> dict[str, list[int]] | None:
     if model is None:
         return None
-    there = model.at(case.axes)
-    return {spec.name: list(spec.shape_at(there.axes)) for spec in getattr(there, side)}
+    sized_model = model.at(case.axes)
+    return {spec.name: list(spec.shape_at(sized_model.axes)) for spec in getattr(sized_model, side)}
 
 
-def _times_s(run: Run, rounds: Sequence[RoundResult], most: int) -> list[float]:
+def _times_s(run: Run, rounds: Sequence[RoundResult], maximum: int) -> list[float]:
     """At most so many of the measured latencies, evenly spread over all rounds, in seconds."""
     timed = [run.samples_of(result).latency_ns for result in rounds if result.samples]
     if not timed:
         return []
     all_ns = np.concatenate(timed)
-    kept = np.linspace(0, len(all_ns) - 1, min(most, len(all_ns))).astype(int)
-    return [float(nanoseconds) / 1e9 for nanoseconds in all_ns[kept]]
+    indices = np.linspace(0, len(all_ns) - 1, min(maximum, len(all_ns))).astype(int)
+    return [float(nanoseconds) / 1e9 for nanoseconds in all_ns[indices]]

@@ -21,7 +21,7 @@ from app.cases.column_names import all_names, column
 from app.cases.errors import ResultsError
 from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
 from app.columns.rows import row_names
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.formatting.text import storable
 from app.run_folder.files import replacing, write_atomically
 from app.run_folder.run import SAMPLES, Run, read_records
@@ -47,7 +47,7 @@ PHASES = ("warmup", "measured", "first_seen")
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class Recording:
     """A round with its samples: `app.cases.round.RECORD` records [n]."""
 
     case: Case
@@ -60,12 +60,12 @@ class Recorded:
         return latency_ns(self.records, self.result.open_loop is not None)
 
 
-def recorded(run: Run) -> Iterator[Recorded]:
+def recordings(run: Run) -> Iterator[Recording]:
     """Each round that has samples, in the order of the cases; ResultsError if a file is gone."""
     for case in run.cases:
         for result in run.rounds_of(case):
             if result.samples:
-                yield Recorded(case, result, read_records(run.path / SAMPLES / result.samples))
+                yield Recording(case, result, read_records(run.path / SAMPLES / result.samples))
 
 
 _AT_ONCE = 10_000
@@ -75,27 +75,27 @@ Block = tuple[np.ndarray, np.ndarray]
 """Bytes [n, width] and which of them are kept [n, width]."""
 
 
-def lines(cells: Sequence[Block]) -> bytes:
+def join_cells(cells: Sequence[Block]) -> bytes:
     """The cells of each line with commas between them and a line break behind."""
     count = len(cells[0][0])
-    between = [np.full((count, 1), ord(mark), np.uint8) for mark in ",\n"]
+    separators = [np.full((count, 1), ord(mark), np.uint8) for mark in ",\n"]
     always = np.ones((count, 1), bool)
-    parts, kept = [], []
-    for place, (text, own) in enumerate(cells):
-        parts += [text, between[place == len(cells) - 1]]
-        kept += [own, always]
-    joined: np.ndarray = np.concatenate(parts, axis=1)[np.concatenate(kept, axis=1)]
+    parts, masks = [], []
+    for place, (text, mask) in enumerate(cells):
+        parts += [text, separators[place == len(cells) - 1]]
+        masks += [mask, always]
+    joined: np.ndarray = np.concatenate(parts, axis=1)[np.concatenate(masks, axis=1)]
     return joined.tobytes()
 
 
-def words(known: Sequence[str], chosen: np.ndarray) -> Block:
+def word_cells(vocabulary: Sequence[str], indices: np.ndarray) -> Block:
     """For each line the word of its number [n]; words are ASCII."""
-    table = np.array([word.encode("ascii") for word in known])
-    letters = table.view(np.uint8).reshape(len(known), -1)
-    return letters[chosen], (letters != 0)[chosen]
+    table = np.array([word.encode("ascii") for word in vocabulary])
+    letters = table.view(np.uint8).reshape(len(vocabulary), -1)
+    return letters[indices], (letters != 0)[indices]
 
 
-def numbers(values: np.ndarray) -> Block:
+def number_cells(values: np.ndarray) -> Block:
     """Whole numbers [n] in decimals, with a minus and without leading zeros."""
     size = np.abs(values.astype(np.int64))
     width = len(str(int(size.max(initial=0))))
@@ -106,13 +106,13 @@ def numbers(values: np.ndarray) -> Block:
         fours[:, place] = _FOURS[rest - higher * _AT_ONCE]
         rest = higher
     text = fours.view(np.uint8)[:, -width:]
-    kept = np.ones(text.shape, bool)
+    mask = np.ones(text.shape, bool)
     for place in range(width - 1):
-        kept[:, place] = size >= 10 ** (width - 1 - place)
+        mask[:, place] = size >= 10 ** (width - 1 - place)
     if not (values < 0).any():
-        return text, kept
+        return text, mask
     minus = np.full((len(size), 1), ord("-"), np.uint8)
-    return np.hstack([minus, text]), np.hstack([(values < 0)[:, None], kept])
+    return np.hstack([minus, text]), np.hstack([(values < 0)[:, None], mask])
 
 
 SAMPLES_FILE = "samples.csv"
@@ -120,34 +120,34 @@ _CSV_FILES_AT_ONCE = 1 << 14
 
 
 def export_csv(
-    run: Run, measured: Sequence[Measured], columns: Sequence[str] = ()
+    run: Run, measured: Sequence[MeasuredCase], columns: Sequence[str] = ()
 ) -> tuple[Path, ...]:
     """Write the tables of the rows and `samples.csv` into the run folder; the latter as in Parquet.
 
     `columns` are the words of `--columns`.
     """
-    rows = [one.row for one in measured]
+    rows = [item.row for item in measured]
     samples, results = run.path / SAMPLES_FILE, []
     for name, content in tables(run.manifest, rows, columns):
         write_atomically(run.path / name, content)
         results.append(run.path / name)
     with replacing(samples) as file:
         file.write(f"{','.join(NAMES)}\n".encode())
-        for one in recorded(run):
+        for item in recordings(run):
             # An id is 12 hex digits and a phase a word of ours: nothing needs quotes.
-            named = [f"{one.result.case_id},{one.result.round},{phase}" for phase in PHASES]
-            times = (*(one.records[name] for name in NAMES[3:-1]), one.latency_ns)
-            for begin in range(0, len(one.records), _CSV_FILES_AT_ONCE):
+            prefixes = [f"{item.result.case_id},{item.result.round},{phase}" for phase in PHASES]
+            times = (*(item.records[name] for name in NAMES[3:-1]), item.latency_ns)
+            for begin in range(0, len(item.records), _CSV_FILES_AT_ONCE):
                 part = slice(begin, begin + _CSV_FILES_AT_ONCE)
-                phases = words(named, one.records["phase"][part])
-                file.write(lines([phases, *(numbers(time[part]) for time in times)]))
+                phases = word_cells(prefixes, item.records["phase"][part])
+                file.write(join_cells([phases, *(number_cells(time[part]) for time in times)]))
     return *results, samples
 
 
 RESULTS, PARQUET_SAMPLES_FILE = "results.parquet", "samples.parquet"
 
 
-def export_parquet(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
+def export_parquet(run: Run, measured: Sequence[MeasuredCase]) -> tuple[Path, ...]:
     """Write `results.parquet` and `samples.parquet` into the run folder.
 
     The columns of the former have their types whether or not this run fills them, so that those of
@@ -155,16 +155,18 @@ def export_parquet(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
     included: case_id, round, phase (`warmup` or `measured`), lane, and in int64 nanoseconds the
     three times and the latency, which an open loop counts from the first of them.
     """
-    rows = [one.row for one in measured]
+    rows = [item.row for item in measured]
     import pyarrow as pa
     from pyarrow import parquet
 
     results, samples = run.path / RESULTS, run.path / PARQUET_SAMPLES_FILE
     types = {"text": pa.string(), "count": pa.int64(), "number": pa.float64(), "flag": pa.bool_()}
     columns = {
-        name: pa.array([_cell(row.get(name)) for row in rows], known and types[known.kind])
+        name: pa.array(
+            [_cell(row.get(name)) for row in rows], definition and types[definition.kind]
+        )
         for name in all_names(rows)
-        for known in [column(name)]
+        for definition in [column(name)]
     }
     with replacing(results) as file:
         parquet.write_table(pa.table(columns), file)
@@ -176,16 +178,16 @@ def export_parquet(run: Run, measured: Sequence[Measured]) -> tuple[Path, ...]:
         replacing(samples) as file,
         parquet.ParquetWriter(file, schema, use_dictionary=repeated) as writer,
     ):
-        for one in recorded(run):
-            count = len(one.records)
+        for item in recordings(run):
+            count = len(item.records)
             writer.write_table(
                 pa.table(
                     [
-                        pa.repeat(pa.scalar(one.result.case_id, pa.string()), count),
-                        pa.repeat(pa.scalar(one.result.round, pa.int32()), count),
-                        pa.array(PHASES).take(pa.array(one.records["phase"])),
-                        *(pa.array(one.records[name]) for name in NAMES[3:-1]),
-                        pa.array(one.latency_ns),
+                        pa.repeat(pa.scalar(item.result.case_id, pa.string()), count),
+                        pa.repeat(pa.scalar(item.result.round, pa.int32()), count),
+                        pa.array(PHASES).take(pa.array(item.records["phase"])),
+                        *(pa.array(item.records[name]) for name in NAMES[3:-1]),
+                        pa.array(item.latency_ns),
                     ],
                     schema=schema,
                 )
@@ -219,7 +221,7 @@ def pandas() -> ModuleType:
 
 def run_frame(run: Run, rows: Sequence[Row]) -> pd.DataFrame:
     """One line for each case of a run, with the columns of its `results.csv`."""
-    return frame_of(rows, row_names(run.manifest.asked))
+    return frame_of(rows, row_names(run.manifest.requested_plan))
 
 
 def frame_of(rows: Sequence[Row], names: Sequence[str] = ()) -> pd.DataFrame:
@@ -232,16 +234,16 @@ def frame_of(rows: Sequence[Row], names: Sequence[str] = ()) -> pd.DataFrame:
     """
     pd = pandas()
     columns = dict.fromkeys((*all_names(rows), *names))
-    kinds = {name: known.kind if (known := column(name)) else "text" for name in columns}
+    kinds = {name: definition.kind if (definition := column(name)) else "text" for name in columns}
     return pd.DataFrame(
         {
-            name: pd.Series([_frames_cell(row.get(name)) for row in rows], dtype=_TYPES[kind])
+            name: pd.Series([_frame_cell(row.get(name)) for row in rows], dtype=_TYPES[kind])
             for name, kind in kinds.items()
         }
     )
 
 
-def _frames_cell(value: Value) -> Value:
+def _frame_cell(value: Value) -> Value:
     """A name may hold bytes that no dataframe takes."""
     return storable(value) or None if isinstance(value, str) else value
 
@@ -250,23 +252,23 @@ def samples_frame(run: Run, case_id: str = "", warmup: bool = False) -> pd.DataF
     """One line for each iteration of all cases or of one, with `warmup` those that do not count."""
     pd = pandas()
     parts = [
-        _frame(pd, one, warmup)
-        for one in recorded(run)
-        if not case_id or one.case.case_id == case_id
+        _frame(pd, item, warmup)
+        for item in recordings(run)
+        if not case_id or item.case.case_id == case_id
     ]
     if parts:
         return pd.concat(parts, ignore_index=True)
-    nothing = {name: np.zeros(1, RECORD)[name] for name in NAMES[3:-1]}
-    one = {"case_id": "", "round": 0, "phase": "", **nothing, "latency_ns": 0}
-    return pd.DataFrame(one).iloc[:0]  # of the types that samples have
+    blank = {name: np.zeros(1, RECORD)[name] for name in NAMES[3:-1]}
+    item = {"case_id": "", "round": 0, "phase": "", **blank, "latency_ns": 0}
+    return pd.DataFrame(item).iloc[:0]  # of the types that samples have
 
 
-def _frame(pd: ModuleType, one: Recorded, warmup: bool) -> pd.DataFrame:
-    kept = slice(None) if warmup else one.records["phase"] == MEASURED
-    records, latency_ns = one.records[kept], one.latency_ns[kept]
+def _frame(pd: ModuleType, recording: Recording, warmup: bool) -> pd.DataFrame:
+    mask = slice(None) if warmup else recording.records["phase"] == MEASURED
+    records, latency_ns = recording.records[mask], recording.latency_ns[mask]
     columns = {
-        "case_id": one.result.case_id,
-        "round": one.result.round,
+        "case_id": recording.result.case_id,
+        "round": recording.result.round,
         "phase": [PHASES[phase] for phase in records["phase"]],
         **{name: records[name] for name in NAMES[3:-1]},
         "latency_ns": latency_ns,

@@ -21,14 +21,14 @@ import numpy as np
 from app.cases.round import MEASURED, RoundResult
 from app.cases.telemetry import Disturbance, Reading
 from app.columns.row_statistics import epoch_s
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.formatting.case_labels import case_label
 from app.formatting.text import one_line, storable
 from app.run_folder.files import own_subfolder, replacing, write_atomically
 from app.run_folder.folder import TELEMETRY, telemetry_name
 from app.run_folder.run import Run
 from app.run_folder.telemetry import read_readings
-from app.runs.exporting.tables import PHASES, Recorded, recorded
+from app.runs.exporting.tables import PHASES, Recording, recordings
 
 if TYPE_CHECKING:
     from hdrh.histogram import HdrHistogram
@@ -40,7 +40,7 @@ _LONGEST_NS = 24 * 3600 * 10**9
 """A day: all histograms have one range, so that they can be added."""
 
 
-def export_hdr(run: Run, _: Sequence[Measured]) -> tuple[Path, ...]:
+def export_hdr(run: Run, _: Sequence[MeasuredCase]) -> tuple[Path, ...]:
     """Write `latency.hlog`, a line for each round, and `hgrm/CASE.hgrm`, all rounds of a case.
 
     The measured samples, in the log's format 1.2: the tag is the case's id, start and length are
@@ -52,20 +52,20 @@ def export_hdr(run: Run, _: Sequence[Measured]) -> tuple[Path, ...]:
         *(f"#[{case.case_id} is {one_line(case_label(case))}]" for case in run.cases),
         '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
     ]
-    of_case: dict[str, HdrHistogram] = {}
-    for one in recorded(run):
-        latency = one.latency_ns[one.records["phase"] == MEASURED]
+    histograms: dict[str, HdrHistogram] = {}
+    for recording in recordings(run):
+        latency = recording.latency_ns[recording.records["phase"] == MEASURED]
         if not len(latency):
             continue
         histogram = _histogram(latency)
-        lines.append(_line(one.result, histogram))
-        of_case.setdefault(one.case.case_id, _empty()).add(histogram)
+        lines.append(_line(recording.result, histogram))
+        histograms.setdefault(recording.case.case_id, _empty()).add(histogram)
     log = run.path / LOG
     write_atomically(log, ("\n".join(lines) + "\n").encode())
-    if not of_case:
+    if not histograms:
         return (log,)
     folder = own_subfolder(run.path, TABLES)
-    return log, *(_table(folder, name, whole) for name, whole in of_case.items())
+    return log, *(_table(folder, name, total) for name, total in histograms.items())
 
 
 def _histogram(latency_ns: np.ndarray) -> HdrHistogram:
@@ -97,7 +97,7 @@ def _table(folder: Path, case_id: str, histogram: HdrHistogram) -> Path:
 
 
 FOLDER = "trace"
-_LEAST_PAUSE_NS = 1_000
+_MINIMUM_PAUSE_NS = 1_000
 """Between runs of a closed loop lies only the loop itself; what is longer is a pause."""
 _PROCESS, _DISTURBANCES, _FIRST_LANE = 1, 0, 1
 _QUEUE_OFFSET = 1000
@@ -107,27 +107,27 @@ _FACTS = ("steal_ms", "involuntary_switches", "major_faults", "many_interrupts",
 _COUNTERS = ("clock_mhz", "power_w", "temperature_c")
 
 
-def export_trace(run: Run, _: Sequence[Measured]) -> tuple[Path, ...]:
+def export_trace(run: Run, _: Sequence[MeasuredCase]) -> tuple[Path, ...]:
     """Write `trace/CASE.ROUND.json.gz` for each round that has samples."""
     folder = own_subfolder(run.path, FOLDER)
-    return tuple(_write(run, folder, one) for one in recorded(run))
+    return tuple(_write(run, folder, recording) for recording in recordings(run))
 
 
-def _write(run: Run, folder: Path, one: Recorded) -> Path:
-    path = folder / f"{one.result.case_id}.{one.result.round}.json.gz"
+def _write(run: Run, folder: Path, recording: Recording) -> Path:
+    path = folder / f"{recording.result.case_id}.{recording.result.round}.json.gz"
     readings = read_readings(
-        run.path / TELEMETRY / telemetry_name(one.case.case_id, one.result.round)
+        run.path / TELEMETRY / telemetry_name(recording.case.case_id, recording.result.round)
     )
-    begun_ns = _begun_ns(one, readings)
+    start_ns = _start_ns(recording, readings)
     head = {
         "displayTimeUnit": "ns",
         "otherData": {
-            "case_id": one.result.case_id,
-            "case": storable(case_label(one.case)),
-            "round": one.result.round,
-            "clock": one.result.clock,
-            "boundary": one.result.boundary,
-            "begun_ns": begun_ns,
+            "case_id": recording.result.case_id,
+            "case": storable(case_label(recording.case)),
+            "round": recording.result.round,
+            "clock": recording.result.clock,
+            "boundary": recording.result.boundary,
+            "begun_ns": start_ns,
         },
     }
     with (
@@ -135,67 +135,71 @@ def _write(run: Run, folder: Path, one: Recorded) -> Path:
         gzip.open(packed, "wt", compresslevel=1, encoding="utf-8") as file,
     ):
         file.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "traceEvents": [\n')
-        events = _events(one, begun_ns, readings)
+        events = _events(recording, start_ns, readings)
         file.write(next(events))
         file.writelines(",\n" + event for event in events)
         file.write("\n]}\n")
     return path
 
 
-def _begun_ns(one: Recorded, readings: Sequence[Reading]) -> int:
+def _start_ns(recording: Recording, readings: Sequence[Reading]) -> int:
     """When the first event is: a device may be read before the first run. 0 without any."""
-    seen = one.result.interference.disturbances if one.result.interference is not None else ()
-    begun = [int(one.records[name].min()) for name in _TIMES if len(one.records)]
-    begun += [disturbance.begun_ns for disturbance in seen]
-    begun += [reading.time_ns for reading in readings]
-    return min(begun, default=0)
+    seen = (
+        recording.result.interference.disturbances
+        if recording.result.interference is not None
+        else ()
+    )
+    starts = [int(recording.records[name].min()) for name in _TIMES if len(recording.records)]
+    starts += [disturbance.begun_ns for disturbance in seen]
+    starts += [reading.time_ns for reading in readings]
+    return min(starts, default=0)
 
 
-def _events(one: Recorded, begun_ns: int, readings: Sequence[Reading]) -> Iterator[str]:
+def _events(recording: Recording, start_ns: int, readings: Sequence[Reading]) -> Iterator[str]:
     """Each event as JSON."""
-    lanes = np.unique(one.records["lane"]).tolist()
-    yield _named("process_name", _DISTURBANCES, storable(case_label(one.case)))
-    from_schedule = one.result.open_loop is not None
-    of = "shape" if "shapes_sha256" in one.result.facts else "lane"
+    lanes = np.unique(recording.records["lane"]).tolist()
+    yield _metadata("process_name", _DISTURBANCES, storable(case_label(recording.case)))
+    from_schedule = recording.result.open_loop is not None
+    unit = "shape" if "shapes_sha256" in recording.result.facts else "lane"
     for lane in lanes:
-        yield _named("thread_name", _FIRST_LANE + lane, f"{of} {lane}")
+        yield _metadata("thread_name", _FIRST_LANE + lane, f"{unit} {lane}")
         if from_schedule:
-            yield _named("thread_name", _QUEUE_OFFSET + lane, f"waiting for lane {lane}")
-        own = one.records[one.records["lane"] == lane]
-        yield from _runs(own, _FIRST_LANE + lane, begun_ns)
-        yield from _pauses(own, _FIRST_LANE + lane, begun_ns)
+            yield _metadata("thread_name", _QUEUE_OFFSET + lane, f"waiting for lane {lane}")
+        lane_records = recording.records[recording.records["lane"] == lane]
+        yield from _runs(lane_records, _FIRST_LANE + lane, start_ns)
+        yield from _pauses(lane_records, _FIRST_LANE + lane, start_ns)
         if from_schedule:
-            yield from _waits(own, _QUEUE_OFFSET + lane, begun_ns)
-    if one.result.interference is not None and one.result.interference.disturbances:
-        yield _named("thread_name", _DISTURBANCES, "what came between")
-        for disturbance in one.result.interference.disturbances:
-            yield _disturbance(disturbance, begun_ns)
+            yield from _waits(lane_records, _QUEUE_OFFSET + lane, start_ns)
+    if recording.result.interference is not None and recording.result.interference.disturbances:
+        yield _metadata("thread_name", _DISTURBANCES, "what came between")
+        for disturbance in recording.result.interference.disturbances:
+            yield _disturbance(disturbance, start_ns)
     for reading in readings:
-        yield from _counters(reading, begun_ns)
+        yield from _counters(reading, start_ns)
 
 
-def _runs(own: np.ndarray, thread: int, begun_ns: int) -> Iterator[str]:
+def _runs(records: np.ndarray, thread: int, start_ns: int) -> Iterator[str]:
     for number, (phase, started, finished) in enumerate(
         zip(
-            own["phase"].tolist(),
-            (own["started_ns"] - begun_ns).tolist(),
-            (own["finished_ns"] - begun_ns).tolist(),
+            records["phase"].tolist(),
+            (records["started_ns"] - start_ns).tolist(),
+            (records["finished_ns"] - start_ns).tolist(),
             strict=True,
         )
     ):
         yield _span(PHASES[phase], "run", thread, started, finished, f'{{"run":{number}}}')
 
 
-def _pauses(own: np.ndarray, thread: int, begun_ns: int) -> Iterator[str]:
-    ends, starts = own["finished_ns"][:-1] - begun_ns, own["started_ns"][1:] - begun_ns
-    long = starts - ends >= _LEAST_PAUSE_NS
+def _pauses(records: np.ndarray, thread: int, start_ns: int) -> Iterator[str]:
+    ends, starts = records["finished_ns"][:-1] - start_ns, records["started_ns"][1:] - start_ns
+    long = starts - ends >= _MINIMUM_PAUSE_NS
     for end, start in zip(ends[long].tolist(), starts[long].tolist(), strict=True):
         yield _span("pause", "gap", thread, end, start)
 
 
-def _waits(own: np.ndarray, thread: int, begun_ns: int) -> Iterator[str]:
+def _waits(records: np.ndarray, thread: int, start_ns: int) -> Iterator[str]:
     """From when a run was due to its start; several may overlap, so they are async events."""
-    due, starts = own["scheduled_ns"] - begun_ns, own["started_ns"] - begun_ns
+    due, starts = records["scheduled_ns"] - start_ns, records["started_ns"] - start_ns
     for number, (begin, end) in enumerate(zip(due.tolist(), starts.tolist(), strict=True)):
         for phase, time_ns in (("b", begin), ("e", max(begin, end))):
             yield (
@@ -204,11 +208,11 @@ def _waits(own: np.ndarray, thread: int, begun_ns: int) -> Iterator[str]:
             )
 
 
-def _disturbance(seen: Disturbance, begun_ns: int) -> str:
-    facts = {name: value for name in _FACTS if (value := getattr(seen, name))}
-    begin, end = seen.begun_ns - begun_ns, seen.ended_ns - begun_ns
-    named = " ".join(facts)
-    return _span(named, "interference", _DISTURBANCES, begin, end, json.dumps(facts))
+def _disturbance(disturbance: Disturbance, start_ns: int) -> str:
+    facts = {name: value for name in _FACTS if (value := getattr(disturbance, name))}
+    begin, end = disturbance.begun_ns - start_ns, disturbance.ended_ns - start_ns
+    label = " ".join(facts)
+    return _span(label, "interference", _DISTURBANCES, begin, end, json.dumps(facts))
 
 
 def _counters(reading: Reading, begun_ns: int) -> Iterator[str]:
@@ -238,8 +242,8 @@ def _us(nanoseconds: int) -> str:
     return f"{nanoseconds / 1e3:.3f}"
 
 
-def _named(what: str, thread: int, name: str) -> str:
-    return _json(ph="M", name=what, pid=_PROCESS, tid=thread, args={"name": name})
+def _metadata(kind: str, thread: int, name: str) -> str:
+    return _json(ph="M", name=kind, pid=_PROCESS, tid=thread, args={"name": name})
 
 
 def _json(**event: Any) -> str:

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from app.cases.column import Row, same
+from app.cases.column import Row, are_equal
 from app.formatting.text import storable
 from app.run_folder.files import Finding
 from app.run_folder.folder import RESULTS
@@ -17,21 +17,21 @@ from app.run_folder.journal import FOLDER
 from app.run_folder.run import Run
 from app.run_folder.table import read_rounds
 from app.runs.exporting import json_file, tables
-from app.runs.verify import fuller_table, rounds_lost
+from app.runs.verify import count_missing_rounds, fuller_table
 
 
-def keep_fuller(run: Run) -> str:
+def back_up_fuller_table(run: Run) -> str:
     """Rename the full table if it has more rounds than the run, and say so; "" otherwise.
 
     Where that table is gone, the one for people is kept likewise.
     """
     for name in dict.fromkeys((run.manifest.full_table, RESULTS)):
         table = run.path / name
-        lost = rounds_lost(read_rounds(table), run)
-        if lost:
-            kept = next(path for path in _names(run.path / RESULTS) if not path.exists())
-            table.rename(kept)
-            return f"{table} held {lost:,} rounds that {FOLDER}/ lacks: it is now {kept}"
+        missing = count_missing_rounds(read_rounds(table), run)
+        if missing:
+            backup = next(path for path in _names(run.path / RESULTS) if not path.exists())
+            table.rename(backup)
+            return f"{table} held {missing:,} rounds that {FOLDER}/ lacks: it is now {backup}"
     return ""
 
 
@@ -41,7 +41,7 @@ def _names(table: Path) -> Iterator[Path]:
         yield table.with_name(f"{table.stem}.earlier{place}{table.suffix}")
 
 
-def exported(folder: Path, run_id: str, rows: Mapping[str, Row]) -> Iterator[Finding]:
+def check_exports(folder: Path, run_id: str, rows: Mapping[str, Row]) -> Iterator[Finding]:
     """What is wrong with `results.json` and `results.parquet`, of those that are there; `rows` are
     the run's own by case id. All of it is harmless: an export is made again."""
     for name, format_, read, forms in (
@@ -51,15 +51,15 @@ def exported(folder: Path, run_id: str, rows: Mapping[str, Row]) -> Iterator[Fin
         path = folder / name
         if path.is_file() and (format_ != "parquet" or find_spec("pyarrow") is not None):
             expected = {case_id: forms(row) for case_id, row in rows.items()}
-            what, lost = _what(read, path, run_id, expected)
-            if lost:
-                yield from fuller_table(name, lost)
-            elif what:
+            problem, missing = _compare(read, path, run_id, expected)
+            if missing:
+                yield from fuller_table(name, missing)
+            elif problem:
                 again = f"make it again: graphlap export -f {format_}"
-                yield Finding(name, what, again, harmless=True)
+                yield Finding(name, problem, again, harmless=True)
 
 
-def _what(
+def _compare(
     read: Callable[[Path], list[Mapping[str, Any]]],
     path: Path,
     run_id: str,
@@ -68,22 +68,22 @@ def _what(
     """In words that follow the file's name, "" where it says what the rows do; and how many rounds
     it has that they lack."""
     try:
-        told = read(path)
-        by_id = {str(one["case_id"]): one for one in told}
-        others = {str(one["run_id"]) for one in told} - {run_id}
+        stored_rows = read(path)
+        by_id = {str(row["case_id"]): row for row in stored_rows}
+        foreign_ids = {str(row["run_id"]) for row in stored_rows} - {run_id}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "can't be read", 0
-    if others:
-        return f"is of another run ({', '.join(sorted(others)):.80})", 0
-    lost = sum(
-        max(0, _count(one) - _count(rows.get(case_id, {}))) for case_id, one in by_id.items()
+    if foreign_ids:
+        return f"is of another run ({', '.join(sorted(foreign_ids)):.80})", 0
+    missing = sum(
+        max(0, _count(row) - _count(rows.get(case_id, {}))) for case_id, row in by_id.items()
     )
     differs = by_id.keys() != rows.keys() or any(
-        not any(same(one.get(name), kept) for kept in _forms(value))
-        for case_id, one in by_id.items()
+        not any(are_equal(row.get(name), form) for form in _forms(value))
+        for case_id, row in by_id.items()
         for name, value in rows[case_id].items()
     )
-    return "is not what journal and samples amount to" if differs else "", lost
+    return "is not what journal and samples amount to" if differs else "", missing
 
 
 def _count(row: Mapping[str, Any]) -> int:
@@ -98,8 +98,8 @@ def _json_forms(row: Row) -> Mapping[str, Any]:
 
 def _forms(value: Any) -> tuple[Any, ...]:
     """A cell as it is, as JSON has a number that is none, as Parquet has a name that is no text."""
-    told = storable(value) if isinstance(value, str) else value
-    return value, json_file.finite(value), told
+    text = storable(value) if isinstance(value, str) else value
+    return value, json_file.finite(value), text
 
 
 def _of_json(path: Path) -> list[Mapping[str, Any]]:

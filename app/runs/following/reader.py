@@ -24,11 +24,11 @@ from app.cases.errors import ResultsError
 from app.cases.jobs import OperatorTimes
 from app.cases.round import RoundResult
 from app.columns.environment import mean_clock_mhz
-from app.columns.status import MISSING, NOT_REACHED, worst
+from app.columns.status import MISSING, NOT_REACHED, worst_round
 from app.comparison.measured_case import timed_rounds
 from app.formatting.case_labels import labels, model_names
-from app.insights.insight import Notice
-from app.insights.rules import noticed
+from app.insights.insight import Insight
+from app.insights.rules import find_insights
 from app.machine.child import Child
 from app.machine.installed_runtimes import clock_of
 from app.plot_data.series import Series, Standing, reference_figures
@@ -38,7 +38,7 @@ from app.run_folder.folder import LIVE, is_being_written, samples_name
 from app.run_folder.live_status import Live
 from app.run_folder.run import SAMPLES
 from app.run_folder.table import read_rows
-from app.runs.following.samples import CaseSamples, Watching, no_counts
+from app.runs.following.samples import CaseSamples, TelemetryCache, no_counts
 from app.runs.following.state import CaseDetails, RunState, case_operators, details
 from app.runs.reader import JournalReader
 from app.stats.summary import Summary
@@ -87,7 +87,7 @@ class Summaries:
             self._child = None
 
 
-class Written:
+class ResultFiles:
     """As of the last `poll`, by case id: `rows` of the full table, the ends of searches for a rate
     in `sought`, and the `ladders` of those over options by the case of their defaults."""
 
@@ -103,14 +103,14 @@ class Written:
         """The cases of which something else is written than before."""
         changed: set[str] = set()
         if self._is_new(self._full_table):
-            before, self.rows = self.rows, read_rows(self._folder / self._full_table)
-            changed |= {key for key, row in self.rows.items() if before.get(key) != row}
+            previous, self.rows = self.rows, read_rows(self._folder / self._full_table)
+            changed |= {key for key, row in self.rows.items() if previous.get(key) != row}
         if self._is_new(ANSWERS):
             self.sought = read_answers(self._folder / ANSWERS)
             changed |= self.sought.keys()
         if self._is_new(LADDERS):
-            found = read_ladders(self._folder / LADDERS)
-            self.ladders = {answer.rungs[0].case_id: answer for answer in found if answer.rungs}
+            answers = read_ladders(self._folder / LADDERS)
+            self.ladders = {answer.rungs[0].case_id: answer for answer in answers if answer.rungs}
             changed |= self.ladders.keys()
         return changed
 
@@ -121,8 +121,8 @@ class Written:
         except OSError:
             return False
         stamp = (status.st_mtime_ns, status.st_ino)
-        before, self._stamps[name] = self._stamps.get(name), stamp
-        return stamp != before
+        previous, self._stamps[name] = self._stamps.get(name), stamp
+        return stamp != previous
 
 
 def read_live(folder: Path) -> Live | None:
@@ -134,23 +134,23 @@ def read_live(folder: Path) -> Live | None:
         return None
 
 
-class Attention:
+class InsightCache:
     """Keeps the rows that were last thought over, and what came of it."""
 
     def __init__(self) -> None:
         self._rows: list[Mapping[str, Any]] = []
-        self._found: tuple[Notice, ...] = ()
+        self._insights: tuple[Insight, ...] = ()
 
-    def of(self, series: Sequence[Series], waits: bool) -> tuple[Notice, ...]:
+    def of(self, series: Sequence[Series], waits: bool) -> tuple[Insight, ...]:
         """What to look at; while rows are still waited for, what was found before."""
-        rows = [one.row for one in series]
+        rows = [item.row for item in series]
         if not waits and rows != self._rows:
             self._rows = rows
-            self._found = tuple(noticed(one.measured for one in series))
-        return self._found
+            self._insights = tuple(find_insights(item.measured for item in series))
+        return self._insights
 
 
-SHOWN_UNASKED = 6
+DEFAULT_VISIBLE = 6
 """So many cases are shown while nobody has chosen any."""
 
 
@@ -164,24 +164,24 @@ class RunReader:
         self._labels = labels(self._journal.ledger.manifest.cases)
         self._model_names = _model_names(self._cases.values())
         self._samples: dict[str, CaseSamples] = {}
-        self._target = self._journal.ledger.manifest.asked.target
-        self._written = Written(folder, self._journal.ledger.manifest.full_table)
+        self._target = self._journal.ledger.manifest.requested_plan.target
+        self._result_files = ResultFiles(folder, self._journal.ledger.manifest.full_table)
         self._answered: dict[str, tuple[int, Row, Summary | None]] = {}
-        self._asked: dict[str, int] = {}
+        self._requested_counts: dict[str, int] = {}
         self._operators: dict[str, OperatorTimes] = {}
         self._summaries = Summaries(folder)
-        self._watching = Watching(folder)
+        self._telemetry_cache = TelemetryCache(folder)
         self._series: dict[str, Series] = {}
-        self._chosen: tuple[str, ...] = ()
+        self._selection: tuple[str, ...] = ()
         self._current: frozenset[str] = frozenset()
         self._reading = False
         self._all_summarised = False
-        self._attention = Attention()
+        self._insight_cache = InsightCache()
         self._state = RunState(folder, self._journal.ledger.manifest)
 
     def choose(self, keys: Sequence[str]) -> None:
         """Show these cases; none means the ones that are measured now or were last."""
-        self._chosen = tuple(key for key in keys if key in self._cases)
+        self._selection = tuple(key for key in keys if key in self._cases)
 
     def summarise_all(self) -> None:
         """Have summaries of every case from now on, and not only of those that are shown."""
@@ -189,34 +189,38 @@ class RunReader:
 
     def poll(self) -> RunState | None:
         """The new state, or None if nothing moved since the last call."""
-        before = self._state
+        previous = self._state
         try:
             changed = self._journal.poll()
         except ResultsError as error:
             problem = Problem(error.cause, error.remedy)
-            self._state = replace(before, problem=problem, alive=False)
-            return self._state if self._state.problem != before.problem else None
-        changed |= self._take_tried()
+            self._state = replace(previous, problem=problem, alive=False)
+            return self._state if self._state.problem != previous.problem else None
+        changed |= self._take_search_cases()
         alive = is_being_written(self.folder)  # first: who ends now tells so in `live` before
-        live = read_live(self.folder) or before.live
+        live = read_live(self.folder) or previous.live
         running = live if alive else None
-        changed |= self._written.poll() | self._take_answers() | self._newly_in_flight(running)
-        shown = self._choose_shown(running)
-        changed |= set(shown) ^ set(before.shown)
+        changed |= self._result_files.poll() | self._take_answers() | self._newly_in_flight(running)
+        visible_keys = self._choose_visible(running)
+        changed |= set(visible_keys) ^ set(previous.visible_keys)
         first = not self._series
-        damaged = tuple(Problem(one.cause, one.remedy) for one in self._journal.damaged)
-        told = bool(changed) or first or alive != before.alive or damaged != before.damaged
-        self._samples = {key: self._samples.get(key) or self._samples_of(key) for key in shown}
-        read = {k for k, s in self._samples.items() if s.follow(self._files(k, running))}
-        self._reading = bool(read)
-        changed |= read
-        self._ask(shown, alive)
-        if first or alive != before.alive:
+        damaged = tuple(Problem(damage.cause, damage.remedy) for damage in self._journal.damaged)
+        has_changes = (
+            bool(changed) or first or alive != previous.alive or damaged != previous.damaged
+        )
+        self._samples = {
+            key: self._samples.get(key) or self._samples_of(key) for key in visible_keys
+        }
+        updated_keys = {k for k, s in self._samples.items() if s.follow(self._files(k, running))}
+        self._reading = bool(updated_keys)
+        changed |= updated_keys
+        self._ask(visible_keys, alive)
+        if first or alive != previous.alive:
             changed = set(self._cases)  # who waits while the run goes on is not run after it
-        if not changed and not told and live == before.live and not before.problem:
+        if not changed and not has_changes and live == previous.live and not previous.problem:
             return None
         for key in changed & self._cases.keys():
-            self._series[key] = self._one(self._cases[key], running, alive)
+            self._series[key] = self._series_of(self._cases[key], running, alive)
         series = tuple(self._series[key] for key in self._cases)
         self._state = RunState(
             folder=self.folder,
@@ -224,12 +228,12 @@ class RunReader:
             live=live,
             alive=alive,
             series=series,
-            noticed=() if alive else self._attention.of(series, self._rows_to_come()),
-            shown=shown,
-            revision=before.revision + told,
+            insights=() if alive else self._insight_cache.of(series, self._has_pending_rows()),
+            visible_keys=visible_keys,
+            revision=previous.revision + has_changes,
             samples_in_flight=self._in_flight(live),
             damaged=damaged,
-            details=self._details(shown),
+            details=self._details(visible_keys),
             environments=dict(self._journal.ledger.environments),
         )
         return self._state
@@ -237,19 +241,19 @@ class RunReader:
     @property
     def is_moving(self) -> bool:
         """Whether something new is to be expected soon."""
-        waits = len(self._answered) < len(self._asked) and not self._summaries.died
+        waits = len(self._answered) < len(self._requested_counts) and not self._summaries.died
         return self._state.alive or self._reading or waits
 
-    def _rows_to_come(self) -> bool:
+    def _has_pending_rows(self) -> bool:
         """Whether results.csv fell behind and the rows that take its place have not come yet."""
-        asked = self._asked.keys() - self._answered.keys()
-        return not self._summaries.died and any(map(self._row_is_behind, asked))
+        pending_keys = self._requested_counts.keys() - self._answered.keys()
+        return not self._summaries.died and any(map(self._row_is_behind, pending_keys))
 
     def close(self) -> None:
         """End the summary process."""
         self._summaries.close()
 
-    def _take_tried(self) -> set[str]:
+    def _take_search_cases(self) -> set[str]:
         """The cases that a search has added; then every label may read differently."""
         cases = self._journal.ledger.run.cases
         if len(cases) == len(self._cases):
@@ -261,28 +265,28 @@ class RunReader:
 
     def _newly_in_flight(self, live: Live | None) -> set[str]:
         """The cases that are measured now and were not before, or the other way round."""
-        before, self._current = self._current, live.cases if live else frozenset()
-        return set(before ^ self._current)
+        previous, self._current = self._current, live.cases if live else frozenset()
+        return set(previous ^ self._current)
 
-    def _choose_shown(self, live: Live | None) -> tuple[str, ...]:
+    def _choose_visible(self, live: Live | None) -> tuple[str, ...]:
         """What was chosen, else the case in flight beside those it is to be compared with."""
-        if self._chosen or len(self._cases) <= SHOWN_UNASKED:
-            return self._chosen or tuple(self._cases)
+        if self._selection or len(self._cases) <= DEFAULT_VISIBLE:
+            return self._selection or tuple(self._cases)
         if live and live.case_id in self._cases:
             centre = live.case_id
-        elif self._state.shown:
-            return self._state.shown
+        elif self._state.visible_keys:
+            return self._state.visible_keys
         else:
-            begun = (key for key in self._journal.ledger.run.rounds if key in self._cases)
-            centre = next(begun, next(iter(self._cases)))
-        if centre in self._state.shown:
-            return self._state.shown
+            measured_keys = (key for key in self._journal.ledger.run.rounds if key in self._cases)
+            centre = next(measured_keys, next(iter(self._cases)))
+        if centre in self._state.visible_keys:
+            return self._state.visible_keys
         nearest = sorted(self._cases, key=lambda key: self._distance(centre, key))
-        return tuple(key for key in self._cases if key in nearest[:SHOWN_UNASKED])
+        return tuple(key for key in self._cases if key in nearest[:DEFAULT_VISIBLE])
 
-    def _distance(self, one: str, other: str) -> tuple[bool, bool, bool]:
+    def _distance(self, first: str, second: str) -> tuple[bool, bool, bool]:
         """Sorts first what differs from a case in its runtime or settings, not in its work."""
-        a, b = self._cases[one], self._cases[other]
+        a, b = self._cases[first], self._cases[second]
         return a.model != b.model, a.axes != b.axes, a.scenario != b.scenario
 
     def _samples_of(self, key: str) -> CaseSamples:
@@ -301,46 +305,52 @@ class RunReader:
                 files[number] = self.folder / SAMPLES / samples_name(key, number)
         return files
 
-    def _details(self, shown: Sequence[str]) -> dict[str, CaseDetails]:
+    def _details(self, visible_keys: Sequence[str]) -> dict[str, CaseDetails]:
         run = self._journal.ledger.run
-        for key in shown:
-            if key not in self._operators and (found := case_operators(run, self._cases[key])):
-                self._operators[key] = found
-        told = {key: details(run, self._cases[key], self._operators.get(key)) for key in shown}
-        return {key: one for key, one in told.items() if one is not None}
+        for key in visible_keys:
+            if key not in self._operators and (operators := case_operators(run, self._cases[key])):
+                self._operators[key] = operators
+        details_by_key = {
+            key: details(run, self._cases[key], self._operators.get(key)) for key in visible_keys
+        }
+        return {
+            key: case_details
+            for key, case_details in details_by_key.items()
+            if case_details is not None
+        }
 
     def _timed_rounds(self, key: str) -> list[RoundResult]:
         return [r for r in self._journal.ledger.run.rounds.get(key, {}).values() if r.samples]
 
-    def _ask(self, shown: Sequence[str], alive: bool) -> None:
+    def _ask(self, visible_keys: Sequence[str], alive: bool) -> None:
         """Have summaries made of what is shown, and rows where results.csv fell behind."""
         if self._summaries.died:
             return
-        wanted = list(shown)
+        keys = list(visible_keys)
         if self._all_summarised:
-            wanted += self._journal.ledger.run.rounds
+            keys += self._journal.ledger.run.rounds
         elif not alive:
-            wanted += [key for key in self._journal.ledger.run.rounds if self._row_is_behind(key)]
+            keys += [key for key in self._journal.ledger.run.rounds if self._row_is_behind(key)]
         due = [
             key
-            for key in dict.fromkeys(wanted)
+            for key in dict.fromkeys(keys)
             if key in self._cases
             and (count := len(self._journal.ledger.run.rounds.get(key, {})))
-            and self._asked.get(key) != count
+            and self._requested_counts.get(key) != count
         ]
         for key in due:
-            self._asked[key] = len(self._journal.ledger.run.rounds[key])
+            self._requested_counts[key] = len(self._journal.ledger.run.rounds[key])
         if due:
             self._summaries.ask(due)
 
     def _row_is_behind(self, key: str) -> bool:
-        row = self._written.rows.get(key)
+        row = self._result_files.rows.get(key)
         return row is None or (row.get("rounds") or 0) != len(self._timed_rounds(key))
 
     def _take_answers(self) -> set[str]:
         answers = self._summaries.poll()
         for answer in answers:
-            count = self._asked.get(answer.case_id, 0)
+            count = self._requested_counts.get(answer.case_id, 0)
             self._answered[answer.case_id] = (count, answer.row, answer.summary)
         return {answer.case_id for answer in answers}
 
@@ -348,23 +358,23 @@ class RunReader:
         """Measured samples of the case that is measured now, over all its rounds."""
         if live is None or live.case_id not in self._cases:
             return 0
-        done = self._journal.ledger.run.rounds.get(live.case_id, {})
-        recorded = sum(result.iterations for result in done.values())
-        running = live.iterations if live.round not in done and live.phase == "measure" else 0
+        results = self._journal.ledger.run.rounds.get(live.case_id, {})
+        recorded = sum(result.iterations for result in results.values())
+        running = live.iterations if live.round not in results and live.phase == "measure" else 0
         return recorded + running
 
-    def _one(self, case: Case, live: Live | None, alive: bool) -> Series:
+    def _series_of(self, case: Case, live: Live | None, alive: bool) -> Series:
         key, run = case.case_id, self._journal.ledger.run
         rounds = run.rounds.get(key, {})
         timed = self._timed_rounds(key) if rounds else []
-        measured_now = live is not None and key in live.cases and _goes_on(live, key, rounds)
+        is_measured = live is not None and key in live.cases and _goes_on(live, key, rounds)
         samples = self._samples.get(key)
         count, row, summary = self._answered.get(key, (0, {}, None))
         if count != len(rounds):
             summary = None
-        if key in self._written.rows and (not row or not self._row_is_behind(key)):
-            row = self._written.rows[key]
-        status, reason = self._status(rounds, measured_now, alive)
+        if key in self._result_files.rows and (not row or not self._row_is_behind(key)):
+            row = self._result_files.rows[key]
+        status, reason = self._status(rounds, is_measured, alive)
         return Series(
             key=key,
             case=case,
@@ -379,38 +389,38 @@ class RunReader:
             status=status,
             counts=samples.counts if samples else no_counts(),
             rounds=samples.maps() if samples else (),
-            watched=self._watching.of(key, rounds, samples.numbers) if samples else (),
+            watched=self._telemetry_cache.of(key, rounds, samples.numbers) if samples else (),
             summary=summary,
             published=reference_figures(case),
-            sought=self._sought_of(case),
-            ladder=self._written.ladders.get(key),
+            sought=self._rate_answer_of(case),
+            ladder=self._result_files.ladders.get(key),
             row=Blank(
                 {
-                    **_asked_for(case),
-                    **(_so_far(row) if alive else row),
+                    **_requested_columns(case),
+                    **(_row_so_far(row) if alive else row),
                     "status": status,
                     "reason": reason or row.get("reason"),
                 }
             ),
         )
 
-    def _sought_of(self, case: Case) -> RateAnswer | None:
+    def _rate_answer_of(self, case: Case) -> RateAnswer | None:
         """The end of the search that the case is a rate of, or its target alone until then."""
         if self._target is None or case.scenario.kind != "poisson":
             return None
-        begun = RateAnswer(self._target.name, self._target.limit_us)
-        return self._written.sought.get(case.case_id, begun)
+        initial = RateAnswer(self._target.name, self._target.limit_us)
+        return self._result_files.sought.get(case.case_id, initial)
 
     def _batch_axis(self, case: Case) -> str:
         model = self._journal.ledger.run.model_of(case)
         return model.batch if model is not None and isinstance(model.batch, str) else "batch"
 
     def _status(
-        self, rounds: Mapping[int, RoundResult], measured_now: bool, alive: bool
+        self, rounds: Mapping[int, RoundResult], is_measured: bool, alive: bool
     ) -> tuple[Standing, str]:
-        if measured_now:
+        if is_measured:
             return "measuring", ""
-        decisive = worst(rounds.values())
+        decisive = worst_round(rounds.values())
         if decisive is not None:
             return decisive.status, decisive.reason
         if alive:
@@ -429,13 +439,13 @@ def _model_names(cases: Iterable[Case]) -> dict[str, str]:
     return model_names({case.model for case in cases})
 
 
-def _so_far(row: Row) -> Row:
+def _row_so_far(row: Row) -> Row:
     """The row of a run that goes on: that rounds are still to come is nothing to warn of."""
-    diagnostics = [one for one in diagnostics_of(row) if one.code != MISSING]
+    diagnostics = [entry for entry in diagnostics_of(row) if entry.code != MISSING]
     return {**row, **diagnostic_columns(diagnostics)}
 
 
-def _asked_for(case: Case) -> Row:
+def _requested_columns(case: Case) -> Row:
     """What is known of a row before anything was measured."""
     return {
         "case_id": case.case_id,

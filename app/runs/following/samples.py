@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 
 from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
-from app.run_folder.telemetry import Watched, watched_round
+from app.run_folder.telemetry import RoundTelemetry, round_telemetry
 from app.stats.quantiles import BINS, Histogram
 from exporters.file_access import open_file
 
@@ -32,9 +32,9 @@ class SampleTail:
 
     def __init__(self, path: Path, from_schedule: bool = False) -> None:
         self.path, self._from_schedule = path, from_schedule
-        self._begin_again()
+        self._restart()
 
-    def _begin_again(self) -> None:
+    def _restart(self) -> None:
         self._histogram = Histogram()
         self._first = b""
         self.records = 0
@@ -50,7 +50,7 @@ class SampleTail:
         A file that is gone counts as empty. One that was replaced or has shrunk, because its
         round is measured again, is read from its beginning.
         """
-        before = self.records
+        previous_count = self.records
         try:
             with open_file(self.path) as file:
                 self._notice_new_file(file)
@@ -62,15 +62,15 @@ class SampleTail:
                     if len(records) < CHUNK:
                         break
         except OSError:
-            self._begin_again()
-        return self.records != before
+            self._restart()
+        return self.records != previous_count
 
     def _notice_new_file(self, file: BinaryIO) -> None:
         """By its first record, which no two rounds share; a file's number may be used again."""
         first = file.read(RECORD.itemsize)
         shrunk = os.fstat(file.fileno()).st_size < self.records * RECORD.itemsize
         if shrunk or (self.records and first != self._first):
-            self._begin_again()
+            self._restart()
         self._first = first
 
     def _add(self, records: np.ndarray) -> None:
@@ -147,23 +147,23 @@ class CaseSamples:
         return tuple(self._tails[number].map() for number in self.numbers)
 
 
-class Watching:
+class TelemetryCache:
     """`of` gives one for each numbered round, an empty one while a round is in flight."""
 
     def __init__(self, run: Path) -> None:
         self._run = run
-        self._read: dict[tuple[str, int], tuple[RoundResult, Watched]] = {}
+        self._read: dict[tuple[str, int], tuple[RoundResult, RoundTelemetry]] = {}
 
     def of(
         self, key: str, rounds: Mapping[int, RoundResult], numbers: Iterable[int]
-    ) -> tuple[Watched, ...]:
-        return tuple(self._one(key, number, rounds.get(number)) for number in numbers)
+    ) -> tuple[RoundTelemetry, ...]:
+        return tuple(self._telemetry_of(key, number, rounds.get(number)) for number in numbers)
 
-    def _one(self, key: str, number: int, result: RoundResult | None) -> Watched:
+    def _telemetry_of(self, key: str, number: int, result: RoundResult | None) -> RoundTelemetry:
         if result is None:
-            return Watched()
-        known = self._read.get((key, number))
-        if known is None or known[0] is not result:
-            known = result, watched_round(self._run, result)
-            self._read[key, number] = known
-        return known[1]
+            return RoundTelemetry()
+        cached = self._read.get((key, number))
+        if cached is None or cached[0] is not result:
+            cached = result, round_telemetry(self._run, result)
+            self._read[key, number] = cached
+        return cached[1]

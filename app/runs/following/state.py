@@ -13,7 +13,7 @@ from app.cases.case import Case
 from app.cases.errors import ResultsError, is_no_room
 from app.cases.jobs import OperatorTimes
 from app.cases.status import FAILED, FITS, STATUSES, Tone
-from app.insights.insight import Notice
+from app.insights.insight import Insight
 from app.plot_data.series import Series
 from app.run_folder.files import Problem
 from app.run_folder.live_status import Live
@@ -83,21 +83,21 @@ class RunState:
     live: Live | None = None
     alive: bool = False
     series: tuple[Series, ...] = ()
-    shown: tuple[str, ...] = ()
+    visible_keys: tuple[str, ...] = ()
     revision: int = 0
     samples_in_flight: int = 0
     problem: Problem | None = None
     damaged: tuple[Problem, ...] = ()
     details: Mapping[str, CaseDetails] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    noticed: tuple[Notice, ...] = ()
+    insights: tuple[Insight, ...] = ()
 
     def of(self, key: str) -> Series | None:
         """The series of one case."""
-        return next((one for one in self.series if one.key == key), None)
+        return next((case_series for case_series in self.series if case_series.key == key), None)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self.live is not None and self.live.state in ("finished", "stopped")
 
 
@@ -120,7 +120,7 @@ _DISK_FULL = Ending("no room on the disk: free space, then resume the run", "err
 
 def ending(state: RunState, live: Live) -> Ending:
     """Of a run that goes on what it does, else how it ended and what can be done about it."""
-    if not state.over:
+    if not state.is_over:
         if state.alive and live.state == "paused":
             return Ending("paused", "warning", "PAUSED")
         if state.alive:
@@ -142,11 +142,11 @@ def ending(state: RunState, live: Live) -> Ending:
     return _finished(state)
 
 
-def without_word(state: RunState) -> str:
+def status_without_live(state: RunState) -> str:
     """Of a run of which no batch process tells how it stands."""
     if state.alive:
         return "no output yet"
-    if state.series and all(one.status == "imported" for one in state.series):
+    if state.series and all(case_series.status == "imported" for case_series in state.series):
         return "imported"
     return "its end was not recorded"
 
@@ -160,7 +160,7 @@ def _is_full(folder: Path) -> bool:
 
 
 def _finished(state: RunState) -> Ending:
-    ends = Counter(one.status for one in state.series)
+    ends = Counter(case_series.status for case_series in state.series)
     total = len(state.series)
     failed = sum(count for status, count in ends.items() if status in FAILED)
     if total and failed == total:
@@ -168,11 +168,11 @@ def _finished(state: RunState) -> Ending:
     if total and not any(status in FITS for status in ends):
         text = "finished: nothing could be measured, see Reason in the table"
         return Ending(text, "error", "FAILED")
-    without = sum(count for status, count in ends.items() if _is_missing(status)) - failed
-    told = [f"{failed:,} of {total:,} cases failed"] if failed else []
-    told += [f"{without:,} not measured"] if without else []
-    tone: Tone = "error" if failed else "warning" if without else "ok"
-    return Ending(", ".join(["finished", *told]), tone, "FINISHED")
+    unmeasured = sum(count for status, count in ends.items() if _is_missing(status)) - failed
+    parts = [f"{failed:,} of {total:,} cases failed"] if failed else []
+    parts += [f"{unmeasured:,} not measured"] if unmeasured else []
+    tone: Tone = "error" if failed else "warning" if unmeasured else "ok"
+    return Ending(", ".join(["finished", *parts]), tone, "FINISHED")
 
 
 def _is_missing(status: str) -> bool:

@@ -18,7 +18,7 @@ from app.cases.errors import ResultsError
 from app.columns.rows import Rows
 from app.run_folder.diagnostics import diagnostic_columns
 from app.run_folder.run import Run
-from app.runs.reader import JournalReader, sound
+from app.runs.reader import JournalReader, drop_damaged_rounds
 from exporters.codec import to_json
 from exporters.diagnostics.catalogue import diagnostic
 
@@ -51,7 +51,7 @@ def _answers(run: Run, case_ids: list[str]) -> Iterator[dict[str, Any]]:
                 tried=(),
                 rounds={case.case_id: run.rounds.get(case.case_id, {})},
             )
-            alone = sound(alone)
+            alone = drop_damaged_rounds(alone)
             answer["row"] = rows.of(alone)[0]
             summary = rows.summary(alone, case)
             answer["summary"] = to_json(summary) if summary else None

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from app.cases.units import name_of
-from app.runs.importing.foreign_file import Content, Damaged, Found, NoTimings, told
+from app.runs.importing.foreign_file import Content, Damaged, ForeignCase, NoTimings, parse_number
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 
@@ -57,20 +57,20 @@ def recognises(content: Content) -> bool:
     return any(line.strip(" ;") in _PARTS for line in content.text.splitlines()[:200])
 
 
-def read(content: Content) -> list[Found]:
+def read(content: Content) -> list[ForeignCase]:
     """One case, without single timings: the report has none."""
     parts = content.data if isinstance(content.data, dict) else _of_csv(content.text)
     commanded, setup, results = (_part(parts, name) for name in _PARTS.values())
     figures = _figures(results)
     requests = _first(setup, _REQUESTS)
     if requests is not None:
-        figures["concurrency"] = int(told(requests, "the number of infer requests"))
+        figures["concurrency"] = int(parse_number(requests, "the number of infer requests"))
     if isinstance(device := _first(setup, _DEVICE), str):
         figures["device"] = device
     batch = _first(setup, _BATCH)
-    size = int(told(batch, "the batch size")) if str(batch).isdecimal() else 0
+    size = int(parse_number(batch, "the batch size")) if str(batch).isdecimal() else 0
     return [
-        Found(
+        ForeignCase(
             _model(commanded, setup),
             "wall of benchmark_app",
             "an infer request, from its start to its end",
@@ -106,23 +106,23 @@ def _figures(results: Mapping[str, Any]) -> dict[str, float | int | str]:
     for column, (names, scale) in _SCALED.items():
         value = _first(results, names)
         if value is not None:
-            figures[column] = scale * told(value, names[0])
+            figures[column] = scale * parse_number(value, names[0])
     for name, value in results.items():
         percentile = _percentile(name, results)
         if percentile is not None and 0 < percentile < 100:
-            figures[f"latency_{name_of(percentile)}_us"] = 1e3 * told(value, name)
+            figures[f"latency_{name_of(percentile)}_us"] = 1e3 * parse_number(value, name)
     if not any(name.startswith(("latency_", "throughput_")) for name in figures):
         raise NoTimings("it has neither a latency nor a throughput, as of a run that failed")
     iterations = _first(results, _ITERATIONS)
     if iterations is not None:
-        figures["iterations"] = int(told(iterations, _ITERATIONS[0]))
+        figures["iterations"] = int(parse_number(iterations, _ITERATIONS[0]))
     return figures
 
 
 def _percentile(name: str, results: Mapping[str, Any]) -> int | None:
     """Which percentile a figure is; in the JSON of the C++ edition all are called the median."""
     if name in _MEDIANS:
-        return int(told(results.get("percentile_boundary", 50), "the percentile"))
+        return int(parse_number(results.get("percentile_boundary", 50), "the percentile"))
     match = _PERCENTILE.fullmatch(name)
     return None if match is None else int(match[1])
 

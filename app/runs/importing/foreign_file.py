@@ -21,9 +21,9 @@ from app.run_folder.manifest import MANIFEST
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import read_file
 
-_MOST = 1e18
+_MAXIMUM = 1e18
 """Of what a program measures nothing comes to so much, in whichever unit."""
-_MOST_NS = 2.0**62
+_MAXIMUM_NS = 2.0**62
 """So that an end, a beginning and a duration, is one that int64 holds."""
 
 
@@ -44,7 +44,7 @@ class Timings:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ForeignCase:
     """One case, with its `rounds` where the file has single timings, a process each.
 
     `model` is empty where the file names none. `figures` are what the program states or would
@@ -64,49 +64,49 @@ class Found:
     warnings: tuple[Diagnostic, ...] = ()
 
 
-def laid_out(seconds: Sequence[float]) -> Timings:
+def consecutive_timings(seconds: Sequence[float]) -> Timings:
     """Durations one after another, since the file does not tell when each began."""
-    took_s = np.array([duration(one) for one in seconds])
-    in_ns(took_s.sum(keepdims=True) * 1e9)
-    took_ns = in_ns(took_s * 1e9)
-    finished_ns = np.cumsum(took_ns)
-    return Timings(finished_ns - took_ns, finished_ns)
+    durations_s = np.array([duration(value) for value in seconds])
+    in_ns(durations_s.sum(keepdims=True) * 1e9)
+    durations_ns = in_ns(durations_s * 1e9)
+    finished_ns = np.cumsum(durations_ns)
+    return Timings(finished_ns - durations_ns, finished_ns)
 
 
 def in_ns(times_ns: np.ndarray) -> np.ndarray:
     """Times as whole nanoseconds; Damaged where one is more than a clock counts."""
     longest_ns = float(times_ns.max(initial=0.0))
-    if longest_ns >= _MOST_NS:
+    if longest_ns >= _MAXIMUM_NS:
         raise Damaged(f"it goes on for {longest_ns / 1e9:.3g} s")
-    whole: np.ndarray = np.rint(times_ns).astype(np.int64)
-    return whole
+    rounded: np.ndarray = np.rint(times_ns).astype(np.int64)
+    return rounded
 
 
 def duration(value: object) -> float:
     """A time that something can have taken; Damaged for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Damaged(f"a time is {value!r:.40}")
-    if not 0 <= value < _MOST:
+    if not 0 <= value < _MAXIMUM:
         raise Damaged(f"a time is {value!s:.40}")
     return float(value)
 
 
-def told(text: object, what: str) -> float:
+def parse_number(text: object, name: str) -> float:
     """The same of a number that may stand as text."""
     try:
         return duration(float(text) if isinstance(text, str) else text)
     except ValueError:
-        raise Damaged(f"{what} is {text!r:.40}") from None
+        raise Damaged(f"{name} is {text!r:.40}") from None
 
 
-def objects(value: Any, what: str) -> list[dict[str, Any]]:
+def objects(value: Any, name: str) -> list[dict[str, Any]]:
     """A list of objects; Damaged for anything else."""
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        raise Damaged(f"{what} is no list of objects")
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise Damaged(f"{name} is no list of objects")
     return value
 
 
-MOST_BYTES = 256 << 20
+MAXIMUM_BYTES = 256 << 20
 """Of a file, and of what it is unpacked to: its values take up to twenty times as much memory."""
 _GZIP = b"\x1f\x8b"
 
@@ -132,7 +132,7 @@ def read_content(path: Path) -> Content:
             "give it to graphlap report or compare as it is" if ours else "name the files in it",
         )
     try:
-        raw = read_file(path, most_bytes=MOST_BYTES)
+        raw = read_file(path, most_bytes=MAXIMUM_BYTES)
     except OSError as error:
         raise ResultsError(
             f"{path} can't be read ({error.strerror})", "name the file that the program wrote"
@@ -161,10 +161,10 @@ def read_content(path: Path) -> Content:
 def _unpacked(raw: bytes) -> bytes:
     """ResultsError for more than a file may hold: a little of gzip's may stand for all memory."""
     with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
+        content = file.read(MAXIMUM_BYTES + 1)
+    if len(content) > MAXIMUM_BYTES:
         raise ResultsError(
-            f"the unpacked file is larger than {MOST_BYTES >> 20} MiB", "import a part of it"
+            f"the unpacked file is larger than {MAXIMUM_BYTES >> 20} MiB", "import a part of it"
         )
     return content
 

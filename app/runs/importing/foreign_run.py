@@ -26,7 +26,7 @@ from app.runs.importing import benchmark_app, loadgen, perf_test, polygraphy, py
 from app.runs.importing.foreign_file import (
     Content,
     Damaged,
-    Found,
+    ForeignCase,
     NoTimings,
     Timings,
     read_content,
@@ -47,15 +47,15 @@ _OF_SAMPLES = ("case_id", "scheduled_ns", "finished_ns")
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ForeignFile:
     """A file's cases and, for each of them, what a row says of where it comes from."""
 
     program: str
     path: Path
-    found: tuple[tuple[Found, Imported], ...]
+    cases: tuple[tuple[ForeignCase, Imported], ...]
 
 
-def read_foreign(path: Path) -> Foreign:
+def read_foreign(path: Path) -> ForeignFile:
     """What a file holds; ResultsError for one of no program that is known, a damaged one, and one
     in which nothing was timed."""
     content = read_content(path)
@@ -65,14 +65,14 @@ def read_foreign(path: Path) -> Foreign:
         raise ResultsError(
             f"{path} is Graphlap's own", "give its run folder to graphlap report or compare"
         )
-    program = next((name for name, one in PROGRAMS.items() if one.recognises(content)), None)
+    program = next((name for name, item in PROGRAMS.items() if item.recognises(content)), None)
     if program is None:
         raise ResultsError(
             f"{path} is no result file of a program that is known",
             f"give one of {', '.join(PROGRAMS)}: docs/importing.md lists the file of each",
         )
     try:
-        found: Sequence[Found] = PROGRAMS[program].read(content)
+        cases: Sequence[ForeignCase] = PROGRAMS[program].read(content)
     except Damaged as error:
         raise ResultsError(
             f"{path} is no whole file of {program} ({error})", "let it write the file again"
@@ -85,19 +85,21 @@ def read_foreign(path: Path) -> Foreign:
         raise ResultsError(
             f"{path} is no whole file of {program} ({named(error)})", "let it write the file again"
         ) from None
-    return Foreign(program, path, tuple((one, _imported(program, content, one)) for one in found))
+    return ForeignFile(
+        program, path, tuple((item, _imported(program, content, item)) for item in cases)
+    )
 
 
-def _imported(program: str, content: Content, found: Found) -> Imported:
+def _imported(program: str, content: Content, foreign_case: ForeignCase) -> Imported:
     return Imported(
         program,
-        found.version,
+        foreign_case.version,
         content.path.name,
         content.sha256,
-        found.clock,
-        found.boundary,
-        found.figures,
-        found.calls,
+        foreign_case.clock,
+        foreign_case.boundary,
+        foreign_case.figures,
+        foreign_case.calls,
     )
 
 
@@ -108,8 +110,8 @@ def _is_ours(content: Content) -> bool:
         return str(data.get("format")).startswith("graphlap-") or {"run_id", "cases"} <= data.keys()
     text = content.text
     # A Parquet file names its columns as plain text too, at its end.
-    told = text if text.startswith("PAR1") else text.partition("\n")[0]
-    return "graphlap_version" in told or all(name in told for name in _OF_SAMPLES)
+    header = text if text.startswith("PAR1") else text.partition("\n")[0]
+    return "graphlap_version" in header or all(name in header for name in _OF_SAMPLES)
 
 
 NAME = "imported"
@@ -118,35 +120,35 @@ _FIRST = (50.0, 99.0, 99.9)
 _ALWAYS = (50.0, 99.0)
 
 
-def cases_of(files: Sequence[tuple[str, Foreign]]) -> list[tuple[Case, Found, Imported]]:
+def cases_of(files: Sequence[tuple[str, ForeignFile]]) -> list[tuple[Case, ForeignCase, Imported]]:
     """The case of each, under the name that was given for its file, else the one that the file
     tells, else the file's own; ResultsError where two are the same case."""
-    cases: dict[str, tuple[Case, Found, Imported]] = {}
+    cases: dict[str, tuple[Case, ForeignCase, Imported]] = {}
     for name, foreign in files:
-        for found, imported in foreign.found:
+        for foreign_case, imported in foreign.cases:
             case = Case(
-                name or found.model or foreign.path.name.partition(".")[0],
+                name or foreign_case.model or foreign.path.name.partition(".")[0],
                 f"{RUNTIME}:{foreign.program}",
-                axes=found.axes,
-                options=found.options,
-                scenario=found.scenario,
+                axes=foreign_case.axes,
+                options=foreign_case.options,
+                scenario=foreign_case.scenario,
             )
             if case.case_id in cases:
-                other = cases[case.case_id][2].file
+                previous_file = cases[case.case_id][2].file
                 raise ResultsError(
-                    f"{imported.file} and {other} hold the same case {case.model!r}",
+                    f"{imported.file} and {previous_file} hold the same case {case.model!r}",
                     "name one as NAME=FILE, or import it as a run of its own",
                 )
-            cases[case.case_id] = case, found, imported
+            cases[case.case_id] = case, foreign_case, imported
     return list(cases.values())
 
 
-def write_run(path: Path, cases: Sequence[tuple[Case, Found, Imported]]) -> Run:
+def write_run(path: Path, cases: Sequence[tuple[Case, ForeignCase, Imported]]) -> Run:
     """The run folder of these cases, made at `path`; ResultsError if it can't be."""
     manifest = new_manifest(
         name=NAME,
         seed=0,
-        rounds=max(max(1, len(found.rounds)) for _, found, _ in cases),
+        rounds=max(max(1, len(foreign_case.rounds)) for _, foreign_case, _ in cases),
         time_limit_s=Limits().max_s,
         limits=Limits(),
         plan=plan_of(cases),
@@ -155,26 +157,26 @@ def write_run(path: Path, cases: Sequence[tuple[Case, Found, Imported]]) -> Run:
     )
     with RunFolder.create(path, manifest) as folder:
         folder.begin({})
-        for case, found, imported in cases:
-            for result in _rounds(folder.samples, case, found, imported):
+        for case, foreign_case, imported in cases:
+            for result in _rounds(folder.samples, case, foreign_case, imported):
                 folder.record(result)
         run = read_run(path)
         write_tables(folder, Rows().of(run))
     return run
 
 
-def plan_of(cases: Sequence[tuple[Case, Found, Imported]]) -> Plan:
+def plan_of(cases: Sequence[tuple[Case, ForeignCase, Imported]]) -> Plan:
     """What is in the folder, in the words of a plan; nobody can measure it."""
     stated = {
         percentile_of(name.removeprefix("latency_").removesuffix("_us"))
-        for _, found, _ in cases
-        for name in found.figures
+        for _, foreign_case, _ in cases
+        for name in foreign_case.figures
     }
     known = sorted(percentile for percentile in stated if percentile is not None)
-    more = [percentile for percentile in known if percentile not in DEFAULT]
+    extras = [percentile for percentile in known if percentile not in DEFAULT]
     # Where neither of the two that every table shows is stated, those that are come first.
-    others = known if not stated.intersection(_ALWAYS) else []
-    order = tuple(dict.fromkeys((*others, *_FIRST, *DEFAULT, *more)))
+    leading = known if not stated.intersection(_ALWAYS) else []
+    order = tuple(dict.fromkeys((*leading, *_FIRST, *DEFAULT, *extras)))
     return Plan(
         name=NAME,
         sweeps=(
@@ -183,24 +185,26 @@ def plan_of(cases: Sequence[tuple[Case, Found, Imported]]) -> Plan:
                 runtimes=tuple(dict.fromkeys(case.runtime for case, _, _ in cases)),
             ),
         ),
-        percentiles=order if others or more else DEFAULT,
+        percentiles=order if leading or extras else DEFAULT,
     )
 
 
-def _rounds(samples: Path, case: Case, found: Found, imported: Imported) -> Iterator[RoundResult]:
-    told = RoundResult(
+def _rounds(
+    samples: Path, case: Case, foreign_case: ForeignCase, imported: Imported
+) -> Iterator[RoundResult]:
+    outcome = RoundResult(
         case.case_id,
         0,
         "imported",
-        REASON.format(program=imported.told),
-        warnings=found.warnings,
+        REASON.format(program=imported.program_text),
+        warnings=foreign_case.warnings,
         clock="imported",
         options=case.options,
         imported=imported,
     )
-    if not found.rounds:
-        yield told
-    for number, timings in enumerate(found.rounds):
+    if not foreign_case.rounds:
+        yield outcome
+    for number, timings in enumerate(foreign_case.rounds):
         records = _records(timings)
         name = samples_name(case.case_id, number)
         try:
@@ -208,7 +212,7 @@ def _rounds(samples: Path, case: Case, found: Found, imported: Imported) -> Iter
         except OSError as error:
             raise unwritable(samples / name, error, ", or give another --out") from error
         yield replace(
-            told,
+            outcome,
             round=number,
             samples=name,
             samples_crc32=zlib.crc32(records),

@@ -7,9 +7,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.cases.scenario import CLOSED_LOOP, LEAST_RATE_HZ, MOST_AT_ONCE, MOST_RATE_HZ, Scenario
+from app.cases.scenario import (
+    CLOSED_LOOP,
+    MAXIMUM_BURST,
+    MAXIMUM_RATE_HZ,
+    MINIMUM_RATE_HZ,
+    Scenario,
+)
 from app.cases.units import name_of
-from app.runs.importing.foreign_file import Content, Damaged, Found, NoTimings, told
+from app.runs.importing.foreign_file import Content, Damaged, ForeignCase, NoTimings, parse_number
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 
@@ -33,7 +39,7 @@ def recognises(content: Content) -> bool:
     return content.text.lstrip().startswith(_MARK)
 
 
-def read(content: Content) -> list[Found]:
+def read(content: Content) -> list[ForeignCase]:
     """One case: the system under test in its scenario."""
     log = _last_values(content)
     kind = log.get("effective_scenario")
@@ -43,26 +49,26 @@ def read(content: Content) -> list[Found]:
         raise NoTimings("it has no results, as of a test for accuracy or one that was cut short")
     means, percentiles = _OF_QUERIES if kind == "MultiStream" else _OF_SAMPLES
     figures: dict[str, float | int | str] = {
-        f"latency_{word}_us": told(log[means.format(word)], means.format(word)) / 1e3
+        f"latency_{word}_us": parse_number(log[means.format(word)], means.format(word)) / 1e3
         for word in ("mean", "min", "max")
         if means.format(word) in log
     }
     for key, value in log.items():
         match = re.fullmatch(percentiles, key)
         if match is not None:
-            figures[f"latency_{name_of(float(match[1]))}_us"] = told(value, key) / 1e3
+            figures[f"latency_{name_of(float(match[1]))}_us"] = parse_number(value, key) / 1e3
     if not figures:
         raise NoTimings("it states no latency")
     if kind in _RATES and _RATES[kind] in log:
-        figures["throughput_per_s"] = told(log[_RATES[kind]], _RATES[kind])
-    if isinstance(begun := log.get("test_datetime"), str):
-        figures["started_at_utc"] = begun
+        figures["throughput_per_s"] = parse_number(log[_RATES[kind]], _RATES[kind])
+    if isinstance(start := log.get("test_datetime"), str):
+        figures["started_at_utc"] = start
     if "result_query_count" in log:
-        figures["iterations"] = int(told(log["result_query_count"], "result_query_count"))
+        figures["iterations"] = int(parse_number(log["result_query_count"], "result_query_count"))
     scenario = _scenario(kind, log)
     unlike = scenario is CLOSED_LOOP and kind != "SingleStream"
     return [
-        Found(
+        ForeignCase(
             str(log.get("sut_name") or ""),
             "wall of LoadGen",
             _BOUNDARIES.get(kind, "from a query's issue to its completion"),
@@ -95,16 +101,16 @@ def _scenario(kind: str, log: Mapping[str, Any]) -> Scenario:
     count = _number(log, "effective_samples_per_query")
     if kind == "Offline":
         return Scenario("offline")
-    if kind == "Server" and LEAST_RATE_HZ <= rate <= MOST_RATE_HZ:
+    if kind == "Server" and MINIMUM_RATE_HZ <= rate <= MAXIMUM_RATE_HZ:
         return Scenario("poisson", rate_hz=rate)
-    if kind == "MultiStream" and 1 <= count <= MOST_AT_ONCE:
+    if kind == "MultiStream" and 1 <= count <= MAXIMUM_BURST:
         return Scenario("multistream", count=int(count))
     return CLOSED_LOOP
 
 
 def _number(log: Mapping[str, Any], key: str) -> float:
     """0 where it is not told."""
-    return told(log.get(key, 0), key)
+    return parse_number(log.get(key, 0), key)
 
 
 def _warnings(log: Mapping[str, Any]) -> tuple[Diagnostic, ...]:

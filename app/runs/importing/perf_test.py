@@ -6,7 +6,13 @@ import re
 import statistics
 from collections.abc import Iterator
 
-from app.runs.importing.foreign_file import Content, Damaged, Found, laid_out, told
+from app.runs.importing.foreign_file import (
+    Content,
+    Damaged,
+    ForeignCase,
+    consecutive_timings,
+    parse_number,
+)
 
 _LINE = re.compile(r"(?P<model>.*),(?P<seconds>[^,]*),(?P<memory>\d{1,18}),-?\d+,(?P<run>\d{1,18})")
 """Model, seconds, largest working set in bytes, processor use in percent, number of the run."""
@@ -21,31 +27,31 @@ def recognises(content: Content) -> bool:
     return content.data is None and _LINE.fullmatch(first) is not None
 
 
-def read(content: Content) -> list[Found]:
+def read(content: Content) -> list[ForeignCase]:
     """A case for each model, with a round for each process that appended to the file."""
     processes: dict[str, list[list[float]]] = {}
     memory: dict[str, int] = {}
     for model, seconds, bytes_held, run in _lines(content):
-        known = processes.setdefault(model, [])
-        if run == 0 or not known:
-            known.append([])
-        known[-1].append(seconds)
+        model_rounds = processes.setdefault(model, [])
+        if run == 0 or not model_rounds:
+            model_rounds.append([])
+        model_rounds[-1].append(seconds)
         memory[model] = max(memory.get(model, 0), bytes_held)
-    return [_found(model, rounds, memory[model]) for model, rounds in processes.items()]
+    return [_case_of(model, rounds, memory[model]) for model, rounds in processes.items()]
 
 
 def _lines(content: Content) -> Iterator[tuple[str, float, int, int]]:
     for number, line in enumerate(content.text.splitlines(), 1):
         match = _LINE.fullmatch(line.strip())
         if match is not None:
-            seconds = told(match["seconds"], f"the time in line {number}")
+            seconds = parse_number(match["seconds"], f"the time in line {number}")
             yield match["model"], seconds, int(match["memory"]), int(match["run"])
         elif line.strip() and not _STATED.fullmatch(line.strip()):
             raise Damaged(f"line {number} is {line.strip()!r:.60}")
 
 
-def _found(model: str, rounds: list[list[float]], memory: int) -> Found:
-    ascending = sorted(seconds for one in rounds for seconds in one)
+def _case_of(model: str, rounds: list[list[float]], memory: int) -> ForeignCase:
+    ascending = sorted(seconds for round_seconds in rounds for seconds in round_seconds)
     figures: dict[str, float | int | str] = {
         "latency_mean_us": 1e6 * statistics.fmean(ascending),
         "latency_min_us": 1e6 * ascending[0],
@@ -55,10 +61,10 @@ def _found(model: str, rounds: list[list[float]], memory: int) -> Found:
         figures[f"latency_{name}_us"] = 1e6 * ascending[int(len(ascending) * share)]
     if memory:
         figures["rss_peak_mib"] = memory / 2**20
-    return Found(
+    return ForeignCase(
         model,
         "wall of onnxruntime_perf_test",
         "one call of the session, from and to host memory",
         figures=figures,
-        rounds=tuple(map(laid_out, rounds)),
+        rounds=tuple(map(consecutive_timings, rounds)),
     )

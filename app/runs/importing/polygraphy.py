@@ -9,10 +9,10 @@ from typing import Any
 from app.runs.importing.foreign_file import (
     Content,
     Damaged,
-    Found,
+    ForeignCase,
     NoTimings,
+    consecutive_timings,
     duration,
-    laid_out,
     objects,
 )
 
@@ -25,27 +25,27 @@ def recognises(content: Content) -> bool:
     return isinstance(content.data, dict) and content.data.get("polygraphy_class") == "RunResults"
 
 
-def read(content: Content) -> list[Found]:
+def read(content: Content) -> list[ForeignCase]:
     """A case for each runner, whose runs are the iterations."""
     runners = content.data.get("lst")
     if not isinstance(runners, list):
         raise Damaged("it has no list of runners")
-    found = [_found(one) for one in runners]
-    if not found:
+    cases = [_case_of(runner) for runner in runners]
+    if not cases:
         raise NoTimings("no runner ran")
-    return found
+    return cases
 
 
-def _found(runner: Any) -> Found:
+def _case_of(runner: Any) -> ForeignCase:
     if not (isinstance(runner, list) and len(runner) == 2 and isinstance(runner[0], str)):
         raise Damaged(f"a runner is {runner!r:.40}")
     name, iterations = runner[0], objects(runner[1], "the iterations of a runner")
-    took = [one.get("runtime") for one in iterations]
-    if not took or None in took:
+    durations = [item.get("runtime") for item in iterations]
+    if not durations or None in durations:
         raise NoTimings(f"the runner {name} timed nothing")
-    seconds = [duration(one) for one in took]
+    seconds = [duration(item) for item in durations]
     match = _RUNNER.fullmatch(name)
-    return Found(
+    return ForeignCase(
         "",
         "wall of Polygraphy, time.time",
         "one inference of a runner, from and to host memory",
@@ -55,6 +55,6 @@ def _found(runner: Any) -> Found:
             "latency_p50_us": 1e6 * statistics.median(seconds),
             "latency_max_us": 1e6 * max(seconds),
         },
-        rounds=(laid_out(seconds),),
+        rounds=(consecutive_timings(seconds),),
         options={"runner": match["name"] if match else name},
     )

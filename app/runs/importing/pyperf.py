@@ -9,15 +9,15 @@ from typing import Any
 from app.runs.importing.foreign_file import (
     Content,
     Damaged,
-    Found,
+    ForeignCase,
     NoTimings,
+    consecutive_timings,
     duration,
-    laid_out,
     objects,
 )
 from exporters.diagnostics.catalogue import diagnostic
 
-_MOST_LOOPS = 2**31
+_MAXIMUM_LOOPS = 2**31
 
 
 def recognises(content: Content) -> bool:
@@ -26,32 +26,37 @@ def recognises(content: Content) -> bool:
     return isinstance(data, dict) and "benchmarks" in data and "version" in data
 
 
-def read(content: Content) -> list[Found]:
+def read(content: Content) -> list[ForeignCase]:
     """A case for each benchmark, with a round for each worker that gave values."""
     shared = _metadata(content.data)
-    found = [_found(one, shared) for one in objects(content.data["benchmarks"], "benchmarks")]
-    if not found:
+    cases = [
+        _case_of(benchmark, shared)
+        for benchmark in objects(content.data["benchmarks"], "benchmarks")
+    ]
+    if not cases:
         raise NoTimings("it has no benchmark")
-    return found
+    return cases
 
 
-def _found(benchmark: Mapping[str, Any], shared: Mapping[str, Any]) -> Found:
-    own = {**shared, **_metadata(benchmark)}
-    runs = [one for one in objects(benchmark.get("runs"), "runs") if one.get("values")]
+def _case_of(benchmark: Mapping[str, Any], shared: Mapping[str, Any]) -> ForeignCase:
+    metadata = {**shared, **_metadata(benchmark)}
+    runs = [item for item in objects(benchmark.get("runs"), "runs") if item.get("values")]
     if not runs:
-        raise NoTimings(f"the benchmark {own.get('name', '')!r} has no values")
-    facts = {**own, **_metadata(runs[0])}
+        raise NoTimings(f"the benchmark {metadata.get('name', '')!r} has no values")
+    facts = {**metadata, **_metadata(runs[0])}
     if facts.get("unit", "second") != "second":
-        raise NoTimings(f"{own.get('name', '')!r} counts in {facts['unit']!r}, which is no time")
-    calls = {_calls({**own, **_metadata(run)}) for run in runs}
+        raise NoTimings(
+            f"{metadata.get('name', '')!r} counts in {facts['unit']!r}, which is no time"
+        )
+    calls = {_calls({**metadata, **_metadata(run)}) for run in runs}
     values = [[duration(value) for value in _values(run)] for run in runs]
-    return Found(
-        str(own.get("name") or ""),
+    return ForeignCase(
+        str(metadata.get("name") or ""),
         "wall of pyperf",
         f"a call, the mean of {max(calls):,}" if calls != {1} else "one call",
         version=str(facts.get("perf_version") or ""),
-        figures={**_figures([value for one in values for value in one]), **_machine(facts)},
-        rounds=tuple(map(laid_out, values)),
+        figures={**_figures([value for item in values for value in item]), **_machine(facts)},
+        rounds=tuple(map(consecutive_timings, values)),
         calls=max(calls),
         warnings=(_MEANS,) if calls != {1} else (),
     )
@@ -60,11 +65,11 @@ def _found(benchmark: Mapping[str, Any], shared: Mapping[str, Any]) -> Found:
 _MEANS = diagnostic("samples_are_means")
 
 
-def _metadata(of: Mapping[str, Any]) -> Mapping[str, Any]:
-    told = of.get("metadata", {})
-    if not isinstance(told, dict):
+def _metadata(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    metadata = document.get("metadata", {})
+    if not isinstance(metadata, dict):
         raise Damaged("metadata is no object")
-    return told
+    return metadata
 
 
 def _values(run: Mapping[str, Any]) -> Sequence[Any]:
@@ -75,7 +80,7 @@ def _values(run: Mapping[str, Any]) -> Sequence[Any]:
 
 def _calls(facts: Mapping[str, Any]) -> int:
     loops = [facts.get(name, 1) for name in ("loops", "inner_loops")]
-    if not all(isinstance(number, int) and 0 < number < _MOST_LOOPS for number in loops):
+    if not all(isinstance(number, int) and 0 < number < _MAXIMUM_LOOPS for number in loops):
         raise Damaged(f"loops are {loops}")
     return int(loops[0] * loops[1])
 
@@ -94,5 +99,5 @@ def _figures(seconds: Sequence[float]) -> dict[str, float | int | str]:
 
 
 def _machine(facts: Mapping[str, Any]) -> dict[str, float | int | str]:
-    named = {"host": facts.get("hostname"), "device_name": facts.get("cpu_model_name")}
-    return {name: value for name, value in named.items() if isinstance(value, str) and value}
+    texts = {"host": facts.get("hostname"), "device_name": facts.get("cpu_model_name")}
+    return {name: value for name, value in texts.items() if isinstance(value, str) and value}

@@ -11,12 +11,12 @@ import numpy as np
 from app.runs.importing.foreign_file import (
     Content,
     Damaged,
-    Found,
+    ForeignCase,
     NoTimings,
     Timings,
     in_ns,
     objects,
-    told,
+    parse_number,
 )
 from exporters.diagnostics.catalogue import diagnostic
 
@@ -33,19 +33,19 @@ def recognises(content: Content) -> bool:
     return isinstance(first, dict) and {"startComputeMs", "latencyMs"} <= first.keys()
 
 
-def read(content: Content) -> list[Found]:
+def read(content: Content) -> list[ForeignCase]:
     """One case, whose runs are the queries; latency is the sum of both copies and the compute."""
     queries = objects(content.data, "the file")
     start = next((name for name in _IN if name in queries[0]), None)
     if start is None:
         raise Damaged("no query has the start of its first copy")
-    before, after = f"{_IN[start]}Ms", f"{_OUT[_IN[start]]}Ms"
-    begun, copied_in, computed, copied_out, latency = (
-        _column(queries, name) for name in (start, before, "computeMs", after, "latencyMs")
+    input_key, output_key = f"{_IN[start]}Ms", f"{_OUT[_IN[start]]}Ms"
+    starts, copied_in, computed, copied_out, latency = (
+        _column(queries, name) for name in (start, input_key, "computeMs", output_key, "latencyMs")
     )
     if not latency.any():
         raise NoTimings("each query took no time at all")
-    started_ns, took_ns = in_ns((begun - begun.min()) * 1e6), in_ns(latency * 1e6)
+    started_ns, durations_ns = in_ns((starts - starts.min()) * 1e6), in_ns(latency * 1e6)
     ascending = sorted(latency.tolist())
     figures: dict[str, float | int | str] = {
         "latency_mean_us": 1e3 * float(latency.mean()),
@@ -61,12 +61,12 @@ def read(content: Content) -> list[Found]:
     copies = copied_in.any() or copied_out.any()
     old = "endToEndMs" in queries[0]
     return [
-        Found(
+        ForeignCase(
             "",
             "CUDA events of trtexec",
             "copy in to copy out, on the device's timeline" if copies else "compute, no copies",
             figures=figures,
-            rounds=(Timings(started_ns, started_ns + took_ns),),
+            rounds=(Timings(started_ns, started_ns + durations_ns),),
             warnings=(_WARM_UP,) if old else (),
         )
     ]
@@ -77,7 +77,7 @@ _WARM_UP = diagnostic("warm_up_included", "trtexec")
 
 def _column(queries: Sequence[dict[str, Any]], name: str) -> np.ndarray:
     return np.array(
-        [told(query.get(name), f"{name} of query {n}") for n, query in enumerate(queries)]
+        [parse_number(query.get(name), f"{name} of query {n}") for n, query in enumerate(queries)]
     )
 
 

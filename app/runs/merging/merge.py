@@ -28,26 +28,26 @@ from app.run_folder.folder import (
     TELEMETRY,
     is_being_written,
     lock_folder,
-    refuse_occupied,
+    reject_occupied,
     samples_name,
     telemetry_name,
 )
-from app.run_folder.hosts import differing, refuse_mixed, together
+from app.run_folder.hosts import merged_plan, plan_differences, reject_mixed
 from app.run_folder.journal import FOLDER as JOURNAL
 from app.run_folder.journal import (
-    Exported,
     Line,
-    Tried,
+    ModelExported,
+    SearchCase,
     Writer,
     flush_folder,
     journal_text,
-    written,
+    line_values,
 )
 from app.run_folder.live_status import Live
 from app.run_folder.manifest import FOLDER as FILES
 from app.run_folder.manifest import (
     MANIFEST,
-    KeptFile,
+    ArchivedFile,
     Manifest,
     MergedRun,
     manifest_text,
@@ -57,13 +57,13 @@ from app.run_folder.operators import FOLDER as OPERATORS
 from app.run_folder.run import SAMPLES, Run
 from app.run_folder.table import tables
 from app.runs.merging.sources import (
-    Moved,
+    CaseMove,
     Names,
     Source,
-    Taken,
-    moved_cases,
+    SourceRound,
+    case_moves,
     names_of,
-    taken_rounds,
+    select_rounds,
 )
 from app.runs.reader import read_run
 from exporters.file_access import file_sha256, private_folder
@@ -74,7 +74,7 @@ _LONGEST = 150
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class MergeContent:
     """`journals` are lines by the name of their file; `files` say by its name in the new folder
     which file of a source each is, and `kept` are the user's own. `twice` counts the rounds that
     several folders have, and `sentences` tell what else there is to know."""
@@ -83,8 +83,8 @@ class Joined:
     parts: tuple[MergedRun, ...]
     journals: Mapping[str, Sequence[Line]]
     files: Mapping[str, Path]
-    kept: tuple[KeptFile, ...]
-    twice: int
+    archives: tuple[ArchivedFile, ...]
+    duplicates: int
     sentences: tuple[str, ...]
 
 
@@ -93,63 +93,63 @@ class _Journal:
     """The lines of one writer, in the order in which a run writes them."""
 
     writer: Writer
-    models: dict[tuple[str, str], Exported] = field(default_factory=dict)
-    tried: dict[str, Tried] = field(default_factory=dict)
+    models: dict[tuple[str, str], ModelExported] = field(default_factory=dict)
+    tried: dict[str, SearchCase] = field(default_factory=dict)
     rounds: list[Line] = field(default_factory=list)
-    after: dict[tuple[str, str, object], Line] = field(default_factory=dict)
+    followups: dict[tuple[str, str, object], Line] = field(default_factory=dict)
 
     @property
     def lines(self) -> list[Line]:
         return [
             self.writer, *self.models.values(), *self.tried.values(), *self.rounds,
-            *self.after.values(),
+            *self.followups.values(),
         ]  # fmt: skip
 
 
-def join(sources: Sequence[Source], names: Names) -> Joined:
+def join(sources: Sequence[Source], names: Names) -> MergeContent:
     """ResultsError where two runs measured the same case on the same host."""
-    moved = moved_cases(sources, names)
-    taken, twice = taken_rounds(moved)
-    planned = list(_planned(moved))
+    moves = case_moves(sources, names)
+    rounds_by_case, duplicates = select_rounds(moves)
+    planned = list(_planned_cases(moves))
     ids = {case.case_id for case in planned}
     journals: dict[str, _Journal] = {}
     files: dict[str, Path] = {}
-    for one in sorted(_all(taken), key=lambda one: one.result.started_at_utc):
-        host = names.by_writer[one.writer.writer]
-        journal = journals.setdefault(one.writer.writer, _Journal(replace(one.writer, host=host)))
-        _add(journal, files, one, tried=one.moved.new.case_id not in ids)
-    for case_id, known in taken.items():
-        last = known[max(known)]
+    for item in sorted(_all_rounds(rounds_by_case), key=lambda item: item.result.started_at_utc):
+        host = names.by_writer[item.writer.writer]
+        journal = journals.setdefault(item.writer.writer, _Journal(replace(item.writer, host=host)))
+        _add(journal, files, item, tried=item.move.new.case_id not in ids)
+    for case_id, rounds in rounds_by_case.items():
+        last = rounds[max(rounds)]
         journal = journals[last.writer.writer]
-        for kind, line, file in _afterwards(last.moved, case_id):
-            journal.after.setdefault(kind, line)
+        for kind, line, file in _followup_lines(last.move, case_id):
+            journal.followups.setdefault(kind, line)
             if file is not None:
                 files.setdefault(*file)
-    for case in moved:
-        own = next((name for name in case.source.writers if name in journals), "")
-        if own and case.new.case_id not in taken:
-            _know_model(journals[own], case)
+    for case in moves:
+        writer_name = next((name for name in case.source.writers if name in journals), "")
+        if writer_name and case.new.case_id not in rounds_by_case:
+            _add_model(journals[writer_name], case)
     for name, path in _inputs(sources):
         files[name] = path
-    return Joined(
+    return MergeContent(
         tuple(planned),
         _parts(sources, journals),
         {_file_of(name): journal.lines for name, journal in journals.items()},
         files,
-        tuple(dict.fromkeys(file for one in sources for file in one.run.manifest.files)),
-        twice,
-        (*names.sentences, *_other_graphs(moved)),
+        tuple(dict.fromkeys(file for item in sources for file in item.run.manifest.files)),
+        duplicates,
+        (*names.sentences, *_other_graphs(moves)),
     )
 
 
-def _planned(moved: Iterable[Moved]) -> Iterator[Case]:
+def _planned_cases(moves: Iterable[CaseMove]) -> Iterator[Case]:
     """The plans' cases each once, and those that only their host tells apart beside each other."""
-    beside: dict[str, dict[str, Case]] = {}
-    for one in moved:
-        if one.planned:
-            anywhere = replace(one.new, host="").case_id
-            beside.setdefault(anywhere, {}).setdefault(one.new.case_id, one.new)
-    for cases in beside.values():
+    groups: dict[str, dict[str, Case]] = {}
+    for move in moves:
+        if move.planned:
+            hostless_id = replace(move.new, host="").case_id
+            groups.setdefault(hostless_id, {}).setdefault(move.new.case_id, move.new)
+    for cases in groups.values():
         yield from cases.values()
 
 
@@ -161,38 +161,38 @@ def _file_of(writer: str) -> str:
     return f"{safe}.jsonl"
 
 
-def _all(taken: Mapping[str, Mapping[int, Taken]]) -> Iterator[Taken]:
-    for known in taken.values():
-        yield from known.values()
+def _all_rounds(rounds_by_case: Mapping[str, Mapping[int, SourceRound]]) -> Iterator[SourceRound]:
+    for rounds in rounds_by_case.values():
+        yield from rounds.values()
 
 
-def _add(journal: _Journal, files: dict[str, Path], one: Taken, tried: bool) -> None:
+def _add(journal: _Journal, files: dict[str, Path], source_round: SourceRound, tried: bool) -> None:
     """A round's line, its files, and what has to be known of its case before it."""
-    moved, result, run = one.moved, one.result, one.moved.source.run
-    new = moved.new
-    _know_model(journal, moved)
+    move, result, run = source_round.move, source_round.result, source_round.move.source.run
+    new = move.new
+    _add_model(journal, move)
     if tried:
-        journal.tried.setdefault(new.case_id, Tried(new))
+        journal.tried.setdefault(new.case_id, SearchCase(new))
     name = samples_name(new.case_id, result.round) if result.samples else ""
     if name:
         files[f"{SAMPLES}/{name}"] = run.path / SAMPLES / result.samples
-    told = run.path / TELEMETRY / telemetry_name(moved.old.case_id, result.round)
-    if lies_within(run.path, told):
-        files[f"{TELEMETRY}/{telemetry_name(new.case_id, result.round)}"] = told
+    telemetry_path = run.path / TELEMETRY / telemetry_name(move.old.case_id, result.round)
+    if lies_within(run.path, telemetry_path):
+        files[f"{TELEMETRY}/{telemetry_name(new.case_id, result.round)}"] = telemetry_path
     journal.rounds.append(replace(result, case_id=new.case_id, samples=name))
 
 
-def _know_model(journal: _Journal, moved: Moved) -> None:
-    model, new = moved.source.run.model_of(moved.old), moved.new
+def _add_model(journal: _Journal, move: CaseMove) -> None:
+    model, new = move.source.run.model_of(move.old), move.new
     if model is not None:
-        journal.models[new.model, new.precision] = Exported(new.model, new.precision, model)
+        journal.models[new.model, new.precision] = ModelExported(new.model, new.precision, model)
 
 
-def _afterwards(
-    moved: Moved, case_id: str
+def _followup_lines(
+    move: CaseMove, case_id: str
 ) -> Iterator[tuple[tuple[str, str, object], Line, tuple[str, Path] | None]]:
     """What came after the rounds of a case, each under a name that it has once."""
-    run, old, new = moved.source.run, moved.old, moved.new
+    run, old, new = move.source.run, move.old, move.new
     model, accuracy = run.model_of(old), run.accuracy_of(old)
     if model is not None and accuracy is not None:
         subject = subject_of(new, model).case_id
@@ -203,21 +203,21 @@ def _afterwards(
     operators = run.operators.get(old.case_id)
     if operators is not None:
         path = run.path / operators.file
-        there = bool(operators.file) and lies_within(run.path, path)
-        name = f"{OPERATORS}/{case_id}.csv" if there else ""
+        has_file = bool(operators.file) and lies_within(run.path, path)
+        name = f"{OPERATORS}/{case_id}.csv" if has_file else ""
         line = replace(operators, case_id=case_id, file=name)
-        if operators.file and not there:
+        if operators.file and not has_file:
             line = replace(line, reason=f"{path} is not there")
-        yield ("operators", case_id, 0), line, (name, path) if there else None
+        yield ("operators", case_id, 0), line, (name, path) if has_file else None
 
 
 def _inputs(sources: Sequence[Source]) -> Iterator[tuple[str, Path]]:
     """What was fed, with the folder in the name of what has the same name as another's."""
-    seen: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for source in sources:
         folder = source.run.path
         for path in sorted(filter(partial(lies_within, folder), (folder / INPUTS).glob("*.npz"))):
-            first = seen.setdefault(path.name, path)
+            first = paths.setdefault(path.name, path)
             if first is path:
                 yield f"{INPUTS}/{path.name}", path
             elif first.read_bytes() != path.read_bytes():
@@ -226,46 +226,48 @@ def _inputs(sources: Sequence[Source]) -> Iterator[tuple[str, Path]]:
 
 def _parts(sources: Sequence[Source], journals: Mapping[str, _Journal]) -> tuple[MergedRun, ...]:
     """Each run once, the first to begin first, with its journals that are in the merged run."""
-    found: dict[str, MergedRun] = {}
+    parts_by_id: dict[str, MergedRun] = {}
     for part in (part for source in sources for part in source.parts):
-        known = found.get(part.run_id)
-        writers = dict.fromkeys((*(known.writers if known else ()), *part.writers))
-        own = tuple(name for name in writers if name in journals)
-        found[part.run_id] = replace(known or part, writers=own)
-    return tuple(sorted(found.values(), key=lambda part: part.created_at_utc))
+        previous = parts_by_id.get(part.run_id)
+        writers = dict.fromkeys((*(previous.writers if previous else ()), *part.writers))
+        names = tuple(name for name in writers if name in journals)
+        parts_by_id[part.run_id] = replace(previous or part, writers=names)
+    return tuple(sorted(parts_by_id.values(), key=lambda part: part.created_at_utc))
 
 
-def _other_graphs(moved: Iterable[Moved]) -> Iterator[str]:
+def _other_graphs(moves: Iterable[CaseMove]) -> Iterator[str]:
     """Of each model that is not the same graph in all folders, which it is in each."""
     graphs: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
-    for one in moved:
-        model: ExportedModel | None = one.source.run.model_of(one.old)
+    for move in moves:
+        model: ExportedModel | None = move.source.run.model_of(move.old)
         if model is not None:
-            known = graphs.setdefault((one.new.model, one.new.precision), {})
-            known.setdefault(model.sha256, {})[one.source.folder] = None
-    for (name, precision), known in graphs.items():
-        if len(known) > 1:
-            told = ", ".join(f"{sha[:12]} in {' and '.join(of)}" for sha, of in known.items())
-            yield f"differs: the graph of {name} in {precision} is {told}"
+            folders_by_hash = graphs.setdefault((move.new.model, move.new.precision), {})
+            folders_by_hash.setdefault(model.sha256, {})[move.source.folder] = None
+    for (name, precision), folders_by_hash in graphs.items():
+        if len(folders_by_hash) > 1:
+            description = ", ".join(
+                f"{sha[:12]} in {' and '.join(folders)}" for sha, folders in folders_by_hash.items()
+            )
+            yield f"differs: the graph of {name} in {precision} is {description}"
 
 
-def refuse_place(path: Path, sources: Sequence[Source]) -> None:
+def reject_place(path: Path, sources: Sequence[Source]) -> None:
     """ResultsError unless the merged run can be made at `path`; writes nothing."""
-    refuse_occupied(path)
+    reject_occupied(path)
     for source in sources:
         if source.path.resolve() in path.resolve().parents:
             raise ResultsError(f"{path} lies inside {source.path}", "give a folder next to it")
-    if is_being_written(_under_way(path)):
+    if is_being_written(_temporary_path(path)):
         raise ResultsError(f"{path} is being merged by another process", "wait for it")
 
 
-def write(path: Path, manifest: Manifest, joined: Joined, sources: Sequence[Source]) -> Run:
+def write(path: Path, manifest: Manifest, joined: MergeContent, sources: Sequence[Source]) -> Run:
     """Made beside `path` under another name, which it loses when all is on disk.
 
     Files of the sources are linked where the disk allows it, so that they take no room; DiskError
     if something can't be written.
     """
-    making = _under_way(path)
+    making = _temporary_path(path)
     try:
         shutil.rmtree(making, ignore_errors=True)  # of a merge that was killed
         private_folder(making)
@@ -280,7 +282,7 @@ def write(path: Path, manifest: Manifest, joined: Joined, sources: Sequence[Sour
     return replace(run, path=path)
 
 
-def _under_way(path: Path) -> Path:
+def _temporary_path(path: Path) -> Path:
     return path.absolute().parent / f".{path.name}.merging"
 
 
@@ -293,7 +295,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _fill(making: Path, manifest: Manifest, joined: Joined, sources: Sequence[Source]) -> Run:
+def _fill(making: Path, manifest: Manifest, joined: MergeContent, sources: Sequence[Source]) -> Run:
     for name in (JOURNAL, SAMPLES):
         (making / name).mkdir()
     for name, path in joined.files.items():
@@ -314,30 +316,32 @@ def _fill(making: Path, manifest: Manifest, joined: Joined, sources: Sequence[So
     return run
 
 
-def _link(path: Path, to: Path) -> None:
+def _link(path: Path, target: Path) -> None:
     """A second name of the file, or a copy of it where that can't be."""
-    to.parent.mkdir(exist_ok=True)
-    if to.exists():
+    target.parent.mkdir(exist_ok=True)
+    if target.exists():
         return
     try:
-        os.link(path.resolve(), to)
+        os.link(path.resolve(), target)
     except OSError:
-        shutil.copyfile(path, to)
-        with to.open("rb") as file:
+        shutil.copyfile(path, target)
+        with target.open("rb") as file:
             os.fsync(file.fileno())
 
 
-def kept_files(files: Iterable[KeptFile], sources: Sequence[Source]) -> Iterator[KeptFile]:
+def archived_files(
+    files: Iterable[ArchivedFile], sources: Sequence[Source]
+) -> Iterator[ArchivedFile]:
     """The user's files, without a copy where no source has it as it was, or in its place: a folder
     may come from a stranger, and nothing is written beside the new one."""
     for file in files:
         folder, _, name = file.kept.partition("/")
-        own = folder == FILES and "/" not in name and name not in ("", ".", "..")
-        whole = own and _kept_in(file, sources).is_file()
-        yield file if whole else KeptFile(file.path, file.sha256)
+        is_archive = folder == FILES and "/" not in name and name not in ("", ".", "..")
+        has_copy = is_archive and _kept_in(file, sources).is_file()
+        yield file if has_copy else ArchivedFile(file.path, file.sha256)
 
 
-def _kept_in(file: KeptFile, sources: Sequence[Source]) -> Path:
+def _kept_in(file: ArchivedFile, sources: Sequence[Source]) -> Path:
     """The first copy that is what its name says; Path() where there is none."""
     for source in sources:
         path = source.run.path / file.kept
@@ -350,16 +354,16 @@ def _kept_in(file: KeptFile, sources: Sequence[Source]) -> Path:
 def _write_lines(path: Path, lines: Iterable[Line]) -> None:
     with path.open("wb") as file:
         for line in lines:
-            file.write(journal_text([written(line)]))
+            file.write(journal_text([line_values(line)]))
         file.flush()
         os.fsync(file.fileno())
 
 
 def _live(run: Run, journal_lines: Mapping[str, int]) -> dict[str, object]:
     """Of a run that is over."""
-    rounds = [result for known in run.rounds.values() for result in known.values()]
+    rounds = [result for results in run.rounds.values() for result in results.values()]
     failed = {result.case_id for result in rounds if result.status in FAILED}
-    told = Live(
+    live = Live(
         state="finished",
         cases_total=len(run.cases),
         cases_failed=len(failed),
@@ -369,43 +373,51 @@ def _live(run: Run, journal_lines: Mapping[str, int]) -> dict[str, object]:
         journal_lines=journal_lines,
     )
     stamp = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return {"updated_at_utc": stamp, **asdict(told)}
+    return {"updated_at_utc": stamp, **asdict(live)}
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeResult:
     """The run, sentences about how it came about, and what was damaged and is not in it."""
 
     run: Run
     sentences: tuple[str, ...]
-    lost: tuple[str, ...]
+    damage: tuple[str, ...]
 
 
-def merge(sources: Sequence[Source], place: Callable[[Plan], Path]) -> Merged:
+def merge(sources: Sequence[Source], place: Callable[[Plan], Path]) -> MergeResult:
     """Make the run folder at `place`, which is asked once all else is in order.
 
     Raises PlanError or ResultsError before anything is written, DiskError if it can't be.
     """
     names = names_of(sources)
     joined = join(sources, names)
-    refuse_mixed(joined.parts)
-    plan = together(joined.parts)
+    reject_mixed(joined.parts)
+    plan = merged_plan(joined.parts)
     path = place(plan)
-    refuse_place(path, sources)
+    reject_place(path, sources)
     run = write(path, _manifest(plan, joined, names, sources), joined, sources)
-    copies = "" if joined.twice == 1 else "s"
-    twice = f"{joined.twice:,} round{copies} that several folders have are there once"
-    sentences = (*([twice] if joined.twice else []), *joined.sentences, *differing(joined.parts))
-    return Merged(run, sentences, tuple(one for source in sources for one in source.lost))
+    copies = "" if joined.duplicates == 1 else "s"
+    duplicates = f"{joined.duplicates:,} round{copies} that several folders have are there once"
+    sentences = (
+        *([duplicates] if joined.duplicates else []),
+        *joined.sentences,
+        *plan_differences(joined.parts),
+    )
+    return MergeResult(
+        run, sentences, tuple(sentence for source in sources for sentence in source.damage)
+    )
 
 
-def _manifest(plan: Plan, joined: Joined, names: Names, sources: Sequence[Source]) -> Manifest:
+def _manifest(
+    plan: Plan, joined: MergeContent, names: Names, sources: Sequence[Source]
+) -> Manifest:
     """That of a run which began with the first of these; its environment is that of their host,
     where there is one."""
     first = joined.parts[0]
-    known = [writer for one in sources for writer in one.writers.values() if writer.host]
-    alone = len(names.hosts) == 1 and known
-    made = new_manifest(
+    known = [writer for source in sources for writer in source.writers.values() if writer.host]
+    is_single_host = len(names.hosts) == 1 and known
+    manifest = new_manifest(
         name=plan.name,
         seed=plan.seed or 0,
         rounds=max(part.rounds for part in joined.parts),
@@ -413,7 +425,7 @@ def _manifest(plan: Plan, joined: Joined, names: Names, sources: Sequence[Source
         limits=first.limits,
         plan=plan,
         cases=joined.cases,
-        environment=known[0].environment if alone else {},
-        files=tuple(kept_files(joined.kept, sources)),
+        environment=known[0].environment if is_single_host else {},
+        files=tuple(archived_files(joined.archives, sources)),
     )
-    return replace(made, created_at_utc=first.created_at_utc, merged=joined.parts)
+    return replace(manifest, created_at_utc=first.created_at_utc, merged=joined.parts)

@@ -24,10 +24,10 @@ from app.formatting.case_labels import case_label
 from app.run_folder.files import lies_within
 from app.run_folder.folder import INPUTS, TELEMETRY, is_being_written
 from app.run_folder.journal import Writer
-from app.run_folder.manifest import Begun, MergedRun, read_manifest
+from app.run_folder.manifest import MergedRun, RunHeader, read_manifest
 from app.run_folder.operators import FOLDER as OPERATORS
 from app.run_folder.run import SAMPLES, Run
-from app.runs.verify import read_whole
+from app.runs.verify import read_intact
 from exporters.codec import to_json
 
 
@@ -41,7 +41,7 @@ class Source:
     name: str
     run: Run
     writers: Mapping[str, Writer]
-    lost: tuple[str, ...]
+    damage: tuple[str, ...]
 
     @property
     def folder(self) -> str:
@@ -58,16 +58,16 @@ class Source:
         manifest = self.run.manifest
         if manifest.merged:
             return manifest.merged
-        own = {field.name: getattr(manifest, field.name) for field in fields(Begun)}
-        one = MergedRun(
-            **own,
+        attributes = {field.name: getattr(manifest, field.name) for field in fields(RunHeader)}
+        part = MergedRun(
+            **attributes,
             folder=self.folder,
             graphlap_version=manifest.graphlap_version,
             schema_version=manifest.schema_version,
             writers=tuple(self.writers),
             assumed_sizes=manifest.assumed_sizes,
         )
-        return (one,)
+        return (part,)
 
 
 def read_source(path: Path, name: str = "") -> Source:
@@ -75,34 +75,34 @@ def read_source(path: Path, name: str = "") -> Source:
     read_manifest(path)
     if is_being_written(path):
         raise ResultsError(f"{path} is being measured", "merge it when it has ended, or stop it")
-    found = read_whole(path)
-    lost = [f"{path / one.file} {one.what}" for one in found.findings if not one.harmless]
-    lost += [f"{one} leads out of the run's folder" for one in _leading_out(path)]
-    run, refused = _with_own_samples(found.run)
+    intact = read_intact(path)
+    damage = [f"{path / item.file} {item.problem}" for item in intact.findings if not item.harmless]
+    damage += [f"{item} leads out of the run's folder" for item in _escaping_paths(path)]
+    run, refusals = _with_own_samples(intact.run)
     results = (result for rounds in run.rounds.values() for result in rounds.values())
-    by_name = {writer.writer: writer for writer in (_writer_of(run, one) for one in results)}
-    return Source(path, name, run, by_name, (*lost, *refused))
+    by_name = {writer.writer: writer for writer in (_writer_of(run, item) for item in results)}
+    return Source(path, name, run, by_name, (*damage, *refusals))
 
 
 def _with_own_samples(run: Run) -> tuple[Run, list[str]]:
     """The run without rounds whose samples are not a file of its folder, or of which nothing says
     that they are samples; a sentence for each of them."""
     rounds: dict[str, dict[int, RoundResult]] = {}
-    refused: list[str] = []
-    for case_id, known in run.rounds.items():
+    refusals: list[str] = []
+    for case_id, results in run.rounds.items():
         rounds[case_id] = {}
-        for number, result in known.items():
+        for number, result in results.items():
             path = run.path / SAMPLES / result.samples
             if result.samples and not lies_within(run.path, path):
-                refused.append(f"{path} leads out of the run's folder")
+                refusals.append(f"{path} leads out of the run's folder")
             elif result.samples and result.samples_crc32 is None and not result.iterations:
-                refused.append(f"{path} has neither a checksum nor a measured run")
+                refusals.append(f"{path} has neither a checksum nor a measured run")
             else:
                 rounds[case_id][number] = result
-    return replace(run, rounds=rounds), refused
+    return replace(run, rounds=rounds), refusals
 
 
-def _leading_out(run: Path) -> Iterator[Path]:
+def _escaping_paths(run: Path) -> Iterator[Path]:
     """Links of a folder to what is somebody's else, which no checksum of the run tells of."""
     for folder in (INPUTS, OPERATORS, TELEMETRY):
         for path in sorted((run / folder).glob("*")):
@@ -112,9 +112,9 @@ def _leading_out(run: Path) -> Iterator[Path]:
 
 def _writer_of(run: Run, result: RoundResult) -> Writer:
     """Who wrote a round; where no journal says it, it was the host that began the run."""
-    known = run.writers.get(result.case_id, {}).get(result.round)
-    if known is not None:
-        return known
+    writer = run.writers.get(result.case_id, {}).get(result.round)
+    if writer is not None:
+        return writer
     manifest = run.manifest
     host = str(manifest.environment.get("host") or "")
     name = f"unsigned-{manifest.run_id}"
@@ -143,31 +143,37 @@ class Names:
 def names_of(sources: Sequence[Source]) -> Names:
     """A journal that is in several folders has one name; PlanError for a name that is given to a
     folder of several hosts."""
-    given = _given(sources)
-    found: dict[str, str] = {}
-    called: dict[tuple[str, Machine], str] = {}
-    taken = {name: _machine(writer) for name, writer in given.values()}
-    shared = _shared_names(sources, given)
+    explicit = _explicit_names(sources)
+    host_names: dict[str, str] = {}
+    names_by_machine: dict[tuple[str, Machine], str] = {}
+    machines = {name: _machine(writer) for name, writer in explicit.values()}
+    shared_hosts = _shared_names(sources, explicit)
     for source in sources:
         for name, writer in source.writers.items():
-            if name in found:
+            if name in host_names:
                 continue
-            if name in given:
-                found[name] = given[name][0]
+            if name in explicit:
+                host_names[name] = explicit[name][0]
                 continue
             key = (writer.host, _machine(writer))
-            if key not in called:
-                free = writer.host not in shared and taken.get(writer.host, key[1]) == key[1]
-                own = writer.host if free else _apart(writer.host, source.folder, taken, key[1])
-                called[key] = own
-                taken[own] = key[1]
-            found[name] = called[key]
-    return Names(found, tuple(_sentences(called)))
+            if key not in names_by_machine:
+                is_free = (
+                    writer.host not in shared_hosts and machines.get(writer.host, key[1]) == key[1]
+                )
+                host_name = (
+                    writer.host
+                    if is_free
+                    else _distinct_name(writer.host, source.folder, machines, key[1])
+                )
+                names_by_machine[key] = host_name
+                machines[host_name] = key[1]
+            host_names[name] = names_by_machine[key]
+    return Names(host_names, tuple(_sentences(names_by_machine)))
 
 
-def _given(sources: Sequence[Source]) -> dict[str, tuple[str, Writer]]:
+def _explicit_names(sources: Sequence[Source]) -> dict[str, tuple[str, Writer]]:
     """By journal the name that was given for its folder."""
-    given: dict[str, tuple[str, Writer]] = {}
+    explicit: dict[str, tuple[str, Writer]] = {}
     for source in sources:
         writers = source.writers
         hosts = dict.fromkeys(writer.host for writer in writers.values())
@@ -178,18 +184,18 @@ def _given(sources: Sequence[Source]) -> dict[str, tuple[str, Writer]]:
                 "give the folder without a name",
             )
         for name, writer in writers.items() if source.name else ():
-            given.setdefault(name, (source.name, writer))
-    return given
+            explicit.setdefault(name, (source.name, writer))
+    return explicit
 
 
-def _shared_names(sources: Sequence[Source], given: Mapping[str, object]) -> set[str]:
+def _shared_names(sources: Sequence[Source], explicit: Mapping[str, object]) -> set[str]:
     """The hosts' names that several machines have."""
     machines: dict[str, set[Machine]] = {}
     for source in sources:
         for name, writer in source.writers.items():
-            if name not in given:
+            if name not in explicit:
                 machines.setdefault(writer.host, set()).add(_machine(writer))
-    return {host for host, known in machines.items() if len(known) > 1}
+    return {host for host, variants in machines.items() if len(variants) > 1}
 
 
 def _machine(writer: Writer) -> Machine:
@@ -199,27 +205,29 @@ def _machine(writer: Writer) -> Machine:
     return *map(told.get, _HARDWARE), round(memory / _GIB) if memory else None
 
 
-def _apart(host: str, folder: str, taken: Mapping[str, Machine], machine: Machine) -> str:
+def _distinct_name(
+    host: str, folder: str, machines: Mapping[str, Machine], machine: Machine
+) -> str:
     name, number = f"{host} ({folder})", 2
-    while taken.get(name, machine) != machine:
+    while machines.get(name, machine) != machine:
         name, number = f"{host} ({folder} {number})", number + 1
     return name
 
 
-def _sentences(called: Mapping[tuple[str, Machine], str]) -> list[str]:
-    of: dict[str, list[str]] = {}
-    for (host, _), name in called.items():
-        of.setdefault(host, []).append(name)
+def _sentences(names_by_machine: Mapping[tuple[str, Machine], str]) -> list[str]:
+    names_by_host: dict[str, list[str]] = {}
+    for (host, _), name in names_by_machine.items():
+        names_by_host.setdefault(host, []).append(name)
     return [
         f"{host or 'a host without a name'} is the name of several machines, which are called "
         f"{' and '.join(names)}: name them as NAME=FOLDER"
-        for host, names in of.items()
+        for host, names in names_by_host.items()
         if names != [host]
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class CaseMove:
     """A case of a source under what it is called now, with its rounds there; `planned` says that it
     is of the plan and not of a search."""
 
@@ -231,92 +239,100 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class SourceRound:
     """A round that is kept, and whose it is."""
 
-    moved: Moved
+    move: CaseMove
     writer: Writer
     result: RoundResult
 
 
-def moved_cases(sources: Sequence[Source], names: Names) -> list[Moved]:
+def case_moves(sources: Sequence[Source], names: Names) -> list[CaseMove]:
     """Every case of every source on each host that measured it, or is to; a case has a host only
     where there are several."""
-    placed = len(names.hosts) > 1 or any(
+    has_hosts = len(names.hosts) > 1 or any(
         case.host for source in sources for case in source.run.cases
     )
-    found = []
+    moves = []
     for source in sources:
         hosts = {writer.host: names.by_writer[name] for name, writer in source.writers.items()}
         planned = {case.case_id for case in source.run.manifest.cases}
         for case in source.run.cases:
             rounds = list(source.rounds_of(case))
-            own = dict.fromkeys(names.by_writer[writer.writer] for writer, _ in rounds)
-            for host in own or [_to_measure(source, case, hosts)]:
-                there = tuple(one for one in rounds if names.by_writer[one[0].writer] == host)
-                new = replace(case, host=host if placed else "", naming=2)
-                found.append(Moved(source, case, new, case.case_id in planned, there))
-    return found
+            case_hosts = dict.fromkeys(names.by_writer[writer.writer] for writer, _ in rounds)
+            for host in case_hosts or [_target_host(source, case, hosts)]:
+                host_rounds = tuple(
+                    pair for pair in rounds if names.by_writer[pair[0].writer] == host
+                )
+                new = replace(case, host=host if has_hosts else "", naming=2)
+                moves.append(CaseMove(source, case, new, case.case_id in planned, host_rounds))
+    return moves
 
 
-def _to_measure(source: Source, case: Case, hosts: Mapping[str, str]) -> str:
+def _target_host(source: Source, case: Case, hosts: Mapping[str, str]) -> str:
     """The host of a case that has no round: its own, or the one that began the run."""
     host = case.host or str(source.run.manifest.environment.get("host") or "")
     return hosts.get(host, host)
 
 
-def taken_rounds(moved: Iterable[Moved]) -> tuple[dict[str, dict[int, Taken]], int]:
+def select_rounds(moves: Iterable[CaseMove]) -> tuple[dict[str, dict[int, SourceRound]], int]:
     """By the case's id and number the rounds that are kept, and how many were there twice.
 
     Of a case that only one run timed nothing else is kept; of one that none timed the latest run.
     ResultsError where two runs timed it.
     """
-    found: dict[str, dict[str, dict[int, Taken]]] = {}
-    twice = 0
-    for one in moved:
-        for writer, result in one.rounds:
-            of = one.source.run.manifest.run_of(writer.writer).run_id
-            known = found.setdefault(one.new.case_id, {}).setdefault(of, {})
-            taken = Taken(one, writer, result)
+    runs_by_case: dict[str, dict[str, dict[int, SourceRound]]] = {}
+    duplicates = 0
+    for move in moves:
+        for writer, result in move.rounds:
+            of = move.source.run.manifest.run_of(writer.writer).run_id
+            known = runs_by_case.setdefault(move.new.case_id, {}).setdefault(of, {})
+            source_round = SourceRound(move, writer, result)
             first = known.get(result.round)
-            known[result.round] = taken if first is None else _of_two(first, taken)
-            twice += first is not None
-    return {case_id: _of_one_run(runs) for case_id, runs in found.items()}, twice
+            known[result.round] = (
+                source_round if first is None else _preferred_round(first, source_round)
+            )
+            duplicates += first is not None
+    return {
+        case_id: _rounds_of_single_run(runs) for case_id, runs in runs_by_case.items()
+    }, duplicates
 
 
-def _of_two(first: Taken, second: Taken) -> Taken:
+def _preferred_round(first: SourceRound, second: SourceRound) -> SourceRound:
     """Which of two lines of one round of a run stands."""
     if _content(first.result) == _content(second.result):
         return first
-    timed = [taken for taken in (first, second) if taken.result.samples]
+    timed = [candidate for candidate in (first, second) if candidate.result.samples]
     if len(timed) == 2:
         raise ResultsError(
-            f"{_named(first)}: {first.moved.source.path} and {second.moved.source.path} are copies "
+            f"{_label(first)}: {first.move.source.path} and {second.move.source.path} are copies "
             "of one run which were resumed apart",
             "merge one of them",
         )
-    known = [taken for taken in (first, second) if not taken.result.is_tried_again]
-    return next(iter(timed or known), second)
+    final_rounds = [
+        candidate for candidate in (first, second) if not candidate.result.is_tried_again
+    ]
+    return next(iter(timed or final_rounds), second)
 
 
-def _of_one_run(runs: Mapping[str, dict[int, Taken]]) -> dict[int, Taken]:
-    timed = [known for known in runs.values() if any(t.result.samples for t in known.values())]
+def _rounds_of_single_run(runs: Mapping[str, dict[int, SourceRound]]) -> dict[int, SourceRound]:
+    timed = [rounds for rounds in runs.values() if any(t.result.samples for t in rounds.values())]
     if len(timed) > 1:
-        first, second = (next(iter(known.values())) for known in timed[:2])
+        first, second = (next(iter(rounds.values())) for rounds in timed[:2])
         raise ResultsError(
-            f"{_named(first)} was measured twice on one host, in {first.moved.source.path} and in "
-            f"{second.moved.source.path}, and rounds of two runs are not one measurement",
+            f"{_label(first)} was measured twice on one host, in {first.move.source.path} and in "
+            f"{second.move.source.path}, and rounds of two runs are not one measurement",
             "name one as NAME=FOLDER to have both side by side, or use graphlap compare",
         )
-    return timed[0] if timed else max(runs.values(), key=_begun)
+    return timed[0] if timed else max(runs.values(), key=_start_time)
 
 
-def _begun(known: Mapping[int, Taken]) -> str:
-    return max(taken.result.started_at_utc for taken in known.values())
+def _start_time(rounds: Mapping[int, SourceRound]) -> str:
+    return max(source_round.result.started_at_utc for source_round in rounds.values())
 
 
-def _named(taken: Taken) -> str:
-    return case_label(taken.moved.new)
+def _label(source_round: SourceRound) -> str:
+    return case_label(source_round.move.new)
 
 
 def _content(result: RoundResult) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from app.capabilities.tuning.answer import Gain, Rung, TunesFound, tunes_found, value_text
+from app.capabilities.tuning.answer import Gain, Rung, TuneResults, tune_results, value_text
 from app.comparison.published_figures import history_steps
 from app.formatting import text
 from app.present.document import Block, Column, Heading, Paragraph, Points, Table
@@ -22,7 +22,7 @@ def tables(found: Found) -> Iterator[Block]:
         "GPUs. Measured: this machine, each step one more choice of the search, all measured again "
         "in turn. A published and a measured step in one line do not correspond."
     )
-    answer = tunes_found(found.run)
+    answer = tune_results(found.run)
     if answer is None or not any(one.rungs for _, one in answer.searches):
         yield Paragraph("The search has no final rounds: there is no ladder yet.")
         return
@@ -30,7 +30,7 @@ def tables(found: Found) -> Iterator[Block]:
     yield Points(tuple(sentence for _, one in answer.searches for sentence in one.sentences))
 
 
-def _table(answer: TunesFound) -> Table:
+def _table(answer: TuneResults) -> Table:
     (_, told), *_ = answer.searches
     steps = history_steps()
     rows = []
@@ -53,7 +53,7 @@ def _table(answer: TunesFound) -> Table:
     return Table(columns, tuple(rows))
 
 
-def _own(rung: Rung, answer: TunesFound) -> tuple[str, ...]:
+def _own(rung: Rung, answer: TuneResults) -> tuple[str, ...]:
     error = text.NOT_MEASURED if rung.error is None else text.share(rung.error)
     return (
         rung.label,

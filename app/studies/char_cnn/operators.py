@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.cases.jobs import Operator, OperatorTimes
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import PrintedOperator, printed_operators
 from app.formatting import text
 from app.machine.installed_runtimes import options_of
@@ -49,7 +49,7 @@ class Executed:
     document's operators that it holds."""
 
     label: str
-    measured: Measured
+    measured: MeasuredCase
     times: OperatorTimes
     places: tuple[frozenset[int], ...]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.cases.case import Case
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import HistoryStep, history_steps
-from app.console.scaling import together_sentences
+from app.console.scaling import throughput_sentences
 from app.formatting import text
 from app.machine.installed_runtimes import each_device_of
 from app.present.document import Block, Column, Heading, Paragraph, Points, Table
@@ -19,7 +19,7 @@ from app.studies.study import Found, Study, cell, figure
 RATE = "throughput_per_s"
 
 
-def rate_cell(one: Measured | None) -> str:
+def rate_cell(one: MeasuredCase | None) -> str:
     """A case's inputs in a second, or in a word why it has none."""
     return cell(one, RATE, text.rate_text)
 
@@ -30,7 +30,7 @@ def published(step: HistoryStep, before: HistoryStep | None) -> tuple[str, str, 
     return step.step, f"{step.inputs_per_s:g}", more
 
 
-def gain(before: Measured | None, after: Measured | None) -> str:
+def gain(before: MeasuredCase | None, after: MeasuredCase | None) -> str:
     """How many times as much the second has, with the 95 % interval from pairs of rounds, or how
     few there are; "" where one of the two has no figure."""
     rates = figure(before, RATE), figure(after, RATE)
@@ -51,7 +51,7 @@ def gain(before: Measured | None, after: Measured | None) -> str:
     return f"{told} ({text.significant(ends.low)} to {text.significant(ends.high)})"
 
 
-def _batch(one: Measured) -> int:
+def _batch(one: MeasuredCase) -> int:
     return one.case.axes.get("batch", 1)
 
 
@@ -71,8 +71,8 @@ class _Here:
     """What is nearest to a published step on this machine: a case, and the one before it."""
 
     what: str
-    before: Measured | None
-    after: Measured | None
+    before: MeasuredCase | None
+    after: MeasuredCase | None
 
 
 def tables(found: Found) -> Iterator[Block]:
@@ -98,7 +98,7 @@ def tables(found: Found) -> Iterator[Block]:
     yield _replicas(found)
     if found.together:
         yield Heading("Hosts")
-        yield Points(tuple(together_sentences(found.together)))
+        yield Points(tuple(throughput_sentences(found.together)))
     yield Heading("Devices")
     yield _devices(found)
 
@@ -152,7 +152,7 @@ def _nearest(found: Found) -> dict[str, _Here]:
     }
 
 
-def _fastest_engine(alone: Measured | None, best: Measured | None) -> _Here:
+def _fastest_engine(alone: MeasuredCase | None, best: MeasuredCase | None) -> _Here:
     if best is None:
         return _Here("the fastest engine", alone, None)
     if best is alone:
@@ -187,7 +187,7 @@ def _replicas_here(found: Found) -> _Here:
     return _Here(what, _one(found, best.case.runtime, scenario="offline"), best)
 
 
-def _all_together(found: Found, alone: Measured | None) -> _Here:
+def _all_together(found: Found, alone: MeasuredCase | None) -> _Here:
     """The last step stands on all before it: the best of all that was measured."""
     rated = [one for one in found.measured if figure(one, RATE)]
     best = max(rated, key=lambda one: figure(one, RATE) or 0.0, default=None)
@@ -197,7 +197,7 @@ def _all_together(found: Found, alone: Measured | None) -> _Here:
     return _Here(what, None if best is alone else alone, best)
 
 
-def _count(one: Measured) -> int:
+def _count(one: MeasuredCase) -> int:
     """Over how many devices its sessions are dealt, 0 where that is one."""
     devices = len(each_device_of(one.case.runtime))
     return devices if devices > 1 else 0
@@ -273,7 +273,7 @@ def _one(
     threads: int = 1,
     scenario: str = "closed_loop",
     **options: object,
-) -> Measured | None:
+) -> MeasuredCase | None:
     return found.one(
         lambda case: (
             (case.runtime, case.threads, case.scenario.kind) == (runtime, threads, scenario)

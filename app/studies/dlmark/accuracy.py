@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from app.cases.column import number_of
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.formatting import text
 from app.present.document import Block, Column, Heading, Paragraph, Picture, Table
 from app.present.figure import Axis, Figure
@@ -66,7 +66,7 @@ def files(found: Found) -> Mapping[str, bytes]:
     return picture_files({_PICTURE: (figure,)})
 
 
-def _cell(one: Measured, column: str, as_text: Callable[[float | None], str]) -> str:
+def _cell(one: MeasuredCase, column: str, as_text: Callable[[float | None], str]) -> str:
     """As elsewhere, but for what runs and is off: here that is a question, and no fault."""
     if one.row["status"] != "wrong_output":
         return cell(one, column, as_text)

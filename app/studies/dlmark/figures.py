@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.formatting import text
 from app.present.figure import Figure, Kind, Mark, Series, Symbol
 from app.present.svg import FILE_LOOK, svg_document
@@ -51,7 +51,7 @@ def models(found: Found) -> list[str]:
     return list(dict.fromkeys(one.case.model for one in found.measured))
 
 
-def over_batch(line: Sequence[Measured], model: str, column: str) -> Points:
+def over_batch(line: Sequence[MeasuredCase], model: str, column: str) -> Points:
     """(batch, figure, in words) of what a line measured of a network, ascending."""
     told = ((batch, figure(case_at(line, model, batch), column)) for batch in batch_sizes(line))
     return tuple(

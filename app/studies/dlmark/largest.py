@@ -24,7 +24,7 @@ _PICTURE = "largest.svg"
 
 def tables(found: Found) -> Iterator[Block]:
     """A line for each network's search."""
-    limit = found.run.manifest.asked.memory_limit
+    limit = found.run.manifest.requested_plan.memory_limit
     yield Heading("Largest batch size")
     yield Paragraph(
         f"A measuring process may hold {limit} of the host's memory. The memory of earlier tries "
@@ -46,7 +46,7 @@ def tables(found: Found) -> Iterator[Block]:
 
 
 def _row(found: Found, search: Search, tries: Sequence[Try]) -> tuple[str, ...]:
-    tried, model = search.tried(tries), search.base.model
+    tried, model = search.statuses(tries), search.base.model
     if not tried:
         return (model, search.base.runtime, NOT_RUN, "", "", "")
     fits = largest_fit(tried)
@@ -67,7 +67,7 @@ def files(found: Found) -> Mapping[str, bytes]:
     groups: dict[str, list[tuple[float, float, str]]] = {}
     rows = {row.model: row for row in zoo_rows()}
     for search in searches_of(found.run):
-        model, fits = search.base.model, largest_fit(search.tried(tries))
+        model, fits = search.base.model, largest_fit(search.statuses(tries))
         if model in rows and fits and search.next_case(tries) is None:
             parameters = rows[model].parameters
             told = f"{model}: batch {fits}, {text.count_tick(parameters)} parameters"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import median
 
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.comparison.published_figures import zoo_rows
 from app.formatting import text
 from app.present.document import Block, Column, Heading, Paragraph, Picture, Points, Table
@@ -62,7 +62,7 @@ def claims(found: Found) -> Iterator[Block]:
     yield Points(tuple(answers))
 
 
-def _throughput(label: str, line: Sequence[Measured], names: Sequence[str]) -> str:
+def _throughput(label: str, line: Sequence[MeasuredCase], names: Sequence[str]) -> str:
     """The largest batch against the smallest; "" without two batch sizes."""
     sizes = batch_sizes(line)
     if len(sizes) < 2:
@@ -82,7 +82,7 @@ def _throughput(label: str, line: Sequence[Measured], names: Sequence[str]) -> s
     )
 
 
-def _memory(label: str, line: Sequence[Measured], names: Sequence[str]) -> str:
+def _memory(label: str, line: Sequence[MeasuredCase], names: Sequence[str]) -> str:
     """Two slopes of each network; "" without three batch sizes."""
     sizes = batch_sizes(line)
     if len(sizes) < 3:
@@ -113,7 +113,7 @@ def _rises(by_batch: dict[int, float]) -> bool:
     return all(values[place] < values[place + 1] for place in range(len(values) - 1))
 
 
-def _by_batch(line: Sequence[Measured], model: str, column: str) -> dict[int, float]:
+def _by_batch(line: Sequence[MeasuredCase], model: str, column: str) -> dict[int, float]:
     return {
         one.case.axes.get(BATCH, 1): value
         for one in line
@@ -230,7 +230,7 @@ def _common_batch(found: Found) -> int | None:
     return max(in_order, key=lambda batch: counts[batch], default=None)
 
 
-def _published(line: Sequence[Measured], batch: int, label: str) -> Figure:
+def _published(line: Sequence[MeasuredCase], batch: int, label: str) -> Figure:
     """A mark for each family, as the document colours them."""
     families: dict[str, list[tuple[float, float, str]]] = {}
     for row in zoo_rows():

@@ -17,10 +17,10 @@ from app.sweep.scheduling.round_jobs import (
     ModelKey,
     Schedule,
     as_status,
+    early_refusal,
     export_work,
     models_of,
-    refused_without_model,
-    settled,
+    settled_round,
 )
 from app.sweep.work.base import Work
 from app.sweep.work.checking import CheckWork, SettledCheck
@@ -33,21 +33,23 @@ class Checks:
 
     kind = CheckWork.kind
 
-    def __init__(self, schedule: Schedule, done: Collection[str], time_limit_s: float) -> None:
+    def __init__(
+        self, schedule: Schedule, finished_ids: Collection[str], time_limit_s: float
+    ) -> None:
         self.schedule = schedule
         self._time_limit_s = time_limit_s
-        self._left = {c.case_id: c for c in schedule.cases if c.case_id not in done}
+        self._remaining = {c.case_id: c for c in schedule.cases if c.case_id not in finished_ids}
         self._models: dict[ModelKey, ExportReply] = {}
         self._exporting = 0
         self._settled: deque[SettledCheck] = deque()
         open_cases = []
-        for case in self._left.values():
-            refused = refused_without_model(schedule, case, check=True)
+        for case in self._remaining.values():
+            refused = early_refusal(schedule, case, check=True)
             if refused is None:
                 open_cases.append(case)
             else:
                 self._settled.append(
-                    SettledCheck(case, settled(schedule, case, 0, *refused).result)
+                    SettledCheck(case, settled_round(schedule, case, 0, *refused).result)
                 )
         runtimes = list(dict.fromkeys(case.runtime for case in open_cases))
         self._waiting = deque(sorted(open_cases, key=lambda case: runtimes.index(case.runtime)))
@@ -69,7 +71,7 @@ class Checks:
             self._check(self._waiting.popleft()) if self._waiting and not self._exporting else None
         )
 
-    def wanted(self, case: Case) -> int:
+    def planned_rounds(self, case: Case) -> int:
         """Each case is checked once."""
         return 1
 
@@ -80,26 +82,26 @@ class Checks:
 
     def all_rounds_left(self) -> int:
         """How many cases are still to be checked."""
-        return len(self._left)
+        return len(self._remaining)
 
     def rounds_total(self, recorded: int) -> int:
         return len(self.schedule.cases)
 
     def take(self, result: RoundResult) -> None:
         """Count a check that ended; told twice, it counts once."""
-        self._left.pop(result.case_id, None)
+        self._remaining.pop(result.case_id, None)
 
     def _check(self, case: Case) -> Work:
         reply = self._models[case.model, case.precision]
         if reply.model is None:
-            return self._ended(case, as_status(reply.status), reply.reason)
+            return self._settle(case, as_status(reply.status), reply.reason)
         if unfit := reply.model.at(case.axes).unfit_at:
-            return self._ended(case, "export_failed", unfit)
+            return self._settle(case, "export_failed", unfit)
         job = CheckJob(case, reply.model, str(installed_runtimes.folder()))
         return CheckWork(job, self._time_limit_s, self.schedule.memory_limit_bytes)
 
-    def _ended(self, case: Case, status: Status, reason: str) -> SettledCheck:
-        return SettledCheck(case, settled(self.schedule, case, 0, status, reason).result)
+    def _settle(self, case: Case, status: Status, reason: str) -> SettledCheck:
+        return SettledCheck(case, settled_round(self.schedule, case, 0, status, reason).result)
 
     def _exports_of(self, cases: Sequence[Case]) -> list[ExportWork]:
         """Each model once, with all its points; nothing is expected of outputs."""

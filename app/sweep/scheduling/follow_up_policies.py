@@ -25,7 +25,7 @@ from app.machine.installed_runtimes import runtime
 from app.machine.placement import usable_cores
 from app.plan.models import data_for
 from app.remote.contract import ENGINES
-from app.sweep.scheduling.hosts import MOST_LOSSES, Bench, needed
+from app.sweep.scheduling.hosts import MAXIMUM_LOSSES, HostSlot, exclusive_needs
 from app.sweep.scheduling.remote_grid import HostedSweep
 from app.sweep.scheduling.round_jobs import cores_for, export_work, near_device, spare_cores
 from app.sweep.work.base import Needs, Source, Work
@@ -39,11 +39,11 @@ from runtimes.options import SESSIONS, sessions_of
 from runtimes.registry import parse_spec
 from runtimes.session.session_group import options_on
 
-AFTERWARDS_S = 4.0
+FOLLOW_UP_S = 4.0
 """A first guess of what operator times or an accuracy take: a process, an engine, some runs."""
 
 
-class Afterwards(ABC):
+class FollowUp(ABC):
     """`source` until it is exhausted, then what `_next_of_ours` gives.
 
     `ran` are the ids of the cases that are recorded to give outputs. `kind` is that of its
@@ -60,7 +60,7 @@ class Afterwards(ABC):
         self._time_limit_s, self._memory_limit_bytes = time_limit_s, memory_limit_bytes
         self._models: dict[tuple[str, str], ExportReply] = {}
         self._in_flight = 0
-        self._own: Work | None = None
+        self._current: Work | None = None
 
     def next(self, finished: Sequence[Work]) -> Work | None:
         self._in_flight -= len(finished)
@@ -69,20 +69,20 @@ class Afterwards(ABC):
                 self._models[work.request.model, work.request.precision] = work.reply
             elif isinstance(work, RoundWork) and work.result and work.result.status in RAN:
                 self._ran.add(work.result.case_id)
-        following = self._source.next([work for work in finished if work is not self._own])
+        following = self._source.next([work for work in finished if work is not self._current])
         if following is None and not self._in_flight:
-            following = self._own = self._next_of_ours()
+            following = self._current = self._next_job()
         if following is not None:
             self._in_flight += 1
         return following
 
     @property
     @abstractmethod
-    def left(self) -> int:
+    def remaining(self) -> int:
         """How much work of its own it may still give, at most."""
 
     @abstractmethod
-    def _next_of_ours(self) -> Work | None:
+    def _next_job(self) -> Work | None:
         """The next work once the wrapped source has none and nothing is in flight."""
 
     def _model_or_export(self, case: Case, waiting: Sequence[Case]) -> ExportedModel | Work | None:
@@ -93,8 +93,8 @@ class Afterwards(ABC):
         """
         reply = self._models.get((case.model, case.precision))
         if reply is None or _lacks(reply, case):
-            alike = (c.axes for c in (case, *waiting) if _same_model(c, case))
-            return self._export(case, list({axes_key(axes): axes for axes in alike}.values()))
+            sizes = (c.axes for c in (case, *waiting) if _same_model(c, case))
+            return self._export(case, list({axes_key(axes): axes for axes in sizes}.values()))
         return reply.model
 
     def _export(self, case: Case, points: Sequence[Mapping[str, int]]) -> ExportWork:
@@ -111,11 +111,11 @@ def _lacks(reply: ExportReply, case: Case) -> bool:
     return model is not None and axes_key(model.at(case.axes).axes) not in model.references
 
 
-def _same_model(one: Case, other: Case) -> bool:
-    return (one.model, one.precision) == (other.model, other.precision)
+def _same_model(first: Case, second: Case) -> bool:
+    return (first.model, first.precision) == (second.model, second.precision)
 
 
-class WithAccuracy(Afterwards):
+class AccuracyFollowUp(FollowUp):
     """`source` until it is exhausted, then the accuracy of each subject not yet `done`.
 
     `given` is the plan's labelled data, `ran` the ids of the cases that are recorded to give
@@ -129,27 +129,27 @@ class WithAccuracy(Afterwards):
         self,
         source: Source,
         cases: Sequence[Case],
-        given: str,
+        labelled_data: str,
         ran: Iterable[str],
-        done: Collection[str],
+        finished_ids: Collection[str],
         time_limit_s: float,
-        later: Callable[[], Iterable[Case]] = tuple,
+        late_cases: Callable[[], Iterable[Case]] = tuple,
         memory_limit_bytes: int = 0,
     ) -> None:
         super().__init__(source, ran, time_limit_s, memory_limit_bytes)
-        self._given, self._later = given, later
+        self._labelled_data, self._late_cases = labelled_data, late_cases
         self._waiting: deque[tuple[Case, str]] = deque()
         self._subjects = Counter[tuple[object, ...]]()
-        self._done = set(done)
+        self._finished = set(finished_ids)
         self._await(cases)
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return len(self._subjects)
 
-    def _next_of_ours(self) -> Work | None:
-        found, self._later = self._later(), tuple
-        self._await(found)
+    def _next_job(self) -> Work | None:
+        cases, self._late_cases = self._late_cases(), tuple
+        self._await(cases)
         while self._waiting:
             case, data = self._waiting[0]
             if case.case_id not in self._ran:
@@ -163,8 +163,8 @@ class WithAccuracy(Afterwards):
             if reply.model is None:
                 continue
             subject = subject_of(case, reply.model)
-            if subject.case_id not in self._done:
-                self._done.add(subject.case_id)
+            if subject.case_id not in self._finished:
+                self._finished.add(subject.case_id)
                 job = AccuracyJob(subject, reply.model, data, str(installed_runtimes.folder()))
                 return AccuracyWork(job, case.case_id, self._time_limit_s, self._memory_limit_bytes)
         return None
@@ -174,7 +174,7 @@ class WithAccuracy(Afterwards):
         data: dict[str, str] = {}
         for case in cases:
             if case.model not in data:
-                data[case.model] = data_for(case.model, self._given)
+                data[case.model] = data_for(case.model, self._labelled_data)
             if data[case.model]:
                 self._waiting.append((case, data[case.model]))
                 self._subjects[_shared(case)] += 1
@@ -194,7 +194,7 @@ def _shared(case: Case) -> tuple[object, ...]:
     return case.model, case.precision, case.runtime, sizes, options
 
 
-class WithColdStarts(Afterwards):
+class ColdStartFollowUp(FollowUp):
     """`source` until it is exhausted, then `count` processes of each subject of the cases.
 
     Number by number, in a seeded order each, so that drift of the machine does not follow the
@@ -211,7 +211,7 @@ class WithColdStarts(Afterwards):
         source: Source,
         cases: Sequence[Case],
         ran: Iterable[str],
-        done: Mapping[str, Mapping[int, ColdStart]],
+        recorded: Mapping[str, Mapping[int, ColdStart]],
         time_limit_s: float,
         count: int,
         page_cache: PageCache,
@@ -224,7 +224,9 @@ class WithColdStarts(Afterwards):
         self._page_cache = page_cache
         self._files: dict[str, tuple[str, ...]] = {}
         self._failed = {
-            subject for subject, known in done.items() if any(one.reason for one in known.values())
+            subject
+            for subject, starts in recorded.items()
+            if any(start.reason for start in starts.values())
         }
         members: dict[str, list[Case]] = {}
         for case in cases:
@@ -232,16 +234,18 @@ class WithColdStarts(Afterwards):
         self._members = members
         numbers: dict[str, list[int]] = {}
         for subject in members:
-            missing = [n for n in range(count) if n not in done.get(subject, {})]
+            missing = [n for n in range(count) if n not in recorded.get(subject, {})]
             numbers[subject] = [SCOUT, *missing] if missing else []
         self._waiting: deque[tuple[str, int]] = deque()
         for number in (SCOUT, *range(count)):
-            order = [subject for subject, wanted in numbers.items() if number in wanted]
+            order = [
+                subject for subject, missing_numbers in numbers.items() if number in missing_numbers
+            ]
             random.Random(f"{seed}:cold:{number}").shuffle(order)
             self._waiting.extend((subject, number) for subject in order)
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return len(self._waiting)
 
     def next(self, finished: Sequence[Work]) -> Work | None:
@@ -253,19 +257,19 @@ class WithColdStarts(Afterwards):
                     self._files[work.result.subject] = work.result.files
         return super().next(finished)
 
-    def _next_of_ours(self) -> Work | None:
+    def _next_job(self) -> Work | None:
         while self._waiting:
             subject, number = self._waiting[0]
             ran = [case for case in self._members[subject] if case.case_id in self._ran]
             if not ran or subject in self._failed:
                 self._waiting.popleft()
                 continue
-            known = self._model_or_export(ran[0], [self._members[s][0] for s, _ in self._waiting])
-            if isinstance(known, Work):
-                return known
+            outcome = self._model_or_export(ran[0], [self._members[s][0] for s, _ in self._waiting])
+            if isinstance(outcome, Work):
+                return outcome
             self._waiting.popleft()
-            if known is not None:
-                return self._work(cold_start_subject_of(ran[0]), number, known)
+            if outcome is not None:
+                return self._work(cold_start_subject_of(ran[0]), number, outcome)
         return None
 
     def _work(self, subject: Case, number: int, model: ExportedModel) -> ColdStartWork:
@@ -286,11 +290,11 @@ class WithColdStarts(Afterwards):
             dropped=self._files.get(subject.case_id, ()) if drops else (),
             cache_dir=str(installed_runtimes.folder()),
         )
-        needs = Needs(needed(engine, spec.device))
+        needs = Needs(exclusive_needs(engine, spec.device))
         return ColdStartWork(job, self._time_limit_s, needs, self._memory_limit_bytes)
 
 
-class WithOperators(Afterwards):
+class OperatorFollowUp(FollowUp):
     """`source` until it is exhausted, then the operator times of each case not yet `done`.
 
     `ran` are the ids of the cases that are recorded to give outputs. `time_limit_s` is how
@@ -304,34 +308,34 @@ class WithOperators(Afterwards):
         source: Source,
         cases: Sequence[Case],
         ran: Iterable[str],
-        done: Collection[str],
+        finished_ids: Collection[str],
         time_limit_s: float,
         memory_limit_bytes: int = 0,
     ) -> None:
         super().__init__(source, ran, time_limit_s, memory_limit_bytes)
-        self._waiting = deque(case for case in cases if case.case_id not in done)
+        self._waiting = deque(case for case in cases if case.case_id not in finished_ids)
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return len(self._waiting)
 
-    def _next_of_ours(self) -> Work | None:
+    def _next_job(self) -> Work | None:
         while self._waiting:
             case = self._waiting[0]
             if case.case_id not in self._ran:
                 self._waiting.popleft()
                 continue
-            known = self._model_or_export(case, self._waiting)
-            if isinstance(known, Work):
-                return known
+            outcome = self._model_or_export(case, self._waiting)
+            if isinstance(outcome, Work):
+                return outcome
             self._waiting.popleft()
-            if known is not None:
-                job = OperatorJob(case, known, str(installed_runtimes.folder()))
+            if outcome is not None:
+                job = OperatorJob(case, outcome, str(installed_runtimes.folder()))
                 return OperatorWork(job, self._time_limit_s, self._memory_limit_bytes)
         return None
 
 
-class HostedOperatorTimes(Afterwards):
+class HostedOperatorFollowUp(FollowUp):
     """`source` until it is exhausted, then the operator times of each case not yet `done`.
 
     `ran` are the ids of the cases that are recorded to give outputs. `time_limit_s` is how long
@@ -344,68 +348,70 @@ class HostedOperatorTimes(Afterwards):
         self,
         source: HostedSweep,
         cases: Sequence[Case],
-        done: Collection[str],
+        finished_ids: Collection[str],
         ran: Iterable[str],
         time_limit_s: float,
         memory_limit_bytes: int = 0,
     ) -> None:
         super().__init__(source, ran, time_limit_s, memory_limit_bytes)
         self._hosted = source
-        self._waiting = [case for case in cases if case.case_id not in done]
+        self._waiting = [case for case in cases if case.case_id not in finished_ids]
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return len(self._waiting)
 
     def next(self, finished: Sequence[Work]) -> Work | None:
-        ours = [work for work in finished if isinstance(work, HostedOperators)]
-        for work in ours:
+        hosted = [work for work in finished if isinstance(work, HostedOperators)]
+        for work in hosted:
             self._take(work)
-        following = super().next([work for work in finished if work not in ours])
+        following = super().next([work for work in finished if work not in hosted])
         if isinstance(following, HostedOperators):
             self._in_flight -= 1  # while it runs, others may on other machines
         return following
 
     def _take(self, work: HostedOperators) -> None:
-        bench = next(bench for bench in self._hosted.benches if bench.name == work.host)
-        bench.is_measuring = False
+        slot = next(slot for slot in self._hosted.slots if slot.name == work.host)
+        slot.is_measuring = False
         if not work.lost:
-            bench.losses = 0
+            slot.losses = 0
             return
-        bench.losses += 1
-        if bench.losses >= MOST_LOSSES:
-            bench.out = work.lost
+        slot.losses += 1
+        if slot.losses >= MAXIMUM_LOSSES:
+            slot.exclusion = work.lost
         self._waiting.insert(0, work.job.case)
 
-    def _next_of_ours(self) -> Work | None:
+    def _next_job(self) -> Work | None:
         self._waiting = [case for case in self._waiting if case.case_id in self._ran]
         for case in self._waiting:
-            bench = self._bench_of(case)
-            if bench is None or self._hosted.is_busy(bench):
+            slot = self._slot_of(case)
+            if slot is None or self._hosted.is_busy(slot):
                 continue
-            known = self._model_or_export(case, self._waiting)
-            if isinstance(known, Work):
-                return known
+            outcome = self._model_or_export(case, self._waiting)
+            if isinstance(outcome, Work):
+                return outcome
             self._waiting.remove(case)
-            if known is None:
-                return self._next_of_ours()
-            bench.is_measuring = True
+            if outcome is None:
+                return self._next_job()
+            slot.is_measuring = True
             spec = parse_spec(case.runtime)
-            needs = Needs(bench.site.alone(bench.site.engine(case.runtime), spec.device))
-            job = OperatorJob(case, known, ENGINES)
+            needs = Needs(
+                slot.site.exclusive_resources(slot.site.engine(case.runtime), spec.device)
+            )
+            job = OperatorJob(case, outcome, ENGINES)
             return HostedOperators(
                 job,
                 self._time_limit_s,
                 needs,
-                bench.way,
+                slot.way,
                 self._hosted.attempt_of(case),
                 self._memory_limit_bytes,
             )
-        return self._what_is_left()
+        return self._report_remaining()
 
-    def _what_is_left(self) -> HostNews | None:
+    def _report_remaining(self) -> HostNews | None:
         """Once nothing is in flight: what no host that is here can tell."""
-        if not self._waiting or any(bench.is_measuring for bench in self._hosted.benches):
+        if not self._waiting or any(slot.is_measuring for slot in self._hosted.slots):
             return None
         count, hosts = len(self._waiting), dict.fromkeys(map(self._hosted.host_of, self._waiting))
         self._waiting = []
@@ -416,7 +422,7 @@ class HostedOperatorTimes(Afterwards):
             "when it is there"
         )
 
-    def _bench_of(self, case: Case) -> Bench | None:
+    def _slot_of(self, case: Case) -> HostSlot | None:
         host = self._hosted.host_of(case)
-        found = (one for one in self._hosted.benches if one.name == host and not one.out)
-        return next(found, None)
+        slots = (slot for slot in self._hosted.slots if slot.name == host and not slot.exclusion)
+        return next(slots, None)

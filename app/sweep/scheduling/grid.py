@@ -12,22 +12,22 @@ from itertools import chain
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.scenario import NO_CONDITION
-from app.cases.status import ENDED, Status
+from app.cases.status import TERMINAL, Status
 from app.machine.installed_runtimes import runtime
-from app.sweep.scheduling.round_budget import LEAST_WAIT_S, Enough, Tally
+from app.sweep.scheduling.round_budget import MINIMUM_WAIT_S, RoundPolicy, Tally
 from app.sweep.scheduling.round_jobs import (
     ROUND_OVERHEAD_S,
     ModelKey,
     Schedule,
     draft_export,
+    early_refusal,
     limits_under,
     model_export,
     models_of,
     neighbour_case,
     null_export,
-    refused_without_model,
     round_work,
-    settled,
+    settled_round,
 )
 from app.sweep.scheduling.round_jobs import points as batch_points
 from app.sweep.work.base import WaitWork, Work
@@ -75,7 +75,7 @@ class Exports:
         return self._waiting.popleft()
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """How many have not been handed out."""
         return len(self._waiting) + len(self._twins)
 
@@ -83,14 +83,14 @@ class Exports:
     def in_flight(self) -> int:
         return self._in_flight
 
-    def of(self, case: Case) -> tuple[ExportReply, ExportReply | None] | None:
+    def replies_of(self, case: Case) -> tuple[ExportReply, ExportReply | None] | None:
         """What a case and its neighbour, if it has one, became; None if an export was left out."""
         reply = self.models.get((case.model, case.precision))
         neighbour = neighbour_case(case)
-        beside = self.models.get((neighbour.model, case.precision)) if neighbour else None
-        if reply is None or (neighbour and beside is None):
+        neighbour_reply = self.models.get((neighbour.model, case.precision)) if neighbour else None
+        if reply is None or (neighbour and neighbour_reply is None):
             return None
-        return reply, beside
+        return reply, neighbour_reply
 
     def _take_reply(self, request: ExportRequest, reply: ExportReply) -> None:
         """Keep it, and go on to the model's null twin, which can't be if the model is not."""
@@ -159,9 +159,9 @@ class Opening:
         self.is_over = True
         draft, model = self.reply.model, reply.model
         if model is not None and draft is not None and model.sha256 == draft.sha256:
-            whole = model.at(self.case.axes)
-            if not whole.unfit_at:
-                self.round.check_with(whole)
+            checked_model = model.at(self.case.axes)
+            if not checked_model.unfit_at:
+                self.round.check_with(checked_model)
                 return
         self.round.abandon()
 
@@ -208,8 +208,8 @@ class FixedSweep:
     """`done` maps a case's id to the statuses of the rounds that are already recorded."""
 
     schedule: Schedule
-    done: Mapping[str, Mapping[int, Status]]
-    enough: Enough
+    statuses: Mapping[str, Mapping[int, Status]]
+    round_policy: RoundPolicy
     _exports: Exports = field(init=False)
     _tally: Tally = field(default_factory=Tally)
     _open: dict[str, Case] = field(default_factory=dict)
@@ -219,29 +219,31 @@ class FixedSweep:
     _measuring: int = 0
     _handed_out_s: float = 0.0
     _waiting: WaitWork | None = None
-    _begun_pass: int = -1
+    _started_pass: int = -1
     _opening: Opening | None = None
 
     def __post_init__(self) -> None:
         schedule = self.schedule
         self._exports = Exports(schedule)
         for case in schedule.cases:
-            known = self.done.get(case.case_id, {})
-            ended = not ENDED.isdisjoint(known.values())
-            self._tally.add(case.case_id, self.enough.wanted(case), known, ended)
+            statuses = self.statuses.get(case.case_id, {})
+            has_ended = not TERMINAL.isdisjoint(statuses.values())
+            self._tally.add(
+                case.case_id, self.round_policy.planned_rounds(case), statuses, has_ended
+            )
         self._open = {case.case_id: case for case in schedule.cases if self.rounds_left(case)}
         refusals: dict[tuple[str, Precision], tuple[Status, str] | None] = {}
         for case in self._open.values():
-            asked = case.runtime, case.precision
-            if asked not in refusals:
-                refusals[asked] = refused_without_model(schedule, case)
-            if (refusal := refusals[asked]) is not None:
+            key = case.runtime, case.precision
+            if key not in refusals:
+                refusals[key] = early_refusal(schedule, case)
+            if (refusal := refusals[key]) is not None:
                 self._refused.append((case, *refusal))
                 self._tally.end(case.case_id)
-        left = [c for c in self._open.values() if self.rounds_left(c)]
-        self._exports.queue(left)
-        if not any(self.done.values()):  # a run that goes on has most of it in the cache
-            self._opening = opening_of(schedule, left)
+        open_cases = [c for c in self._open.values() if self.rounds_left(c)]
+        self._exports.queue(open_cases)
+        if not any(self.statuses.values()):  # a run that goes on has most of it in the cache
+            self._opening = opening_of(schedule, open_cases)
 
     def next(self, finished: Sequence[Work]) -> Work | None:
         opening = self._opening
@@ -254,7 +256,7 @@ class FixedSweep:
             if isinstance(work, WaitWork):
                 self._waiting = None
                 if not work.was_interrupted and self._rounds:
-                    self._begun_pass = self._rounds[0][1]
+                    self._started_pass = self._rounds[0][1]
             if isinstance(work, RoundWork | SettledRound) and work.result is not None:
                 self.take(work.result)
                 if isinstance(work, RoundWork):
@@ -264,10 +266,10 @@ class FixedSweep:
         if self._refused:
             case, status, reason = self._refused.popleft()
             number = self._tally.first_missing(case.case_id)
-            return settled(self.schedule, case, number, status, reason)
+            return settled_round(self.schedule, case, number, status, reason)
         if opening is not None:
-            known = self._exports.of(opening.case)
-            opening.check(known[0] if known else None)
+            replies = self._exports.replies_of(opening.case)
+            opening.check(replies[0] if replies else None)
             if (first := opening.next()) is not None:
                 self._measuring += isinstance(first, RoundWork)
                 self._handed_out_s = time.monotonic()
@@ -285,11 +287,11 @@ class FixedSweep:
                 self._waiting = wait
                 return wait
             case, number = self._rounds.popleft()
-            known = self._exports.of(case)
-            if self._tally.has_ended(case.case_id) or known is None:
+            replies = self._exports.replies_of(case)
+            if self._tally.has_ended(case.case_id) or replies is None:
                 continue
-            reply, beside = known
-            work = round_work(self.schedule, case, number, reply, beside=beside)
+            reply, neighbour_reply = replies
+            work = round_work(self.schedule, case, number, reply, neighbour_reply=neighbour_reply)
             if isinstance(work, SettledRound):
                 self._tally.end(case.case_id)
             elif not self.schedule.budget.round_fits(case.case_id, self._guess_s(case)):
@@ -302,24 +304,24 @@ class FixedSweep:
 
     def rounds_left(self, case: Case) -> int:
         """How many processes this case still needs; 0 once it has failed."""
-        return self._tally.left_of(case.case_id)
+        return self._tally.remaining_of(case.case_id)
 
-    def wanted(self, case: Case) -> int:
+    def planned_rounds(self, case: Case) -> int:
         """How many rounds the case is to have, as far as is known now."""
-        return self._tally.wanted_of(case.case_id)
+        return self._tally.planned_of(case.case_id)
 
     @property
     def exports_left(self) -> int:
         """How many exports have not been handed out."""
-        return self._exports.left
+        return self._exports.remaining
 
     def all_rounds_left(self) -> int:
         """How many rounds of all cases are still to be measured."""
-        return self._tally.left
+        return self._tally.remaining
 
     def rounds_total(self, recorded: int) -> int:
         """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
-        return self._tally.wanted
+        return self._tally.planned
 
     def _guess_s(self, case: Case) -> float:
         """How long a round takes of which nothing is known."""
@@ -330,10 +332,12 @@ class FixedSweep:
         """Count a round that ended; told twice, it counts once."""
         if not self._tally.take(result.case_id, result.round):
             return
-        if result.status in ENDED:
+        if result.status in TERMINAL:
             self._tally.end(result.case_id)
         else:
-            self._tally.want(result.case_id, self.enough.wanted(self._open[result.case_id]))
+            self._tally.want(
+                result.case_id, self.round_policy.planned_rounds(self._open[result.case_id])
+            )
 
     @property
     def spread_left_s(self) -> float:
@@ -344,13 +348,13 @@ class FixedSweep:
     def _wait(self) -> WaitWork | None:
         """The wait before the pass that is queued; None if it may begin, or has begun."""
         case, number = self._rounds[0]
-        if number == self._begun_pass:
+        if number == self._started_pass:
             return None
-        spare_s = self.schedule.budget.spare_s(self._tally.left, self._guess_s(case))
+        spare_s = self.schedule.budget.spare_s(self._tally.remaining, self._guess_s(case))
         seconds = self.schedule.spread.wait_s(number, spare_s)
-        if seconds >= LEAST_WAIT_S:
+        if seconds >= MINIMUM_WAIT_S:
             return WaitWork(time.monotonic() + seconds)
-        self._begun_pass = number
+        self._started_pass = number
         return None
 
     def _queue_rounds(self) -> bool:

@@ -14,14 +14,14 @@ from app.machine.environment import this_machine
 from app.machine.installed_runtimes import on_devices, runtime
 from app.machine.placement import listed
 from app.remote.contract import ENGINES, Host, RuntimeThere
-from app.sweep.scheduling.round_budget import LEAST_WAIT_S, Spread
+from app.sweep.scheduling.round_budget import MINIMUM_WAIT_S, Spread
 from app.sweep.work.base import CPU
 from app.sweep.work.remote_rounds import Way
 from runtimes.base import Availability, Available, Device, Runtime, Unavailable
 from runtimes.registry import parse_spec
 
 
-def needed(engine: Runtime, device: str) -> frozenset[str]:
+def exclusive_needs(engine: Runtime, device: str) -> frozenset[str]:
     """What a process of the runtime on this device, or these, needs of its machine for itself."""
     if not engine.accelerator:
         return frozenset({CPU})
@@ -31,7 +31,7 @@ def needed(engine: Runtime, device: str) -> frozenset[str]:
 _UNKNOWN = RuntimeThere(reason="it is not known there", remedy="install what brings it")
 
 
-class Site(Protocol):
+class ExecutionHost(Protocol):
     """A machine that rounds are built for."""
 
     @property
@@ -50,12 +50,12 @@ class Site(Protocol):
     def shares(self, cores: Collection[int]) -> bool:
         """Whether whoever looks after a round on these cores has no others."""
 
-    def alone(self, engine: Runtime, device: str) -> frozenset[str]:
+    def exclusive_resources(self, engine: Runtime, device: str) -> frozenset[str]:
         """What a round needs for itself."""
 
 
 @dataclass(frozen=True, slots=True)
-class There:
+class RemoteHost:
     """A host of a cluster."""
 
     host: Host
@@ -65,14 +65,14 @@ class There:
         return ENGINES
 
     def availability(self, spec: str) -> Availability:
-        there, named = self._runtime(spec), parse_spec(spec)
-        if there.reason:
-            return Unavailable(there.reason, there.remedy)
-        for device in runtime(named.name).devices_in(named.device):
-            if device and there.devices and device not in there.devices:
-                listed_there = ", ".join(there.devices)
+        entry, parsed_spec = self._runtime(spec), parse_spec(spec)
+        if entry.reason:
+            return Unavailable(entry.reason, entry.remedy)
+        for device in runtime(parsed_spec.name).devices_in(parsed_spec.device):
+            if device and entry.devices and device not in entry.devices:
+                listed_there = ", ".join(entry.devices)
                 return Unavailable(f"it has no device {device!r} there", f"it has {listed_there}")
-        return Available(there.version)
+        return Available(entry.version)
 
     def engine(self, spec: str) -> Runtime:
         devices = self._runtime(spec).devices.items()
@@ -81,39 +81,39 @@ class There:
 
     def usable(self, engine: Runtime, device: str) -> set[int]:
         cores = set(self.host.cores)
-        told = self._runtime(engine.name).near
-        near = [told.get(one, "") for one in engine.devices_in(device)]
-        return cores & set(listed(",".join(near))) or cores if all(near) else cores
+        near_cores = self._runtime(engine.name).near
+        core_lists = [near_cores.get(key, "") for key in engine.devices_in(device)]
+        return cores & set(listed(",".join(core_lists))) or cores if all(core_lists) else cores
 
     def shares(self, cores: Collection[int]) -> bool:
         return set(self.host.cores) <= set(cores)
 
-    def alone(self, engine: Runtime, device: str) -> frozenset[str]:
+    def exclusive_resources(self, engine: Runtime, device: str) -> frozenset[str]:
         """Rounds of one machine take turns, whichever of its hosts they are of."""
-        where = "" if self.host.machine == this_machine() else f"@{self.host.machine}"
-        return frozenset(name + where for name in needed(engine, device))
+        suffix = "" if self.host.machine == this_machine() else f"@{self.host.machine}"
+        return frozenset(name + suffix for name in exclusive_needs(engine, device))
 
     def _runtime(self, spec: str) -> RuntimeThere:
         return self.host.runtimes.get(parse_spec(spec).name, _UNKNOWN)
 
 
-MOST_LOSSES = 2
+MAXIMUM_LOSSES = 2
 """A host that is lost so often with no round between that ended is left out."""
 
 
 @dataclass(slots=True)
-class Bench:
+class HostSlot:
     """One host: the hand of cases that are measured there together, and its next rounds.
 
     `losses` are those since a round last ended there, `out` says why it gets nothing more.
     """
 
-    site: There
+    site: RemoteHost
     way: Way
     hand: list[Case] = field(default_factory=list)
     rounds: deque[tuple[Case, int]] = field(default_factory=deque)
     losses: int = 0
-    out: str = ""
+    exclusion: str = ""
     is_measuring: bool = False
     spread: Spread = field(default_factory=Spread)
     _next_number: int = 0
@@ -136,11 +136,11 @@ class Bench:
 
     def wait_s(self, spare_s: float) -> float:
         """How long the pass that is queued is still to wait, as was settled when it was queued."""
-        number, now = self.rounds[0][1], time.monotonic()
+        number, now_s = self.rounds[0][1], time.monotonic()
         if number != self._due_pass:
-            self._due_pass, self._due_s = number, now + self.spread.wait_s(number, spare_s)
-        seconds = self._due_s - now
-        return seconds if seconds >= LEAST_WAIT_S else 0.0
+            self._due_pass, self._due_s = number, now_s + self.spread.wait_s(number, spare_s)
+        seconds = self._due_s - now_s
+        return seconds if seconds >= MINIMUM_WAIT_S else 0.0
 
     @property
     def spread_left_s(self) -> float:
@@ -149,9 +149,9 @@ class Bench:
             return 0.0
         return self.spread.left_s(self.rounds[0][1] if self.rounds else self._next_number)
 
-    def queue(self, most: int, seed: int, lacks: Callable[[Case, int], bool]) -> bool:
+    def queue(self, maximum_rounds: int, seed: int, lacks: Callable[[Case, int], bool]) -> bool:
         """Queue the next round of all cases of the hand that want it, in a seeded order."""
-        while not self.rounds and self._next_number < most:
+        while not self.rounds and self._next_number < maximum_rounds:
             number, self._next_number = self._next_number, self._next_number + 1
             order = [case for case in self.hand if lacks(case, number)]
             random.Random(f"{seed}:{number}").shuffle(order)
@@ -160,9 +160,9 @@ class Bench:
 
     def leave(self) -> list[Case]:
         """What it had in hand, which others are to measure."""
-        left, self.hand = self.hand, []
+        cases, self.hand = self.hand, []
         self.rounds.clear()
-        return left
+        return cases
 
 
 @dataclass(slots=True)
@@ -191,24 +191,24 @@ class Hands:
     def deal(self, fits: Callable[[Case], bool]) -> list[Case]:
         """Of the first hand that has any the cases that fit; what is left waits for others."""
         for place, hand in enumerate(self._waiting):
-            mine = [case for case in hand if fits(case)]
-            if mine:
+            fitting = [case for case in hand if fits(case)]
+            if fitting:
                 rest = [case for case in hand if not fits(case)]
                 if rest:
                     self._waiting[place] = rest
                 else:
                     del self._waiting[place]
-                return mine
+                return fitting
         return []
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """How many hands nobody has yet."""
         return len(self._waiting)
 
-    def take_out(self, wanted: Callable[[Case], bool]) -> list[Case]:
+    def take_out(self, predicate: Callable[[Case], bool]) -> list[Case]:
         """The cases for which this holds, which wait no longer."""
-        found = [case for hand in self._waiting for case in hand if wanted(case)]
-        rest = [[case for case in hand if not wanted(case)] for hand in self._waiting]
+        removed = [case for hand in self._waiting for case in hand if predicate(case)]
+        rest = [[case for case in hand if not predicate(case)] for hand in self._waiting]
         self._waiting = deque(hand for hand in rest if hand)
-        return found
+        return removed

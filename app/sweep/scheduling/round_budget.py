@@ -10,11 +10,11 @@ from itertools import count
 from typing import Protocol
 
 from app.cases.case import Case
-from app.columns.precision import rounds_wanted
+from app.columns.precision import target_rounds
 from app.columns.rows import Rows
 from app.run_folder.run import Run
-from app.stats.required_rounds import Precise
-from app.sweep.work.base import Known, Source, Work
+from app.stats.required_rounds import StoppingRule
+from app.sweep.work.base import SettledWork, Source, Work
 
 
 class Tally:
@@ -24,80 +24,80 @@ class Tally:
     """
 
     def __init__(self) -> None:
-        self.wanted = self.left = 0
-        self._wanted: dict[str, int] = {}
-        self._known: dict[str, set[int]] = {}
-        self._ended: set[str] = set()
+        self.planned = self.remaining = 0
+        self._planned: dict[str, int] = {}
+        self._recorded: dict[str, set[int]] = {}
+        self._finished: set[str] = set()
 
-    def add(self, case_id: str, wanted: int, known: Iterable[int], ended: bool) -> None:
+    def add(self, case_id: str, rounds: int, recorded: Iterable[int], is_finished: bool) -> None:
         """A case that is to have so many rounds, numbered from 0; each is added once."""
-        numbers = set(known)
+        numbers = set(recorded)
         if numbers:
-            self._known[case_id] = numbers
-        if ended:
-            self._ended.add(case_id)
-        self._wanted[case_id] = wanted
-        self.wanted += wanted
-        self.left += self.left_of(case_id)
+            self._recorded[case_id] = numbers
+        if is_finished:
+            self._finished.add(case_id)
+        self._planned[case_id] = rounds
+        self.planned += rounds
+        self.remaining += self.remaining_of(case_id)
 
-    def known_of(self, case_id: str) -> tuple[int, ...]:
+    def recorded_of(self, case_id: str) -> tuple[int, ...]:
         """The numbers of the rounds that the case has, ascending."""
-        return tuple(sorted(self._known.get(case_id, ())))
+        return tuple(sorted(self._recorded.get(case_id, ())))
 
-    def wanted_of(self, case_id: str) -> int:
-        return self._wanted[case_id]
+    def planned_of(self, case_id: str) -> int:
+        return self._planned[case_id]
 
-    def left_of(self, case_id: str) -> int:
+    def remaining_of(self, case_id: str) -> int:
         """How many rounds the case still lacks."""
-        if case_id in self._ended:
+        if case_id in self._finished:
             return 0
-        wanted = self._wanted[case_id]
-        return wanted - sum(number < wanted for number in self._known.get(case_id, ()))
+        planned = self._planned[case_id]
+        return planned - sum(number < planned for number in self._recorded.get(case_id, ()))
 
     def first_missing(self, case_id: str) -> int:
         """The number of the first round that the case has not."""
-        known = self._known.get(case_id, ())
-        return next(number for number in count() if number not in known)
+        recorded = self._recorded.get(case_id, ())
+        return next(number for number in count() if number not in recorded)
 
     def lacks(self, case_id: str, number: int) -> bool:
         """Whether the case still lacks this round."""
-        if case_id in self._ended or number >= self._wanted[case_id]:
+        if case_id in self._finished or number >= self._planned[case_id]:
             return False
-        return number not in self._known.get(case_id, ())
+        return number not in self._recorded.get(case_id, ())
 
     def has_ended(self, case_id: str) -> bool:
-        return case_id in self._ended
+        return case_id in self._finished
 
     def end(self, case_id: str) -> None:
         """The case gets no more rounds."""
-        self.left -= self.left_of(case_id)
-        self._ended.add(case_id)
+        self.remaining -= self.remaining_of(case_id)
+        self._finished.add(case_id)
 
     def take(self, case_id: str, number: int) -> bool:
         """The case has this round now; False if that was known."""
-        known = self._known.setdefault(case_id, set())
-        if number in known:
+        recorded = self._recorded.setdefault(case_id, set())
+        if number in recorded:
             return False
-        before = self.left_of(case_id)
-        known.add(number)
-        self.left += self.left_of(case_id) - before
+        previous = self.remaining_of(case_id)
+        recorded.add(number)
+        self.remaining += self.remaining_of(case_id) - previous
         return True
 
     def void(self, case_id: str) -> None:
         """None of the rounds that the case has had counts any more."""
-        before = self.left_of(case_id)
-        self._known.pop(case_id, None)
-        self.left += self.left_of(case_id) - before
+        previous = self.remaining_of(case_id)
+        self._recorded.pop(case_id, None)
+        self.remaining += self.remaining_of(case_id) - previous
 
     def want(self, case_id: str, rounds: int) -> None:
         """The case is to have so many rounds in all."""
-        before = self.left_of(case_id)
-        self.wanted += rounds - self._wanted[case_id]
-        self._wanted[case_id] = rounds
-        self.left += self.left_of(case_id) - before
+        previous = self.remaining_of(case_id)
+        self.planned += rounds - self._planned[case_id]
+        self._planned[case_id] = rounds
+        self.remaining += self.remaining_of(case_id) - previous
 
 
-LEAST_WAIT_S = 0.05
+MINIMUM_WAIT_S = 0.05
 """Less is not waited for."""
 
 
@@ -109,7 +109,7 @@ class Spread:
         self._gap_s = seconds / (passes - 1) if passes > 1 else 0.0
         self._passes = passes
         self._first: int | None = None
-        self._begun_s = 0.0
+        self._start_s = 0.0
 
     def renewed(self) -> Spread:
         """The same for other cases, which begin when their first pass does."""
@@ -119,8 +119,8 @@ class Spread:
         """When the pass of this number may begin (monotonic seconds); the first that is asked for,
         which is not pass 0 of a run that is resumed, may now."""
         if self._first is None:
-            self._first, self._begun_s = number, time.monotonic()
-        return self._begun_s + self._gap_s * (number - self._first)
+            self._first, self._start_s = number, time.monotonic()
+        return self._start_s + self._gap_s * (number - self._first)
 
     def left_s(self, number: int) -> float:
         """How long it is at least until the last pass begins, with pass `number` the next."""
@@ -149,15 +149,15 @@ class Budget:
     likely to end later."""
 
     def __init__(self, seconds: float = math.inf) -> None:
-        self._begun_s = time.monotonic()
+        self._start_s = time.monotonic()
         self._seconds = seconds
-        self._of_case: dict[str, float] = {}
+        self._case_seconds: dict[str, float] = {}
         self._sum_s = 0.0
-        self._kept_s = 0.0
+        self._reserved_s = 0.0
 
-    def keep(self, seconds: float) -> None:
+    def reserve(self, seconds: float) -> None:
         """Leave so long to what comes after the rounds, `AFTER_SHARE` of the whole at most."""
-        self._kept_s = min(seconds, AFTER_SHARE * self._seconds)
+        self._reserved_s = min(seconds, AFTER_SHARE * self._seconds)
 
     @property
     def is_bounded(self) -> bool:
@@ -166,7 +166,7 @@ class Budget:
     @property
     def ends_s(self) -> float:
         """When it is over (monotonic seconds)."""
-        return self._begun_s + self._seconds
+        return self._start_s + self._seconds
 
     @property
     def left_s(self) -> float:
@@ -179,18 +179,18 @@ class Budget:
 
     def round_fits(self, case_id: str, guess_s: float) -> bool:
         """Whether a round of this case would end in time, by its last, by others', by a guess."""
-        usual = self._sum_s / len(self._of_case) if self._of_case else guess_s
-        return self._of_case.get(case_id, usual) <= self.left_s - self._kept_s
+        usual = self._sum_s / len(self._case_seconds) if self._case_seconds else guess_s
+        return self._case_seconds.get(case_id, usual) <= self.left_s - self._reserved_s
 
     def spare_s(self, rounds: int, guess_s: float) -> float:
         """What is left beside so many more rounds, each as long as they usually are."""
-        usual = self._sum_s / len(self._of_case) if self._of_case else guess_s
-        return max(0.0, self.left_s - self._kept_s - rounds * usual)
+        usual = self._sum_s / len(self._case_seconds) if self._case_seconds else guess_s
+        return max(0.0, self.left_s - self._reserved_s - rounds * usual)
 
     def learn(self, case_id: str, seconds: float) -> None:
         """A round of this case took so long."""
-        self._sum_s += seconds - self._of_case.get(case_id, 0.0)
-        self._of_case[case_id] = seconds
+        self._sum_s += seconds - self._case_seconds.get(case_id, 0.0)
+        self._case_seconds[case_id] = seconds
 
 
 class WithinBudget:
@@ -202,15 +202,15 @@ class WithinBudget:
 
     def next(self, finished: Sequence[Work]) -> Work | None:
         work = self._source.next(finished)
-        while work is not None and not self._budget.left_s and not isinstance(work, Known):
+        while work is not None and not self._budget.left_s and not isinstance(work, SettledWork):
             work = self._source.next(())
         return work
 
 
-class Enough(Protocol):
+class RoundPolicy(Protocol):
     """Asked of each case when the sweep begins and after each of its rounds."""
 
-    def wanted(self, case: Case) -> int:
+    def planned_rounds(self, case: Case) -> int:
         """How many rounds the case is to have in all, as far as is known now."""
 
 
@@ -220,7 +220,7 @@ class FixedRounds:
 
     rounds: int
 
-    def wanted(self, case: Case) -> int:
+    def planned_rounds(self, case: Case) -> int:
         return self.rounds
 
 
@@ -228,11 +228,13 @@ class FixedRounds:
 class PreciseRounds:
     """Until the intervals are narrow. A look reads the samples of one case, between rounds."""
 
-    rule: Precise
+    rule: StoppingRule
     run: Run
     rows: Rows
 
-    def wanted(self, case: Case) -> int:
+    def planned_rounds(self, case: Case) -> int:
         rounds = [r for r in self.run.rounds_of(case) if not r.is_tried_again]
-        due = len(rounds) in self.rule.looks
-        return rounds_wanted(self.rule, rounds, self.rows.summary(self.run, case) if due else None)
+        is_due = len(rounds) in self.rule.looks
+        return target_rounds(
+            self.rule, rounds, self.rows.summary(self.run, case) if is_due else None
+        )

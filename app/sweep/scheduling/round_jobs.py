@@ -13,7 +13,7 @@ from app.cases.jobs import settings_of
 from app.cases.round import Limits, MeasureJob, NeighbourJob, RoundResult
 from app.cases.scenario import Condition
 from app.cases.status import Status
-from app.cases.user_files import Given
+from app.cases.user_files import UserFiles
 from app.machine import installed_runtimes
 from app.machine.installed_runtimes import (
     availability_of,
@@ -25,7 +25,7 @@ from app.machine.installed_runtimes import (
 from app.machine.placement import listed, usable_cores
 from app.plan.models import batch_axis
 from app.run_folder.folder import samples_name
-from app.sweep.scheduling.hosts import Site, needed
+from app.sweep.scheduling.hosts import ExecutionHost, exclusive_needs
 from app.sweep.scheduling.round_budget import Budget, Spread
 from app.sweep.work.base import Needs
 from app.sweep.work.export import DraftWork, ExportWork
@@ -76,7 +76,7 @@ def batches(case: Case, model: ExportedModel) -> tuple[ExportedModel, ...]:
     return tuple(model.at({**case.axes, axis: size}) for size in case.batcher.sizes)
 
 
-def why_not(condition: Condition, runtime: Runtime, device: str = "") -> str:
+def condition_obstacle(condition: Condition, runtime: Runtime, device: str = "") -> str:
     """Why no round of the runtime can be under the condition, in one sentence; empty if it can."""
     if condition.kind == "with" and len(runtime.devices_in(device)) > 1:
         return f"a neighbour is one session on one device, and {runtime.name}:{device} is several"
@@ -92,24 +92,27 @@ def shapes_of(case: Case, model: ExportedModel, sessions: int) -> tuple[Mapping[
 
     Unsupported for a model that can't be in one session at several shapes, and for several lanes.
     """
-    points, told = case.condition.points, str(case.condition)
+    points, condition_text = case.condition.points, str(case.condition)
     if not points:
         return ()
     if model.fixed:
         raise Unsupported(
-            f"{case.model} could only be exported for each size by itself, and {told} needs one "
+            f"{case.model} could only be exported for each size by itself, and "
+            f"{condition_text} needs one "
             "graph for all",
             "remove --condition",
         )
     if model.states:
         raise Unsupported(
-            f"{case.model} hands its state from run to run, and under {told} the next run has "
+            f"{case.model} hands its state from run to run, and under {condition_text} "
+            "the next run has "
             "another shape",
             "remove --condition",
         )
     if sessions != 1 or case.options.get("streams", 1) != 1:
         raise Unsupported(
-            f"{told} is served by one session, one run at a time", "use one session and one stream"
+            f"{condition_text} is served by one session, one run at a time",
+            "use one session and one stream",
         )
     return tuple(model.at({**case.axes, **point}).axes for point in points)
 
@@ -125,18 +128,20 @@ def neighbour_case(case: Case) -> Case | None:
     """The neighbour's model at its own sizes, as something to export; None without one."""
     if case.condition.kind != "with":
         return None
-    given = Given(custom_ops=case.given.custom_ops)
-    return Case(case.condition.model, case.runtime, case.precision, given=given)
+    user_files = UserFiles(custom_ops=case.given.custom_ops)
+    return Case(case.condition.model, case.runtime, case.precision, given=user_files)
 
 
 def neighbour_job(
-    case: Case, settings: Settings, beside: ExportReply | None
+    case: Case, settings: Settings, neighbour_reply: ExportReply | None
 ) -> NeighbourJob | None:
     """What the neighbour's process is told: as the case is compiled, but in one session."""
-    if beside is None or beside.model is None:
+    if neighbour_reply is None or neighbour_reply.model is None:
         return None
     options = {name: value for name, value in settings.options.items() if name != SESSIONS.name}
-    return NeighbourJob(beside.model.at({}), case.runtime, replace(settings, options=options))
+    return NeighbourJob(
+        neighbour_reply.model.at({}), case.runtime, replace(settings, options=options)
+    )
 
 
 ModelKey = tuple[str, Precision]
@@ -184,7 +189,7 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class LocalHost:
     """This machine, with the interpreters of its environments by name."""
 
     environments: Mapping[str, str]
@@ -206,8 +211,8 @@ class Here:
         """The batch process has left those that were chosen, if there are others."""
         return not usable_cores().isdisjoint(cores)
 
-    def alone(self, engine: Runtime, device: str) -> frozenset[str]:
-        return needed(engine, device)
+    def exclusive_resources(self, engine: Runtime, device: str) -> frozenset[str]:
+        return exclusive_needs(engine, device)
 
 
 def round_work(
@@ -215,10 +220,10 @@ def round_work(
     case: Case,
     number: int,
     reply: ExportReply,
-    tried: bool = False,
-    beside: ExportReply | None = None,
-    site: Site | None = None,
-    made: Callable[..., RoundWork] = RoundWork,
+    is_search_case: bool = False,
+    neighbour_reply: ExportReply | None = None,
+    site: ExecutionHost | None = None,
+    factory: Callable[..., RoundWork] = RoundWork,
     arrivals: str = ARRIVALS,
     awaits_reference: bool = False,
 ) -> RoundWork | SettledRound:
@@ -229,32 +234,40 @@ def round_work(
     open loop meets: rounds of one number and the same name meet the same. With `awaits_reference`
     the reply has no expected outputs yet.
     """
-    site = site or Here(schedule.environments)
+    site = site or LocalHost(schedule.environments)
     if reply.model is None:
         status = as_status(reply.status)
-        return settled(schedule, case, number, status, reply.reason, tried, reply.transient)
+        return settled_round(
+            schedule, case, number, status, reply.reason, is_search_case, reply.transient
+        )
     spec = parse_spec(case.runtime)
     engine = site.engine(case.runtime)
-    if reason := why_not(case.condition, engine, spec.device):
-        return settled(schedule, case, number, "unsupported", reason, tried)
+    if reason := condition_obstacle(case.condition, engine, spec.device):
+        return settled_round(schedule, case, number, "unsupported", reason, is_search_case)
     settings = settings_of(case, site.engines)
     model = reply.model.at({**case.axes, **next(iter(case.condition.points), {})})
     unfit = [reply.model.at(axes).unfit_at for axes in points(case)]
     if any(unfit):
-        return settled(schedule, case, number, "export_failed", next(filter(None, unfit)), tried)
+        return settled_round(
+            schedule, case, number, "export_failed", next(filter(None, unfit)), is_search_case
+        )
     try:
         refuse_sessions(engine, model, model.axes, settings)
         sessions = sessions_of(options_on(engine, spec.device), case.options)
-        together = batches(case, reply.model)
+        batch_models = batches(case, reply.model)
         shapes = shapes_of(case, reply.model, sessions)
     except RuntimeFault as fault:
-        return settled(schedule, case, number, as_status(fault.status), str(fault), tried)
-    if beside is not None and beside.model is None:
-        reason = f"the neighbour {case.condition.model}: {beside.reason}"
-        status = as_status(beside.status)
-        return settled(schedule, case, number, status, reason, tried, beside.transient)
+        return settled_round(
+            schedule, case, number, as_status(fault.status), str(fault), is_search_case
+        )
+    if neighbour_reply is not None and neighbour_reply.model is None:
+        reason = f"the neighbour {case.condition.model}: {neighbour_reply.reason}"
+        status = as_status(neighbour_reply.status)
+        return settled_round(
+            schedule, case, number, status, reason, is_search_case, neighbour_reply.transient
+        )
     usable = site.usable(engine, spec.device)
-    neighbour = neighbour_job(case, settings, beside)
+    neighbour = neighbour_job(case, settings, neighbour_reply)
     at_once = sessions + (neighbour is not None)
     cores = case.threads * at_once + spare_cores(engine) if case.threads else 0
     job = MeasureJob(
@@ -277,33 +290,33 @@ def round_work(
         arrivals_seed=round_seed(schedule.arrivals_seed, arrivals, number),
         condition=case.condition,
         batcher=case.batcher,
-        batches=together,
+        batches=batch_models,
         neighbour=neighbour,
         shapes=shapes,
         device_memory_limit_bytes=schedule.device_memory_limit_bytes,
         awaits_reference=awaits_reference,
     )
-    return made(
+    return factory(
         case,
         job,
         schedule.time_limit_s + case.condition.seconds,
-        Needs(site.alone(engine, spec.device)),
+        Needs(site.exclusive_resources(engine, spec.device)),
         schedule.memory_limit_bytes,
-        tried,
+        is_search_case,
         schedule.compile_limit_s,
     )
 
 
 def models_of(
-    wanted: Iterable[tuple[Case, Iterable[Mapping[str, int]]]],
+    case_points: Iterable[tuple[Case, Iterable[Mapping[str, int]]]],
 ) -> list[tuple[Case, list[Mapping[str, int]]]]:
     """Each model once, by the first case that has it, with all the points that its cases want."""
     models: dict[ModelKey, tuple[Case, dict[str, Mapping[str, int]]]] = {}
-    for case, points in wanted:
-        _, known = models.setdefault((case.model, case.precision), (case, {}))
+    for case, points in case_points:
+        _, points_by_key = models.setdefault((case.model, case.precision), (case, {}))
         for point in points:
-            known.setdefault(axes_key(point), point)
-    return [(case, list(known.values())) for case, known in models.values()]
+            points_by_key.setdefault(axes_key(point), point)
+    return [(case, list(points_by_key.values())) for case, points_by_key in models.values()]
 
 
 def export_work(
@@ -338,22 +351,22 @@ def draft_export(schedule: Schedule, case: Case, points: Sequence[Mapping[str, i
 
 
 def null_export(
-    schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]], of: ExportedModel
+    schedule: Schedule, case: Case, points: Sequence[Mapping[str, int]], original: ExportedModel
 ) -> ExportWork:
     """The null twin of a model that has been exported, for a case that measures it."""
-    request = ExportRequest(case.model, case.precision, tuple(points), null_of=of)
+    request = ExportRequest(case.model, case.precision, tuple(points), null_of=original)
     work = ExportWork(request, schedule.export_limit_s, schedule.memory_limit_bytes)
     work.budget_ends_s = schedule.budget.ends_s
     return work
 
 
-def settled(
+def settled_round(
     schedule: Schedule,
     case: Case,
     number: int,
     status: Status,
     reason: str,
-    tried: bool = False,
+    is_search_case: bool = False,
     transient: bool = False,
 ) -> SettledRound:
     """A round that ended before it began."""
@@ -368,15 +381,13 @@ def settled(
         options=all_options(options_of(case.runtime), case.options),
         transient=transient,
     )
-    return SettledRound(case, result, tried)
+    return SettledRound(case, result, is_search_case)
 
 
-def refused_without_model(
-    schedule: Schedule, case: Case, check: bool = False
-) -> tuple[Status, str] | None:
+def early_refusal(schedule: Schedule, case: Case, check: bool = False) -> tuple[Status, str] | None:
     """What is known of a case before anything is exported, of one that is to run or to `check`."""
-    asked = check_availability_of if check else availability_of
-    state = asked(case.runtime, schedule.environments)
+    check_availability = check_availability_of if check else availability_of
+    state = check_availability(case.runtime, schedule.environments)
     if isinstance(state, Unavailable):
         return "unavailable", f"{state.reason}: {state.remedy}"
     try:
@@ -386,9 +397,9 @@ def refused_without_model(
     return None
 
 
-def round_seed(seed: int, of: str, number: int) -> int:
+def round_seed(seed: int, subject: str, number: int) -> int:
     """A 63-bit seed of one round's case or of what its cases share, the same on every host."""
-    digest = hashlib.sha256(f"{seed}:{of}:{number}".encode()).digest()
+    digest = hashlib.sha256(f"{seed}:{subject}:{number}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
@@ -406,8 +417,8 @@ def spare_cores(engine: Runtime) -> int:
 
 def near_device(engine: Runtime, device: str, usable: set[int]) -> set[int]:
     """Of the usable cores those of the devices' own nodes of memory, or all where none is told."""
-    told = cores_near(engine, device) if engine.accelerator else ""
-    return usable & set(listed(told)) or usable if told else usable
+    core_list = cores_near(engine, device) if engine.accelerator else ""
+    return usable & set(listed(core_list)) or usable if core_list else usable
 
 
 def as_status(text: str) -> Status:

@@ -15,15 +15,15 @@ from app.run_folder.run import Run
 from app.stats.required_rounds import FIRST_LOOK
 from app.sweep.scheduling.checks import Checks
 from app.sweep.scheduling.follow_up_policies import (
-    AFTERWARDS_S,
-    Afterwards,
-    HostedOperatorTimes,
-    WithAccuracy,
-    WithColdStarts,
-    WithOperators,
+    FOLLOW_UP_S,
+    AccuracyFollowUp,
+    ColdStartFollowUp,
+    FollowUp,
+    HostedOperatorFollowUp,
+    OperatorFollowUp,
 )
 from app.sweep.scheduling.grid import FixedSweep
-from app.sweep.scheduling.hosts import Bench
+from app.sweep.scheduling.hosts import HostSlot
 from app.sweep.scheduling.remote_grid import HostedSweep
 from app.sweep.scheduling.round_budget import (
     Budget,
@@ -39,22 +39,22 @@ from exporters.model_names import is_null
 from exporters.size import parse_size
 
 RoundSource = FixedSweep | HostedSweep | LargestBatch | HighestRate | Tuner | Checks
-LEAST_EXPORT_LIMIT_S = 30.0
+MINIMUM_EXPORT_LIMIT_S = 30.0
 """An export that imports torch first takes ten seconds of a machine that does nothing else."""
 EXPORT_LIMIT_S = CHECK_LIMIT_S = COMPILE_LIMIT_S = 600.0
 """Where no limit is given: the largest networks take minutes on a busy machine."""
 
 
-def sources(
-    folder: RunFolder, recorded: Run, rows: Rows, benches: Sequence[Bench] = ()
-) -> tuple[RoundSource, tuple[Afterwards, ...], Source]:
+def build_scheduler(
+    folder: RunFolder, recorded: Run, rows: Rows, slots: Sequence[HostSlot] = ()
+) -> tuple[RoundSource, tuple[FollowUp, ...], Source]:
     """The source of the rounds, those of what the plan wants after them, and all as one.
 
     `rows` are those of the run, which know what was read of its samples. `benches` are the hosts
     that measure, none for this machine.
     """
     manifest = folder.manifest
-    plan = manifest.asked
+    plan = manifest.requested_plan
     schedule = Schedule(
         manifest.cases,
         manifest.rounds,
@@ -76,46 +76,46 @@ def sources(
         Spread(manifest.spread_s, FIRST_LOOK if plan.stopping else manifest.rounds),
         manifest.seed if manifest.arrivals_seed is None else manifest.arrivals_seed,
     )
-    statuses = _known(recorded)
-    operators_done = [case_id for case_id, known in recorded.operators.items() if _stands(known)]
+    statuses = _statuses_by_case(recorded)
+    operators_done = [case_id for case_id, entry in recorded.operators.items() if _is_final(entry)]
     if plan.check:
-        checked = [case_id for case_id, known in statuses.items() if known]
+        checked = [case_id for case_id, entry in statuses.items() if entry]
         checks = Checks(schedule, checked, plan.time_limit_s or CHECK_LIMIT_S)
         return checks, (), checks
     # What comes after the rounds is of models: a null twin has no operators and no answers.
     models = [case for case in manifest.cases if not is_null(case.model)]
-    ran = [case_id for case_id, known in statuses.items() if not RAN.isdisjoint(known.values())]
+    ran = [case_id for case_id, entry in statuses.items() if not RAN.isdisjoint(entry.values())]
     limit_s = manifest.time_limit_s
     rounds: RoundSource
     if plan.largest_batch:
-        done = [one for one in tries_of(recorded) if not one.result.is_tried_again]
-        rounds = LargestBatch(schedule, done)
+        tries = [item for item in tries_of(recorded) if not item.result.is_tried_again]
+        rounds = LargestBatch(schedule, tries)
     elif plan.slo:
         rounds = HighestRate(schedule, recorded)
     elif plan.tune:
         rounds = Tuner(schedule, recorded)
     else:
         rule = plan.stopping
-        enough = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(manifest.rounds)
-        if benches:
-            hosted = HostedSweep(schedule, recorded, enough, benches)
+        round_policy = PreciseRounds(rule, recorded, rows) if rule else FixedRounds(manifest.rounds)
+        if slots:
+            hosted = HostedSweep(schedule, recorded, round_policy, slots)
             if not plan.profile_ops:
                 return hosted, (), WithinBudget(hosted, schedule.budget)
-            told = HostedOperatorTimes(
+            operator_times = HostedOperatorFollowUp(
                 hosted, models, operators_done, ran, limit_s, schedule.memory_limit_bytes
             )
-            return hosted, (told,), WithinBudget(told, schedule.budget)
-        rounds = FixedSweep(schedule, statuses, enough)
-    afterwards: list[Afterwards] = []
+            return hosted, (operator_times,), WithinBudget(operator_times, schedule.budget)
+        rounds = FixedSweep(schedule, statuses, round_policy)
+    follow_ups: list[FollowUp] = []
     source: Source = rounds
     if plan.cold_start is not None:
-        cold = WithColdStarts(
+        cold = ColdStartFollowUp(
             source,
             models,
             ran,
             {
-                subject: {number: one for number, one in known.items() if _stands(one)}
-                for subject, known in recorded.cold_starts.items()
+                subject: {number: item for number, item in entry.items() if _is_final(item)}
+                for subject, entry in recorded.cold_starts.items()
             },
             limit_s,
             plan.cold_start,
@@ -124,32 +124,32 @@ def sources(
             plan.chosen_cores,
             schedule.memory_limit_bytes,
         )
-        afterwards.append(cold)
+        follow_ups.append(cold)
         source = cold
     if plan.profile_ops:
-        operators = WithOperators(
+        operators = OperatorFollowUp(
             source, models, ran, operators_done, limit_s, schedule.memory_limit_bytes
         )
-        afterwards.append(operators)
+        follow_ups.append(operators)
         source = operators
-    assessed = [subject for subject, known in recorded.accuracies.items() if _stands(known)]
-    later = rounds.compared if isinstance(rounds, Tuner) else tuple
-    accuracy = WithAccuracy(
+    assessed = [subject for subject, entry in recorded.accuracies.items() if _is_final(entry)]
+    late_cases = rounds.compared if isinstance(rounds, Tuner) else tuple
+    accuracy = AccuracyFollowUp(
         source,
         models,
         plan.accuracy,
         ran,
         assessed,
         limit_s,
-        later,
+        late_cases,
         schedule.memory_limit_bytes,
     )
-    afterwards.append(accuracy)
-    schedule.budget.keep(AFTERWARDS_S * sum(of.left for of in afterwards))
-    return rounds, tuple(afterwards), WithinBudget(accuracy, schedule.budget)
+    follow_ups.append(accuracy)
+    schedule.budget.reserve(FOLLOW_UP_S * sum(policy.remaining for policy in follow_ups))
+    return rounds, tuple(follow_ups), WithinBudget(accuracy, schedule.budget)
 
 
-def _known(recorded: Run) -> dict[str, dict[int, Status]]:
+def _statuses_by_case(recorded: Run) -> dict[str, dict[int, Status]]:
     """Case id -> the statuses of its rounds, but for those that are to be done again."""
     return {
         case_id: {n: r.status for n, r in rounds.items() if not r.is_tried_again}
@@ -157,10 +157,10 @@ def _known(recorded: Run) -> dict[str, dict[int, Status]]:
     }
 
 
-def _stands(known: Operators | ColdStart | AccuracyResult) -> bool:
+def _is_final(record: Operators | ColdStart | AccuracyResult) -> bool:
     """Whether a resume leaves it as it is."""
-    return not known.transient
+    return not record.transient
 
 
-def _export_limit_s(asked_s: float | None) -> float:
-    return EXPORT_LIMIT_S if asked_s is None else max(asked_s, LEAST_EXPORT_LIMIT_S)
+def _export_limit_s(requested_s: float | None) -> float:
+    return EXPORT_LIMIT_S if requested_s is None else max(requested_s, MINIMUM_EXPORT_LIMIT_S)

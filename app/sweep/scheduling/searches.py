@@ -11,23 +11,23 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 
 from app.capabilities.largest_batch.search import Search, Try, searches
-from app.capabilities.slo_search.estimate import FIRST_LOOK, cluster, requests_wanted
-from app.capabilities.slo_search.search import RateSearch, Searched, rate_searches
+from app.capabilities.slo_search.estimate import FIRST_LOOK, cluster, required_requests
+from app.capabilities.slo_search.search import RateSearch, SearchState, rate_searches
 from app.capabilities.tuning.search import Tuned, Tuning, tunings
 from app.cases.case import Case
 from app.cases.round import Limits, RoundResult
-from app.run_folder.run import Run, standing
+from app.run_folder.run import Run, final_rounds
 from app.sweep.scheduling.round_jobs import (
     ARRIVALS,
     ROUND_OVERHEAD_S,
     ModelKey,
     Schedule,
+    early_refusal,
     model_export,
     models_of,
     neighbour_case,
-    refused_without_model,
     round_work,
-    settled,
+    settled_round,
 )
 from app.sweep.scheduling.round_jobs import points as batch_points
 from app.sweep.work.base import Work
@@ -60,7 +60,7 @@ class Searching(ABC, Generic[S]):
             elif isinstance(work, RoundWork | SettledRound) and work.result is not None:
                 self.take(work.result)
                 if work.result.status == "cancelled":
-                    self._leave_off()
+                    self._skip_search()
         following = self._next()
         if following is not None:
             self._in_flight += 1
@@ -80,7 +80,7 @@ class Searching(ABC, Generic[S]):
         return recorded + self.all_rounds_left()
 
     @abstractmethod
-    def wanted(self, case: Case) -> int:
+    def planned_rounds(self, case: Case) -> int:
         """How many rounds the case is to have, as far as is known now."""
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Searching(ABC, Generic[S]):
         """Count a round that ended; told twice, it counts once."""
 
     @abstractmethod
-    def _leave_off(self) -> None:
+    def _skip_search(self) -> None:
         """The last step can't be had in this run, such as for want of an export that the budget
         ended: its search ends here, and a resumed run goes on with it."""
 
@@ -103,8 +103,10 @@ class Searching(ABC, Generic[S]):
             return self._exports.popleft()
         return None if self._in_flight else self._step()
 
-    def _queue_exports(self, wanted: Iterable[tuple[Case, Iterable[Mapping[str, int]]]]) -> None:
-        for case, points in models_of(wanted):
+    def _queue_exports(
+        self, case_points: Iterable[tuple[Case, Iterable[Mapping[str, int]]]]
+    ) -> None:
+        for case, points in models_of(case_points):
             self._exports.append(model_export(self.schedule, case, points))
 
 
@@ -127,32 +129,32 @@ class HighestRate(Searching[RateSearch]):
 
     def __init__(self, schedule: Schedule, recorded: Run) -> None:
         super().__init__(schedule)
-        self._known = standing(recorded)
-        self._run = replace(recorded, rounds=self._known)
+        self._recorded_rounds = final_rounds(recorded)
+        self._run = replace(recorded, rounds=self._recorded_rounds)
         refusals: dict[str, SettledRound] = {}
         for search in rate_searches(recorded):
             if search.of(self._run).following is None:
                 continue
-            refused = refused_without_model(schedule, search.base)
+            refused = early_refusal(schedule, search.base)
             if refused is None:
                 self._searches.append(search)
             else:
-                refusals[search.base.case_id] = settled(schedule, search.base, 0, *refused)
+                refusals[search.base.case_id] = settled_round(schedule, search.base, 0, *refused)
         self._settled.extend(refusals.values())
         subjects = [search.subject for search in self._searches]
         neighbours = filter(None, map(neighbour_case, subjects))
         self._queue_exports((case, batch_points(case)) for case in (*subjects, *neighbours))
 
-    def wanted(self, case: Case) -> int:
+    def planned_rounds(self, case: Case) -> int:
         """As many rounds as it had, and those that a closed loop is judged after."""
-        most = self._run.manifest.asked.lengths.rounds
-        least = 1 if case.scenario.is_open_loop else min(FIRST_LOOK, most)
-        return max(len(self._known.get(case.case_id, {})), least)
+        maximum = self._run.manifest.requested_plan.lengths.rounds
+        minimum = 1 if case.scenario.is_open_loop else min(FIRST_LOOK, maximum)
+        return max(len(self._recorded_rounds.get(case.case_id, {})), minimum)
 
     def take(self, result: RoundResult) -> None:
-        self._known.setdefault(result.case_id, {})[result.round] = result
+        self._recorded_rounds.setdefault(result.case_id, {})[result.round] = result
 
-    def _leave_off(self) -> None:
+    def _skip_search(self) -> None:
         self._searches.pop()
 
     def _step(self) -> Work | None:
@@ -164,7 +166,7 @@ class HighestRate(Searching[RateSearch]):
                 return self._round(search, searched)
         return None
 
-    def _round(self, search: RateSearch, searched: Searched) -> Work:
+    def _round(self, search: RateSearch, searched: SearchState) -> Work:
         """The next round of a search, as long as its rate and its target take."""
         point = searched.following
         assert point is not None, "a search that is over has no round"
@@ -173,17 +175,19 @@ class HighestRate(Searching[RateSearch]):
             arrivals = arrivals_of(point.rate_hz)
             busy = point.rate_hz / searched.service_hz
             late_together = cluster(search.target, searched.service_hz, busy)
-            requests = requests_wanted(search.target, late_together)
+            requests = required_requests(search.target, late_together)
             longest_s = max(limits.max_s, LONGEST_S)
             limits = replace(limits, min_samples=requests, max_s=longest_s)
             schedule = replace(schedule, limits=limits)
         case, neighbour = point.case, neighbour_case(point.case)
         reply = self._models[case.model, case.precision]
-        beside = self._models[neighbour.model, case.precision] if neighbour else None
-        tried = case.case_id not in self._planned
-        if tried and case not in self._run.tried:
+        neighbour_reply = self._models[neighbour.model, case.precision] if neighbour else None
+        is_search_case = case.case_id not in self._planned
+        if is_search_case and case not in self._run.tried:
             self._run = replace(self._run, tried=(*self._run.tried, case))
-        return round_work(schedule, case, point.number, reply, tried, beside, arrivals=arrivals)
+        return round_work(
+            schedule, case, point.number, reply, is_search_case, neighbour_reply, arrivals=arrivals
+        )
 
 
 REFERENCES = "references"
@@ -197,32 +201,34 @@ class LargestBatch(Searching[Search]):
     `done` are the cases already tried.
     """
 
-    def __init__(self, schedule: Schedule, done: Iterable[Try]) -> None:
+    def __init__(self, schedule: Schedule, tries: Iterable[Try]) -> None:
         super().__init__(schedule)
-        self._tries = {one.case.case_id: one for one in done}
+        self._tries = {attempt.case.case_id: attempt for attempt in tries}
         self._cases = {case.case_id: case for case in schedule.cases}
         limit = schedule.memory_limit_bytes
-        found = {search.base.case_id: search for search in searches(schedule.cases, limit)}
+        searches_by_case = {
+            search.base.case_id: search for search in searches(schedule.cases, limit)
+        }
         for case in schedule.cases:
-            refused = refused_without_model(schedule, case)
-            if case.case_id not in found:
+            refused = early_refusal(schedule, case)
+            if case.case_id not in searches_by_case:
                 reason = f"{case.model} has no open batch axis: remove --largest-batch"
                 refused = "unsupported", reason
             if refused is None:
-                self._searches.append(found[case.case_id])
+                self._searches.append(searches_by_case[case.case_id])
             elif case.case_id not in self._tries:
-                self._settled.append(settled(schedule, case, 0, *refused))
-        still = [search for search in self._searches if self._next_of(search) is not None]
-        self._queue_exports((s.base, [s.case_at(REFERENCE_BATCH).axes]) for s in still)
+                self._settled.append(settled_round(schedule, case, 0, *refused))
+        open_searches = [search for search in self._searches if self._next_of(search) is not None]
+        self._queue_exports((s.base, [s.case_at(REFERENCE_BATCH).axes]) for s in open_searches)
 
-    def wanted(self, case: Case) -> int:
+    def planned_rounds(self, case: Case) -> int:
         """Each try is one round."""
         return 1
 
     def take(self, result: RoundResult) -> None:
         self._tries[result.case_id] = Try(self._cases[result.case_id], result)
 
-    def _leave_off(self) -> None:
+    def _skip_search(self) -> None:
         self._searches.popleft()
 
     def _step(self) -> Work | None:
@@ -241,14 +247,14 @@ class LargestBatch(Searching[Search]):
     def _try(self, case: Case, axis: str) -> Work:
         """One round, its outputs checked against the stored reference, repeated."""
         reply = self._models[case.model, case.precision]
-        tried = case.case_id not in self._planned
+        is_search_case = case.case_id not in self._planned
         if reply.model is None:
-            return round_work(self.schedule, case, 0, reply, tried)
+            return round_work(self.schedule, case, 0, reply, is_search_case)
         positions = _batch_positions(reply.model, axis)
         if positions is None:
             reason = f"not every input and output of {case.model} has the axis {axis!r}"
             reason = f"{reason}: remove --largest-batch"
-            return settled(self.schedule, case, 0, "unsupported", reason, tried)
+            return settled_round(self.schedule, case, 0, "unsupported", reason, is_search_case)
         folder = self.schedule.samples_folder.parent / REFERENCES
         folder.mkdir(exist_ok=True)
         path = folder.absolute() / f"{case.case_id}.npz"
@@ -258,13 +264,13 @@ class LargestBatch(Searching[Search]):
         repeat_reference(stored, str(path), positions, case.axes[axis])
         point = reply.model.at(case.axes).axes
         model = replace(reply.model, references={axes_key(point): str(path)})
-        return round_work(self.schedule, case, 0, replace(reply, model=model), tried)
+        return round_work(self.schedule, case, 0, replace(reply, model=model), is_search_case)
 
 
 def _batch_positions(model: ExportedModel, axis: str) -> dict[str, int] | None:
     """Where each array of the model's reference has its batch; None where one has none."""
     sides = {"input": model.inputs, "output": model.outputs}
-    specs = {f"{side}:{spec.name}": spec for side, all_of in sides.items() for spec in all_of}
+    specs = {f"{side}:{spec.name}": spec for side, tensors in sides.items() for spec in tensors}
     if any(spec.shape.count(axis) != 1 for spec in specs.values()):
         return None
     return {name: spec.shape.index(axis) for name, spec in specs.items()}
@@ -285,9 +291,9 @@ class Tuner(Searching[Tuning]):
 
     def __init__(self, schedule: Schedule, recorded: Run) -> None:
         super().__init__(schedule)
-        self._known = standing(recorded)
-        self._run = replace(recorded, rounds=self._known)
-        plan = recorded.manifest.asked
+        self._recorded_rounds = final_rounds(recorded)
+        self._run = replace(recorded, rounds=self._recorded_rounds)
+        plan = recorded.manifest.requested_plan
         self._final_rounds = plan.lengths.rounds
         self._limits = _limits_for(schedule.limits, plan.goal.quantile if plan.goal else None)
         self._seconds: list[float] = []
@@ -307,19 +313,19 @@ class Tuner(Searching[Tuning]):
         self._handed_out_s = 0.0
         return super().next(finished)
 
-    def wanted(self, case: Case) -> int:
+    def planned_rounds(self, case: Case) -> int:
         """As many rounds as it had: how many it is to have, nobody knows before."""
-        return max(1, len(self._known.get(case.case_id, {})))
+        return max(1, len(self._recorded_rounds.get(case.case_id, {})))
 
     def compared(self) -> list[Case]:
         """The steps of all ladders, once there are any."""
-        found = [search.of(self._run).found for search in self._tunings]
-        return [step.case for one in found if one is not None for step in one.steps]
+        answers = [search.of(self._run).ladder for search in self._tunings]
+        return [step.case for answer in answers if answer is not None for step in answer.steps]
 
     def take(self, result: RoundResult) -> None:
-        self._known.setdefault(result.case_id, {})[result.round] = result
+        self._recorded_rounds.setdefault(result.case_id, {})[result.round] = result
 
-    def _leave_off(self) -> None:
+    def _skip_search(self) -> None:
         self._searches.popleft()
         self._end_s = math.nan
 
@@ -347,14 +353,14 @@ class Tuner(Searching[Tuning]):
         return time.monotonic() + needed_s > self._end_s
 
     def _round(self, case: Case, number: int) -> Work:
-        tried = case.case_id not in self._planned
-        refused = refused_without_model(self.schedule, case)
+        is_search_case = case.case_id not in self._planned
+        refused = early_refusal(self.schedule, case)
         if refused is not None:
-            return settled(self.schedule, case, number, *refused, tried)
+            return settled_round(self.schedule, case, number, *refused, is_search_case)
         reply = self._models[case.model, case.precision]
         self._handed_out_s = time.monotonic()
         schedule = replace(self.schedule, limits=self._limits)
-        return round_work(schedule, case, number, reply, tried)
+        return round_work(schedule, case, number, reply, is_search_case)
 
 
 def _limits_for(limits: Limits, quantile: float | None) -> Limits:
@@ -372,7 +378,7 @@ def _limits_for(limits: Limits, quantile: float | None) -> Limits:
 def _exported(search: Tuning) -> list[Case]:
     """The model in every precision and at every batch that the search may come to."""
     space = search.space
-    precisions = dict.fromkeys(p for known in space.precisions.values() for p in known)
+    precisions = dict.fromkeys(p for choices in space.precisions.values() for p in choices)
     sizes = [{space.batch_axis: batch} for batch in space.batches] or [{}]
     return [
         replace(space.base, precision=precision, axes={**space.base.axes, **size})

@@ -28,25 +28,25 @@ class Needs:
     At most `most` of a kind that shares run at the same time.
     """
 
-    alone: frozenset[str] = frozenset()
+    exclusive: frozenset[str] = frozenset()
     shared: frozenset[str] = frozenset()
-    most: int = 1
+    maximum: int = 1
 
-    def fit_beside(self, others: Sequence[Needs]) -> bool:
+    def fit_with(self, running: Sequence[Needs]) -> bool:
         """Whether work with these needs can start while work with those runs."""
-        if any(self._collide(other) for other in others):
+        if any(self._collide(peer) for peer in running):
             return False
-        return not self.shared or sum(other == self for other in others) < self.most
+        return not self.shared or sum(peer == self for peer in running) < self.maximum
 
-    def _collide(self, other: Needs) -> bool:
-        mine, theirs = self.alone | self.shared, other.alone | other.shared
-        return bool(self.alone & theirs or other.alone & mine)
-
-
-ALONE = Needs(alone=frozenset({CPU}))
+    def _collide(self, peer: Needs) -> bool:
+        resources, peer_resources = self.exclusive | self.shared, peer.exclusive | peer.shared
+        return bool(self.exclusive & peer_resources or peer.exclusive & resources)
 
 
-class Talk(Protocol):
+EXCLUSIVE_CPU = Needs(exclusive=frozenset({CPU}))
+
+
+class WorkerChannel(Protocol):
     """A worker that was started: lines to it, lines from it, and its end."""
 
     def send(self, line: str) -> None:
@@ -84,7 +84,7 @@ class Talk(Protocol):
         """Its process on this machine; None on another."""
 
 
-class Eye(Protocol):
+class ProcessMonitor(Protocol):
     """Looks at a worker from outside, where it runs: its memory, and what devices tell."""
 
     too_large: bool
@@ -101,30 +101,32 @@ class Eye(Protocol):
         """Look at what is due, and tell what devices told."""
 
 
-class Starter(Protocol):
+class Launcher(Protocol):
     """Where a worker of a job of its own runs: how it is started, and who looks at it there."""
 
-    def start(self, kind: str, environment: str = "") -> Talk:
+    def start(self, kind: str, environment: str = "") -> WorkerChannel:
         """A worker of this kind (`round`, `accuracy`, `operators`), which waits for its job.
 
         It is of the environment of this name, whose interpreter the place knows; empty for ours.
         """
 
-    def watch(self, worker: Talk, memory_limit_bytes: int, gpus: tuple[int, ...]) -> Eye:
+    def watch(
+        self, worker: WorkerChannel, memory_limit_bytes: int, gpus: tuple[int, ...]
+    ) -> ProcessMonitor:
         """An eye on a worker that was started here; 0 for no limit, `gpus` are CUDA's numbers."""
 
 
-class Place(Starter, Protocol):
+class Executor(Launcher, Protocol):
     """Where work runs; some of its workers serve one request after another."""
 
-    def exporter(self) -> Talk:
+    def exporter(self) -> WorkerChannel:
         """An export process, idle or new, which serves one request after another."""
 
-    def checker(self, runtime: str) -> Talk:
+    def checker(self, runtime: str) -> WorkerChannel:
         """A process that checks cases of `name[:device][@release]`, idle or new, likewise; idle
         ones of other runtimes are ended."""
 
-    def give_back(self, server: Talk, runtime: str = "") -> None:
+    def give_back(self, server: WorkerChannel, runtime: str = "") -> None:
         """Keep a process that can serve again, a checker under its runtime."""
 
 
@@ -138,13 +140,13 @@ class Work(ABC):
     """
 
     kind: ClassVar[str]
-    needs: Needs = ALONE
+    needs: Needs = EXCLUSIVE_CPU
     over: bool = False
     host: str = ""
     """The machine that its lines are of, empty for this one."""
 
     @abstractmethod
-    def start(self, place: Place) -> None:
+    def start(self, place: Executor) -> None:
         """Begin, without waiting for anything."""
 
     @abstractmethod
@@ -168,17 +170,17 @@ class Work(ABC):
         return math.inf
 
     @abstractmethod
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         """It was started."""
 
-    def told(self, folder: RunFolder, live: Live) -> None:  # noqa: B027 - not all work tells
+    def on_progress(self, folder: RunFolder, live: Live) -> None:  # noqa: B027 - not all work tells
         """It has told something since."""
 
     @abstractmethod
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         """It is over and its result counts."""
 
-    def dropped(self, folder: RunFolder) -> None:  # noqa: B027 - not all work leaves a trace
+    def on_abort(self, folder: RunFolder) -> None:  # noqa: B027 - not all work leaves a trace
         """It is over and nothing of it counts: remove its traces; DiskError ends the sweep."""
 
     @property
@@ -195,12 +197,12 @@ class Work(ABC):
         return self.text(models)
 
 
-class Known(Work):
+class SettledWork(Work):
     """Work whose end is known beforehand: over as it begins, with nothing started for it."""
 
     needs = Needs()
 
-    def start(self, place: Place) -> None:
+    def start(self, place: Executor) -> None:
         self.over = True
 
     def advance(self) -> News:
@@ -210,7 +212,7 @@ class Known(Work):
 
     def close(self) -> None: ...
 
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         return ()
 
 
@@ -237,12 +239,12 @@ class WaitWork(Work):
     needs = Needs()
 
     def __init__(self, until_s: float) -> None:
-        self._begun_s = time.monotonic()
+        self._start_s = time.monotonic()
         self._until_s = until_s
         self.was_interrupted = False
 
-    def start(self, place: Place) -> None:
-        self._begun_s = time.monotonic()
+    def start(self, place: Executor) -> None:
+        self._start_s = time.monotonic()
 
     def advance(self) -> News:
         if time.monotonic() < self._until_s:
@@ -262,12 +264,12 @@ class WaitWork(Work):
     def due(self) -> float:
         return self._until_s
 
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if not live.in_flight:
             live.show("", None, WAITING)
         return ()
 
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if live.phase == WAITING:
             live.phase = ""
         return ()
@@ -277,5 +279,5 @@ class WaitWork(Work):
         return False
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
-        waited_s = time.monotonic() - self._begun_s
+        waited_s = time.monotonic() - self._start_s
         return f"waited {duration(waited_s)}: rounds are spread over time (--spread)"

@@ -18,13 +18,13 @@ from app.machine.telemetry import Telemetry, Watch
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line
 from app.run_folder.live_status import Live
-from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work
-from app.sweep.work.process import is_of_circumstance
+from app.sweep.work.base import CPU, Executor, Needs, News, Work, WorkerChannel
+from app.sweep.work.process import is_transient_end
 from app.sweep.work.round import SettledRound
 from exporters.codec import CodecError, from_json, object_of, to_json
 from runtimes.options import all_options
 
-MOST_CHECKS = 2
+MAXIMUM_CHECKS = 2
 """So many at once: nothing is timed, but each holds an engine, and large networks gigabytes."""
 
 
@@ -33,20 +33,20 @@ class CheckWork(Work):
     once it holds more than `memory_limit_bytes` of the host's memory, 0 for no limit."""
 
     kind = "check"
-    needs = Needs(shared=frozenset({CPU}), most=MOST_CHECKS)
+    needs = Needs(shared=frozenset({CPU}), maximum=MAXIMUM_CHECKS)
 
     def __init__(self, job: CheckJob, time_limit_s: float, memory_limit_bytes: int = 0) -> None:
         self.job, self.time_limit_s = job, time_limit_s
         self._memory_limit_bytes = memory_limit_bytes
         self._watch: Watch | None = None
         self.result: RoundResult | None = None
-        self._place: Place | None = None
-        self._checker: Talk | None = None
+        self._place: Executor | None = None
+        self._checker: WorkerChannel | None = None
         self._deadline = 0.0
         self._started_at_utc = ""
         self._stopping = False
 
-    def start(self, place: Place) -> None:
+    def start(self, place: Executor) -> None:
         self._place, self._checker = place, place.checker(self.job.case.runtime)
         if self._memory_limit_bytes:
             self._watch = Watch(self._checker.pid, self._memory_limit_bytes, (), Telemetry())
@@ -62,7 +62,7 @@ class CheckWork(Work):
         checker, place = self._checker, self._place
         assert checker is not None
         assert place is not None
-        ended = checker.ended()
+        has_ended = checker.ended()
         self.result = _result_among(checker.lines())
         if self.result is not None:
             if self._watch is None:
@@ -71,14 +71,14 @@ class CheckWork(Work):
                 checker.close()
             self._checker, self.over = None, True
             return "ended"
-        if ended and self._stopping:
+        if has_ended and self._stopping:
             self.over = True
             return "dropped"
         if self._watch is not None:
             self._watch.look()
-        if ended or self._too_large or time.monotonic() >= self._deadline:
+        if has_ended or self._too_large or time.monotonic() >= self._deadline:
             checker.close()
-            self.result, self.over = self._without_answer(checker, ended), True
+            self.result, self.over = self._without_answer(checker, has_ended), True
             return "ended"
         return ""
 
@@ -92,11 +92,11 @@ class CheckWork(Work):
         if self._checker is not None:
             self._checker.close()
 
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.show(self.job.case.case_id, 0, self.kind)
         return ()
 
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.result is not None:
             yield self.result
 
@@ -105,23 +105,25 @@ class CheckWork(Work):
         return self.result is not None and self.result.status in FAILED
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
-        said = case_label(self.job.case, models)
-        return f"{said}: {self.result.status}" if self.result else f"check of {said} was not ended"
+        label = case_label(self.job.case, models)
+        return (
+            f"{label}: {self.result.status}" if self.result else f"check of {label} was not ended"
+        )
 
     @property
     def _too_large(self) -> bool:
         return self._watch is not None and self._watch.too_large
 
-    def _without_answer(self, checker: Talk, ended: bool) -> RoundResult:
+    def _without_answer(self, checker: WorkerChannel, has_ended: bool) -> RoundResult:
         status: Status = "crashed"
-        transient = ended and is_of_circumstance(checker)
+        transient = has_ended and is_transient_end(checker)
         if self._too_large:
             status = "out_of_memory"
             reason = (
                 f"the checking process held more than {self._memory_limit_bytes / 2**20:,.0f} MiB "
                 "of the host's memory: raise --memory-limit or use a smaller batch"
             )
-        elif not ended:
+        elif not has_ended:
             status = "timeout"
             reason = (
                 f"it was still compiling after {self.time_limit_s:g} s: "

@@ -15,13 +15,13 @@ from app.formatting.case_labels import FILE_NAMES, ModelNames, file_name
 from app.machine.child import Unstarted
 from app.machine.telemetry import Telemetry, Watch
 from app.run_folder.folder import RunFolder, inputs_to_keep, write_inputs
-from app.run_folder.journal import Exported, Line
+from app.run_folder.journal import Line, ModelExported
 from app.run_folder.live_status import Live
-from app.sweep.work.base import CPU, Needs, News, Place, Talk, Work
+from app.sweep.work.base import CPU, Executor, Needs, News, Work, WorkerChannel
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.messages import ExportReply, ExportRequest
 
-MOST_EXPORTERS = 2
+MAXIMUM_EXPORTERS = 2
 """So many export processes at once: each holds torch, and the largest networks gigabytes."""
 EXPORTER_ITSELF_BYTES = 2**30
 """What an export process with torch in it may hold beside the limit for the model."""
@@ -36,7 +36,7 @@ class ExportWork(Work):
     """
 
     kind = "export"
-    needs = Needs(shared=frozenset({CPU}), most=MOST_EXPORTERS)
+    needs = Needs(shared=frozenset({CPU}), maximum=MAXIMUM_EXPORTERS)
 
     def __init__(
         self, request: ExportRequest, time_limit_s: float, memory_limit_bytes: int = 0
@@ -48,16 +48,16 @@ class ExportWork(Work):
         self._watch: Watch | None = None
         self.budget_ends_s = math.inf
         self._deadline = 0.0
-        self._place: Place | None = None
-        self._exporter: Talk | None = None
+        self._place: Executor | None = None
+        self._exporter: WorkerChannel | None = None
         self._stopping = False
 
-    def start(self, place: Place) -> None:
+    def start(self, place: Executor) -> None:
         self._place, self._exporter = place, place.exporter()
         self._deadline = min(time.monotonic() + self.time_limit_s, self.budget_ends_s)
         if self._memory_limit_bytes:
-            itself = max(EXPORTER_ITSELF_BYTES, _held_bytes(self._exporter.pid))
-            limit = self._memory_limit_bytes + itself
+            process_bytes = max(EXPORTER_ITSELF_BYTES, _held_bytes(self._exporter.pid))
+            limit = self._memory_limit_bytes + process_bytes
             self._watch = Watch(self._exporter.pid, limit, (), Telemetry())
         self._exporter.send(json.dumps(to_json(self.request)))
 
@@ -69,24 +69,24 @@ class ExportWork(Work):
         exporter, place = self._exporter, self._place
         assert exporter is not None
         assert place is not None
-        ended = exporter.ended()
+        has_ended = exporter.ended()
         self.reply = _reply_among(exporter.lines())
         if self.reply is not None:
             self.over = True
-            if ended:
+            if has_ended:
                 exporter.close()
             else:
                 place.give_back(exporter)
                 self._exporter = None
             return "ended"
-        if ended and self._stopping:
+        if has_ended and self._stopping:
             self.over = True
             return "dropped"
         if self._watch is not None:
             self._watch.look()
-        if ended or self._too_large or time.monotonic() >= self._deadline:
+        if has_ended or self._too_large or time.monotonic() >= self._deadline:
             exporter.close()
-            self.reply, self.over = self._without_reply(exporter, ended), True
+            self.reply, self.over = self._without_reply(exporter, has_ended), True
             return "ended"
         return ""
 
@@ -100,21 +100,21 @@ class ExportWork(Work):
         if self._exporter is not None:
             self._exporter.close()
 
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.state, live.phase = "exporting", "export"
         live.exporting = (*live.exporting, self.request.model)
         return ()
 
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.exports_done += 1
         live.exporting = tuple(m for m in live.exporting if m != self.request.model)
         if self.reply is not None and self.reply.model is not None:
             # A null twin is fed what its model is.
-            if folder.manifest.asked.save_inputs and self.request.null_of is None:
+            if folder.manifest.requested_plan.save_inputs and self.request.null_of is None:
                 for name, reference in inputs_to_keep(self.reply.model):
                     with folder.replacing(name) as file:
                         write_inputs(reference, file)
-            yield Exported(self.request.model, self.request.precision, self.reply.model)
+            yield ModelExported(self.request.model, self.request.precision, self.reply.model)
 
     @property
     def failed(self) -> bool:
@@ -127,46 +127,46 @@ class ExportWork(Work):
             return f"export of {name} was not finished"
         if reply.model is None:
             return f"export of {name}: {reply.status}"
-        how = "from the cache" if reply.cached else f"in {reply.export_ms / 1e3:.1f} s"
-        return f"exported {name} {how}"
+        source = "from the cache" if reply.cached else f"in {reply.export_ms / 1e3:.1f} s"
+        return f"exported {name} {source}"
 
     @property
     def _too_large(self) -> bool:
         return self._watch is not None and self._watch.too_large
 
-    def _without_reply(self, exporter: Talk, ended: bool) -> ExportReply:
-        said = f"the export of {self.request.model}"
+    def _without_reply(self, exporter: WorkerChannel, has_ended: bool) -> ExportReply:
+        subject = f"the export of {self.request.model}"
         status: Status = "export_failed"
         transient = False
         if self._too_large:
             status = "out_of_memory"
             reason = (
-                f"{said} took more than {self._memory_limit_bytes / 2**20:,.0f} MiB for the "
+                f"{subject} took more than {self._memory_limit_bytes / 2**20:,.0f} MiB for the "
                 "model: raise --memory-limit or use smaller batches"
             )
-        elif ended and exporter.ran_out_of_memory():
+        elif has_ended and exporter.ran_out_of_memory():
             status, transient = "out_of_memory", True  # others may have had the memory
             reason = (
-                f"the system ended {said} for want of memory: use smaller batches, or end other "
+                f"the system ended {subject} for want of memory: use smaller batches, or end other "
                 "programs and resume the run"
             )
         elif isinstance(exporter, Unstarted):
             transient = True
-            reason = f"{said} could not begin, {exporter.how_it_ended()}: resume the run"
-        elif ended and exporter.was_killed():
+            reason = f"{subject} could not begin, {exporter.how_it_ended()}: resume the run"
+        elif has_ended and exporter.was_killed():
             status = "cancelled"
-            reason = f"{said} was ended from outside ({exporter.how_it_ended()}): resume the run"
-        elif ended:
+            reason = f"{subject} was ended from outside ({exporter.how_it_ended()}): resume the run"
+        elif has_ended:
             reason = (
-                f"{said} ended with {exporter.how_it_ended()}: "
+                f"{subject} ended with {exporter.how_it_ended()}: "
                 "export this model alone to see its whole output"
             )
         elif self._deadline == self.budget_ends_s:
             status = "cancelled"
-            reason = f"{said} was not over when the budget was: give more, or resume the run"
+            reason = f"{subject} was not over when the budget was: give more, or resume the run"
         else:
             reason = (
-                f"{said} took longer than {self.time_limit_s:g} s: "
+                f"{subject} took longer than {self.time_limit_s:g} s: "
                 "raise --time-limit or make the model smaller"
             )
         return ExportReply(status, reason=reason, transient=transient)
@@ -180,11 +180,11 @@ class DraftWork(ExportWork):
 
     kind = "draft"
 
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.state, live.phase = "exporting", "export"
         return ()
 
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         return ()
 
     @property

@@ -23,8 +23,8 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.journal import Line
 from app.run_folder.live_status import Live
 from app.run_folder.operators import write_operators
-from app.sweep.work.base import Needs, Starter
-from app.sweep.work.process import STOPPED, ProcessWork, is_of_circumstance
+from app.sweep.work.base import Launcher, Needs
+from app.sweep.work.process import STOPPED, ProcessWork, is_transient_end
 from exporters.codec import from_json, to_json
 
 Result = TypeVar("Result", AccuracyResult, ColdStart, OperatorTimes)
@@ -64,7 +64,7 @@ class FollowUpWork(ProcessWork, Generic[Result]):
             return f"the system ended {name} for want of memory: resume the run", True
         if self._too_late:
             return f"{self._overrun()}: resume the run, or raise --time-limit", True
-        return f"{name} ended with {worker.how_it_ended()}", is_of_circumstance(worker)
+        return f"{name} ended with {worker.how_it_ended()}", is_transient_end(worker)
 
     def _overrun(self) -> str:
         """That its time was over."""
@@ -84,14 +84,14 @@ class AccuracyWork(FollowUpWork[AccuracyResult]):
         self.job, self.case_id = job, case_id
         self.images = 0
 
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.show(self.case_id, None, self.kind)
         return ()
 
-    def told(self, folder: RunFolder, live: Live) -> None:
+    def on_progress(self, folder: RunFolder, live: Live) -> None:
         live.iterations = self.images
 
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.result is not None:
             yield self.result
 
@@ -100,12 +100,12 @@ class AccuracyWork(FollowUpWork[AccuracyResult]):
         return self.result is None or self.result.top1 is None
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
-        said, result = f"accuracy of {case_label(self.job.subject, models)}", self.result
+        label, result = f"accuracy of {case_label(self.job.subject, models)}", self.result
         if result is None:
-            return f"{said} was not measured: {self._why_dropped}"
+            return f"{label} was not measured: {self._why_dropped}"
         if result.top1 is None:
-            return f"{said}: {result.reason}"
-        return f"{said}: {100 * result.top1:.1f} % of {text.count(result.images)} images"
+            return f"{label}: {result.reason}"
+        return f"{label}: {100 * result.top1:.1f} % of {text.count(result.images)} images"
 
     def _job(self) -> Mapping[str, Any]:
         job: Mapping[str, Any] = to_json(self.job)
@@ -138,16 +138,16 @@ class ColdStartWork(FollowUpWork[ColdStart]):
         super().__init__(time_limit_s, job.subject.runtime, memory_limit_bytes)
         self.job, self.needs = job, needs
 
-    def start(self, place: Starter) -> None:
+    def start(self, place: Launcher) -> None:
         # The clock starts with the process; a place on another machine has another clock.
         self.job = replace(self.job, begun_ns=time.monotonic_ns())
         super().start(place)
 
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.show(self.job.subject.case_id, None, self.kind)
         return ()
 
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.result is not None and (self.job.process != SCOUT or self.result.reason):
             yield self.result
 
@@ -157,12 +157,12 @@ class ColdStartWork(FollowUpWork[ColdStart]):
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
         which = "before the first" if self.job.process == SCOUT else f"{self.job.process + 1}"
-        said, result = f"cold start {which} of {case_label(self.job.subject, models)}", self.result
+        label, result = f"cold start {which} of {case_label(self.job.subject, models)}", self.result
         if result is None:
-            return f"{said} was not finished: {self._why_dropped}"
+            return f"{label} was not finished: {self._why_dropped}"
         if result.reason:
-            return f"{said} gave no answer"
-        return f"{said}: {text.time_text(result.total_ms / 1e3)}"
+            return f"{label} gave no answer"
+        return f"{label}: {text.time_text(result.total_ms / 1e3)}"
 
     def _job(self) -> Mapping[str, Any]:
         job: Mapping[str, Any] = to_json(self.job)
@@ -187,11 +187,11 @@ class OperatorWork(FollowUpWork[OperatorTimes]):
         super().__init__(time_limit_s, job.case.runtime, memory_limit_bytes)
         self.job = job
 
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         live.show(self.job.case.case_id, None, self.kind)
         return ()
 
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.result is not None:
             yield write_operators(folder, self.result)
 
@@ -200,12 +200,12 @@ class OperatorWork(FollowUpWork[OperatorTimes]):
         return self.result is None or not self.result.ops
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
-        said, result = f"operators of {case_label(self.job.case, models)}", self.result
+        label, result = f"operators of {case_label(self.job.case, models)}", self.result
         if result is None:
-            return f"{said} were not reported: {self._why_dropped}"
+            return f"{label} were not reported: {self._why_dropped}"
         if not result.ops:
-            return f"{said} were not reported"
-        return f"{said}: {len(result.ops)} in {text.latency(result.total_us)}"
+            return f"{label} were not reported"
+        return f"{label}: {len(result.ops)} in {text.latency(result.total_us)}"
 
     def _job(self) -> Mapping[str, Any]:
         job: Mapping[str, Any] = to_json(self.job)

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.cases.telemetry import Reading
 from app.machine.child import Unstarted
-from app.sweep.work.base import Eye, News, Starter, Talk, Work
+from app.sweep.work.base import Launcher, News, ProcessMonitor, Work, WorkerChannel
 from exporters.codec import CodecError, object_of
 from runtimes.registry import environment_of
 
@@ -22,7 +22,7 @@ BRINGING_LIMIT_S = 1800.0
 STOPPED = "the sweep was stopped"
 
 
-def is_of_circumstance(worker: Talk) -> bool:
+def is_transient_end(worker: WorkerChannel) -> bool:
     """Whether a worker that ended without a result could not start or was ended from outside, by a
     person or for want of memory: that says nothing of its case."""
     return isinstance(worker, Unstarted) or worker.ran_out_of_memory() or worker.was_killed()
@@ -47,20 +47,20 @@ class ProcessWork(Work):
         self.time_limit_s, self.memory_limit_bytes = time_limit_s, memory_limit_bytes
         self._environment = environment_of(runtime)
         self._gpu_numbers = gpus
-        self._talk: Talk | None = None
-        self._watcher: Eye | None = None
+        self._talk: WorkerChannel | None = None
+        self._watcher: ProcessMonitor | None = None
         self._readings: tuple[Reading, ...] = ()
         self._peak_bytes = 0.0
         self._deadline = 0.0
-        self._begun = False
+        self._has_begun = False
         self._kill_at: float | None = None
         self._stopping = False
         self._why_dropped = ""
 
-    def start(self, place: Starter) -> None:
+    def start(self, place: Launcher) -> None:
         self._talk = place.start(self.kind, self._environment)
-        self._begun = self._talk.begun()
-        limit_s = self.time_limit_s + (0.0 if self._begun else BRINGING_LIMIT_S)
+        self._has_begun = self._talk.begun()
+        limit_s = self.time_limit_s + (0.0 if self._has_begun else BRINGING_LIMIT_S)
         self._deadline, self._kill_at = time.monotonic() + limit_s, None
         self._talk.send(json.dumps(self._job()))
         self._watcher = place.watch(self._talk, self.memory_limit_bytes, self._gpu_numbers)
@@ -72,11 +72,11 @@ class ProcessWork(Work):
     def advance(self) -> News:
         """Hear the worker, watch its limits, and settle when it is gone."""
         talk = self._worker
-        ended = talk.ended()
-        if not self._begun and talk.begun():
-            self._begun, self._deadline = True, time.monotonic() + self.time_limit_s
-        told = [self._hear(line) for line in talk.lines()]
-        if ended:
+        has_ended = talk.ended()
+        if not self._has_begun and talk.begun():
+            self._has_begun, self._deadline = True, time.monotonic() + self.time_limit_s
+        events = [self._hear(line) for line in talk.lines()]
+        if has_ended:
             talk.close()
             self.over = True
             self._settle()
@@ -85,7 +85,7 @@ class ProcessWork(Work):
         self._readings = self._eye.look()
         if self._eye.too_large:
             talk.kill()
-        return "told" if self._readings or any(told) else ""
+        return "told" if self._readings or any(events) else ""
 
     def stop(self, now: bool) -> None:
         self._stopping = True
@@ -112,12 +112,12 @@ class ProcessWork(Work):
         """The worker is gone: have a result, or say why there is none that counts."""
 
     @property
-    def _worker(self) -> Talk:
+    def _worker(self) -> WorkerChannel:
         assert self._talk is not None, "work is started before it is advanced"
         return self._talk
 
     @property
-    def _eye(self) -> Eye:
+    def _eye(self) -> ProcessMonitor:
         assert self._watcher is not None, "work is started before it is advanced"
         return self._watcher
 
@@ -135,7 +135,7 @@ class ProcessWork(Work):
     @property
     def _never_begun(self) -> str:
         """That no worker was there in time, where so: its own limit says nothing of that."""
-        if self._begun or not self._too_late:
+        if self._has_begun or not self._too_late:
             return ""
         return f"its job had not begun after {BRINGING_LIMIT_S / 60:g} minutes"
 
@@ -149,14 +149,14 @@ class ProcessWork(Work):
         if event == "result":
             peak_mb = message.get("rss_peak_mb")
             self._peak_bytes = peak_mb * 2**20 if isinstance(peak_mb, int | float) else 0.0
-            until = time.monotonic() + GRACE_S
-            self._kill_at = until if self._kill_at is None else min(self._kill_at, until)
+            deadline = time.monotonic() + GRACE_S
+            self._kill_at = deadline if self._kill_at is None else min(self._kill_at, deadline)
         return bool(event)
 
-    def _watch(self, now: float) -> None:
+    def _watch(self, now_s: float) -> None:
         if self._kill_at is not None:
-            if now >= self._kill_at:
+            if now_s >= self._kill_at:
                 self._worker.kill()
-        elif now >= self._deadline:
+        elif now_s >= self._deadline:
             self._worker.terminate()
-            self._kill_at = now + GRACE_S
+            self._kill_at = now_s + GRACE_S

@@ -31,7 +31,7 @@ from app.remote.contract import (
     Told,
 )
 from app.remote.wire import write_whole
-from app.sweep.work.base import Talk
+from app.sweep.work.base import WorkerChannel
 from exporters.file_access import file_sha256
 from exporters.model_names import is_factory_file, is_hugging_face
 from exporters.types import ExportedModel, Factory, axes_key
@@ -40,56 +40,56 @@ from runtimes.options import Settings
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def brought(job: MeasureJob, send_code: bool) -> tuple[MeasureJob, tuple[HostFile, ...]]:
+def prepare_job(job: MeasureJob, send_code: bool) -> tuple[MeasureJob, tuple[HostFile, ...]]:
     """The job as the host is told it, and the files that it names; OSError for one that is gone."""
     files = _Files()
-    points = [*job.shapes, *(one.axes for one in job.batches), job.axes]
+    points = [*job.shapes, *(batch.axes for batch in job.batches), job.axes]
     keys = {axes_key(axes) for axes in points}
     beside = job.neighbour
     if beside is not None:
         key = {axes_key(beside.model.axes)}
         model = _model(beside.model, key, files, send_code)
         beside = replace(beside, model=model, settings=_settings(beside.settings))
-    there = replace(
+    remote_job = replace(
         job,
         model=_model(job.model, keys, files, send_code),
         settings=_settings(job.settings),
         samples_path=SAMPLES,
-        batches=tuple(_model(one, keys, files, send_code) for one in job.batches),
+        batches=tuple(_model(batch, keys, files, send_code) for batch in job.batches),
         neighbour=beside,
     )
-    return there, files.all
+    return remote_job, files.unique_files
 
 
-def brought_model(
+def prepare_model(
     model: ExportedModel, axes: Mapping[str, int], send_code: bool
 ) -> tuple[ExportedModel, tuple[HostFile, ...]]:
     """A model with its reference at one point, and its files; OSError likewise."""
     files = _Files()
-    there = _model(model, {axes_key(model.at(axes).axes)}, files, send_code)
-    return there, files.all
+    remote_model = _model(model, {axes_key(model.at(axes).axes)}, files, send_code)
+    return remote_model, files.unique_files
 
 
 class _Files:
     """Each once, by content; two of one name and another content get names of their own."""
 
     def __init__(self) -> None:
-        self._known: dict[str, HostFile] = {}
+        self._by_content: dict[str, HostFile] = {}
 
     @property
-    def all(self) -> tuple[HostFile, ...]:
-        return tuple(self._known.values())
+    def unique_files(self) -> tuple[HostFile, ...]:
+        return tuple(self._by_content.values())
 
-    def of(self, text: str) -> str:
+    def reference_to(self, text: str) -> str:
         """How the job names the file at this path."""
         path = Path(text)
         # What the cache keeps is called by its content, and was read whole when it was taken.
         sha256 = path.stem if _SHA256.fullmatch(path.stem) else file_sha256(path)
-        if sha256 not in self._known:
-            taken = any(file.name == path.name for file in self._known.values())
-            name = f"{sha256[:12]}-{path.name}" if taken else path.name
-            self._known[sha256] = HostFile(sha256, path.stat().st_size, name, path)
-        return f"{FILE}{sha256}/{self._known[sha256].name}"
+        if sha256 not in self._by_content:
+            is_name_used = any(file.name == path.name for file in self._by_content.values())
+            name = f"{sha256[:12]}-{path.name}" if is_name_used else path.name
+            self._by_content[sha256] = HostFile(sha256, path.stat().st_size, name, path)
+        return f"{FILE}{sha256}/{self._by_content[sha256].name}"
 
 
 def _model(
@@ -97,13 +97,17 @@ def _model(
 ) -> ExportedModel:
     return replace(
         model,
-        path=files.of(model.path),
-        beside=tuple(map(files.of, model.beside)),
-        references={key: files.of(path) for key, path in model.references.items() if key in keys},
-        rotation={
-            key: tuple(map(files.of, paths)) for key, paths in model.rotation.items() if key in keys
+        path=files.reference_to(model.path),
+        beside=tuple(map(files.reference_to, model.beside)),
+        references={
+            key: files.reference_to(path) for key, path in model.references.items() if key in keys
         },
-        custom_ops=tuple(map(files.of, model.custom_ops)),
+        rotation={
+            key: tuple(map(files.reference_to, paths))
+            for key, paths in model.rotation.items()
+            if key in keys
+        },
+        custom_ops=tuple(map(files.reference_to, model.custom_ops)),
         fixed={},
         factory=_factory(model.factory, files, send_code),
     )
@@ -120,19 +124,21 @@ def _factory(factory: Factory | None, files: _Files, send_code: bool) -> Factory
         path, colon, function = target.rpartition(":")
         if not send_code:
             return None
-        target = f"{files.of(path)}{colon}{function}"
+        target = f"{files.reference_to(path)}{colon}{function}"
     weights = factory.weights
-    return replace(factory, target=target, weights=files.of(weights) if weights else weights)
+    return replace(
+        factory, target=target, weights=files.reference_to(weights) if weights else weights
+    )
 
 
 def _settings(settings: Settings) -> Settings:
     return replace(settings, cache_dir=ENGINES if settings.cache_dir else "")
 
 
-MOST_SAMPLES_BYTES = 4 << 30
-MOST_WAITING_BYTES = 1 << 30
+MAXIMUM_SAMPLES_BYTES = 4 << 30
+MAXIMUM_WAITING_BYTES = 1 << 30
 """Of samples that have arrived and are not written yet."""
-MOST_LINES_BYTES, MOST_MESSAGES = 128 << 20, 500_000
+MAXIMUM_LINES_BYTES, MAXIMUM_MESSAGES = 128 << 20, 500_000
 """Of one job: a flood of either keeps the sweep busy. A round sends some lines in each second."""
 AGENT_MARGIN_S = 60.0
 """A host ends a job by itself so long after the sweep's own limits, if that was forgotten."""
@@ -141,7 +147,7 @@ END_LIMIT_S, LONGEST_END_S = 30.0, 600.0
 and after the latter in any case, the host is lost."""
 
 
-class HostTalk:
+class HostChannel:
     """A `Talk` and the `Eye` on it in one: its host looks at it, and tells what it sees.
 
     `job` lacks its line, which is the first that is sent. The samples arrive in the file `samples`;
@@ -156,11 +162,11 @@ class HostTalk:
     ) -> None:
         self._carrier, self._host, self._job = carrier, host, job
         self._path, self._ring = samples, ring
-        self._heard: deque[Message] = deque()
+        self._inbox: deque[Message] = deque()
         self._lines: list[str] = []
         self._readings: list[Reading] = []
         self._file: BinaryIO | None = None
-        self._sent = self._begun = self._closed = False
+        self._has_sent = self._has_begun = self._closed = False
         self._end: Ended | None = None
         self.lost, self.is_ours = "", False
         self.too_large = False
@@ -170,11 +176,11 @@ class HostTalk:
         self._moved_s = 0.0
 
     def send(self, line: str) -> None:
-        if self._sent:
+        if self._has_sent:
             self._carrier.cancel(self._host, self._job.id, "stop")
             return
-        self._sent = True
-        self._carrier.run(self._host, replace(self._job, line=line), self._hear)
+        self._has_sent = True
+        self._carrier.run(self._host, replace(self._job, line=line), self._receive)
 
     def lines(self) -> list[str]:
         self._take_all()
@@ -183,7 +189,7 @@ class HostTalk:
 
     def begun(self) -> bool:
         self._take_all()
-        return self._begun
+        return self._has_begun
 
     def ended(self) -> bool:
         self._take_all()
@@ -229,13 +235,13 @@ class HostTalk:
         readings, self._readings = tuple(self._readings), []
         return readings
 
-    def _hear(self, message: Message) -> None:
+    def _receive(self, message: Message) -> None:
         """In any thread; CarrierError once there is more than a job may have."""
         if self._closed or self.lost:
             return
         if not isinstance(message, Lost):
             self._refuse_too_much(message)
-        self._heard.append(message)
+        self._inbox.append(message)
         self._ring()
 
     def _refuse_too_much(self, message: Message) -> None:
@@ -250,10 +256,10 @@ class HostTalk:
                 self._samples_bytes += len(data)
         waiting_bytes = self._samples_bytes - self.arrived_bytes
         if (
-            self._messages > MOST_MESSAGES
-            or self._lines_bytes > MOST_LINES_BYTES
-            or self._samples_bytes > MOST_SAMPLES_BYTES
-            or waiting_bytes > MOST_WAITING_BYTES
+            self._messages > MAXIMUM_MESSAGES
+            or self._lines_bytes > MAXIMUM_LINES_BYTES
+            or self._samples_bytes > MAXIMUM_SAMPLES_BYTES
+            or waiting_bytes > MAXIMUM_WAITING_BYTES
         ):
             raise CarrierError("it sends more than a job may have", "see what runs there")
 
@@ -261,16 +267,16 @@ class HostTalk:
         """Whether the job goes on too long after it was killed."""
         if self._killed_s is None:
             return False
-        now = time.monotonic()
-        silent_s, since_s = now - self._moved_s, now - self._killed_s
+        now_s = time.monotonic()
+        silent_s, since_s = now_s - self._moved_s, now_s - self._killed_s
         return silent_s > END_LIMIT_S or since_s > LONGEST_END_S
 
     def _take_all(self) -> None:
-        while self._heard and not self._closed:
-            self._take(self._heard.popleft())
+        while self._inbox and not self._closed:
+            self._take(self._inbox.popleft())
 
     def _take(self, message: Message) -> None:
-        self._begun |= not isinstance(message, Ended | Lost)
+        self._has_begun |= not isinstance(message, Ended | Lost)
         match message:
             case Said(line):
                 self._lines.append(line)
@@ -305,14 +311,16 @@ class HostTalk:
         self._moved_s = time.monotonic()
 
 
-class HostPlace:
+class HostLauncher:
     """Where the worker of one job is, which its host starts and looks at."""
 
-    def __init__(self, talk: HostTalk) -> None:
+    def __init__(self, talk: HostChannel) -> None:
         self._talk = talk
 
-    def start(self, kind: str, environment: str = "") -> HostTalk:
+    def start(self, kind: str, environment: str = "") -> HostChannel:
         return self._talk
 
-    def watch(self, worker: Talk, memory_limit_bytes: int, gpus: tuple[int, ...]) -> HostTalk:
+    def watch(
+        self, worker: WorkerChannel, memory_limit_bytes: int, gpus: tuple[int, ...]
+    ) -> HostChannel:
         return self._talk

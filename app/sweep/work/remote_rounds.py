@@ -16,18 +16,18 @@ from app.formatting.case_labels import FILE_NAMES, ModelNames
 from app.machine.installed_runtimes import runtime
 from app.remote.contract import ENGINES, Carrier, HostJob, unreadable
 from app.run_folder.folder import RunFolder, samples_name
-from app.run_folder.journal import Line, Operators, Voided
+from app.run_folder.journal import DiscardedRound, Line, Operators
 from app.run_folder.live_status import Live
 from app.runs.reader import damage
-from app.sweep.work.base import ALONE, Known, Needs, Starter
+from app.sweep.work.base import EXCLUSIVE_CPU, Launcher, Needs, SettledWork
 from app.sweep.work.follow_ups import OperatorWork
 from app.sweep.work.process import STOPPED
 from app.sweep.work.remote_channel import (
     AGENT_MARGIN_S,
-    HostPlace,
-    HostTalk,
-    brought,
-    brought_model,
+    HostChannel,
+    HostLauncher,
+    prepare_job,
+    prepare_model,
 )
 from app.sweep.work.round import RoundWork, gpus_of
 from exporters.codec import CodecError, to_json
@@ -36,15 +36,15 @@ from runtimes.execution import Clock
 from runtimes.registry import names, parse_spec
 
 
-class HostNews(Known):
+class HostNews(SettledWork):
     """`said` is one sentence, `voided` are the rounds that are done again."""
 
     kind = "host"
 
-    def __init__(self, said: str, voided: tuple[Voided, ...] = ()) -> None:
-        self._said, self.voided = said, voided
+    def __init__(self, sentence: str, voided: tuple[DiscardedRound, ...] = ()) -> None:
+        self._sentence, self.voided = sentence, voided
 
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         return self.voided
 
     @property
@@ -52,10 +52,10 @@ class HostNews(Known):
         return True  # whoever sees nothing but failures is to see this
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
-        return self._said
+        return self._sentence
 
 
-MOST_SLEEPS = 5
+MAXIMUM_SLEEPS = 5
 """A host that says more often that it was asleep in a round is lost."""
 _NOT_OF_A_WORKER: frozenset[Status] = frozenset({"imported", "compiles", "cancelled"})
 
@@ -88,30 +88,32 @@ class HostedRound(RoundWork):
         case: Case,
         job: MeasureJob,
         time_limit_s: float,
-        needs: Needs = ALONE,
+        needs: Needs = EXCLUSIVE_CPU,
         memory_limit_bytes: int = 0,
-        tried: bool = False,
+        is_search_case: bool = False,
         compile_limit_s: float = 600.0,
         *,
         way: Way,
         attempt: int = 1,
         warnings: tuple[Diagnostic, ...] = (),
     ) -> None:
-        super().__init__(case, job, time_limit_s, needs, memory_limit_bytes, tried, compile_limit_s)
+        super().__init__(
+            case, job, time_limit_s, needs, memory_limit_bytes, is_search_case, compile_limit_s
+        )
         self.host, self.attempt = way.host, attempt
         self.lost = self.unsent = ""
         self._way, self._warnings = way, (*way.warnings, *warnings)
-        self._there = job
+        self._remote_job = job
         self._starts = 0
         self._not_understood = ""
-        self._far: HostTalk | None = None
+        self._host_channel: HostChannel | None = None
 
-    def start(self, place: Starter) -> None:
+    def start(self, place: Launcher) -> None:
         """Wherever the sweep itself is: the host has its own place."""
         self._starts += 1
         job_id = f"{self.job.case_id}.{self.job.round}.{self.attempt}.{self._way.mark}"
         try:
-            self._there, files = brought(self.job, self._way.send_code)
+            self._remote_job, files = prepare_job(self.job, self._way.send_code)
         except OSError as error:
             self._leave(str(unreadable(error)))
             return
@@ -126,24 +128,26 @@ class HostedRound(RoundWork):
             limit_s=self._compile_limit_s + self.time_limit_s + AGENT_MARGIN_S,
         )
         way = self._way
-        self._far = HostTalk(way.carrier, way.host, job, Path(self.job.samples_path), way.ring)
-        super().start(HostPlace(self._far))
+        self._host_channel = HostChannel(
+            way.carrier, way.host, job, Path(self.job.samples_path), way.ring
+        )
+        super().start(HostLauncher(self._host_channel))
 
     @property
     def has_begun(self) -> bool:
         """Whether anything was heard of its worker: a loss before is none of the case."""
-        return self._begun
+        return self._has_begun
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
         return f"{self.host}: {super().text(models)}"
 
     def _job(self) -> Mapping[str, Any]:
-        job: Mapping[str, Any] = to_json(self._there)
+        job: Mapping[str, Any] = to_json(self._remote_job)
         return job
 
-    def _leave(self, why: str) -> None:
+    def _leave(self, reason: str) -> None:
         self.over, self.result = True, None
-        self.unsent = self._why_dropped = why
+        self.unsent = self._why_dropped = reason
 
     def _take(self, event: str, message: dict[str, Any]) -> None:
         try:
@@ -154,25 +158,25 @@ class HostedRound(RoundWork):
             raise
 
     def _settle(self) -> None:
-        was_asked, told = self._stopping, self.result
+        was_asked, reported = self._stopping, self.result
         super()._settle()
-        assert self._far is not None, "it was started"
-        if self._again and self._starts <= MOST_SLEEPS:
+        assert self._host_channel is not None, "it was started"
+        if self._must_restart and self._starts <= MAXIMUM_SLEEPS:
             return
-        if self._again or (self._why_dropped == STOPPED and not was_asked):
-            self._again, self.over = False, True
-            self._lose("it slept in each round" if self._starts > MOST_SLEEPS else "it stopped")
+        if self._must_restart or (self._why_dropped == STOPPED and not was_asked):
+            self._must_restart, self.over = False, True
+            self._lose("it slept in each round" if self._starts > MAXIMUM_SLEEPS else "it stopped")
             return
         if self._why_dropped and not self._disk_full:
             return
-        if self._far.is_ours:
-            self._leave(self._far.lost)
+        if self._host_channel.is_ours:
+            self._leave(self._host_channel.lost)
             return
         self.lost = (
-            self._far.lost
+            self._host_channel.lost
             or self._never_begun
             or self._disk_of_the_host()
-            or (self._not_understood if told is None else "")
+            or (self._not_understood if reported is None else "")
         )
         if not self.lost and self.result is not None:
             result = self.result
@@ -182,21 +186,21 @@ class HostedRound(RoundWork):
                 samples=samples_name(result.case_id, result.round) if result.samples else "",
                 warnings=(*self._warnings, *result.warnings),
             )
-            self.lost = unsound(self._far, self.job, self.result)
+            self.lost = remote_fault(self._host_channel, self.job, self.result)
         if self.lost:
             self._lose(self.lost)
 
-    def _lose(self, why: str) -> None:
-        self.lost, self.result = why, None
-        self._why_dropped = f"{self.host} was lost in it ({why})"
+    def _lose(self, reason: str) -> None:
+        self.lost, self.result = reason, None
+        self._why_dropped = f"{self.host} was lost in it ({reason})"
 
     def _disk_of_the_host(self) -> str:
         """That it is full ends nothing here: the case goes on elsewhere."""
-        said, self._disk_full = self._why_dropped if self._disk_full else "", False
-        return said
+        reason, self._disk_full = self._why_dropped if self._disk_full else "", False
+        return reason
 
 
-def unsound(far: HostTalk, job: MeasureJob, result: RoundResult) -> str:
+def remote_fault(channel: HostChannel, job: MeasureJob, result: RoundResult) -> str:
     """Why what has arrived is not a round that this job can have; empty if it is one."""
     if (result.case_id, result.round) != (job.case_id, job.round):
         return "it answered for another round"
@@ -204,25 +208,25 @@ def unsound(far: HostTalk, job: MeasureJob, result: RoundResult) -> str:
         return f"its round ended with {result.status}, which no worker reports"
     if not result.samples:
         return "it reports a measurement without samples" if result.status in FITS else ""
-    if result.samples_crc32 != far.crc32:
+    if result.samples_crc32 != channel.crc32:
         return "its samples did not arrive as they were written"
     if result.clock not in _clocks(job.runtime):
         return f"it timed {job.runtime} with the clock {result.clock}"
     negative = min(result.warmup_iterations, result.iterations, result.duration_s) < 0
     if negative or result.concurrency < 1:
         return "its counts can't be true"
-    what = damage(Path(job.samples_path).parent.parent, result)
-    return f"its samples: the file {what}" if what else ""
+    fault = damage(Path(job.samples_path).parent.parent, result)
+    return f"its samples: the file {fault}" if fault else ""
 
 
 def _clocks(spec: str) -> tuple[Clock, ...]:
     """Those that can have timed a round of `name[:device][@environment]`: an engine on a device may
     have its device's clock, and what this machine does not have is unknown."""
     name = parse_spec(spec).name
-    known = runtime(name) if name in names() else None
-    if known is None or known.accelerator:
+    definition = runtime(name) if name in names() else None
+    if definition is None or definition.accelerator:
         return ("wall", "device")
-    return (known.clock,)
+    return (definition.clock,)
 
 
 _NUMBERS = count(1)
@@ -245,13 +249,13 @@ class HostedOperators(OperatorWork):
         self.host, self.needs = way.host, needs
         self.lost = ""
         self._way, self._attempt = way, attempt
-        self._far: HostTalk | None = None
+        self._host_channel: HostChannel | None = None
 
-    def start(self, place: Starter) -> None:
+    def start(self, place: Launcher) -> None:
         """Wherever the sweep itself is: the host has its own place."""
         case, way = self.job.case, self._way
         try:
-            model, files = brought_model(self.job.model, case.axes, way.send_code)
+            model, files = prepare_model(self.job.model, case.axes, way.send_code)
         except OSError as error:
             self.over = True
             self._why_dropped = str(unreadable(error))
@@ -267,11 +271,11 @@ class HostedOperators(OperatorWork):
             samples=False,
             limit_s=self.time_limit_s + AGENT_MARGIN_S,
         )
-        self._far = HostTalk(way.carrier, way.host, job, Path(), way.ring)
-        super().start(HostPlace(self._far))
+        self._host_channel = HostChannel(way.carrier, way.host, job, Path(), way.ring)
+        super().start(HostLauncher(self._host_channel))
 
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
-        for line in super().ended(folder, live):
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        for line in super().on_finish(folder, live):
             assert isinstance(line, Operators), "it is all that there is"
             yield replace(line, attempt=self._attempt)
 
@@ -282,8 +286,8 @@ class HostedOperators(OperatorWork):
         super()._settle()
         if self._why_dropped:
             return
-        assert self._far is not None, "it was started"
-        self.lost = self._far.lost or self._never_begun
+        assert self._host_channel is not None, "it was started"
+        self.lost = self._host_channel.lost or self._never_begun
         if self.result is not None and self.result.case_id != self.job.case.case_id:
             self.lost = "it answered for another case"
         if self.lost:

@@ -12,18 +12,18 @@ from typing import Any, get_args
 
 from app.cases.case import Case
 from app.cases.errors import DiskError, disk_remedy
-from app.cases.round import AWAITING, SLEPT, MeasureJob, Phase, Progress, RoundResult
+from app.cases.round import AWAITING, SUSPENDED, MeasureJob, Phase, Progress, RoundResult
 from app.cases.status import FAILED, Status
 from app.cases.telemetry import GpuState, Surroundings
 from app.formatting import text
 from app.formatting.case_labels import FILE_NAMES, ModelNames, case_label
 from app.machine.installed_runtimes import options_of
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Line, Tried
+from app.run_folder.journal import Line, SearchCase
 from app.run_folder.live_status import Live
 from app.stats.quantiles import needed_samples
-from app.sweep.work.base import ALONE, Known, Needs, News, Starter
-from app.sweep.work.process import STOPPED, ProcessWork, is_of_circumstance
+from app.sweep.work.base import EXCLUSIVE_CPU, Launcher, Needs, News, SettledWork
+from app.sweep.work.process import STOPPED, ProcessWork, is_transient_end
 from app.tune.ablation import round_name
 from exporters.codec import from_json, to_json
 from exporters.diagnostics.catalogue import diagnostic
@@ -49,40 +49,40 @@ class RoundWork(ProcessWork):
         case: Case,
         job: MeasureJob,
         time_limit_s: float,
-        needs: Needs = ALONE,
+        needs: Needs = EXCLUSIVE_CPU,
         memory_limit_bytes: int = 0,
-        tried: bool = False,
+        is_search_case: bool = False,
         compile_limit_s: float = 600.0,
     ) -> None:
         super().__init__(time_limit_s, case.runtime, memory_limit_bytes, gpus_of(needs))
         self._compile_limit_s, self._left_s = compile_limit_s, time_limit_s
-        self.case, self.job, self.needs, self.tried = case, job, needs, tried
+        self.case, self.job, self.needs, self.is_search_case = case, job, needs, is_search_case
         self.result: RoundResult | None = None
         self.progress: Progress | None = None
         self.phase = "start"
         self._gpus: tuple[GpuState, ...] = ()
         self._outcome: RoundResult | None = None
-        self._disk_full = self._again = self._has_compiled = self._clock_rests = False
+        self._disk_full = self._must_restart = self._has_compiled = self._clock_rests = False
         self._is_checked = not job.awaits_reference
         self._is_paused = False
-        self._place: Starter | None = None
+        self._place: Launcher | None = None
         self._started_at_utc = ""
 
-    def start(self, place: Starter) -> None:
+    def start(self, place: Launcher) -> None:
         self._place = place
         self._has_compiled = self._clock_rests = False
         super().start(place)
         self._started_at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
 
     def due(self) -> float:
-        return 0.0 if self._again else super().due()
+        return 0.0 if self._must_restart else super().due()
 
     def advance(self) -> News:
-        return self._begin_again() if self._again else super().advance()
+        return self._restart() if self._must_restart else super().advance()
 
     def stop(self, now: bool) -> None:
         self._stopping = True
-        if not self._again:  # between two processes there is nothing to end
+        if not self._must_restart:  # between two processes there is nothing to end
             super().stop(now)
 
     def interrupt(self) -> None:
@@ -94,7 +94,7 @@ class RoundWork(ProcessWork):
     @property
     def is_awaiting(self) -> bool:
         """Whether it is measured, and its process waits for references."""
-        return not self._is_checked and not self.needs.alone
+        return not self._is_checked and not self.needs.exclusive
 
     def check_with(self, model: ExportedModel) -> None:
         """Send the model with its references to a round that awaits them."""
@@ -105,14 +105,14 @@ class RoundWork(ProcessWork):
         """End a round that awaits references: there are none, and it does not count."""
         self._worker.kill()
 
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
-        if self.tried:
-            yield Tried(self.case)
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        if self.is_search_case:
+            yield SearchCase(self.case)
         # What a killed writer has left behind of this round.
         folder.drop_readings(self.job.case_id, self.job.round)
         live.show(self.job.case_id, self.job.round, self.phase)
 
-    def told(self, folder: RunFolder, live: Live) -> None:
+    def on_progress(self, folder: RunFolder, live: Live) -> None:
         if (live.case_id, live.round) == (self.job.case_id, self.job.round):
             live.phase = self.phase
             if (now := self.progress) is not None:
@@ -122,16 +122,16 @@ class RoundWork(ProcessWork):
             folder.record_readings(self.job.case_id, self.job.round, self._readings)
             self._readings = ()
 
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         if self.result is not None:
             yield self.result
 
-    def dropped(self, folder: RunFolder) -> None:
+    def on_abort(self, folder: RunFolder) -> None:
         folder.drop_samples(self.job.case_id, self.job.round)
         folder.drop_readings(self.job.case_id, self.job.round)
         if self._disk_full:
-            why = self._why_dropped
-            raise DiskError(why, f"{disk_remedy(why)}, then resume it")
+            reason = self._why_dropped
+            raise DiskError(reason, f"{disk_remedy(reason)}, then resume it")
 
     @property
     def p50_us(self) -> float | None:
@@ -145,12 +145,12 @@ class RoundWork(ProcessWork):
     def text(self, models: ModelNames = FILE_NAMES) -> str:
         if self.result is None:
             return f"round dropped: {self._why_dropped}"
-        said = _ending(self.case, self.result, models)
+        line = _ending(self.case, self.result, models)
         if self.result.status in ("ok", "partial") and self.progress is not None:
             p50_us, p99_us = self._running(self.progress)
-            said += f", {text.count(self.result.iterations)} runs"
-            said += f", p50 {text.latency(p50_us)}, p99 {text.latency(p99_us)}"
-        return said
+            line += f", {text.count(self.result.iterations)} runs"
+            line += f", p50 {text.latency(p50_us)}, p99 {text.latency(p99_us)}"
+        return line
 
     def brief(self, models: ModelNames = FILE_NAMES) -> str:
         """With the median alone."""
@@ -186,29 +186,29 @@ class RoundWork(ProcessWork):
 
     def _enter(self, phase: Phase) -> None:
         """The clock of the round's limit rests while the process compiles, which it does once."""
-        now = time.monotonic()
+        now_s = time.monotonic()
         if phase == "compile" and not self._has_compiled:
-            self._left_s, self._deadline = self._deadline - now, now + self._compile_limit_s
+            self._left_s, self._deadline = self._deadline - now_s, now_s + self._compile_limit_s
             self._has_compiled = self._clock_rests = True
         elif self._clock_rests and phase != "compile":
-            self._deadline, self._clock_rests = now + self._left_s, False
+            self._deadline, self._clock_rests = now_s + self._left_s, False
         self.phase = phase
 
     def _settle(self) -> None:
         result = self.result or self._without_result()
         if self._gpus:
-            first, *others = self._gpus
+            first, *rest = self._gpus
             told: Surroundings = {"gpu": first}
-            if others:
-                told["other_gpus"] = others
+            if rest:
+                told["other_gpus"] = rest
             result = replace(result, environment={**result.environment, **told})
         if self._stopping or result.stop_reason == "stopped":
             self._why_dropped, self.result = STOPPED, None
         elif not self._is_checked:
             self._why_dropped, self.result = UNCHECKED, None
-        elif result.stop_reason == SLEPT:
+        elif result.stop_reason == SUSPENDED:
             self._why_dropped = f"{result.reason}, it begins again"
-            self._again, self.over, self.phase = True, False, "start"
+            self._must_restart, self.over, self.phase = True, False, "start"
             self.result = self.progress = self._outcome = None
             self._readings = ()
         elif result.stop_reason == "disk_full":
@@ -217,21 +217,21 @@ class RoundWork(ProcessWork):
         else:
             self.result = self._without_result() if self._broke_its_memory_limit else result
 
-    def _begin_again(self) -> News:
+    def _restart(self) -> News:
         assert self._place is not None, "work is started before it is advanced"
-        self._again, self._why_dropped = False, ""
+        self._must_restart, self._why_dropped = False, ""
         if self._stopping:
             self.over, self._why_dropped = True, STOPPED
             return "dropped"
         self.start(self._place)
         return "dropped" if self.over else "told"  # what it needs may have gone meanwhile
 
-    def _running(self, now: Progress) -> tuple[float | None, float | None]:
+    def _running(self, progress: Progress) -> tuple[float | None, float | None]:
         """p50 and p99 in microseconds, None while so few samples are no ground for one."""
-        known = ((now.p50_ns, 0.5), (now.p99_ns, 0.99))
+        percentiles = ((progress.p50_ns, 0.5), (progress.p99_ns, 0.99))
         p50, p99 = (
-            ns / 1e3 if ns is not None and now.iterations >= needed_samples(quantile) else None
-            for ns, quantile in known
+            ns / 1e3 if ns is not None and progress.iterations >= needed_samples(quantile) else None
+            for ns, quantile in percentiles
         )
         return p50, p99
 
@@ -239,7 +239,7 @@ class RoundWork(ProcessWork):
         """The worker is gone without a word of its own: no memory, too late, or crashed."""
         status: Status = "crashed"
         worker = self._worker
-        transient = is_of_circumstance(worker)
+        transient = is_transient_end(worker)
         reason = (
             f"the measuring process ended in {self.phase} with {self._worker.how_it_ended()}: "
             "run this case alone to see the engine's whole output"
@@ -283,18 +283,18 @@ class RoundWork(ProcessWork):
         return replace(outcome, warnings=(*outcome.warnings, crashed))
 
 
-class SettledRound(Known):
+class SettledRound(SettledWork):
     """A round whose result is known without a process: a refusal, or an export that failed."""
 
     kind = "round"
 
-    def __init__(self, case: Case, result: RoundResult, tried: bool = False) -> None:
-        self.case, self.result, self.tried = case, result, tried
+    def __init__(self, case: Case, result: RoundResult, is_search_case: bool = False) -> None:
+        self.case, self.result, self.is_search_case = case, result, is_search_case
 
-    def begun(self, folder: RunFolder, live: Live) -> Iterable[Line]:
-        return (Tried(self.case),) if self.tried else ()
+    def on_start(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+        return (SearchCase(self.case),) if self.is_search_case else ()
 
-    def ended(self, folder: RunFolder, live: Live) -> Iterable[Line]:
+    def on_finish(self, folder: RunFolder, live: Live) -> Iterable[Line]:
         return (self.result,)
 
     @property
@@ -307,7 +307,7 @@ class SettledRound(Known):
 
 def gpus_of(needs: Needs) -> tuple[int, ...]:
     """CUDA's numbers of the GPUs that are needed, in their order, on whichever machine."""
-    names = [name.partition("@")[0] for name in needs.alone]
+    names = [name.partition("@")[0] for name in needs.exclusive]
     numbers = [name.removeprefix(GPU) for name in names if name.startswith(GPU)]
     return tuple(sorted(int(number) for number in numbers if number.isdecimal()))
 

@@ -17,7 +17,7 @@ import psutil
 from app.remote.contract import Block, Ended, HostJob, Lost, Message, Said
 from app.remote.pipe_transport import PipedCarrier
 from app.remote.wire import SILENCE_S
-from app.sweep.work.remote_channel import brought
+from app.sweep.work.remote_channel import prepare_job
 from exporters import install_layout
 from exporters.codec import to_json
 from exporters.types import ExportedModel
@@ -56,7 +56,7 @@ def job(
 ) -> HostJob:
     """A round of the scripted runtime, as a sweep would hand it over."""
     work = round_work(model, folder, min_s=min_s)
-    there, files = brought(work.job, send_code=False)
+    there, files = prepare_job(work.job, send_code=False)
     return HostJob("a.0.1", "round", json.dumps(to_json(there)), files)
 
 

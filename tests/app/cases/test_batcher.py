@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.cases.case import Case
-from app.cases.scenario import Batcher, parsed
+from app.cases.scenario import Batcher, parse_batcher
 from exporters.codec import from_json, to_json
 
 
@@ -26,8 +26,8 @@ def test_a_word_is_read_and_written(text: str, batcher: Batcher, word: str) -> N
 
 
 def test_going_without_is_a_word_too() -> None:
-    assert parsed("none") is None
-    assert parsed("max=2,wait=1ms") == Batcher(2, 1000.0)
+    assert parse_batcher("none") is None
+    assert parse_batcher("max=2,wait=1ms") == Batcher(2, 1000.0)
 
 
 @pytest.mark.parametrize(

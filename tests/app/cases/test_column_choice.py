@@ -6,12 +6,12 @@ import pytest
 
 from app.cases.column import GROUPS, Row
 from app.cases.column_names import (
-    MOST,
-    chosen_names,
+    MAXIMUM_COLUMNS,
     columns_for_people,
     columns_with_values,
     group_of,
     parse_columns,
+    percentile_columns,
 )
 from app.cases.columns import COLUMNS, NAMES
 from app.cases.errors import PlanError
@@ -24,7 +24,7 @@ def test_every_column_has_a_group() -> None:
 
 
 def test_a_chosen_percentile_is_in_the_group_of_p99() -> None:
-    chosen = chosen_names((99.99,))
+    chosen = percentile_columns((99.99,))
     assert [group_of(name) for name in chosen] == [
         group_of(name.replace("p9999", "p99")) for name in chosen
     ]
@@ -42,11 +42,11 @@ def test_columns_without_a_value_are_left_out_and_the_rest_is_grouped_in_order()
 def test_only_columns_of_little_importance_are_dropped() -> None:
     shown = columns_for_people((), NAMES, set(NAMES))
     important = {name for name in NAMES if group_of(name) != "other"}
-    assert len(important) > MOST
+    assert len(important) > MAXIMUM_COLUMNS
     assert set(shown) == important
     few = {"model", "runtime", "status"}
     others = {name for name in NAMES if group_of(name) == "other"}
-    assert len(columns_for_people((), NAMES, few | others)) == MOST
+    assert len(columns_for_people((), NAMES, few | others)) == MAXIMUM_COLUMNS
 
 
 def test_words_choose_groups_and_columns_in_their_order() -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from app.cases.case import Case
+from app.cases.column import Value
 from app.cases.columns import BY_NAME as COLUMNS
 from app.cases.dimensions import DIMENSIONS, GRID, MATCHING, SETTINGS, without
 from app.cases.scenario import Batcher, Condition, Scenario
-from app.cases.user_files import Given
+from app.cases.user_files import UserFiles
 from app.comparison.measured_case import names
 from app.formatting.case_labels import case_label, labels
-from app.insights.insight import Fact, alike_but
+from app.insights.insight import Fact, group_except
 from app.plan.settings.sweep import Sweep
 
 CASE = Case("mlp", "ort-cpu", axes={"batch": 1})
@@ -28,7 +29,7 @@ OTHERS: dict[str, Any] = {
     "batcher": Batcher.parse("max=8,wait=2ms"),
     "axes": {"batch": 8},
     "options": {"graph_optimization": "basic"},
-    "given": Given(rotate_inputs=True),
+    "given": UserFiles(rotate_inputs=True),
     "host": "spring",
     "wait_policy": "sleep",
 }
@@ -68,12 +69,12 @@ def test_two_cases_that_differ_in_one_dimension_have_different_labels(name: str)
 @pytest.mark.parametrize("column", MATCHING)
 def test_rows_that_differ_in_a_matching_column_are_never_compared(column: str) -> None:
     row = {**dict.fromkeys(MATCHING), "model": "mlp"}
-    values = ("a", "b") if COLUMNS[column].kind == "text" else (1, 2)
+    values: tuple[Value, Value] = ("a", "b") if COLUMNS[column].kind == "text" else (1, 2)
     facts = [
         Fact(replace(CASE, options={"number": index}), {**row, column: value}, 10.0, None)
         for index, value in enumerate(values)
     ]
-    assert not alike_but(facts, option="number")
+    assert not group_except(facts, option="number")
     keys = [tuple(fact.row[name] for name in MATCHING) for fact in facts]
     assert len(set(names(keys).values())) == 2, "and their groups have different names"
 

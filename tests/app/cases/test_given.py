@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.cases.user_files import Given
+from app.cases.user_files import UserFiles
 from app.plan.expand import expand
 from app.plan.plan import parse_plan
 from exporters.codec import from_json, to_json
@@ -77,7 +77,7 @@ def test_libraries_of_operators_make_another_case_and_are_asked_for(tmp_path: Pa
 def test_only_int8_is_calibrated(tmp_path: Path) -> None:
     np.savez(tmp_path / "samples.npz", x=np.zeros((1, 256), np.float32))
     fp32, int8 = cases(calibration=str(tmp_path / "samples.npz"), precisions=["fp32", "int8"])
-    assert fp32.given == Given()
+    assert fp32.given == UserFiles()
     assert int8.given.calibration
 
 

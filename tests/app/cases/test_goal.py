@@ -11,7 +11,7 @@ def test_a_goal_is_a_latency_or_a_rate_that_may_keep_one() -> None:
     assert Goal.parse("p99.9") == Goal(False, 99.9)
     assert Goal.parse("mean") == Goal(False)
     assert Goal.parse("throughput") == Goal(True)
-    assert Goal.parse("throughput@p99=10ms") == Goal(True, kept=Target(99.0, 10_000.0))
+    assert Goal.parse("throughput@p99=10ms") == Goal(True, constraint=Target(99.0, 10_000.0))
     assert Goal(False, 99.0).quantile == 0.99
 
 

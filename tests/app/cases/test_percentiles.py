@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from app.cases.units import name_of, percentile_of, refusal, share, shown, told
+from app.cases.units import (
+    name_of,
+    percentile_label,
+    percentile_of,
+    refusal,
+    share,
+    with_default_percentiles,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,14 +27,14 @@ from app.cases.units import name_of, percentile_of, refusal, share, shown, told
     ],
 )
 def test_a_name_is_read_back_as_its_percentile(percentile: float, name: str, people: str) -> None:
-    assert (name_of(percentile), shown(name)) == (name, people)
+    assert (name_of(percentile), percentile_label(name)) == (name, people)
     assert percentile_of(name) == percentile
 
 
 @pytest.mark.parametrize("name", ["mean", "p9", "p", "p500", "p00", "px50"])
 def test_what_is_no_name_of_a_percentile_is_none(name: str) -> None:
     assert percentile_of(name) is None
-    assert shown(name) == name
+    assert percentile_label(name) == name
 
 
 @pytest.mark.parametrize("percentile", [0, 100, -1, 101, float("nan"), float("inf"), 99.999999])
@@ -39,6 +46,6 @@ def test_what_no_samples_support_is_refused_with_a_remedy(percentile: float) -> 
 
 
 def test_chosen_ones_come_after_those_of_every_row() -> None:
-    assert told((99.99, 50, 10)) == (50, 90, 95, 99, 99.9, 10, 99.99)
-    assert [refusal(p) for p in told((99.99, 99.99999, 0.001))] == [None] * 8
+    assert with_default_percentiles((99.99, 50, 10)) == (50, 90, 95, 99, 99.9, 10, 99.99)
+    assert [refusal(p) for p in with_default_percentiles((99.99, 99.99999, 0.001))] == [None] * 8
     assert share(99.9) == 0.999

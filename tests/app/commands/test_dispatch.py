@@ -11,7 +11,7 @@ import pytest
 
 from app.__main__ import main
 from app.commands import legacy
-from app.commands.legacy import current
+from app.commands.legacy import as_command
 from app.commands.table import COMMANDS
 from tests.checkout import ROOT
 
@@ -136,7 +136,7 @@ def test_words_without_a_command_become_one(
     (tmp_path / "measured" / "manifest.json").touch()
     (tmp_path / "nets").mkdir()
     (tmp_path / "nets" / "a.onnx").touch()
-    assert current(words) == expected
+    assert as_command(words) == expected
 
 
 @pytest.mark.parametrize(

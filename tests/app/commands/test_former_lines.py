@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from app.commands.legacy import current
+from app.commands.legacy import as_command
 from app.commands.parsers import parse, parser_of
-from app.commands.settings import completed
+from app.commands.settings import with_all_settings
 from app.commands.table import BY_NAME
 from app.plan.options import plan_from_options
 from app.plan.plan import parse_plan
@@ -93,7 +93,7 @@ def expected_command(line: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("line", LINES, ids=[line["line"] or "nothing" for line in LINES])
 def test_a_former_line_is_a_command_with_the_same_options(line: dict[str, Any]) -> None:
-    command, *words = current(shlex.split(line["line"]))
+    command, *words = as_command(shlex.split(line["line"]))
     assert command == expected_command(line)
     if BY_NAME[command].takes_words:
         assert ["worker", *words] == shlex.split(line["line"])
@@ -112,8 +112,8 @@ def test_a_former_line_is_a_command_with_the_same_options(line: dict[str, Any]) 
     "line", [line for line in LINES if "plan" in line], ids=lambda line: line["line"]
 )
 def test_a_former_line_makes_the_same_plan(line: dict[str, Any]) -> None:
-    command, *words = current(shlex.split(line["line"]))
-    options = completed(parse(BY_NAME[command], words))
+    command, *words = as_command(shlex.split(line["line"]))
+    options = with_all_settings(parse(BY_NAME[command], words))
     options.check = command == "check"
     assert plan_from_options(options) == parse_plan(line["plan"], "the former parser")
 
@@ -123,8 +123,10 @@ def test_a_former_line_makes_the_same_plan(line: dict[str, Any]) -> None:
 )
 def test_a_former_line_lays_the_same_over_a_plan_that_ships(line: dict[str, Any]) -> None:
     """Such a plan may have changed since: the former options are laid over the present one."""
-    command, *words = current(shlex.split(line["line"]))
-    options = completed(parse(BY_NAME[command], words))
+    command, *words = as_command(shlex.split(line["line"]))
+    options = with_all_settings(parse(BY_NAME[command], words))
     options.check = command == "check"
-    former = argparse.Namespace(**{**vars(completed(argparse.Namespace())), **line["options"]})
+    former = argparse.Namespace(
+        **{**vars(with_all_settings(argparse.Namespace())), **line["options"]}
+    )
     assert plan_from_options(options) == plan_from_options(former)

@@ -9,7 +9,7 @@ import pytest
 from app.cases.errors import PlanError
 from app.commands.measuring import with_models
 from app.commands.parsers import parse
-from app.commands.settings import completed
+from app.commands.settings import with_all_settings
 from app.commands.table import BY_NAME
 from app.machine.installed_runtimes import available_names, clock_of, runtime
 from app.plan.options import plan_from_options
@@ -22,7 +22,7 @@ from tests.app.sweep.sweeps import write_add_graph
 
 def planned(*words: str) -> Plan:
     """The plan of `graphlap run`."""
-    options = with_models(completed(parse(BY_NAME["run"], words)))
+    options = with_models(with_all_settings(parse(BY_NAME["run"], words)))
     plan = plan_from_options(options)
     return with_default_runtimes(plan) if options.models_named else plan
 
@@ -119,7 +119,7 @@ def test_a_file_alone_is_measured_without_rows_that_say_nothing(folder: Path) ->
 def test_searches_and_the_noise_test_are_commands(
     words: list[str], key: str, value: object
 ) -> None:
-    options = with_models(completed(parse(BY_NAME[words[0]], words[1:])))
+    options = with_models(with_all_settings(parse(BY_NAME[words[0]], words[1:])))
     assert getattr(plan_from_options(options), key) == value
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.__main__ import main
 from app.cases.scenario import Condition, Scenario
-from app.commands.legacy import current
+from app.commands.legacy import as_command
 from app.commands.pages import EXIT_CODES, PAGES
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME, COMMANDS, EXAMPLES
@@ -58,6 +58,6 @@ def test_each_page_is_printed_and_fits_80_columns(
 def test_every_example_is_understood(line: str) -> None:
     words = shlex.split(re.split(r" [|>] ", line)[0])
     assert words[0] == "graphlap"
-    name, *rest = current(words[1:])
+    name, *rest = as_command(words[1:])
     if not BY_NAME[name].takes_words:
         parse(BY_NAME[name], rest)

@@ -13,7 +13,7 @@ import pytest
 
 from app.__main__ import main
 from app.cases.errors import PlanError
-from app.commands.legacy import MODE_FLAGS, current
+from app.commands.legacy import MODE_FLAGS, as_command
 from app.commands.parsers import parse
 from app.commands.table import BY_NAME
 from app.plan.settings.setting import Setting, Switch
@@ -56,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def understood(line: str) -> None:
     """Parse a line; PlanError where it is not understood."""
-    name, *words = current(shlex.split(line))
+    name, *words = as_command(shlex.split(line))
     parse(BY_NAME[name], words)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.cases.case import Case
 from app.cases.columns import NAMES
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.console.check import check_blocks
 from app.present.terminal import as_text
 
@@ -18,7 +18,7 @@ def test_runtimes_that_have_no_room_beside_each_other_stand_below() -> None:
         {**dict.fromkeys(NAMES), "case_id": case.case_id, "status": "unsupported", "reason": "no"}
         for case in cases
     ]
-    measured = [Measured(case, row, None) for case, row in zip(cases, rows, strict=True)]
+    measured = [MeasuredCase(case, row, None) for case, row in zip(cases, rows, strict=True)]
     table = as_text(check_blocks(measured, WIDTH), WIDTH).partition("unsupported: all")[0]
     assert max(map(len, table.splitlines())) <= WIDTH
     assert table.split().count("unsupported") == len(cases)

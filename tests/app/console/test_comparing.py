@@ -8,8 +8,8 @@ from pathlib import Path
 from app.cases.case import Case
 from app.columns.rows import Rows
 from app.console.answer.document import run_document
-from app.console.answer.summary import ended_run
-from app.console.run_comparison import Comparing
+from app.console.answer.summary import run_result
+from app.console.run_comparison import Comparer
 from app.present.terminal import as_lines
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
@@ -32,9 +32,9 @@ def test_verdicts_stand_under_the_table_and_break_no_line(tmp_path: Path) -> Non
                 record(folder, case, number, [slower * (100.0 + number)] * 600)
     run = read_run(tmp_path / "run")
     measured = Rows().measured(run)
-    compared = Comparing().of(run, measured)
+    compared = Comparer().outcome_of(run, measured)
     assert compared is not None and compared.code == 0, "nobody asked to fail"
-    blocks = run_document(ended_run(run, measured, compared), 80)
+    blocks = run_document(run_result(run, measured, compared), 80)
     # A command with a path is never broken.
     lines = [line for line in as_lines(blocks, 80) if str(tmp_path) not in line]
     assert max(map(len, lines)) <= 80

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.console.doctor import doctor, probe_all
-from app.console.doctor import permitted as told_here
+from app.console.doctor import permission_lines as told_here
 from app.machine.placement import as_list, memory_locked, scheduler, usable_cores
 from exporters import install_layout
 from runtimes import registry
@@ -135,7 +135,7 @@ def test_what_is_tried_is_undone() -> None:
 def test_an_engine_that_crashes_while_it_is_loaded_is_told(tmp_path: Path) -> None:
     command = script(tmp_path / "crash.py", "os.kill(os.getpid(), 11)")
     (one,) = probe_all(["ort-cpu"], command)
-    assert one.broken
+    assert one.is_broken
     assert "signal 11" in one.reason
 
 
@@ -160,6 +160,6 @@ def test_what_an_engine_prints_does_not_spoil_the_answer(tmp_path: Path) -> None
         "alter_sys=True)\n"
     )
     (one,) = probe_all(["ort-cpu"], (sys.executable, "-P", "-c", code))
-    assert one.broken
+    assert one.is_broken
     assert "no luck" in one.reason
     assert one.loader[-1] == "hello from the engine"

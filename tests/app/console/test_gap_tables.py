@@ -40,9 +40,9 @@ ROWS = [
 
 def test_rows_that_differ_in_their_gap_alone_are_a_curve() -> None:
     (idle,) = idleness(ROWS)
-    assert (idle.what, idle.gaps_us) == ("mlp", (0.0, 20.0, 1000.0, 5000.0))
+    assert (idle.label, idle.gaps_us) == ("mlp", (0.0, 20.0, 1000.0, 5000.0))
     fake, ort = idle.curves
-    assert (fake.of, ort.of) == ("fake", "ort-cpu")
+    assert (fake.label, ort.label) == ("fake", "ort-cpu")
     assert fake.points == (
         GapPoint(0.0, 10.0, 20.0),
         GapPoint(20.0, 12.0, 24.0),
@@ -53,7 +53,7 @@ def test_rows_that_differ_in_their_gap_alone_are_a_curve() -> None:
 
 def test_models_and_sizes_have_curves_of_their_own() -> None:
     larger = [one | {"axes": "batch=8"} for one in ROWS]
-    assert [idle.what for idle in idleness([*ROWS, *larger])] == ["mlp", "mlp · batch 8"]
+    assert [idle.label for idle in idleness([*ROWS, *larger])] == ["mlp", "mlp · batch 8"]
 
 
 @pytest.mark.parametrize("rows", [[], ROWS[1:3], [row(20.0, 1.0), row(50.0, 1.0), row(None, 1.0)]])

@@ -13,7 +13,7 @@ from app.headless import measure
 from app.plan.plan import parse_plan
 from app.sweep.engine import Paused
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from tests.app.results.runs import ENVIRONMENT, record
 from tests.app.sweep.sweeps import write_add_graph
 
@@ -44,7 +44,7 @@ def sweep(
     options = {"fake.fail": ["none", "crash"]}
     grid = {"models": [graph], "runtimes": ["fake"], "options": options, **changed}
     plan = parse_plan({"rounds": 2, "sweeps": [grid]}, "test")
-    with begin(plan, folder / "run") as run:
+    with create_run(plan, folder / "run") as run:
         assert measure(run, out=io.StringIO(), log=log) == 1
     return log.getvalue()
 
@@ -103,7 +103,7 @@ def test_the_case_in_flight_says_what_its_p99_lacks_over_all_rounds(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     plan = parse_plan({"sweeps": [{"models": ["mlp"], "runtimes": ["fake"]}]}, "test")
-    with begin(plan, tmp_path / "run") as folder:
+    with create_run(plan, tmp_path / "run") as folder:
         (case,) = folder.manifest.cases
         record(folder, case, 0, [50.0] * 200)
         with SweepRun(folder, ENVIRONMENT) as run:

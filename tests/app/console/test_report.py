@@ -14,9 +14,9 @@ from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
 from app.cases.units import DEFAULT
 from app.columns.rows import Rows
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import run_document, shown_blocks
-from app.console.answer.summary import ended_run
+from app.console.answer.summary import run_result
 from app.console.row_table import sort_column
 from app.present.terminal import as_lines, as_text
 from app.run_folder.folder import RunFolder
@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def measured(path: Path, *cases: Case, **facts: Any) -> list[Measured]:
+def measured(path: Path, *cases: Case, **facts: Any) -> list[MeasuredCase]:
     """The rows, with what they are made of, of these cases, measured twice with runs of 20 us."""
     with RunFolder.create(path, manifest_of(cases)) as folder:
         folder.begin(ENVIRONMENT)
@@ -45,7 +45,7 @@ def measured(path: Path, *cases: Case, **facts: Any) -> list[Measured]:
     return rows_of(path)
 
 
-def rows_of(path: Path) -> list[Measured]:
+def rows_of(path: Path) -> list[MeasuredCase]:
     return Rows().measured(read_run(path))
 
 
@@ -53,7 +53,7 @@ def shown(
     path: Path,
     width: int = 200,
     sort: str = "",
-    rows: Sequence[Measured] = (),
+    rows: Sequence[MeasuredCase] = (),
     verbose: bool = True,
 ) -> str:
     """The run in full, with other rows if some are given."""
@@ -150,7 +150,7 @@ def test_a_warned_row_never_stands_there_in_plain_green(path: Path) -> None:
         folder.begin(ENVIRONMENT)
         record(folder, MLP, 0, latencies, warnings=(BUSY,))
         record(folder, sound, 0, [107.0] * 400)
-    ended = ended_run(read_run(path), rows_of(path))
+    ended = run_result(read_run(path), rows_of(path))
     told = "\n".join(as_lines(run_document(ended, 200, verbose=True), 200, colored=True))
     bad, good = (line for line in told.splitlines() if "mlp" in line and "107 µs" in line)
     assert "\x1b[33mok (1,2)" in bad, "yellow, and it says which notes to read"

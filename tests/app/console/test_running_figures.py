@@ -10,9 +10,9 @@ import pytest
 from app.console.progress import UNCHECKED, RunningFigure, RunningFigures, display_for
 from app.plan.plan import parse_plan
 from app.run_folder.folder import RunFolder
-from app.sweep.engine import Ended
+from app.sweep.engine import Completed
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from tests.app.results.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import write_add_graph
 
@@ -24,7 +24,7 @@ def new_run(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: object) ->
     monkeypatch.setenv("COLUMNS", "200")
     graph = str(write_add_graph(folder / "add.onnx"))
     grid = {"models": [graph], "runtimes": ["fake"], "options": SLEEPING | options}
-    return begin(parse_plan({"rounds": 4, "sweeps": [grid]}, "test"), folder / "run")
+    return create_run(parse_plan({"rounds": 4, "sweeps": [grid]}, "test"), folder / "run")
 
 
 def test_a_figure_is_provisional_until_its_outputs_are_checked_and_rounds_are_enough(
@@ -39,7 +39,7 @@ def test_a_figure_is_provisional_until_its_outputs_are_checked_and_rounds_are_en
             events = run.step(0.1)
             display.show(events)
             rounds += sum(
-                isinstance(event, Ended) and event.work.kind == "round" for event in events
+                isinstance(event, Completed) and event.work.kind == "round" for event in events
             )
             states += [(rounds, figure) for _, figure in figures.take(events)]
         run.close(0)

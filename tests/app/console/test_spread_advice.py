@@ -15,7 +15,7 @@ from app.console.run_summary import ADVISED, ADVISED_CONTENDED, SHORT_S, spread_
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.stats.intervals import CLOSE_CONTENDED_S
-from app.stats.required_rounds import MOST_ROUNDS
+from app.stats.required_rounds import MAXIMUM_ROUNDS
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
 
 
@@ -65,7 +65,7 @@ def test_a_number_of_rounds_is_named_where_so_many_would_help(tmp_path: Path) ->
     """Some rounds, not hundreds, and none where the rounds that there are resemble each other."""
     few = advice(tmp_path / "few", alternating(0.05), 20.0)
     (named,) = re.findall(r"--rounds (\d+)", few)
-    assert 4 < int(named) <= MOST_ROUNDS
+    assert 4 < int(named) <= MAXIMUM_ROUNDS
     assert "--rounds" not in advice(tmp_path / "many", alternating(0.5), 20.0)
     slope = np.linspace(-0.06, 0.06, 10).tolist()
     correlated = advice(tmp_path / "slope", slope, 100.0)

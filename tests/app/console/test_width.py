@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.console.catalogue import as_text, models_of
-from app.console.streams import USUAL, width_of
+from app.console.streams import DEFAULT_WIDTH, width_of
 from tests.checkout import ROOT
 
 
@@ -20,11 +20,11 @@ def test_a_pipe_takes_80_columns_unless_it_is_told_otherwise(
     monkeypatch.delenv("COLUMNS", raising=False)
     with (tmp_path / "log").open("w") as file:
         monkeypatch.setattr(sys, "stderr", file)
-        assert width_of(file) == USUAL == 80
+        assert width_of(file) == DEFAULT_WIDTH == 80
         monkeypatch.setenv("COLUMNS", "132")
         assert width_of(file) == 132
         monkeypatch.setenv("COLUMNS", "wide")
-        assert width_of(file) == USUAL
+        assert width_of(file) == DEFAULT_WIDTH
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

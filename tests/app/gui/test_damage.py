@@ -13,7 +13,7 @@ from app.columns.rows import Rows
 from app.gui.launch.damage import damaged_cases
 from app.gui.plots.style import legend_text
 from app.gui.window import MainWindow
-from app.insights.quality import standing
+from app.insights.quality import quality_of
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
@@ -48,12 +48,14 @@ def test_broken_samples_are_told_of_the_run_and_drawn_at_their_case(
     open_run(window, qtbot, run)
     qtbot.waitUntil(lambda: any(one.damage for one in seen(window).series), timeout=60_000)
     state = seen(window)
-    assert [problem.cause for problem in state.damaged] == [f"{f.file} {f.what}" for f in findings]
+    assert [problem.cause for problem in state.damaged] == [
+        f"{f.file} {f.problem}" for f in findings
+    ]
     assert window.badge.groups[0].cause == "Damaged files"
     assert path.name in window.badge.headline
     broken, sound = (state.of(case.case_id) for case in CASES)
     assert broken is not None and sound is not None
-    assert standing(broken) == "doubted" and "damaged" in legend_text(broken)
+    assert quality_of(broken) == "doubted" and "damaged" in legend_text(broken)
     assert not sound.damage
 
 

@@ -15,7 +15,7 @@ from app.cases.case import Case
 from app.columns.rows import Rows
 from app.gui.views import VIEWS
 from app.gui.window import MainWindow
-from app.insights.rules import noticed
+from app.insights.rules import find_insights
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
@@ -52,7 +52,7 @@ def test_a_click_on_what_was_noticed_shows_its_cases_in_the_view_that_shows_it(
         return badge.links[-len(badge.findings) :] if badge.findings else []
 
     qtbot.waitUntil(lambda: bool(links()), timeout=30_000)
-    sentences = [one.sentence for one in noticed(Rows().measured(read_run(run)))]
+    sentences = [one.sentence for one in find_insights(Rows().measured(read_run(run)))]
     assert [link.accessibleName() for link in links()] == [f"Show: {one}" for one in sentences]
     (bimodal,) = (link for link in badge.links if "bimodal" in link.accessibleName())
     window.frame.show_key("boxes")
@@ -61,5 +61,5 @@ def test_a_click_on_what_was_noticed_shows_its_cases_in_the_view_that_shows_it(
     assert window.table.selected_keys() == [CASES[6].case_id]
     assert window.frame.current == "distribution"
     assert window.views.by_key["histogram"].isVisible()
-    qtbot.waitUntil(lambda: seen(window).shown == (CASES[6].case_id,), timeout=10_000)
-    assert {one.view for one in seen(window).noticed} <= {view.key for view in VIEWS}
+    qtbot.waitUntil(lambda: seen(window).visible_keys == (CASES[6].case_id,), timeout=10_000)
+    assert {one.view for one in seen(window).insights} <= {view.key for view in VIEWS}

@@ -45,7 +45,7 @@ def _swatch(window: MainWindow, key: str) -> QColor:
 
 def _drawn(window: MainWindow) -> list[Line]:
     """The lines of the tree with a swatch: what plots show."""
-    shown = set(seen(window).shown)
+    shown = set(seen(window).visible_keys)
     return [line for line in window.series_list.rows.lines if line.key in shown]
 
 

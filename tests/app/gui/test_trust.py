@@ -81,7 +81,7 @@ def test_what_is_not_shown_is_said(
     window.frame.show_key("histogram")
     open_run(window, qtbot, run)
     view = window.views.by_key["histogram"]
-    qtbot.waitUntil(lambda: len(seen(window).shown) == 6 and len(view.series) == 6)
+    qtbot.waitUntil(lambda: len(seen(window).visible_keys) == 6 and len(view.series) == 6)
     qtbot.waitUntil(lambda: view.heading._note.startswith("6 of 14 cases shown"), timeout=10_000)
     window.table.view.selectAll()
     part = "12 of 14 selected cases shown"

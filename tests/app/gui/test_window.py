@@ -63,10 +63,10 @@ def test_rows_that_are_selected_are_the_series_that_are_shown(
     open_run(window, qtbot, run)
     key = CASES[1].case_id
     window.table.select([key])
-    qtbot.waitUntil(lambda: seen(window).shown == (key,), timeout=10_000)
+    qtbot.waitUntil(lambda: seen(window).visible_keys == (key,), timeout=10_000)
     qtbot.waitUntil(lambda: [s.key for s in window.views.by_key["histogram"].series] == [key])
     window.actions_by_key["follow"].trigger()
-    qtbot.waitUntil(lambda: len(seen(window).shown) == 3, timeout=10_000)
+    qtbot.waitUntil(lambda: len(seen(window).visible_keys) == 3, timeout=10_000)
 
 
 def test_filter_and_baseline_reach_the_table(window: MainWindow, qtbot: QtBot, run: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_folder_that_is_no_run_is_one_dialog_and_the_open_run_stays(
     dialogs(window)[0].close()
     assert window.feed.folder == run, "the run that was open stays open"
     window.table.select([CASES[0].case_id])
-    qtbot.waitUntil(lambda: seen(window).shown == (CASES[0].case_id,), timeout=10_000)
+    qtbot.waitUntil(lambda: seen(window).visible_keys == (CASES[0].case_id,), timeout=10_000)
 
 
 def test_a_folder_that_vanishes_is_one_dialog_and_the_window_lives_on(
@@ -218,7 +218,7 @@ def test_a_window_in_which_nothing_moves_stands_still_and_wakes_for_what_does(
     qtbot.waitUntil(lambda: not moving(), timeout=30_000)
     assert QGuiApplication.styleHints().cursorFlashTime() == 0, "each blink paints"
     window.table.select([CASES[1].case_id])
-    qtbot.waitUntil(lambda: seen(window).shown == (CASES[1].case_id,), timeout=10_000)
+    qtbot.waitUntil(lambda: seen(window).visible_keys == (CASES[1].case_id,), timeout=10_000)
     window.frame.show_key("graph")
     assert window.feed.is_awake, "a view that is looked at is fed"
 

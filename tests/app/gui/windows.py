@@ -46,7 +46,9 @@ def wait_for_summaries(window: MainWindow, qtbot: QtBot) -> None:
         state = window.feed.state
         if state is None:
             return False
-        measured = [one for one in state.series if one.status == "ok" and one.key in state.shown]
+        measured = [
+            one for one in state.series if one.status == "ok" and one.key in state.visible_keys
+        ]
         return all(one.summary for one in measured)
 
     qtbot.waitUntil(there, timeout=TIMEOUT_MS)

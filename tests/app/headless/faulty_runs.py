@@ -13,7 +13,7 @@ from app.cases.status import Status
 from app.machine.environment import describe_host
 from app.plan.plan import Plan, parse_plan
 from app.run_folder.manifest import read_manifest
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from tests.app.headless.batch import run
 from tests.app.results.runs import record
 
@@ -39,7 +39,7 @@ def is_fast(case: Case) -> bool:
 def made(path: Path, plan: Plan, facts: Facts = lambda _: {}, host: str = "") -> Path:
     """A run of this plan in which all was measured, and which has ended."""
     environment = describe_host()
-    with begin(plan, path) as folder:
+    with create_run(plan, path) as folder:
         folder.begin({**environment, "host": host or environment["host"]})
         for case in folder.manifest.cases:
             told = facts(case)

@@ -144,7 +144,7 @@ def test_a_check_that_is_stopped_goes_on_where_it_was(work: Path) -> None:
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130
-    assert read_run(work / "run").manifest.asked.check
+    assert read_run(work / "run").manifest.requested_plan.check
     assert sorted(row["status"] for row in rows(work / "run")) == ["compiles", "not_run"]
 
 

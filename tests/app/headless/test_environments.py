@@ -16,7 +16,7 @@ import pytest
 from app.headless import measure
 from app.plan.plan import parse_plan
 from app.run_folder.manifest import MANIFEST
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from tests.app.headless.batch import launch, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.environments import make_environment
@@ -112,7 +112,7 @@ def test_an_interpreter_that_goes_while_a_sweep_runs_takes_its_own_cases_alone(w
     python = make_environment(work / "there", "numpy", "onnxruntime")
     grid = {"models": ["add.onnx"], "runtimes": ["ort-cpu@there", "ort-cpu"]}
     asked = {"profile": "glance", "rounds": 1, "environments": {"there": str(python)}}
-    with begin(parse_plan({**asked, "sweeps": [grid]}, "a test"), work / "run") as folder:
+    with create_run(parse_plan({**asked, "sweeps": [grid]}, "a test"), work / "run") as folder:
         python.unlink()
         assert measure(folder, out=io.StringIO(), log=io.StringIO()) == 1
     there, here = rows(work / "run")

@@ -15,7 +15,7 @@ import pytest
 
 from app.cases.case import Case
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Exported
+from app.run_folder.journal import ModelExported
 from tests.app.headless.batch import run
 from tests.app.headless.faulty_runs import (
     FAST_US,
@@ -184,7 +184,7 @@ def newest_night(path: Path, fault: str) -> None:
     with RunFolder.create(path, manifest) as folder:
         folder.begin(environment)
         if fault == "changed":
-            folder.record(Exported(CASE.model, "fp32", exported_add(path)))
+            folder.record(ModelExported(CASE.model, "fp32", exported_add(path)))
         for case, level_us in zip(cases, (100.0, 200.0), strict=True):
             record_night(folder, case, level_us, fault)
 

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from app.workers.execution_facts import of_precision
+from app.workers.execution_facts import precision_diagnostics
 from exporters.types import ExportedModel
 from runtimes.execution import Execution
 from tests.app.headless.batch import rows, run
@@ -83,4 +83,4 @@ def test_another_type_than_the_files_is_warned_of(
         precision=asked, inputs=(), outputs=(), axes={}, references={}, reference="",  # type: ignore[arg-type]
         narrowest=narrowest,
     )  # fmt: skip
-    assert bool([*of_precision(model, Execution("p", executed, "d", "c"))]) == warns
+    assert bool([*precision_diagnostics(model, Execution("p", executed, "d", "c"))]) == warns

@@ -157,7 +157,7 @@ def test_a_run_records_its_values_and_resume_reads_no_file(project: Path) -> Non
     assert main([*MODELS, "--budget", "0.001", "--out", "run"]) in (0, 1)
     (project / "graphlap.toml").write_text("rounds = nonsense\n")
     main(["--headless", "--resume", "run"])
-    plan = read_run(project / "run").manifest.asked
+    plan = read_run(project / "run").manifest.requested_plan
     assert (plan.profile, plan.rounds, plan.band) == ("glance", 2, 0.05)
 
 

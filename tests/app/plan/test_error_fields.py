@@ -7,8 +7,8 @@ import pytest
 from app.cases.errors import PlanError
 from app.cases.scenario import Scenario
 from app.plan.plan import parse_plan
-from app.plan.runtime_options import refuse_unknown_options
-from app.plan.settings.setting import parsed, size_in_bytes, whole
+from app.plan.runtime_options import reject_unknown_options
+from app.plan.settings.setting import integer_from, parsed, size_in_bytes
 from app.plan.settings.sweep import Sweep
 
 TORN = "a; b: c"
@@ -27,7 +27,7 @@ def test_a_flag_names_itself_as_the_option() -> None:
 @pytest.mark.parametrize("flag", ["--rounds", "--threads"])
 def test_a_cause_with_a_semicolon_is_whole(flag: str) -> None:
     with pytest.raises(PlanError) as raised:
-        parsed(whole(1), TORN, flag)
+        parsed(integer_from(1), TORN, flag)
     assert (raised.value.option, TORN in raised.value.cause) == (flag, True)
     with pytest.raises(PlanError) as raised:
         parsed(Scenario.parse, TORN, "--scenario")
@@ -37,7 +37,7 @@ def test_a_cause_with_a_semicolon_is_whole(flag: str) -> None:
 def test_an_option_of_a_runtime_is_named() -> None:
     sweep = Sweep(models=("mlp",), options={"fake.latency_us": (TORN,)})
     with pytest.raises(PlanError) as raised:
-        refuse_unknown_options(sweep, ["fake"])
+        reject_unknown_options(sweep, ["fake"])
     assert raised.value.option == "fake.latency_us"
     assert TORN in raised.value.cause and raised.value.remedy
 

@@ -13,7 +13,7 @@ from app.plan.estimate import (
 )
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_suite
-from app.stats.intervals import LEAST_ROUNDS
+from app.stats.intervals import MINIMUM_ROUNDS
 
 
 def plan_of(**values: object) -> Plan:
@@ -52,7 +52,7 @@ def test_an_accuracy_is_counted_once_for_all_batches_and_threads() -> None:
     assert with_data.shortest_s - without.shortest_s == pytest.approx(PROCESS_START_S)
 
 
-@pytest.mark.parametrize(("rounds", "bound"), [(5, "shortest_s"), (LEAST_ROUNDS, "longest_s")])
+@pytest.mark.parametrize(("rounds", "bound"), [(5, "shortest_s"), (MINIMUM_ROUNDS, "longest_s")])
 def test_the_starter_suite_fits_its_budget_by_the_estimate(rounds: int, bound: str) -> None:
     """Five rounds as a rule, though a start counts a second and a half, and where each round takes
     the longest as many as a verdict takes. On the three runtimes for processors and the card."""

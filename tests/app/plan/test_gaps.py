@@ -6,7 +6,7 @@ import pytest
 
 from app.cases.errors import PlanError
 from app.plan.command_line import parse
-from app.plan.curves import refuse_without_gaps
+from app.plan.curves import reject_without_gaps
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
@@ -53,6 +53,6 @@ def test_gaps_that_no_round_could_time_are_refused() -> None:
 
 
 def test_a_picture_without_gaps_is_refused_before_anything_is_measured() -> None:
-    refuse_without_gaps(plan_of("--gaps", "1ms..5ms"))
+    reject_without_gaps(plan_of("--gaps", "1ms..5ms"))
     with pytest.raises(PlanError, match=r"fewer than three: add --idle-sweep 20us\.\.1s"):
-        refuse_without_gaps(plan_of("--gaps", "1ms..2ms", "--scenario", "closed_loop"))
+        reject_without_gaps(plan_of("--gaps", "1ms..2ms", "--scenario", "closed_loop"))

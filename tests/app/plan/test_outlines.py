@@ -110,10 +110,10 @@ def test_a_file_that_ends_its_reader_is_told_and_the_next_is_read(
     body = f"for line in sys.stdin:\n if 'good' in line: {answer}\n else: {body}\n"
     command = script(tmp_path / "reader.py", body)
     with Outlines(command, time_limit_s=3.0, memory_limit_bytes=2**27) as outlines:
-        assert outlines.of(OutlineRequest("good.onnx")).axes == ("n",)
+        assert outlines.outline_of(OutlineRequest("good.onnx")).axes == ("n",)
         with pytest.raises(ExportError, match=why):
-            outlines.of(OutlineRequest("bad.onnx"))
-        assert outlines.of(OutlineRequest("good too.onnx")).batch == "n"
+            outlines.outline_of(OutlineRequest("bad.onnx"))
+        assert outlines.outline_of(OutlineRequest("good too.onnx")).batch == "n"
 
 
 def test_a_large_file_is_planned_without_its_weights_being_read(tmp_path: Path) -> None:

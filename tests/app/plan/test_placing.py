@@ -9,7 +9,7 @@ import pytest
 from app.cases.errors import PlanError
 from app.machine.placement import as_list, cores_online, on_cores, usable_cores
 from app.plan.plan import Plan, parse_plan
-from app.plan.validation import refuse_misplaced
+from app.plan.validation import reject_misplaced
 from tests.app.machine.unprivileged import needs_cores
 
 
@@ -19,13 +19,13 @@ def plan(**given: Any) -> Plan:
 
 def refusal(**given: Any) -> str:
     with pytest.raises(PlanError) as caught:
-        refuse_misplaced(plan(**given))
+        reject_misplaced(plan(**given))
     return str(caught.value)
 
 
 def test_cores_that_are_here_are_taken() -> None:
-    refuse_misplaced(plan())
-    refuse_misplaced(plan(cores=as_list(usable_cores())))
+    reject_misplaced(plan())
+    reject_misplaced(plan(cores=as_list(usable_cores())))
 
 
 def test_a_core_that_is_not_there_is_named_with_those_that_are() -> None:
@@ -51,7 +51,7 @@ def test_a_priority_that_would_take_every_core_is_refused() -> None:
 
 @needs_cores
 def test_a_priority_that_leaves_a_core_is_taken() -> None:
-    refuse_misplaced(plan(cores=str(max(usable_cores())), realtime=1))
+    reject_misplaced(plan(cores=str(max(usable_cores())), realtime=1))
 
 
 def test_cores_are_kept_as_they_are_written_shortest() -> None:

@@ -44,12 +44,12 @@ def test_rounds_are_the_most_of_a_precise_plan() -> None:
     free, bound = plan_of(precise={"p99.9": 0.1}), plan_of(precise={"p99.9": 0.1}, rounds=12)
     assert free.stopping is not None and bound.stopping is not None
     assert (free.lengths.rounds, bound.lengths.rounds) == (40, 12)
-    assert (bound.stopping.asked, bound.stopping.most) == ({"p999": 0.1}, 12)
+    assert (bound.stopping.targets, bound.stopping.maximum) == ({"p999": 0.1}, 12)
 
 
 def test_an_estimate_reaches_from_the_least_to_the_most_rounds() -> None:
     fixed, precise = estimate(plan_of(rounds=5)), estimate(plan_of(precise={"p50": 0.01}))
-    assert (precise.rounds, precise.most_rounds) == (5, 40)
+    assert (precise.rounds, precise.maximum_rounds) == (5, 40)
     assert precise.shortest_s == fixed.shortest_s
     assert precise.longest_s > 7 * fixed.longest_s
 

@@ -39,7 +39,9 @@ def test_one_of_an_environment_goes_by_its_path_from_the_folder_of_the_shell(
     monkeypatch.chdir(tmp_path / "work")
     assert program() == (".venv/bin/graphlap",)
     monkeypatch.chdir(tmp_path)
-    assert program(here=tmp_path / "work") == (".venv/bin/graphlap",), "the run changed its folder"
+    assert program(shell_folder=tmp_path / "work") == (".venv/bin/graphlap",), (
+        "the run changed its folder"
+    )
 
 
 def test_the_module_is_started_by_its_interpreter(

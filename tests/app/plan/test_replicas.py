@@ -13,7 +13,7 @@ from app.plan.estimate import estimate
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan
-from app.plan.runtime_options import spelled_out
+from app.plan.runtime_options import with_search_values
 
 
 def plan_of(*flags: str) -> Plan:
@@ -90,7 +90,7 @@ def test_without_replicas_there_is_a_session_on_each_device() -> None:
 )
 def test_what_devices_can_not_share_is_refused(flags: tuple[str, ...], sentence: str) -> None:
     with pytest.raises(PlanError, match=sentence):
-        expand(spelled_out(plan_of("--runtimes", *flags)))
+        expand(with_search_values(plan_of("--runtimes", *flags)))
 
 
 def test_sessions_that_only_some_can_deal_are_a_row() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from app.cases.errors import PlanError
 from app.plan.command import command_line
-from app.plan.command_line import add_arguments, given_settings, parse
+from app.plan.command_line import add_arguments, explicit_settings, parse
 from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
@@ -155,7 +155,7 @@ def test_each_setting_survives_its_flag_every_spelling_a_field_and_a_file(row: S
         for command in row.commands:
             parser = argparse.ArgumentParser()
             add_arguments(parser, command)
-            given = given_settings(parser.parse_args(words), row.scope)
+            given = explicit_settings(parser.parse_args(words), row.scope)
             assert parse_plan(_with(row, row.key, given[row.key]), "test") == plan
     if not isinstance(row.form, Switch):
         read = field_value(row.form, field_text(row.form, value), row.flag)

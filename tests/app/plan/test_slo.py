@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.cases.errors import PlanError
-from app.cases.objectives import MOST_ROUNDS, Target
+from app.cases.objectives import MAXIMUM_ROUNDS, Target
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
@@ -43,7 +43,7 @@ def test_it_survives_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
 
 
 def test_rounds_are_the_most_at_a_rate_whatever_the_profile_has() -> None:
-    assert plan_of(slo="p99=5ms", profile="glance").lengths.rounds == MOST_ROUNDS
+    assert plan_of(slo="p99=5ms", profile="glance").lengths.rounds == MAXIMUM_ROUNDS
     assert plan_of(slo="p99=5ms", rounds=5).lengths.rounds == 5
     assert plan_of(profile="glance").lengths.rounds == 2
 

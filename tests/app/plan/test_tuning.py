@@ -10,7 +10,7 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.errors import PlanError
-from app.cases.objectives import MOST_ROUNDS
+from app.cases.objectives import MAXIMUM_ROUNDS
 from app.plan.command import command_line
 from app.plan.command_line import parse
 from app.plan.estimate import estimate
@@ -18,7 +18,7 @@ from app.plan.expand import expand
 from app.plan.options import plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, plan_toml
-from app.plan.runtime_options import space_of, spelled_out
+from app.plan.runtime_options import space_of, with_search_values
 from exporters.types import PRECISIONS
 from runtimes import registry
 from runtimes.packaged import read
@@ -60,7 +60,7 @@ def test_it_survives_a_command_line_and_a_plan_file(tmp_path: Path) -> None:
 
 
 def test_every_tuned_option_of_each_runtime_is_spelled_out() -> None:
-    plan = spelled_out(plan_of(sweeps=[{**GRID, "runtimes": ["ort-cpu", "fake"]}]))
+    plan = with_search_values(plan_of(sweeps=[{**GRID, "runtimes": ["ort-cpu", "fake"]}]))
     (sweep,) = plan.sweeps
     expected = {
         f"{name}.{option.name}"
@@ -73,12 +73,12 @@ def test_every_tuned_option_of_each_runtime_is_spelled_out() -> None:
     }
     assert sweep.options.keys() <= expected
     assert sweep.options["ort-cpu.memory_arena"] == (True, False)
-    assert spelled_out(plan).sweeps == plan.sweeps, "as a resumed run reads it"
+    assert with_search_values(plan).sweeps == plan.sweeps, "as a resumed run reads it"
 
 
 def test_options_that_are_given_are_all_that_is_tried() -> None:
     grid = {**GRID, "options": {"fake.latency_us": [50, 100], "fake.sessions": [1]}}
-    plan = spelled_out(plan_of(sweeps=[grid]))
+    plan = with_search_values(plan_of(sweeps=[grid]))
     (base,) = expand(plan)
     assert base.options == {"latency_us": 50.0}
     space = space_of(plan, base, "batch")
@@ -95,11 +95,11 @@ def test_a_value_that_only_another_release_knows_is_one_sentence() -> None:
 
 
 def test_a_throughput_is_searched_over_batches() -> None:
-    plan = spelled_out(plan_of(tune="throughput"))
+    plan = with_search_values(plan_of(tune="throughput"))
     (base,) = expand(plan)
     assert space_of(plan, base, "batch").batches == (1, 2, 4, 8, 16, 32)
     assert space_of(plan, base, "").batches == (), "of a model whose batch is fixed"
-    given = spelled_out(plan_of(tune="throughput", sweeps=[{**GRID, "batch_size": [4, 64]}]))
+    given = with_search_values(plan_of(tune="throughput", sweeps=[{**GRID, "batch_size": [4, 64]}]))
     (base,) = expand(given)
     assert base.axes == {"batch": 4}
     assert space_of(given, base, "batch").batches == (4, 64)
@@ -113,7 +113,7 @@ def test_a_runtime_of_another_package_takes_part_with_its_own_table(
     monkeypatch.syspath_prepend(str(tmp_path))
     offered = read(registry.RUNTIMES, [str(tmp_path)])
     monkeypatch.setattr(registry, "_offered", lambda: offered)
-    plan = spelled_out(plan_of(sweeps=[{**GRID, "runtimes": ["fake", "sound"]}]))
+    plan = with_search_values(plan_of(sweeps=[{**GRID, "runtimes": ["fake", "sound"]}]))
     (base,) = expand(plan)
     space = space_of(plan, base, "batch")
     assert space.runtimes == ("fake", "sound")
@@ -122,7 +122,7 @@ def test_a_runtime_of_another_package_takes_part_with_its_own_table(
 
 
 def test_rounds_are_those_of_the_final_comparison() -> None:
-    assert plan_of(profile="glance").lengths.rounds == MOST_ROUNDS
+    assert plan_of(profile="glance").lengths.rounds == MAXIMUM_ROUNDS
     assert plan_of(rounds=5).lengths.rounds == 5
     assert estimate(plan_of()).search
 
@@ -142,6 +142,6 @@ def test_what_no_search_can_keep_is_refused_with_a_remedy(
     values: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(PlanError, match=said) as refusal:
-        spelled_out(plan_of(**values))
+        with_search_values(plan_of(**values))
         expand(plan_of(**values))
     assert refusal.value.remedy

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from app.plan.estimate import unreadable
+from app.plan.estimate import model_faults
 
 
 def with_weights_beside(path: Path) -> Path:
@@ -47,7 +47,7 @@ def test_each_kind_of_broken_file_is_told_with_its_remedy(folder: Path) -> None:
         "alone": "'alone.bin', which is not there: copy it",
         "cut": "'cut.bin' of cut.onnx ends before",
     }
-    faults = unreadable(str(folder / f"{name}.onnx") for name in ("good", *told))
+    faults = model_faults(str(folder / f"{name}.onnx") for name in ("good", *told))
     assert set(faults) == {str(folder / f"{name}.onnx") for name in told}
     for name, words in told.items():
         fault = faults[str(folder / f"{name}.onnx")]
@@ -56,11 +56,11 @@ def test_each_kind_of_broken_file_is_told_with_its_remedy(folder: Path) -> None:
 
 def test_a_glob_is_told_by_the_first_of_its_files_that_is_broken(folder: Path) -> None:
     word = str(folder / "*.onnx")
-    assert "alone.bin" in str(unreadable([word])[word])
+    assert "alone.bin" in str(model_faults([word])[word])
 
 
 def test_weights_that_are_copied_beside_the_file_are_seen_at_the_next_look(folder: Path) -> None:
     word = str(folder / "alone.onnx")
-    assert unreadable([word])
+    assert model_faults([word])
     (folder / "alone.bin").write_bytes((folder / "good.bin").read_bytes())
-    assert not unreadable([word])
+    assert not model_faults([word])

@@ -15,7 +15,7 @@ from app.present.document import (
     Points,
     Table,
     names,
-    within,
+    nest,
 )
 from app.present.markdown import as_markdown
 from app.present.terminal import as_text, width_of_text, write_document
@@ -73,7 +73,7 @@ def test_a_picture_is_a_link_that_no_name_breaks() -> None:
 
 def test_a_part_of_a_whole_stands_a_level_deeper_and_has_its_pictures_in_its_folder() -> None:
     blocks: list[Block] = [Heading("One", 1), Paragraph("Two."), Picture("p.svg", "it")]
-    assert [within(block, "part") for block in blocks] == [
+    assert [nest(block, "part") for block in blocks] == [
         Heading("One", 2),
         Paragraph("Two."),
         Picture("part/p.svg", "it"),
@@ -82,7 +82,7 @@ def test_a_part_of_a_whole_stands_a_level_deeper_and_has_its_pictures_in_its_fol
 
 def test_columns_of_the_highest_priority_go_first_and_are_named() -> None:
     columns = (Column("model", is_name=True), Column("p50"), Column("mean", priority=1))
-    wide_table = Table(columns, (("cnn", "1.11 us", "2.22 us"),), elsewhere="results.csv")
+    wide_table = Table(columns, (("cnn", "1.11 us", "2.22 us"),), full_table="results.csv")
     wide, narrow = printed(wide_table, width=40), printed(wide_table, width=18)
     assert "2.22 us" in wide and "no room" not in wide
     assert "2.22 us" not in narrow and "1.11 us" in narrow
@@ -91,7 +91,7 @@ def test_columns_of_the_highest_priority_go_first_and_are_named() -> None:
 
 def test_rows_beyond_the_most_are_counted_on_a_terminal_and_all_there_in_markdown() -> None:
     rows = tuple((f"net_{number}",) for number in range(5))
-    table = Table(names("model"), rows, most_rows=3, elsewhere="results.csv")
+    table = Table(names("model"), rows, maximum_rows=3, full_table="results.csv")
     assert printed(table, width=40).splitlines()[-1] == "... and 2 more in results.csv"
     assert as_markdown([table]).count("| net") == 5
 
@@ -120,7 +120,7 @@ def test_colours_are_for_terminals_alone() -> None:
 
 
 def test_a_bar_stands_before_a_column_apart() -> None:
-    table = Table((Column("p50"), Column("card", apart=True)), (("1", "2"),))
+    table = Table((Column("p50"), Column("card", has_bar=True)), (("1", "2"),))
     assert [line.split() for line in printed(table, width=40).splitlines()][::2] == [
         ["p50", "|", "card"],
         ["1", "|", "2"],

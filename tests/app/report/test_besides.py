@@ -20,7 +20,7 @@ from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Exported
+from app.run_folder.journal import ModelExported
 from app.run_folder.manifest import read_manifest
 from exporters import install_layout
 from tests.app.report.pages import CHROMIUM, rendered
@@ -60,7 +60,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("besides") / "run"
     manifest = manifest_of((ORT, TWO, OV), rounds=3)
     with RunFolder.create(path, replace(manifest, plan=ASKED.model_dump(mode="json"))) as folder:
-        folder.record(Exported("mlp", "fp32", MODEL))
+        folder.record(ModelExported("mlp", "fp32", MODEL))
         for number in range(3):
             record(folder, ORT, number, [10.0 + 0.01 * number] * 400)
             record(folder, TWO, number, [20.0 + 0.01 * number] * 400, concurrency=2)
@@ -87,7 +87,7 @@ def test_the_command_without_the_folder_measures_the_same_cases(several: Path) -
     )
     words = shlex.split(by_flags)
     told = plan_from_options(parse(words[words.index("run") + 1 :]))
-    asked = read_manifest(several).asked
+    asked = read_manifest(several).requested_plan
     assert [case.case_id for case in expand(told)] == [case.case_id for case in expand(asked)]
     assert told.model_dump(exclude=APART) == asked.model_dump(exclude=APART)
 

@@ -14,11 +14,11 @@ from app.cases.case import Case
 from app.cases.jobs import AccuracyResult, Operator, OperatorTimes, Peak, subject_of
 from app.cases.status import Status
 from app.columns.rows import Rows
-from app.comparison.aggregate_throughput import hosts_together
+from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.notebook import open as open_run
 from app.report.comparison_figures import hosts as drawn
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Exported
+from app.run_folder.journal import ModelExported
 from app.run_folder.operators import write_operators
 from app.runs.reader import read_run
 from tests.app.report.pages import CHROMIUM, rendered
@@ -45,7 +45,7 @@ TOP_1 = ((ORT, 0.9), (OV, 0.8))
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("kinds") / "run"
     with RunFolder.create(path, manifest_of((ORT, OV, CARD), rounds=3)) as folder:
-        folder.record(Exported("net", "fp32", MODEL))
+        folder.record(ModelExported("net", "fp32", MODEL))
         for case, share in TOP_1:
             line = AccuracyResult(subject_of(case, MODEL).case_id, "d.npz", share, 100, 64)
             folder.record(line)
@@ -74,7 +74,7 @@ def test_devices_are_beside_each_other_the_fastest_first_and_the_simulated_named
 def test_replicas_are_beside_what_perfect_scaling_would_give(tmp_path: Path) -> None:
     two, four = (replace(ORT, options={"sessions": count}) for count in (2, 4))
     with RunFolder.create(tmp_path / "run", manifest_of((ORT, two, four), rounds=1)) as folder:
-        folder.record(Exported("net", "fp32", MODEL))
+        folder.record(ModelExported("net", "fp32", MODEL))
         record(folder, ORT, 0, [10.0] * 400)
         for case, latency_us in ((two, 10.0), (four, 20.0)):
             count = int(case.options["sessions"])
@@ -91,7 +91,7 @@ def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> 
     placed = [replace(ORT, host=host, naming=2) for host in ("board", "<b>server")]
     with RunFolder.create(tmp_path / "run", manifest_of(placed, rounds=3)) as folder:
         folder.begin(ENVIRONMENT)
-        folder.record(Exported("net", "fp32", MODEL))
+        folder.record(ModelExported("net", "fp32", MODEL))
         for case in placed:
             folder.begin({"host": case.host, "machine": case.host}, case.host)
             for number in range(3):
@@ -105,7 +105,7 @@ def test_hosts_are_parts_of_one_bar_and_their_sum_a_sentence(tmp_path: Path) -> 
     assert "600k/s (600k to 600k/s) together, dealt to &lt;b&gt;server 67%, board 33%" in text
     assert "<b>server" not in text
     measured = Rows().measured(read_run(tmp_path / "run"))
-    figure = drawn(hosts_together(read_run(tmp_path / "run"), measured))
+    figure = drawn(throughput_over_hosts(read_run(tmp_path / "run"), measured))
     assert figure is not None
     first, second, both = (one.marks[0] for one in figure.series)
     lengths = [round(mark.x - mark.start) for mark in (first, second)]

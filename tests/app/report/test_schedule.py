@@ -14,10 +14,10 @@ from app.cases.errors import ResultsError
 from app.cases.scenario import Scenario
 from app.columns.rows import Rows
 from app.notebook import open as open_run
-from app.report.execution_figures import MOST_EVENTS, schedule
-from app.report.figures import shown
+from app.report.execution_figures import MAXIMUM_EVENTS, schedule
+from app.report.figures import timed_cases
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Exported
+from app.run_folder.journal import ModelExported
 from exporters.types import GraphlapError
 from tests.app.results.runs import manifest_of, record
 from tests.runtimes.graphs import Graphs
@@ -37,8 +37,8 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Graphs:
 def path(graphs: Graphs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("cards") / "run"
     with RunFolder.create(path, manifest_of((STEP, PACED, GONE, MEASURED), rounds=1)) as folder:
-        folder.record(Exported("step", "fp32", graphs.step))
-        folder.record(Exported("gone", "fp32", replace(graphs.step, path="nowhere/gone.onnx")))
+        folder.record(ModelExported("step", "fp32", graphs.step))
+        folder.record(ModelExported("gone", "fp32", replace(graphs.step, path="nowhere/gone.onnx")))
         for case in (STEP, PACED, GONE):
             record(folder, case, 0, [5.0] * 40, clock="simulated")
         record(folder, MEASURED, 0, [20.0] * 40)
@@ -75,17 +75,17 @@ def test_a_case_that_ran_on_no_card_has_none(path: Path) -> None:
 
 def test_of_very_many_instructions_the_longest_are_drawn(path: Path) -> None:
     run = open_run(path).run
-    one = shown(run, Rows().measured(run))[0]
+    one = timed_cases(run, Rows().measured(run))[0]
     events = tuple(
         CardEvent(f"n{place}", "matrix", 10 * place, 10 * place + 1, 10 * place + 1 + place % 9)
-        for place in range(2 * MOST_EVENTS)
+        for place in range(2 * MAXIMUM_EVENTS)
     )
     last = events[-1].done
     figure = schedule(one, CardRun("m", "V80", "r", 800.0, 0.1, last, 1, 2, (1,), events))
     issues, flows = figure.series
-    assert len(issues.marks) == len(flows.marks) == MOST_EVENTS
+    assert len(issues.marks) == len(flows.marks) == MAXIMUM_EVENTS
     assert min(mark.x - mark.start for mark in flows.marks) >= 4, "the short ones are left out"
-    assert f"{MOST_EVENTS} of {2 * MOST_EVENTS}" in figure.note
+    assert f"{MAXIMUM_EVENTS} of {2 * MAXIMUM_EVENTS}" in figure.note
 
 
 @pytest.mark.rare

@@ -6,7 +6,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.stats.intervals import interval_between, typical
 
 EQUAL = tuple(
@@ -18,7 +18,7 @@ EQUAL = tuple(
 """Twelve cases, for rows of which nothing may be said."""
 
 
-def drawn_row(case: Case, truth_us: float, spread: float, rng: np.random.Generator) -> Measured:
+def drawn_row(case: Case, truth_us: float, spread: float, rng: np.random.Generator) -> MeasuredCase:
     """A row as four processes give it whose medians differ by so much, with their interval."""
     medians = truth_us * np.exp(spread * rng.standard_normal(4))
     between = interval_between(medians)
@@ -29,4 +29,4 @@ def drawn_row(case: Case, truth_us: float, spread: float, rng: np.random.Generat
         "axes": str(case.axes.get("batch")), "rounds": 4, "latency_p50_us": typical(medians),
         "latency_p50_ci_low_us": between.low, "latency_p50_ci_high_us": between.high,
     }  # fmt: skip
-    return Measured(case, row, None)
+    return MeasuredCase(case, row, None)

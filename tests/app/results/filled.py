@@ -12,11 +12,11 @@ from app.cases.jobs import AccuracyResult, subject_of
 from app.cases.round import Check, OpenLoop
 from app.cases.scenario import Condition, Scenario
 from app.cases.telemetry import GpuState, Interference, Reading
-from app.cases.user_files import Given
+from app.cases.user_files import UserFiles
 from app.columns.rows import Rows
 from app.plan.reference_cases import null_case
 from app.run_folder.folder import TELEMETRY, RunFolder, telemetry_name
-from app.run_folder.journal import Exported
+from app.run_folder.journal import ModelExported
 from app.run_folder.table import write_tables
 from app.runs.reader import read_run
 from exporters.codec import to_json
@@ -109,7 +109,7 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
         axes=MODEL.axes,
         options={"sessions": 2},
         suite="layers",
-        given=Given.of({"weights": str(weights)}),
+        given=UserFiles.of_paths({"weights": str(weights)}),
     )
     cases = (case, replace(case, scenario=Scenario("paced", 20.0)))
     beside = tuple(Case("net", runtime, axes=MODEL.axes) for runtime in ("ort-cpu", "torch-cpu"))
@@ -126,7 +126,7 @@ def filled_csv(path: Path) -> tuple[list[Row], Path]:
     )
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
-        folder.record(Exported(case.model, case.precision, MODEL))
+        folder.record(ModelExported(case.model, case.precision, MODEL))
         folder.record(AccuracyResult(subject_of(case, MODEL).case_id, "data.npz", 0.75, 100, 64))
         for one in cases:
             for number in range(ROUNDS):

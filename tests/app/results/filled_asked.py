@@ -8,7 +8,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.jobs import PHASES, ColdStart, cold_start_subject_of
-from app.cases.round import FIRST_SEEN, MEASURED, RECORD, Imported
+from app.cases.round import FIRST_OF_SHAPE, MEASURED, RECORD, Imported
 from app.cases.scenario import Batcher, Condition, Scenario, Shapes
 from app.plan.reference_cases import null_case
 from app.run_folder.folder import RunFolder, samples_name
@@ -82,7 +82,7 @@ def _record_shapes(folder: RunFolder, case: Case, latency_us: float) -> None:
     record(folder, case, 0, latencies, facts=facts, iterations=len(latencies) - FIRST)
     path = folder.samples / samples_name(case.case_id, 0)
     records = np.fromfile(path, RECORD)
-    records["phase"][:FIRST] = FIRST_SEEN
+    records["phase"][:FIRST] = FIRST_OF_SHAPE
     records["lane"] = [1] * FIRST + [0, 1] * 600
     path.write_bytes(records.tobytes())
 

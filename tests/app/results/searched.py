@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from app.capabilities.slo_search.search import RateSearch, Searched, rate_searches
+from app.capabilities.slo_search.search import RateSearch, SearchState, rate_searches
 from app.cases.case import Case
 from app.cases.round import MEASURED, RECORD, OpenLoop, RoundResult
 from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder, samples_name
-from app.run_folder.journal import Tried
+from app.run_folder.journal import SearchCase
 from app.runs.reader import read_run
-from app.stats.open_loop import arrivals_ns, served
+from app.stats.open_loop import arrivals_ns, simulate_queue
 from runtimes.execution import Samples
 from tests.app.results.runs import ENVIRONMENT, manifest_of
 from tests.app.workers.virtual_server import same_service
@@ -47,7 +47,7 @@ def new_search(path: Path, slo: str, cases: Sequence[Case] = (ONE,), **plan: Any
     return RunFolder.create(path, manifest_of(cases, 1, asked))
 
 
-def play(folder: RunFolder, script: Script, most_rounds: int = 1000) -> list[Searched]:
+def play(folder: RunFolder, script: Script, most_rounds: int = 1000) -> list[SearchState]:
     """Measure what the searches ask for, one after another, until they are over or had so many."""
     folder.begin(ENVIRONMENT)
     for search in rate_searches(read_run(folder.path)):
@@ -56,7 +56,7 @@ def play(folder: RunFolder, script: Script, most_rounds: int = 1000) -> list[Sea
     return searched(folder)
 
 
-def searched(folder: RunFolder) -> list[Searched]:
+def searched(folder: RunFolder) -> list[SearchState]:
     """As someone sees it who reads the folder anew."""
     run = read_run(folder.path)
     return [search.of(run) for search in rate_searches(run)]
@@ -79,14 +79,14 @@ def record_round(
         folder.record(_round(folder, case, number, _closed(script), script))
         return
     if not number:
-        folder.record(Tried(case))
+        folder.record(SearchCase(case))
     if rate_hz >= script.fails_at_hz:
         failed = RoundResult(case.case_id, number, "run_failed", "the engine said no: ask it why")
         folder.record(failed)
         return
     arrivals = arrivals_ns(case.scenario, REQUESTS / rate_hz, seed=number)
     service = np.full(len(arrivals), script.service_ns)
-    samples = served(arrivals, service, script.lanes)
+    samples = simulate_queue(arrivals, service, script.lanes)
     most = 1
     if case.batcher is not None:
         most = case.batcher.most

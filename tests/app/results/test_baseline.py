@@ -11,7 +11,7 @@ import pytest
 
 from app.cases.case import Case
 from app.cases.column import Row
-from app.columns.reference_cases import against_baseline
+from app.columns.reference_cases import compare_with_baseline
 from app.columns.rows import Rows
 from app.comparison.judge import Comparison
 from app.run_folder.folder import RunFolder
@@ -36,7 +36,7 @@ def compared(
                 record(folder, case, number, [level * (1 + k / 1e4) for k in range(30)], **own)
     run = read_run(path)
     measured = Rows().measured(run)
-    found = against_baseline(run.manifest.asked, measured, "run")
+    found = compare_with_baseline(run.manifest.requested_plan, measured, "run")
     assert found is not None
     return found, [one.row for one in measured]
 
@@ -48,7 +48,7 @@ def test_rounds_of_one_number_are_a_pair_though_others_are_missing(tmp_path: Pat
     assert row["baseline_p50_ratio"] == pytest.approx(1.1, rel=1e-4), "kept in whole ns"
     assert row["baseline_p50_verdict"] == "slower"
     assert row["baseline_case_id"] == BASE.case_id
-    assert [case.label for case in found.called("slower")] == ["mlp · torch-cpu"]
+    assert [case.label for case in found.cases_with("slower")] == ["mlp · torch-cpu"]
 
 
 def test_what_is_undecided_says_why_in_its_row(tmp_path: Path) -> None:
@@ -77,5 +77,5 @@ def test_what_can_not_be_compared_has_no_verdict_and_a_reason(
     found, rows = compared(tmp_path / "run", base, base, **facts)
     assert not found.cases
     (one,) = found.not_compared
-    assert (one.label, one.reason, one.why) == ("mlp · torch-cpu", reason, why)
+    assert (one.label, one.reason, one.detail) == ("mlp · torch-cpu", reason, why)
     assert not any(row["baseline_case_id"] for row in rows)

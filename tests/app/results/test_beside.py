@@ -8,7 +8,7 @@ from pathlib import Path
 from app.cases.case import Case
 from app.cases.jobs import Operator, OperatorTimes
 from app.run_folder.folder import RunFolder
-from app.run_folder.operators import Beside, SharedNodes, side_by_side
+from app.run_folder.operators import OperatorComparison, SharedNodes, compare_operators
 from app.runs.reader import read_run
 from runtimes.execution import Clock
 from tests.app.results.runs import ENVIRONMENT, manifest_of
@@ -21,7 +21,7 @@ def op(time_us: float, *holds: str) -> Operator:
     return Operator(" ".join(holds) or "reorder", "Op", time_us, "", holds)
 
 
-def compared(path: Path, *told: tuple[Case, Clock, list[Operator]]) -> list[Beside]:
+def compared(path: Path, *told: tuple[Case, Clock, list[Operator]]) -> list[OperatorComparison]:
     with RunFolder.create(path, manifest_of([case for case, _, _ in told])) as folder:
         folder.begin(ENVIRONMENT)
         from app.run_folder.operators import write_operators
@@ -29,7 +29,7 @@ def compared(path: Path, *told: tuple[Case, Clock, list[Operator]]) -> list[Besi
         for case, clock, ops in told:
             times = OperatorTimes(case.case_id, clock, 9, tuple(ops))
             folder.record(write_operators(folder, times))
-    return side_by_side(read_run(path))
+    return compare_operators(read_run(path))
 
 
 def test_nodes_that_one_engine_fuses_are_one_row_for_all(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_nodes_that_one_engine_fuses_are_one_row_for_all(tmp_path: Path) -> None
         (ORT, "wall", [op(5.0, "conv", "bias"), op(1.0, "relu"), op(2.0, "add"), op(3.0, "pool")]),
         (OV, "wall", [op(0.5), op(4.0, "conv"), op(1.5, "bias", "relu"), op(6.0, "add")]),
     )
-    assert beside.what == "net.onnx batch 4"
+    assert beside.label == "net.onnx batch 4"
     assert beside.names == ("ort-cpu", "openvino-cpu")
     assert beside.shared == (
         SharedNodes(("conv", "bias", "relu"), (6.0, 5.5)),

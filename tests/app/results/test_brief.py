@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from app.run_folder.folder import RunFolder
-from app.run_folder.live_status import Live, LiveFile, brief
+from app.run_folder.live_status import Live, LiveFile, run_headline
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of
 
 _GPU = {"name": "a GPU", "driver": "580.65.06"}
@@ -30,7 +30,7 @@ def _run(path: Path, live: Live | None) -> Path:
 
 
 def test_it_says_when_of_what_how_many_and_on_which_versions(tmp_path: Path) -> None:
-    told = brief(_run(tmp_path / "run", Live("finished", cases_failed=1)))
+    told = run_headline(_run(tmp_path / "run", Live("finished", cases_failed=1)))
     assert told == (
         "2026-03-01 02:07 · 2 cases · finished, 1 failed · commit 0123456789ab · "
         "driver 580.65.06 · onnxruntime 1.31.1 · torch 2.13"
@@ -38,14 +38,14 @@ def test_it_says_when_of_what_how_many_and_on_which_versions(tmp_path: Path) -> 
 
 
 def test_a_run_that_nobody_ended_was_interrupted(tmp_path: Path) -> None:
-    assert " · interrupted · " in brief(_run(tmp_path / "run", None))
-    assert " · stopped · " in brief(_run(tmp_path / "other", Live("stopped")))
+    assert " · interrupted · " in run_headline(_run(tmp_path / "run", None))
+    assert " · stopped · " in run_headline(_run(tmp_path / "other", Live("stopped")))
 
 
 def test_what_is_no_run_or_is_damaged_says_nothing_it_does_not_know(tmp_path: Path) -> None:
-    assert brief(tmp_path) == ""
+    assert run_headline(tmp_path) == ""
     path = _run(tmp_path / "run", Live("finished"))
     (path / "live.json").write_text("{half")
-    assert " · interrupted · " in brief(path)
+    assert " · interrupted · " in run_headline(path)
     (path / "manifest.json").write_text("[]")
-    assert brief(path) == ""
+    assert run_headline(path) == ""

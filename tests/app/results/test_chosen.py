@@ -13,7 +13,7 @@ import pytest
 
 from app.__main__ import main
 from app.cases.column import Row
-from app.cases.column_names import chosen_names, column
+from app.cases.column_names import column, percentile_columns
 from app.cases.columns import NAMES
 from app.cases.errors import PlanError
 from app.columns.rows import Rows
@@ -74,7 +74,7 @@ def test_a_tail_that_rounds_are_too_short_for_has_no_interval_and_says_so(row: R
 def test_its_columns_come_last_and_are_read_back_as_they_were_written(path: Path) -> None:
     (made,) = Rows().of(read_run(path))
     header = next(csv.reader(io.StringIO((path / "results.full.csv").read_text())))
-    assert tuple(header) == (*NAMES, *NEW, *chosen_names((99.99,)))
+    assert tuple(header) == (*NAMES, *NEW, *percentile_columns((99.99,)))
     read = read_rows(path / "results.full.csv")[CASE.case_id]
     assert {name: read[name] for name in made} == made
     parquet = pytest.importorskip("pyarrow.parquet")

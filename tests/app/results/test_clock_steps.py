@@ -10,7 +10,7 @@ import pytest
 
 from app.run_folder import journal
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Voided
+from app.run_folder.journal import DiscardedRound
 from app.runs.reader import read_run
 from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, manifest_of, record
 from tests.checkout import ROOT
@@ -45,7 +45,7 @@ def test_a_run_that_is_resumed_after_the_clock_was_set_back_counts_each_round_on
     with RunFolder.reopen(tmp_path / "run") as folder:
         folder.begin(ENVIRONMENT)
         assert folder.writer() < first, "its lines are read before those that are older"
-        folder.record(Voided(CASE.case_id, 0, "damaged"))
+        folder.record(DiscardedRound(CASE.case_id, 0, "damaged"))
         record(folder, CASE, 0, [20.0] * 16)
         record(folder, CASE, 1, [20.0] * 8)
         record(folder, OTHER, 0, [30.0] * 8)

@@ -14,7 +14,7 @@ from app.cases.scenario import Scenario, WaitPolicy
 from app.columns.rows import Rows
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Exported
+from app.run_folder.journal import ModelExported
 from app.runs.reader import read_run
 from app.workers.lanes import OneLane
 from exporters.diagnostics.catalogue import codes, diagnostic
@@ -58,7 +58,7 @@ def row_of(path: Path, records: np.ndarray, policy: WaitPolicy = "sleep") -> Row
     case = replace(SLEEPING, wait_policy=policy)
     with RunFolder.create(path / "run", manifest_of((case,), 1)) as folder:
         folder.begin(ENVIRONMENT)
-        folder.record(Exported(case.model, case.precision, MODEL))
+        folder.record(ModelExported(case.model, case.precision, MODEL))
         (folder.samples / "one.bin").write_bytes(records.tobytes())
         counting = int(np.sum(records["phase"] == MEASURED))
         lanes = int(records["lane"].max()) + 1

@@ -9,11 +9,11 @@ from typing import get_args
 import pytest
 
 from app.cases.column import FamilyName, Row
-from app.cases.column_names import chosen_names
+from app.cases.column_names import percentile_columns
 from app.cases.columns import COLUMNS
 from app.columns import families, rows
 from app.columns.families import COMPARING, FAMILIES, CaseData, Comparing, Family
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.plan.plan import Plan
 from tests.app.results.filled import NEVER_FILLED, filled_csv
 
@@ -39,7 +39,7 @@ class Recorded:
         return replace(family, fill=fill)
 
     def comparing(self, family: Comparing) -> Comparing:
-        def fill(plan: Plan, measured: Sequence[Measured]) -> Mapping[str, Row]:
+        def fill(plan: Plan, measured: Sequence[MeasuredCase]) -> Mapping[str, Row]:
             by_case = family.fill(plan, measured)
             for row in by_case.values():
                 self.take(family.name, row)
@@ -78,8 +78,8 @@ def test_what_a_family_revises_is_written_by_one_before_it() -> None:
 
 
 def test_a_family_writes_only_what_it_declares(recorded: Recorded) -> None:
-    of_p99 = [name.replace("p9999", "p99") for name in chosen_names((99.99,))]
-    chosen = dict(zip(chosen_names((99.99,)), of_p99, strict=True))
+    of_p99 = [name.replace("p9999", "p99") for name in percentile_columns((99.99,))]
+    chosen = dict(zip(percentile_columns((99.99,)), of_p99, strict=True))
     for family in FAMILIES:
         names = {chosen.get(name, name) for name in recorded.returned.get(family.name, ())}
         assert names <= family.columns | family.revises, family.name

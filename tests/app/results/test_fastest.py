@@ -45,7 +45,7 @@ def compared(path: Path, *all_of_them: Measured) -> list[Fastest]:
 
 def test_three_rounds_that_part_name_the_fastest_and_by_how_much(path: Path) -> None:
     (one,) = compared(path, measured(OV, SLOW), measured(ORT, QUICK), measured(TORCH, [900.0] * 3))
-    assert (one.what, one.first, one.second) == ("mlp", "ort-cpu", "openvino-cpu")
+    assert (one.label, one.first, one.second) == ("mlp", "ort-cpu", "openvino-cpu")
     assert one.parted
     assert one.times == pytest.approx(151 / 101, rel=1e-3)
     interval = one.verdict.interval
@@ -95,7 +95,7 @@ def test_a_simulated_latency_is_never_compared_with_a_wall_time(path: Path) -> N
     assert wall.second == "openvino-cpu"
     assert {simulated.first, simulated.second} == {"fpga:v80", "fpga:ia-840f"}
     assert (wall.simulated, simulated.simulated) == (False, True)
-    assert wall.what != simulated.what
+    assert wall.label != simulated.label
 
 
 def test_threads_sizes_and_precision_are_compared_each_with_its_like(path: Path) -> None:
@@ -106,7 +106,7 @@ def test_threads_sizes_and_precision_are_compared_each_with_its_like(path: Path)
         *(measured(case, SLOW) for case in (OV, two_threads[1])),
         measured(replace(OV, precision="int8"), [1.0] * 3, precision="int8"),
     )
-    assert [one.what for one in found] == ["mlp · threads 1", "mlp · threads 2"]
+    assert [one.label for one in found] == ["mlp · threads 1", "mlp · threads 2"]
     assert all(one.first == "ort-cpu" for one in found)
 
 

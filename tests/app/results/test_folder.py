@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.cases.errors import DiskError, ResultsError
-from app.run_folder.folder import RunFolder, is_being_written, lock_folder, refuse_occupied
+from app.run_folder.folder import RunFolder, is_being_written, lock_folder, reject_occupied
 from app.run_folder.journal import Journal
 from app.run_folder.manifest import SCHEMA_VERSION, read_manifest
 from app.runs.reader import read_run
@@ -113,12 +113,12 @@ def test_a_place_that_is_taken_is_refused(tmp_path: Path, kind: str) -> None:
         path.touch()
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(ResultsError):
-        refuse_occupied(path)
+        reject_occupied(path)
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
-    refuse_occupied(tmp_path)
+    reject_occupied(tmp_path)
     started(tmp_path).close()
 
 

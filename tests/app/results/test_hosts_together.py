@@ -16,8 +16,12 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.columns.rows import Rows
-from app.comparison.aggregate_throughput import HostsTogether, hosts_csv, hosts_together
-from app.console.scaling import together_sentences
+from app.comparison.aggregate_throughput import (
+    AggregateThroughput,
+    hosts_csv,
+    throughput_over_hosts,
+)
+from app.console.scaling import throughput_sentences
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from app.stats.intervals import interval_between, typical
@@ -34,7 +38,7 @@ def found(
     rounds: Mapping[str, Sequence[float]],
     machines: Mapping[str, Mapping[str, Any]] = OF,
     of: Mapping[str, Mapping[str, Any]] | None = None,
-) -> tuple[HostsTogether, ...]:
+) -> tuple[AggregateThroughput, ...]:
     """Of a run whose hosts measured rounds of so many microseconds a run."""
     cases = {host: replace(ANYWHERE, host=host, naming=2) for host in rounds}
     path.mkdir(exist_ok=True)
@@ -53,7 +57,7 @@ def found(
                 )
                 folder.record(result, host=host)
     run = read_run(path / "run")
-    return hosts_together(run, Rows().measured(run))
+    return throughput_over_hosts(run, Rows().measured(run))
 
 
 def test_the_sum_its_shares_and_the_time_of_a_fixed_work(tmp_path: Path) -> None:
@@ -152,8 +156,8 @@ def test_a_host_that_is_not_well_is_named_and_not_added(tmp_path: Path) -> None:
     failed = {"third": {"status": "wrong_output", "reason": "off"}}
     (two,) = found(tmp_path / "a", {**EVEN, "third": [9.0] * 3}, machines, failed)
     assert two.hosts == ("server", "board") or two.hosts == ("board", "server")
-    assert two.without == ("third is wrong output",)
-    assert "third is wrong output, and not added" in together_sentences([two])[0]
+    assert two.exclusions == ("third is wrong output",)
+    assert "third is wrong output, and not added" in throughput_sentences([two])[0]
     one = {"board": {"status": "wrong_output", "reason": "off"}}
     assert found(tmp_path / "b", EVEN, of=one) == (), "one alone is no sum, and its row says why"
 

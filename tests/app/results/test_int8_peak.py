@@ -10,9 +10,9 @@ import pytest
 from app.capabilities.tuning import answer
 from app.capabilities.tuning.answer import (
     Int8Peak,
-    TunesFound,
+    TuneResults,
     peak_of_host,
-    tunes_found,
+    tune_results,
     with_peak,
 )
 from app.runs.reader import read_run
@@ -32,10 +32,10 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def found_with(path: Path, kept_in: Path) -> tuple[TunesFound, TunesFound]:
+def found_with(path: Path, kept_in: Path) -> tuple[TuneResults, TuneResults]:
     """What a folder's search came to, before and after the peak is told."""
     run = read_run(path)
-    found = tunes_found(run)
+    found = tune_results(run)
     assert found is not None
     return found, with_peak(found, run, kept_in)
 

@@ -67,9 +67,9 @@ def test_the_note_speaks_of_a_correction_only_where_there_was_one() -> None:
 def test_what_an_undecided_comparison_would_find_is_more_than_what_it_saw() -> None:
     for seed in range(40):
         for one in judge(drawn(seed, 9)):
-            if one.why.startswith("would find"):
+            if one.detail.startswith("would find"):
                 assert one.ratio is not None
-                least = float(one.why.rpartition(" ")[2].rstrip("%")) / 100
+                least = float(one.detail.rpartition(" ")[2].rstrip("%")) / 100
                 assert least >= abs(math.expm1(abs(math.log(one.ratio)))) - 0.006
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from app.columns.rows import Rows
-from app.comparison.aa_test import ALL, ComparedWithItself, with_itself
+from app.comparison.aa_test import ALL, AAResult, aa_result
 from app.console import run_comparison
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
@@ -26,7 +26,7 @@ COMPARISONS, ROUNDS = 40, 4
 
 def compared(
     path: Path, level: Callable[[int], float], rounds: int = 2 * ROUNDS * COMPARISONS
-) -> ComparedWithItself:
+) -> AAResult:
     """CASE and OTHER with one level for each round's number, of so many rounds in all."""
     manifest = manifest_of((CASE, OTHER), 2 * ROUNDS * COMPARISONS)
     manifest = replace(manifest, plan={**manifest.plan, "aa": COMPARISONS})
@@ -37,15 +37,15 @@ def compared(
                 own = level(number)
                 record(folder, case, number, [own * (1 + k / 1e4) for k in range(-10, 11)])
     run = read_run(path)
-    return with_itself(run, Rows().measured(run))
+    return aa_result(run, Rows().measured(run))
 
 
 def test_a_noisy_machine_is_rarely_wrong_and_told_what_it_can_not_find(tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
     found = compared(tmp_path / "run", lambda _: 100.0 * math.exp(0.05 * rng.standard_normal()))
     assert (found.rounds, found.total) == (ROUNDS, COMPARISONS)
-    assert {one.comparisons for one in (*found.cases, *found.together)} == {COMPARISONS}
-    everything = next(one for one in found.together if one.percentile == ALL)
+    assert {one.comparisons for one in (*found.cases, *found.overall)} == {COMPARISONS}
+    everything = next(one for one in found.overall if one.percentile == ALL)
     assert everything.wrong <= 6, "5 % of 40 are 2, and 6 or fewer are had in 99 % of all runs"
     expected = smallest_change(0.05 * math.sqrt(2 / ROUNDS), ROUNDS - 1)
     for one in found.cases:
@@ -60,7 +60,7 @@ def test_every_second_round_being_slower_is_no_verdict(tmp_path: Path) -> None:
 
 def test_only_comparisons_with_all_rounds_count(tmp_path: Path) -> None:
     found = compared(tmp_path / "run", lambda number: 100.0, rounds=2 * ROUNDS * 3 + 1)
-    assert {one.comparisons for one in found.together} == {3}
+    assert {one.comparisons for one in found.overall} == {3}
     told = "\n".join(run_comparison.as_lines(found))
     assert "3 of 40 comparisons have all their rounds: resume the run" in told
 
@@ -68,7 +68,7 @@ def test_only_comparisons_with_all_rounds_count(tmp_path: Path) -> None:
 def test_the_table_has_each_case_and_all_together(tmp_path: Path) -> None:
     found = compared(tmp_path / "run", lambda number: 100.0 + number % 5, rounds=2 * ROUNDS * 4)
     rows = list(csv.DictReader(io.StringIO(run_comparison.as_csv(found))))
-    assert [row["case_id"] for row in rows].count("") == len(found.together) == 2
+    assert [row["case_id"] for row in rows].count("") == len(found.overall) == 2
     assert {row["percentile"] for row in rows} == {"p50", "all"}, "21 runs tell no p99"
     assert not formulas(run_comparison.as_csv(found).encode()), (
         "and no name is a spreadsheet's formula"

@@ -11,14 +11,14 @@ import pytest
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.objectives import JUDGED
-from app.columns.reference_cases import against_baseline
+from app.columns.reference_cases import compare_with_baseline
 from app.columns.rows import Rows
 from app.comparison.judge import Comparison
 from app.console.regression_gate import OK, SLOWER, code
 from app.history.run_comparison import compare_runs, side_of
 from app.plan.plan import parse_plan
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Exported
+from app.run_folder.journal import ModelExported
 from app.run_folder.run import Run
 from app.runs.reader import read_run
 from app.stats.verdict import NO_RUN_VARIATION
@@ -39,7 +39,7 @@ def run_of(
     rng = np.random.default_rng(7)
     with RunFolder.create(path, manifest) as folder:
         folder.begin(ENVIRONMENT)
-        folder.record(Exported(BASE.model, BASE.precision, replace(MODEL, axes={"batch": 1})))
+        folder.record(ModelExported(BASE.model, BASE.precision, replace(MODEL, axes={"batch": 1})))
         for number in range(ROUNDS):
             level = 100.0 * np.exp(0.2 * rng.standard_normal())
             for case, factor, slow in ((BASE, 1.0, 1.0), (OTHER, medians, tail)):
@@ -50,7 +50,7 @@ def run_of(
 
 
 def compared(run: Run) -> Comparison:
-    found = against_baseline(run.manifest.asked, Rows().measured(run), "run")
+    found = compare_with_baseline(run.manifest.requested_plan, Rows().measured(run), "run")
     assert found is not None
     return found
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from app.cases.case import Case
 from app.cases.scenario import Scenario
-from app.cases.user_files import Given
+from app.cases.user_files import UserFiles
 from app.formatting.case_labels import case_label, differences, labels, model_labels
 
 MLP = Case("mlp", "ort-cpu", axes={"batch": 1})
@@ -44,7 +44,7 @@ def test_a_size_that_a_plot_has_as_its_axis_is_left_out() -> None:
     four = replace(MLP, axes={"batch": 4})
     assert differences([MLP, four])[four.case_id] == ["batch 4"]
     left_out = {MLP.case_id: "batch", four.case_id: "batch"}
-    assert differences([MLP, four], but=left_out) == {MLP.case_id: [], four.case_id: []}
+    assert differences([MLP, four], excluded=left_out) == {MLP.case_id: [], four.case_id: []}
 
 
 def test_labels_of_cases_that_differ_never_agree() -> None:
@@ -82,9 +82,9 @@ def test_models_of_one_stem_are_called_by_as_much_of_their_path_as_sets_them_apa
 
 def test_cases_that_differ_in_what_a_user_gave_have_labels_of_their_own() -> None:
     given = [
-        Given(states={"y": "x"}),
-        Given(inputs="/a/in.npz", digests={"inputs": "1" * 64}),
-        Given(inputs="/b/in.npz", digests={"inputs": "2" * 64}),
+        UserFiles(states={"y": "x"}),
+        UserFiles(inputs="/a/in.npz", digests={"inputs": "1" * 64}),
+        UserFiles(inputs="/b/in.npz", digests={"inputs": "2" * 64}),
     ]
     cases = [MLP, *(replace(MLP, given=one) for one in given)]
     told = list(labels(cases).values())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.cases.round import RoundResult
-from app.run_folder.journal import Line, Voided, Writer
+from app.run_folder.journal import DiscardedRound, Line, Writer
 from app.run_folder.ledger import Ledger
 from tests.app.results.runs import manifest_of
 
@@ -28,7 +28,7 @@ def test_in_whichever_order_journals_are_read_the_last_attempt_stands(
 ) -> None:
     lines: list[tuple[str, Line]] = [
         (A, RoundResult("case", 0, "ok", attempt=1)),
-        (PARENT, Voided("case", 0, "a was lost", attempt=1)),
+        (PARENT, DiscardedRound("case", 0, "a was lost", attempt=1)),
         (B, RoundResult("case", 0, "ok", attempt=2)),
         (B, RoundResult("case", 1, "ok", attempt=2)),
     ]
@@ -44,7 +44,7 @@ def test_in_whichever_order_journals_are_read_the_last_attempt_stands(
 def test_what_a_lost_host_had_measured_counts_no_more_before_another_begins() -> None:
     ledger = a_ledger()
     ledger.take(A, RoundResult("case", 0, "ok"))
-    ledger.take(PARENT, Voided("case", 0, "a was lost", attempt=1))
+    ledger.take(PARENT, DiscardedRound("case", 0, "a was lost", attempt=1))
     assert ledger.run.rounds["case"] == {}
     assert ledger.run.writers["case"] == {}
     assert ledger.recorded == 0
@@ -53,7 +53,7 @@ def test_what_a_lost_host_had_measured_counts_no_more_before_another_begins() ->
 def test_a_damaged_round_that_is_measured_again_stands() -> None:
     ledger = a_ledger()
     ledger.take(A, RoundResult("case", 0, "ok"))
-    ledger.take(A, Voided("case", 0, "its file is gone"))
+    ledger.take(A, DiscardedRound("case", 0, "its file is gone"))
     ledger.take(A, RoundResult("case", 0, "ok", iterations=7))
     assert ledger.run.rounds["case"][0].iterations == 7
 

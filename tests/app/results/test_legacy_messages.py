@@ -10,7 +10,7 @@ import pytest
 from app.cases.round import RoundResult
 from app.run_folder import journal
 from app.run_folder.diagnostics import LEGACY, diagnostics_of, of_cell, of_sentence, warning_groups
-from app.run_folder.journal import Exported
+from app.run_folder.journal import ModelExported
 from exporters.diagnostics import catalogue as rendering
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
@@ -82,10 +82,10 @@ def test_rounds_and_models_of_every_schema_are_read(schema: int) -> None:
         "kind": "round", "case_id": "a", "round": 0, "status": "ok",
         "warnings": [sentence, {"code": "few_rounds", "parameters": {"rounds": 2}}],
     }  # fmt: skip
-    line = journal.read(json.loads(json.dumps(values)), schema)
+    line = journal.decode_line(json.loads(json.dumps(values)), schema)
     assert isinstance(line, RoundResult)
     assert line.warnings == (diagnostic("sessions_differ"), diagnostic("few_rounds", rounds=2))
-    assert journal.read(journal.written(line), 3) == line
+    assert journal.decode_line(journal.line_values(line), 3) == line
 
 
 def test_a_model_of_an_earlier_version_says_why_nothing_was_compared() -> None:
@@ -93,13 +93,13 @@ def test_a_model_of_an_earlier_version_says_why_nothing_was_compared() -> None:
         name="m", suite="", family="", path="m.onnx", sha256="", opset=17, precision="fp32",
         inputs=(), outputs=(), axes={}, references={}, reference="",
     )  # fmt: skip
-    values = journal.written(Exported("m", "fp32", model))
+    values = journal.line_values(ModelExported("m", "fp32", model))
     for old, expected in (
         ("outputs are not compared, as --unchecked asks", diagnostic("outputs_not_checked")),
         ("", None),
     ):
         values["model"] |= {"uncompared": old, "warnings": ["inputs: 'n' drawn as 1"]}
-        line = journal.read(values, 2)
-        assert isinstance(line, Exported)
+        line = journal.decode_line(values, 2)
+        assert isinstance(line, ModelExported)
         assert line.model.uncompared == expected
         assert line.model.warnings == (diagnostic("input_guessed", "n", values="1"),)

@@ -14,15 +14,15 @@ from app.cases.round import Check, RoundResult
 from app.cases.scenario import Scenario
 from app.run_folder.journal import (
     KINDS,
-    Exported,
+    DiscardedRound,
     Line,
+    ModelExported,
     Operators,
+    SearchCase,
     TimeSpent,
-    Tried,
-    Voided,
     Writer,
-    read,
-    written,
+    decode_line,
+    line_values,
 )
 from tests.app.sweep.sweeps import exported_add
 
@@ -34,11 +34,11 @@ CASE = Case("net.onnx", "ort-cpu", axes={"batch": 2}, scenario=Scenario.parse("p
 def lines_of_every_kind(folder: Path) -> list[Line]:
     return [
         Writer("w", 7, "host", "0.1.0", {"cpu": "one", "load_1min": 0.5}),
-        Exported("add", "fp32", exported_add(folder)),
+        ModelExported("add", "fp32", exported_add(folder)),
         ROUND,
-        Voided("case", 1, "holds 1 of 2 samples"),
+        DiscardedRound("case", 1, "holds 1 of 2 samples"),
         AccuracyResult("subject", "digits", 0.9, 360, 64),
-        Tried(CASE),
+        SearchCase(CASE),
         Operators("case", "device", 9, file="operators/case.csv", total_us=4.0),
         ColdStart("case", 2, {"process": 300.5, "compile": 12.25}, kept_share=0.0),
         TimeSpent({"start": {"": 0.5}, "measurement": {"ort-cpu": 2.25, "fake": 1.0}}),
@@ -53,43 +53,43 @@ def test_every_kind_of_line_survives_the_journal(tmp_path: Path) -> None:
     lines = lines_of_every_kind(tmp_path)
     assert {type(line) for line in lines} == set(KINDS.values())
     for line in lines:
-        assert read(through_json(written(line)), schema=2) == line
+        assert decode_line(through_json(line_values(line)), schema=2) == line
 
 
 def test_a_check_that_speaks_of_slots_keeps_its_lane() -> None:
-    told = through_json(written(ROUND))
+    told = through_json(line_values(ROUND))
     told["check"]["slot"] = told["check"].pop("lane")
-    assert read(told, schema=1) == ROUND
+    assert decode_line(told, schema=1) == ROUND
 
 
 def test_what_this_release_adds_to_an_old_folder_is_read_as_it_was_told() -> None:
-    assert read(through_json(written(ROUND)), schema=1) == ROUND
+    assert decode_line(through_json(line_values(ROUND)), schema=1) == ROUND
 
 
 def test_an_old_case_keeps_the_name_that_its_rounds_have() -> None:
-    told = through_json(written(Tried(CASE)))
+    told = through_json(line_values(SearchCase(CASE)))
     del told["case"]["naming"], told["case"]["case_id"]
-    line = read(told, schema=1)
-    assert isinstance(line, Tried)
+    line = decode_line(told, schema=1)
+    assert isinstance(line, SearchCase)
     assert line.case.case_id != CASE.case_id
     assert line.case.identity == CASE.identity
 
 
 def test_a_profile_of_an_old_folder_is_the_operator_times_of_today() -> None:
     told = {"kind": "profile", "case_id": "c", "clock": "wall", "runs": 3, "reason": ""}
-    assert read({**told, "profile": "c.csv", "total_us": 2.0}, schema=1) == Operators(
+    assert decode_line({**told, "profile": "c.csv", "total_us": 2.0}, schema=1) == Operators(
         "c", "wall", 3, file="profiles/c.csv", total_us=2.0
     )
     refused = {**told, "reason": "it does not tell"}
-    assert read(refused, schema=1) == Operators("c", "wall", 3, "it does not tell")
+    assert decode_line(refused, schema=1) == Operators("c", "wall", 3, "it does not tell")
 
 
 def test_a_round_before_the_first_is_damage() -> None:
     with pytest.raises(ValueError, match="round is -1, not a number from 0"):
-        read({**through_json(written(ROUND)), "round": -1}, schema=2)
+        decode_line({**through_json(line_values(ROUND)), "round": -1}, schema=2)
 
 
 @pytest.mark.parametrize("data", [None, [], "round", 7])
 def test_what_is_no_object_is_no_line(data: object) -> None:
     with pytest.raises(ValueError, match="not an object"):
-        read(data, schema=2)
+        decode_line(data, schema=2)

@@ -32,8 +32,8 @@ def test_cases_that_differ_in_their_load_alone_make_a_curve() -> None:
         series(key="closed"),
     ]
     gap, rate = curves(cases)
-    assert (gap.over, gap.places()) == ("gap", [20.0, 100.0, 1000.0])
-    assert (rate.over, rate.places()) == ("rate", [100.0, 200.0, 400.0])
+    assert (gap.quantity, gap.places()) == ("gap", [20.0, 100.0, 1000.0])
+    assert (rate.quantity, rate.places()) == ("rate", [100.0, 200.0, 400.0])
     assert [gap.name, rate.name] == ["ort-cpu", "ort-cpu"], "two gaps of torch-cpu are no curve"
 
 

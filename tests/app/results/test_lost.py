@@ -16,7 +16,7 @@ from app.columns.rows import Rows
 from app.run_folder.folder import RunFolder
 from app.run_folder.journal import FOLDER, LONGEST_TEXT, Operators
 from app.run_folder.table import read_rows, write_tables
-from app.runs.exporting.verification import exported
+from app.runs.exporting.verification import check_exports
 from app.runs.reader import read_run
 from app.runs.verify import verify
 from exporters.diagnostics.catalogue import diagnostic
@@ -97,7 +97,7 @@ def test_an_export_with_more_rounds_than_the_journals_is_damage(run: Path) -> No
     (run / "live.json").unlink()
     for table in run.glob("results*.csv"):
         table.unlink()
-    found = verify(run, exported)
+    found = verify(run, check_exports)
     assert found.damaged
     assert {one.file for one in found.findings if not one.harmless} == {"results.json"}
 

@@ -53,7 +53,7 @@ def levels_of(machine: Sequence[float], cases: int, first: Sequence[float] = ())
 
 def test_what_all_cases_share_is_the_machines_and_no_cases() -> None:
     found = history_of(levels_of([1.0] * 8 + [1.1] * 8, 4))
-    assert found.called("slower") == []
+    assert found.trends_with("slower") == []
     (machine,) = found.machines
     (change,) = machine.changes
     assert (change.word, change.run.run_id, machine.series) == ("slower", f"{8:012}", 4)
@@ -66,7 +66,7 @@ def test_a_case_that_became_slower_on_a_machine_that_did_too_is_called() -> None
     machine = [1.0] * 6 + [1.1] * 10
     first = [1.0] * 10 + [1.06] * 6
     found = history_of(levels_of(machine, 4, first))
-    (trend,) = found.called("slower")
+    (trend,) = found.trends_with("slower")
     assert trend.case_id == CASES[0].identity_id
     (change,) = trend.changes
     assert change.point.run.run_id == f"{10:012}"
@@ -77,7 +77,7 @@ def test_a_case_that_became_slower_on_a_machine_that_did_too_is_called() -> None
 def test_of_two_cases_nobody_can_tell_the_machine() -> None:
     found = history_of(levels_of([1.0] * 8 + [1.1] * 8, 2))
     assert found.machines == () and found.without_factor == 2
-    assert len(found.called("slower")) == 2
+    assert len(found.trends_with("slower")) == 2
 
 
 def test_a_slower_machine_fails_no_gate_and_is_reported(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.cases.column import Row
-from app.columns.precision import still_needed
+from app.columns.precision import missing_text
 from app.columns.rows import Rows
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
@@ -39,7 +39,7 @@ def test_a_row_tells_how_many_rounds_are_needed_and_which_change_is_found(tmp_pa
     assert row["detectable_slowdown_p50"] == pytest.approx(change, rel=0.05)
     assert row["required_rounds_p99"] == pytest.approx(rounds, abs=1)
     more = int(row["required_rounds_p99"] or 0) - 4
-    assert still_needed(row, 12_000) == f"{more} more rounds for ±5 %"
+    assert missing_text(row, 12_000) == f"{more} more rounds for ±5 %"
 
 
 def test_what_has_no_interval_does_not_say_how_to_narrow_it(tmp_path: Path) -> None:
@@ -48,16 +48,16 @@ def test_what_has_no_interval_does_not_say_how_to_narrow_it(tmp_path: Path) -> N
 
 
 def test_samples_of_earlier_rounds_count_towards_the_p99() -> None:
-    assert still_needed({}, 184) == "184 samples"
-    assert still_needed({"iterations": 184, "effective_samples": 184}, 300) == "68 samples"
-    assert still_needed({"iterations": 184, "effective_samples": 92}, 300) == "68 samples"
+    assert missing_text({}, 184) == "184 samples"
+    assert missing_text({"iterations": 184, "effective_samples": 184}, 300) == "68 samples"
+    assert missing_text({"iterations": 184, "effective_samples": 92}, 300) == "68 samples"
 
 
 def test_then_rounds_are_what_is_lacking() -> None:
     known = {"iterations": 5000, "effective_samples": 5000}
-    assert still_needed({}, 400) == "3 more rounds for an interval"
-    assert still_needed(known | {"rounds": 2}, 5000) == "1 more round for an interval"
-    assert still_needed(known | {"rounds": 4}, 5000) == "longer rounds"
+    assert missing_text({}, 400) == "3 more rounds for an interval"
+    assert missing_text(known | {"rounds": 2}, 5000) == "1 more round for an interval"
+    assert missing_text(known | {"rounds": 4}, 5000) == "longer rounds"
     six = {"rounds": 4, "required_rounds_p99": 10}
-    assert still_needed(known | six, 5000) == "6 more rounds for ±5 %"
-    assert still_needed(known | six | {"rounds": 12}, 9000) == "nothing"
+    assert missing_text(known | six, 5000) == "6 more rounds for ±5 %"
+    assert missing_text(known | six | {"rounds": 12}, 9000) == "nothing"

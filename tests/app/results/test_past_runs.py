@@ -65,7 +65,7 @@ def test_a_run_that_is_being_measured_is_left_for_later(tmp_path: Path) -> None:
         runs, passed_over = past_runs(tmp_path)
     assert [run.path.name for run in runs] == ["done"]
     (one,) = passed_over
-    assert one.why == f"{tmp_path / 'now'} is being measured: look again when it has ended"
+    assert one.reason == f"{tmp_path / 'now'} is being measured: look again when it has ended"
     assert not one.damaged
 
 

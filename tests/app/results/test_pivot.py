@@ -60,7 +60,7 @@ def test_numbers_are_in_their_order_and_simulated_columns_last(cases: list[Serie
 def test_a_place_has_the_best_of_its_cases_and_says_how_many_they_are(cases: list[Series]) -> None:
     found = pivot(cases, "batch_size", "runtime", P50, highest=False)
     cell = _at(found, "2", "ort-cpu")
-    assert (cell.value, cell.many, cell.ratio) == (10.0, 4, 1.0)
+    assert (cell.value, cell.count, cell.ratio) == (10.0, 4, 1.0)
     assert _at(found, "2", "torch-cpu").ratio == pytest.approx(3.0)
     highest = pivot(cases, "batch_size", "runtime", P50, highest=True)
     assert _at(highest, "2", "ort-cpu").value == 20.0

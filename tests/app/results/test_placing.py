@@ -7,7 +7,7 @@ from typing import Unpack
 
 from app.cases.round import RoundResult
 from app.cases.telemetry import Surroundings
-from app.columns.environment import placing_columns
+from app.columns.environment import placement_columns
 
 HERE: Surroundings = {
     "affinity": [2, 3],
@@ -22,7 +22,7 @@ def measured(**environment: Unpack[Surroundings]) -> RoundResult:
 
 
 def test_rounds_alike_are_told_once() -> None:
-    assert placing_columns([measured(), measured()]) == {
+    assert placement_columns([measured(), measured()]) == {
         "cores": "2-3",
         "numa_node": "0",
         "memory_locked": True,
@@ -33,7 +33,7 @@ def test_rounds_alike_are_told_once() -> None:
 
 def test_a_round_that_had_less_shows() -> None:
     other = measured(affinity=[5], numa_nodes=[1], scheduler="other", memory_locked=False)
-    assert placing_columns([measured(), other]) == {
+    assert placement_columns([measured(), other]) == {
         "cores": "2-3; 5",
         "numa_node": "0; 1",
         "memory_locked": False,
@@ -44,11 +44,11 @@ def test_a_round_that_had_less_shows() -> None:
 
 def test_what_older_rounds_did_not_tell_is_empty() -> None:
     old = RoundResult("case", 0, "ok", samples="one.bin", environment={"affinity": [1]})
-    told = placing_columns([old])
+    told = placement_columns([old])
     assert told.pop("attempts") == 1
     assert told == {"cores": "1", "numa_node": None, "memory_locked": None, "scheduler": None}
-    assert set(placing_columns([]).values()) == {None}
+    assert set(placement_columns([]).values()) == {None}
 
 
 def test_a_case_whose_host_was_lost_tells_how_often_it_was_begun() -> None:
-    assert placing_columns([measured(), replace(measured(), attempt=3)])["attempts"] == 3
+    assert placement_columns([measured(), replace(measured(), attempt=3)])["attempts"] == 3

@@ -17,14 +17,14 @@ from app.capabilities.slo_search.answer import (
     RATES,
     RateAnswer,
     rate,
-    rates_found,
+    rate_results,
     read_answers,
     sentence,
     subjects,
 )
 from app.capabilities.slo_search.estimate import FIRST_LOOK
-from app.capabilities.slo_search.search import CURVE, Searched, rate_searches
-from app.cases.objectives import LEAST_ROUNDS, Target
+from app.capabilities.slo_search.search import CURVE, SearchState, rate_searches
+from app.cases.objectives import MINIMUM_ROUNDS, Target
 from app.cases.scenario import Condition
 from app.console.searches import SVG, rate_tables, write_rates
 from app.plan.command import graphlap_line
@@ -49,7 +49,7 @@ TRUE_HZ = 561.0
 """Where the p99 of constant services of 1 ms is 5 ms, by the distribution of Erlang, 1909."""
 
 
-def told(found: Searched, target: Target = TARGET) -> str:
+def told(found: SearchState, target: Target = TARGET) -> str:
     return sentence("fake", found, target)
 
 
@@ -73,7 +73,7 @@ def test_the_curve_has_rates_far_below_the_answer(tmp_path: Path) -> None:
         (point,) = [
             one for one in found.points if abs((one.rate_hz or 0) / low_hz - part) < 0.1 * part
         ]
-        assert len(point.rounds) >= LEAST_ROUNDS
+        assert len(point.rounds) >= MINIMUM_ROUNDS
         assert point.verdict == "holds"
     rates = [point.rate_hz for point in found.points]
     assert rates == sorted(set(rates), key=lambda hz: hz or 0.0)
@@ -201,7 +201,7 @@ def test_a_search_has_five_times_the_rounds_and_those_of_the_curve(
 def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO, (ONE, TWO)) as folder:
         one, two = play(folder, Script())
-        found = rates_found(read_run(folder.path))
+        found = rate_results(read_run(folder.path))
         assert found is not None
         write_rates(folder, found)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "run" / RATES).read_text("utf-8"))))
@@ -247,17 +247,17 @@ def test_a_target_on_the_mean_is_told_as_one(tmp_path: Path) -> None:
 
 def test_another_plan_has_no_search(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", "") as folder:
-        assert rates_found(read_run(folder.path)) is None
+        assert rate_results(read_run(folder.path)) is None
         assert searched(folder) == []
 
 
 def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO) as folder:
         (searching,) = play(folder, Script(), most_rounds=14)
-        found = rates_found(read_run(folder.path))
+        found = rate_results(read_run(folder.path))
         assert found is not None
         write_rates(folder, found)
-    assert not searching.over
+    assert not searching.is_over
     (answer,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
     assert answer.resume == ("resume", str(tmp_path / "run"))
     assert (answer.low_hz, answer.high_hz) == (
@@ -296,7 +296,7 @@ def test_a_search_that_is_not_over_says_what_it_knows(tmp_path: Path) -> None:
     for rounds in range(0, 40, 2):
         with new_search(tmp_path / f"run{rounds}", SLO) as folder:
             (found,) = play(folder, Script(), most_rounds=rounds)
-        if found.over:
+        if found.is_over:
             continue
         said, ends = told(found), found.bracket
         assert "resume the run" in said

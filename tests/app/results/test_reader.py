@@ -12,7 +12,7 @@ from app.cases.case import Case
 from app.cases.errors import ResultsError
 from app.cases.jobs import AccuracyResult, ColdStart, Operator, OperatorTimes, cold_start_subject_of
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Exported, TimeSpent, Tried, Voided
+from app.run_folder.journal import DiscardedRound, ModelExported, SearchCase, TimeSpent
 from app.run_folder.operators import write_operators
 from app.runs.following.reader import RunReader
 from app.runs.reader import JournalReader, read_run
@@ -26,11 +26,11 @@ TRIED = Case("mlp", "fake", axes={"batch": 2})
 
 def write_all(folder: RunFolder, tmp_path: Path) -> None:
     """One line of each kind, after the writer's own."""
-    folder.record(Exported("mlp", "fp32", exported_add(tmp_path)))
+    folder.record(ModelExported("mlp", "fp32", exported_add(tmp_path)))
     record_round(folder, FIRST, 0, records([50.0] * 400))
-    folder.record(Tried(TRIED))
+    folder.record(SearchCase(TRIED))
     record_round(folder, TRIED, 0, records([]), status="out_of_memory")
-    folder.record(Voided(TRIED.case_id, 1, "its host was lost", attempt=1))
+    folder.record(DiscardedRound(TRIED.case_id, 1, "its host was lost", attempt=1))
     folder.record(AccuracyResult("subject", "digits", 0.9, 360, 64))
     ops = (Operator("/a", "Gemm", 3.0, "gemm"), Operator("/b", "Relu", 1.0, "relu"))
     folder.record(ColdStart(cold_start_subject_of(FIRST).case_id, 0, {"process": 300.0}))

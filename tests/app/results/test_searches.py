@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.capabilities.largest_batch.search import (
-    MOST,
+    MAXIMUM_BATCH,
     RESOLUTION,
     Memory,
     largest_fit,
@@ -50,7 +50,7 @@ def test_a_first_try_that_is_too_large_is_gone_below() -> None:
 
 
 def test_the_search_has_an_upper_end() -> None:
-    assert search(10**9)[1] == MOST
+    assert search(10**9)[1] == MAXIMUM_BATCH
 
 
 FAILURES: tuple[Status, ...] = (
@@ -147,7 +147,7 @@ def test_memory_that_bends_or_comes_in_steps_is_searched_to_the_end(
 
     tried = search_by_memory(held, 4096, first)
     if largest_fit(tried):
-        assert is_confirmed(tried) or largest_fit(tried) == MOST
+        assert is_confirmed(tried) or largest_fit(tried) == MAXIMUM_BATCH
     assert len(tried) <= 45
 
 

@@ -21,11 +21,11 @@ from app.columns.rows import Rows
 from app.plan.plan import Plan
 from app.run_folder import run as stored_statistics
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import FOLDER, Voided
+from app.run_folder.journal import FOLDER, DiscardedRound
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import STATISTICS, StatisticsStore
 from app.runs.reader import read_run
-from app.runs.verify import read_whole, verify
+from app.runs.verify import read_intact, verify
 from tests.app.results.resealed import reseal_journal, reseal_manifest
 from tests.app.results.runs import CASE, OTHER, PLAN, manifest_of, record
 from tests.checkout import ROOT
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
 def computed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The cases of which statistics are computed and not taken from the store."""
     cases: list[str] = []
-    compute = row_statistics._computed
+    compute = row_statistics._compute
 
     def noted(run: Any, case: Any, *rest: Any) -> Any:
         cases.append(case.case_id)
@@ -229,7 +229,7 @@ def test_lines_of_no_round_are_noticed_in_rows(folder: Path, computed: list[str]
     failed = rows_of(folder)[0]
     assert failed["status"] == "crashed"
     with RunFolder.reopen(folder) as run:
-        run.record(Voided(CASE.case_id, 3, "measured again"))
+        run.record(DiscardedRound(CASE.case_id, 3, "measured again"))
     assert rows_of(folder)[0]["status"] == "ok"
     assert computed == [CASE.case_id]
 
@@ -374,7 +374,7 @@ def test_verify_uses_the_store_and_changes_nothing(folder: Path, computed: list[
 
 
 def test_statistics_are_stored_only_of_samples_that_were_found_to_be_sound(folder: Path) -> None:
-    whole = read_whole(folder).run
+    whole = read_intact(folder).run
     unchecked = replace(whole, sound={})
     Rows().of(unchecked)
     assert not (folder / STATISTICS).exists()

@@ -12,7 +12,7 @@ import pytest
 from app.__main__ import main
 from app.benchmark import load_results
 from app.cases.column import GROUPS, Row
-from app.cases.column_names import MOST, all_names, columns_with_values, group_of
+from app.cases.column_names import MAXIMUM_COLUMNS, all_names, columns_with_values, group_of
 from app.cases.columns import NAMES
 from app.columns.rows import Rows
 from app.history.past_runs import past_runs
@@ -69,7 +69,7 @@ def test_a_run_leaves_every_column_for_programs_and_those_with_values_for_people
     assert header(run / FULL) == list(NAMES)
     shown = header(run / PEOPLE)
     assert shown[:2] == ["model", "runtime"]
-    assert len(shown) <= MOST
+    assert len(shown) <= MAXIMUM_COLUMNS
     assert set(shown) <= columns_with_values(rows)
     groups = [GROUPS.index(group_of(name)) for name in shown]
     assert groups == sorted(groups)
@@ -213,4 +213,4 @@ def test_the_tables_while_a_run_goes_on_are_those_at_its_end(
             steps += 1
     assert steps > len(rows)
     assert {name: (run / name).read_bytes() for name in expected} == expected
-    assert refresher.told.keys() == {row["case_id"] for row in rows}
+    assert refresher.rows.keys() == {row["case_id"] for row in rows}

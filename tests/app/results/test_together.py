@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from app.cases.case import Case
-from app.formatting.case_labels import Together
+from app.formatting.case_labels import CaseSet
 
 BASE = Case("/nets/bert.onnx", "ort-cpu")
 GRID = [
@@ -19,7 +19,7 @@ OTHER = [Case("/nets/gpt.onnx", name) for name in ("ort-cpu", "torch-cpu", "open
 
 
 def cases_text(some: Sequence[Case], among: Sequence[Case]) -> str:
-    return Together(among).text([case.case_id for case in some])
+    return CaseSet(among).text([case.case_id for case in some])
 
 
 def test_a_grid_is_told_by_the_values_of_its_axes() -> None:

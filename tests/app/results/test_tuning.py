@@ -29,7 +29,7 @@ def test_the_ladder_leads_from_the_default_to_the_best(tmp_path: Path) -> None:
         ((tuned, answer),) = found_in(folder).searches
     assert answer.over
     assert answer.shown
-    assert tuned.chosen.options == {}, "100 us is the script's own default"
+    assert tuned.choice.options == {}, "100 us is the script's own default"
     assert [rung.label for rung in answer.rungs][1:] == ["latency_us=100.0"]
     default, best = answer.rungs
     assert default.value == pytest.approx(200.0, rel=0.02)
@@ -109,7 +109,7 @@ def test_what_is_off_by_more_than_allowed_never_wins(tmp_path: Path) -> None:
     with new_tune(tmp_path / "run", "p50", grid, max_error=0.02) as folder:
         play(folder, cost_us, error=error)
         ((tuned, answer),) = found_in(folder).searches
-    assert tuned.chosen.precision == "fp32"
+    assert tuned.choice.precision == "fp32"
     assert any("off by 0.03, and 0.02 is allowed" in said for said in answer.sentences)
 
 
@@ -122,7 +122,7 @@ def test_a_precision_wins_whose_error_is_allowed(tmp_path: Path) -> None:
     with new_tune(tmp_path / "run", "p50", grid, max_error=0.05, rounds=3) as folder:
         play(folder, cost_us, error=lambda case: 0.03 if case.precision == "int8" else 1e-6)
         ((tuned, answer),) = found_in(folder).searches
-    assert tuned.chosen.precision == "int8"
+    assert tuned.choice.precision == "int8"
     assert answer.rungs[1].label == "int8"
     assert answer.rungs[1].error == 0.03
 
@@ -136,7 +136,7 @@ def test_a_throughput_grows_with_the_batch_while_it_keeps_its_latency(
     with new_tune(tmp_path / "run", tune, grid) as folder:
         play(folder, lambda case: 400.0 + 100.0 * case.axes["batch"])
         ((tuned, answer),) = found_in(folder).searches
-    assert tuned.chosen.axes == {"batch": batch}
+    assert tuned.choice.axes == {"batch": batch}
     best = answer.rungs[-1]
     taken_us = 400.0 + 100.0 * batch
     assert best.value == pytest.approx(batch * 1e6 / taken_us, rel=0.02)
@@ -152,7 +152,7 @@ def test_the_files_repeat_the_winner(tmp_path: Path) -> None:
         files = dict(files_of(run, found))
     (tmp_path / TUNED).write_bytes(files[TUNED])
     (case,) = expand(load_plan(tmp_path / TUNED))
-    assert case.case_id == found.searches[0][0].chosen.case_id
+    assert case.case_id == found.searches[0][0].choice.case_id
     rows = list(csv.DictReader(io.StringIO(files[LADDER].decode())))
     assert [row["verdict"] for row in rows] == ["", "better"]
     assert float(rows[1]["gain"]) == pytest.approx(2.0, rel=0.02)
@@ -167,7 +167,7 @@ def test_where_nothing_helps_the_default_is_what_is_told(tmp_path: Path) -> None
         ((tuned, answer),) = found_in(folder).searches
         files = dict(files_of(read_run(folder.path), found_in(folder)))
     assert not answer.shown
-    assert tuned.chosen.case_id == tuned.space.base.case_id
+    assert tuned.choice.case_id == tuned.space.base.case_id
     assert "better than the default" in answer.sentences[0]
     (tmp_path / TUNED).write_bytes(files[TUNED])
     (case,) = expand(load_plan(tmp_path / TUNED))
@@ -202,7 +202,7 @@ def test_where_the_default_alone_fails_the_best_that_runs_is_told(tmp_path: Path
     with new_tune(tmp_path / "run", "p50", rounds=3) as folder:
         play(folder, status=status)
         ((tuned, answer),) = found_in(folder).searches
-    assert tuned.chosen.options == {}
+    assert tuned.choice.options == {}
     assert answer.rungs[0].value is None
     assert answer.rungs[-1].value == pytest.approx(100.0, rel=0.02)
     assert "the default has no figure (run failed: the engine said no" in answer.sentences[0]

@@ -22,7 +22,7 @@ from app.run_folder.operators import write_operators
 from app.run_folder.table import write_tables
 from app.run_folder.telemetry import read_readings
 from app.runs.reader import read_run
-from app.runs.verify import read_whole, verify
+from app.runs.verify import read_intact, verify
 from exporters.codec import to_json
 from tests.app.results.resealed import reseal_journal
 from tests.app.results.runs import CASE, OTHER, manifest_of, record
@@ -118,7 +118,7 @@ def test_samples_that_are_not_what_was_measured_are_told(
     (finding,) = found.findings
     assert found.damaged
     assert finding.file == f"samples/{CASE.case_id}.0.bin"
-    assert said in finding.what
+    assert said in finding.problem
 
 
 def _renamed(run: Path, name: str) -> None:
@@ -145,11 +145,11 @@ def test_what_stands_in_the_place_of_a_file_keeps_nobody_waiting(run: Path, odd:
     (samples,) = (run / "samples").glob("*.1.bin")
     becomes_odd(samples)
     (found,) = verify(run).findings
-    assert (found.file, found.what[:13]) == (f"samples/{samples.name}", "can't be read")
+    assert (found.file, found.problem[:13]) == (f"samples/{samples.name}", "can't be read")
     assert len(read_run(run).rounds_of(CASE)) == 1, "and the rest is there"
     becomes_odd(journal(run))
     if odd != "loop":  # a link that leads nowhere is not there
-        assert any("can't be read" in one.what for one in verify(run).findings)
+        assert any("can't be read" in one.problem for one in verify(run).findings)
         with pytest.raises(ResultsError, match="can't be read"):
             read_run(run)
     becomes_odd(run / "manifest.json")
@@ -163,7 +163,7 @@ def test_readings_that_are_damaged_are_told_and_cost_no_round(run: Path) -> None
     told.parent.mkdir()
     told.write_bytes(f"{whole}\n".encode() + b"\0\0\n[]\n" + f'{whole}\n{{"torn'.encode())
     (found,) = verify(run).findings
-    assert found.what == "has 2 damaged lines, which do not count"
+    assert found.problem == "has 2 damaged lines, which do not count"
     assert (found.file, found.harmless) == (f"telemetry/{told.name}", True)
     assert read_readings(told) == [Reading(1, "cpu", energy_mj=1.0)] * 2
     assert {row["status"] for row in Rows().of(read_run(run))} == {"ok", "crashed"}
@@ -198,7 +198,7 @@ def test_rows_that_do_not_follow_from_the_samples_are_noted(run: Path) -> None:
     results.write_text(rows.replace(",crashed,", ",ok,"))
     (finding,) = verify(run).findings
     assert finding.harmless
-    assert "status" in finding.what
+    assert "status" in finding.problem
 
 
 def test_a_folder_that_is_no_run_is_refused(
@@ -235,9 +235,9 @@ def test_a_table_of_operators_that_is_not_what_was_measured_is_told_and_left_out
 ) -> None:
     harm(_timed(tmp_path / "run"))
     (finding,) = (one for one in verify(tmp_path / "run").findings if not one.harmless)
-    assert said in finding.what
+    assert said in finding.problem
     assert CASE.case_id in finding.remedy
-    assert not read_whole(tmp_path / "run").run.operators
+    assert not read_intact(tmp_path / "run").run.operators
     assert main(["--report", str(tmp_path / "run"), "-o", str(tmp_path / "r.html")]) == 1
 
 

@@ -8,17 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.capabilities.tuning.answer import TunesFound, tunes_found
+from app.capabilities.tuning.answer import TuneResults, tune_results
 from app.capabilities.tuning.search import tunings
 from app.cases.case import Case
 from app.cases.round import Check, RoundResult
 from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.plan import Plan
-from app.plan.runtime_options import spelled_out
+from app.plan.runtime_options import with_search_values
 from app.plan.settings.sweep import Sweep
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Exported, Tried
+from app.run_folder.journal import ModelExported, SearchCase
 from app.runs.reader import read_run
 from tests.app.results.filled import MODEL
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
@@ -35,7 +35,9 @@ GRID = {
 
 def new_tune(path: Path, tune: str, grid: dict[str, Any] = GRID, **plan: Any) -> RunFolder:
     """The folder of a run that has measured nothing yet."""
-    asked = spelled_out(Plan(**{"sweeps": (Sweep(**grid),), "tune": tune, "seed": 3, **plan}))
+    asked = with_search_values(
+        Plan(**{"sweeps": (Sweep(**grid),), "tune": tune, "seed": 3, **plan})
+    )
     return RunFolder.create(path, manifest_of(expand(asked), 1, asked))
 
 
@@ -57,15 +59,15 @@ def play(
     run = read_run(folder.path)
     known: dict[str, dict[int, RoundResult]] = {c: dict(r) for c, r in run.rounds.items()}
     for case in run.manifest.cases:
-        for precision in run.manifest.asked.sweeps[0].precisions:
-            folder.record(Exported(case.model, precision, EXPORTED))
+        for precision in run.manifest.requested_plan.sweeps[0].precisions:
+            folder.record(ModelExported(case.model, precision, EXPORTED))
     run = replace(read_run(folder.path), rounds=known)
     told, written = set(known), 0
     for search in tunings(run):
         while written < most_rounds and (following := search.of(run).following) is not None:
             case, number = following
             if case.case_id not in told and case not in run.manifest.cases:
-                folder.record(Tried(case))
+                folder.record(SearchCase(case))
             told.add(case.case_id)
             noise = random.Random(f"{case.case_id}:{number}").gauss(1.0, 0.01)
             check = Check("torch", 0.0, error(case), 1.0, 1e-4, True)
@@ -78,8 +80,8 @@ def play(
     return written
 
 
-def found_in(folder: RunFolder) -> TunesFound:
+def found_in(folder: RunFolder) -> TuneResults:
     """As someone sees it who reads the folder anew."""
-    found = tunes_found(read_run(folder.path))
+    found = tune_results(read_run(folder.path))
     assert found is not None
     return found

@@ -7,19 +7,19 @@ import math
 import numpy as np
 import pytest
 
-from app.stats.verdict import apart
+from app.stats.verdict import typical_difference
 
 
 def test_the_value_is_the_difference_of_the_figures_that_rows_quote() -> None:
     """Geometric means: sqrt(8 * 18) = 12, sqrt(2 * 8) = 4."""
-    found = apart([8.0, 18.0], [2.0, 8.0])
+    found = typical_difference([8.0, 18.0], [2.0, 8.0])
     assert found is not None
     assert found.value == pytest.approx(8.0)
     assert found.interval is None, "two pairs say nothing of how pairs differ"
 
 
 def test_rounds_that_do_not_differ_have_an_interval_without_width() -> None:
-    found = apart([10.0] * 4, [3.0] * 4)
+    found = typical_difference([10.0] * 4, [3.0] * 4)
     assert found is not None and found.interval is not None
     assert (found.value, found.interval.low, found.interval.high) == pytest.approx((7.0,) * 3)
 
@@ -28,7 +28,7 @@ def test_a_symmetric_spread_has_the_interval_of_student() -> None:
     """The null is still; ln a is -d, 0, d: s = 100 d, t(2, 97.5 %) = 4.302653."""
     d = 0.01
     a = [100.0 * math.exp(step) for step in (-d, 0.0, d)]
-    found = apart(a, [1.0] * 3)
+    found = typical_difference(a, [1.0] * 3)
     assert found is not None and found.interval is not None
     reach = 4.302653 * 100.0 * d / math.sqrt(3)
     assert found.interval.low == pytest.approx(99.0 - reach, abs=1e-4)
@@ -38,7 +38,7 @@ def test_a_symmetric_spread_has_the_interval_of_student() -> None:
 def test_what_slows_both_sides_of_a_pair_by_as_much_widens_nothing() -> None:
     still = [20.0, 21.0, 19.0, 20.0]
     moved = [value + 30.0 for value in still]
-    together, alone = apart(moved, still), apart(moved, [20.0] * 4)
+    together, alone = typical_difference(moved, still), typical_difference(moved, [20.0] * 4)
     assert together is not None and together.interval is not None
     assert alone is not None and alone.interval is not None
     assert together.interval.width < 0.1 * alone.interval.width
@@ -49,11 +49,11 @@ def test_no_compute_is_told_as_such() -> None:
     held = 0
     for _ in range(200):
         a, b = (10.0 * np.exp(rng.normal(0.0, 0.02, 8)) for _ in range(2))
-        found = apart(a.tolist(), b.tolist())
+        found = typical_difference(a.tolist(), b.tolist())
         assert found is not None and found.interval is not None
         held += found.interval.low <= 0.0 <= found.interval.high
     assert held >= 182, "of 200 intervals of 95 %, 91 % are the least that chance leaves"
 
 
 def test_without_pairs_there_is_nothing() -> None:
-    assert apart([], []) is None
+    assert typical_difference([], []) is None

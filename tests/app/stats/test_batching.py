@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.cases.scenario import Batcher
-from app.stats.open_loop import batched_utilisation, collected, lateness_ns
+from app.stats.open_loop import batched_utilisation, batches_of, lateness_ns
 from runtimes.execution import Samples
 
 US = 1_000
@@ -23,7 +23,7 @@ def samples(*batches: tuple[list[float], float, float]) -> Samples:
 
 def test_waiting_for_others_is_told_apart_from_waiting_for_the_server() -> None:
     """The server is free at 100; one came at 40, one at 120, and they go at 150."""
-    told = collected(samples(([0], 0, 100), ([40, 120], 150, 250)), Batcher(4, 110.0))
+    told = batches_of(samples(([0], 0, 100), ([40, 120], 150, 250)), Batcher(4, 110.0))
     assert told.added_ns.tolist() == [50 * US, 30 * US]
     assert (told.held.tolist(), told.places.tolist()) == ([2], [2])
     assert told.late_ns.tolist() == [0]
@@ -37,14 +37,14 @@ def test_a_batch_is_late_from_when_it_was_full_or_had_waited_or_the_server_was_f
         ([310], 412, 500),  # has waited at 410
         ([420, 430], 503, 600),  # the server is free at 500
     )
-    told = collected(timed, batcher)
+    told = batches_of(timed, batcher)
     assert told.late_ns.tolist() == [1 * US, 2 * US, 3 * US]
     assert lateness_ns(timed, batcher).tolist() == [1 * US, 2 * US], "the third found it busy"
 
 
 def test_the_first_batch_is_not_told_since_nothing_is_known_before_it() -> None:
-    assert len(collected(samples(([0, 1, 2], 10, 20)), Batcher(4, 10.0)).held) == 0
-    assert len(collected(samples(), Batcher(4, 10.0)).added_ns) == 0
+    assert len(batches_of(samples(([0, 1, 2], 10, 20)), Batcher(4, 10.0)).held) == 0
+    assert len(batches_of(samples(), Batcher(4, 10.0)).added_ns) == 0
 
 
 def test_a_server_is_as_busy_as_its_largest_batches_make_it() -> None:

@@ -9,17 +9,17 @@ from dataclasses import replace
 import pytest
 from scipy.optimize import brentq
 
-from app.capabilities.slo_search.estimate import Observation, Seen
+from app.capabilities.slo_search.estimate import Observation, RateRound
 from app.capabilities.slo_search.search import (
     Bracket,
     Rounds,
     curve_rates,
     knee,
     next_rate,
-    rounded,
+    round_rate,
 )
 from app.cases.objectives import Target
-from app.cases.scenario import MOST_RATE_HZ
+from app.cases.scenario import MAXIMUM_RATE_HZ
 from tests.simulated.servers import SERVERS, Server, constant, exponential, search
 
 TARGET = Target(99.0, 5000.0)
@@ -91,7 +91,7 @@ def test_the_promise_holds_where_processes_differ() -> None:
 
 
 def observed(rate_hz: float, late: int, requests: int = 2000) -> Observation:
-    return Observation(rate_hz, Seen(requests, float(requests), late, 4000.0))
+    return Observation(rate_hz, RateRound(requests, float(requests), late, 4000.0))
 
 
 def played(
@@ -141,7 +141,7 @@ def test_it_gives_up_where_no_rate_can_be_asked_for() -> None:
         observations = (*rounds.observations, observed(rate_hz, 0))
         rounds = replace(rounds, observations=observations, spent=len(observations))
     assert rounds.bracket().high_hz is None
-    assert max(one.rate_hz for one in rounds.observations) == MOST_RATE_HZ
+    assert max(one.rate_hz for one in rounds.observations) == MAXIMUM_RATE_HZ
     assert len(rounds.observations) < 40
 
 
@@ -174,4 +174,4 @@ def test_the_knee_of_a_queue_is_at_half_of_what_it_serves() -> None:
 
 
 def test_rates_have_four_digits() -> None:
-    assert [rounded(rate) for rate in (1234.56, 0.123456, 98765.0)] == [1235.0, 0.1235, 98760.0]
+    assert [round_rate(rate) for rate in (1234.56, 0.123456, 98765.0)] == [1235.0, 0.1235, 98760.0]

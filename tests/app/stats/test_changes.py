@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from app.stats.change_points import LEAST_RUNS, ChangePoint, change_points
+from app.stats.change_points import MINIMUM_RUNS, ChangePoint, change_points
 from tests.simulated.histories import STATIONARY, gaussian, history
 
 
@@ -20,7 +20,7 @@ def drawn(seed: int, runs: int, slower: slice = slice(0, 0), change: float = 0.0
 
 def others(count: int) -> list[list[float]]:
     """Series that never move, which are looked at too and so make each other's test harder."""
-    return [[100.0] * LEAST_RUNS] * count
+    return [[100.0] * MINIMUM_RUNS] * count
 
 
 @pytest.mark.parametrize("name", STATIONARY)
@@ -56,14 +56,14 @@ def test_a_slowdown_that_was_mended_is_two_changes() -> None:
     changes = change_points([drawn(2, 30, slice(10, 20)), *others(19)])[0]
     assert [change.place for change in changes] == [10, 20]
     assert changes[0].ratio > 1 > changes[1].ratio
-    assert changes[1].before == changes[0].after
+    assert changes[1].previous_level == changes[0].new_level
 
 
 def test_what_is_told_of_a_change_are_the_medians_on_both_sides() -> None:
     series = [100.0, 101.0, 102.0, 103.0, 104.0, 110.0, 111.0, 112.0, 113.0, 114.0]
     (change,) = change_points([series])[0]
     assert change.place == 5
-    assert [change.before, change.after] == pytest.approx([102.0, 112.0])
+    assert [change.previous_level, change.new_level] == pytest.approx([102.0, 112.0])
     # Of the 252 ways to choose five runs 2 part them as cleanly; doubled for steps and episodes.
     assert change.p_value == pytest.approx(4 / 252, abs=0.01)
 
@@ -88,7 +88,7 @@ def test_figures_that_are_always_the_same_change_only_where_they_do() -> None:
     assert change_points([[7.5] * 30])[0] == ()
     (change,) = change_points([[7.5] * 15 + [8.5] * 15])[0]
     assert change.place == 15
-    assert [change.before, change.after] == pytest.approx([7.5, 8.5])
+    assert [change.previous_level, change.new_level] == pytest.approx([7.5, 8.5])
 
 
 def test_nine_runs_are_too_few_and_cost_the_others_nothing() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.change_points import LEAST_SERIES, change_points, common_factor
+from app.stats.change_points import MINIMUM_SERIES, change_points, common_factor
 from tests.simulated.histories import boots, machine_history
 
 
@@ -42,7 +42,7 @@ def test_a_very_quiet_series_does_not_become_the_factor() -> None:
 def test_too_few_series_have_no_factor_and_a_run_with_too_few_has_that_of_the_one_before() -> None:
     rng = np.random.default_rng(4)
     logs = np.log(np.array(machine_history(rng, boots(rng, 30), 5, spread=0.001)))
-    assert common_factor(logs[: LEAST_SERIES - 1]) is None
+    assert common_factor(logs[: MINIMUM_SERIES - 1]) is None
     logs[2:, 10] = np.nan
     found = common_factor(logs)
     assert found is not None and np.isfinite(found).all()

@@ -7,15 +7,15 @@ import pytest
 
 from app.capabilities.slo_search.estimate import (
     FIRST_LOOK,
-    Seen,
+    RateRound,
     cluster,
     dispersion,
     figure_us,
     interval,
-    judged,
+    judge_rate,
     late_share,
-    requests_wanted,
-    seen,
+    required_requests,
+    summarise_round,
 )
 from app.cases.objectives import Target
 from tests.simulated.servers import SERVERS
@@ -25,27 +25,27 @@ ALONE = 1.0
 """A request that is late makes no other one late."""
 
 
-def rounds_of(share: float, requests: int, count: int) -> list[Seen]:
+def rounds_of(share: float, requests: int, count: int) -> list[RateRound]:
     """Rounds alike, whose late requests come at random."""
-    return [Seen(requests, requests, round(share * requests), 4000.0)] * count
+    return [RateRound(requests, requests, round(share * requests), 4000.0)] * count
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(0.002, "holds"), (0.03, "breaks")])
 def test_what_is_clear_is_said_at_the_first_look(share: float, verdict: str) -> None:
-    assert judged(rounds_of(share, 2000, FIRST_LOOK), TARGET) == verdict
-    assert judged(rounds_of(share, 2000, FIRST_LOOK - 1), TARGET) is None
+    assert judge_rate(rounds_of(share, 2000, FIRST_LOOK), TARGET) == verdict
+    assert judge_rate(rounds_of(share, 2000, FIRST_LOOK - 1), TARGET) is None
 
 
 def test_what_is_not_clear_has_more_rounds_and_then_stays_undecided() -> None:
-    assert judged(rounds_of(0.01, 2000, FIRST_LOOK), TARGET) is None
-    assert judged(rounds_of(0.01, 2000, 8), TARGET) == "undecided"
-    assert judged(rounds_of(0.01, 2000, 3), TARGET, most=3) == "undecided"
+    assert judge_rate(rounds_of(0.01, 2000, FIRST_LOOK), TARGET) is None
+    assert judge_rate(rounds_of(0.01, 2000, 8), TARGET) == "undecided"
+    assert judge_rate(rounds_of(0.01, 2000, 3), TARGET, maximum=3) == "undecided"
 
 
 def test_none_late_of_a_few_is_no_proof() -> None:
     """Of 367 requests of which 1 % are late, none is late once in 40 times; so 368 are needed."""
-    assert judged(rounds_of(0.0, 91, 4), TARGET, most=4) == "undecided"
-    assert judged(rounds_of(0.0, 92, 4), TARGET, most=4) == "holds"
+    assert judge_rate(rounds_of(0.0, 91, 4), TARGET, maximum=4) == "undecided"
+    assert judge_rate(rounds_of(0.0, 92, 4), TARGET, maximum=4) == "holds"
 
 
 def test_requests_that_are_late_together_count_once() -> None:
@@ -54,8 +54,8 @@ def test_requests_that_are_late_together_count_once() -> None:
     apart[::100] = 9000.0
     for begin in (500, 1500):
         together[begin : begin + 10] = 9000.0
-    assert seen(apart, TARGET, ALONE).independent == 2000
-    found = seen(together, TARGET, ALONE)
+    assert summarise_round(apart, TARGET, ALONE).independent == 2000
+    found = summarise_round(together, TARGET, ALONE)
     assert found.late == 20
     assert found.independent < 500
 
@@ -64,7 +64,7 @@ def test_a_long_queue_is_late_for_long_even_where_a_round_does_not_show_it() -> 
     latencies = np.full(2000, 1000.0)
     dispersed = dispersion(TARGET, 10_000.0, 0.95)
     assert dispersed > 100.0
-    assert seen(latencies, TARGET, dispersed).independent < 20.0
+    assert summarise_round(latencies, TARGET, dispersed).independent < 20.0
 
 
 def test_a_queue_is_late_as_long_as_its_target_or_its_load_makes_it() -> None:
@@ -89,18 +89,18 @@ def test_late_requests_vary_as_theory_and_a_simulated_queue_say() -> None:
 
 
 def test_a_round_is_long_enough_for_its_percentile_and_its_queue() -> None:
-    assert requests_wanted(TARGET, ALONE) == pytest.approx(2000, abs=1)
-    assert requests_wanted(Target(99.9, 5000.0), ALONE) == pytest.approx(20_000, abs=1)
-    assert requests_wanted(TARGET, 100.0) == pytest.approx(20_000, abs=1)
-    assert requests_wanted(Target(50.0, 5000.0), ALONE) == 40
-    assert requests_wanted(Target(None, 5000.0), ALONE) == requests_wanted(TARGET, ALONE)
+    assert required_requests(TARGET, ALONE) == pytest.approx(2000, abs=1)
+    assert required_requests(Target(99.9, 5000.0), ALONE) == pytest.approx(20_000, abs=1)
+    assert required_requests(TARGET, 100.0) == pytest.approx(20_000, abs=1)
+    assert required_requests(Target(50.0, 5000.0), ALONE) == 40
+    assert required_requests(Target(None, 5000.0), ALONE) == required_requests(TARGET, ALONE)
 
 
 def test_the_interval_holds_the_share_and_widens_with_rounds_that_differ() -> None:
     alike = interval(rounds_of(0.01, 2000, 8), TARGET)
     assert alike is not None
     assert alike.low < 0.01 < alike.high
-    differing = [Seen(2000, 2000.0, late, 4000.0) for late in (0, 40) * 4]
+    differing = [RateRound(2000, 2000.0, late, 4000.0) for late in (0, 40) * 4]
     wider = interval(differing, TARGET)
     assert wider is not None
     assert late_share(differing) == pytest.approx(0.01)
@@ -117,17 +117,20 @@ def test_all_late_is_a_share_of_one() -> None:
 
 def test_a_mean_is_judged_by_the_means_of_the_rounds() -> None:
     target = Target(None, 5000.0)
-    rounds = [seen(np.full(10, mean), target, ALONE) for mean in (4000.0, 4100.0, 4200.0, 3900.0)]
-    assert judged(rounds, target) == "holds"
-    assert judged(rounds, Target(None, 3000.0)) == "breaks"
-    assert judged(rounds, Target(None, 4050.0), most=4) == "undecided"
+    rounds = [
+        summarise_round(np.full(10, mean), target, ALONE)
+        for mean in (4000.0, 4100.0, 4200.0, 3900.0)
+    ]
+    assert judge_rate(rounds, target) == "holds"
+    assert judge_rate(rounds, Target(None, 3000.0)) == "breaks"
+    assert judge_rate(rounds, Target(None, 4050.0), maximum=4) == "undecided"
     assert figure_us(rounds) == pytest.approx(4048.5, abs=0.5)
 
 
 def test_a_percentile_is_told_only_of_rounds_that_have_a_request_beyond_it() -> None:
-    few = seen(np.arange(1.0, 100.0), TARGET, ALONE)
-    enough = seen(np.arange(1.0, 101.0), TARGET, ALONE)
+    few = summarise_round(np.arange(1.0, 100.0), TARGET, ALONE)
+    enough = summarise_round(np.arange(1.0, 101.0), TARGET, ALONE)
     assert few.figure_us is None
     assert enough.figure_us == 99.0
     assert figure_us([few, enough]) is None
-    assert seen(np.array([]), TARGET, ALONE).figure_us is None
+    assert summarise_round(np.array([]), TARGET, ALONE).figure_us is None

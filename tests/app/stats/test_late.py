@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest
 
 from app.stats.quantiles import Interval
-from app.stats.tails import exact_interval, later_than
+from app.stats.tails import exact_interval, late_share_of
 
 TRIES = 400
 
@@ -23,7 +23,7 @@ def test_of_independent_runs_the_interval_is_clopper_and_pearsons(late: int, run
 
 def test_rounds_alike_are_counted_as_one_sample() -> None:
     rounds = [np.array([10.0] * 50 + [30.0] + [10.0] * 37 + [30.0] + [10.0] * 10 + [30.0])] * 3
-    late = later_than(20.0, rounds)
+    late = late_share_of(20.0, rounds)
     assert (late.runs, late.share, late.absent) == (9, 0.03, "")
     assert late.interval is not None
     exact = binomtest(9, 300).proportion_ci(0.95, "exact")
@@ -31,11 +31,11 @@ def test_rounds_alike_are_counted_as_one_sample() -> None:
 
 
 def test_a_run_that_takes_exactly_the_deadline_is_not_late() -> None:
-    assert later_than(20.0, [np.array([20.0, 20.001, 19.0])] * 3).share == pytest.approx(1 / 3)
+    assert late_share_of(20.0, [np.array([20.0, 20.001, 19.0])] * 3).share == pytest.approx(1 / 3)
 
 
 def test_no_late_run_bounds_the_share_from_above_by_their_number() -> None:
-    late = later_than(20.0, [np.full(1000, 10.0)] * 4)
+    late = late_share_of(20.0, [np.full(1000, 10.0)] * 4)
     assert late.share == 0.0
     assert late.interval is not None
     assert late.interval.low == 0.0
@@ -43,7 +43,7 @@ def test_no_late_run_bounds_the_share_from_above_by_their_number() -> None:
 
 
 def test_fewer_than_three_rounds_tell_a_share_and_no_interval() -> None:
-    late = later_than(20.0, [np.array([10.0, 30.0])] * 2)
+    late = late_share_of(20.0, [np.array([10.0, 30.0])] * 2)
     assert (late.share, late.interval, late.absent) == (0.5, None, "2 of 3 rounds")
 
 
@@ -51,8 +51,8 @@ def test_late_runs_in_a_row_are_worth_fewer_than_as_many_apart() -> None:
     apart, in_a_row = np.full(1000, 10.0), np.full(1000, 10.0)
     apart[np.random.default_rng(0).choice(1000, 40, replace=False)] = 30.0
     in_a_row[100:120] = in_a_row[700:720] = 30.0
-    assert width(later_than(20.0, [apart] * 3).interval) < width(
-        later_than(20.0, [in_a_row] * 3).interval
+    assert width(late_share_of(20.0, [apart] * 3).interval) < width(
+        late_share_of(20.0, [in_a_row] * 3).interval
     )
 
 
@@ -63,7 +63,7 @@ def test_processes_that_differ_widen_the_interval() -> None:
         for count in counts:
             rounds.append(np.full(2000, 10.0))
             rounds[-1][rng.choice(2000, count, replace=False)] = 30.0
-        return later_than(20.0, rounds).interval
+        return late_share_of(20.0, rounds).interval
 
     assert width(of((20, 20, 20, 20, 20))) < width(of((0, 5, 10, 15, 70)))
 
@@ -92,7 +92,7 @@ def test_the_interval_holds_the_true_share_as_often_as_it_says(
 ) -> None:
     rng, share, held = np.random.default_rng(3), 0.01, 0
     for _ in range(TRIES):
-        found = later_than(0.5, [drawn(share, 1500, rng) for _ in range(rounds)]).interval
+        found = late_share_of(0.5, [drawn(share, 1500, rng) for _ in range(rounds)]).interval
         assert found is not None
         held += found.low <= share <= found.high
     # Three standard deviations of so many tries below 95 %.

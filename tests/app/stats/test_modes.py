@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.patterns import Modes, modes, of_rounds
+from app.stats.patterns import Modes, consensus_modes, modes
 from tests.simulated.levels import ONE_LEVEL, TWO_LEVELS, two_levels
 
 CASES, ROUNDS = 40, 4
@@ -25,14 +25,15 @@ def test_one_level_is_not_told_as_two(name: str, runs: int) -> None:
     rng = np.random.default_rng(11)
     for _ in range(CASES):
         drawn = [_told(ONE_LEVEL[name](rng, runs)) for _ in range(ROUNDS)]
-        assert of_rounds(drawn) is None
+        assert consensus_modes(drawn) is None
 
 
 @pytest.mark.parametrize("name", TWO_LEVELS)
 def test_two_levels_are_found_where_they_are(name: str) -> None:
     rng = np.random.default_rng(12)
     found = [
-        of_rounds([_told(TWO_LEVELS[name](rng, 8_000)) for _ in range(ROUNDS)]) for _ in range(20)
+        consensus_modes([_told(TWO_LEVELS[name](rng, 8_000)) for _ in range(ROUNDS)])
+        for _ in range(20)
     ]
     assert sum(one is not None for one in found) >= 18
 
@@ -52,7 +53,7 @@ def test_too_few_runs_and_rounds_that_disagree_tell_nothing() -> None:
     draw = two_levels(1.5, 0.5, 0.02)
     assert _told(draw(rng, 400)) is None
     rounds = [_told(draw(rng, 4_000)), None, None]
-    assert of_rounds(rounds) is None
-    assert of_rounds([rounds[0], rounds[0], None]) is not None
+    assert consensus_modes(rounds) is None
+    assert consensus_modes([rounds[0], rounds[0], None]) is not None
     elsewhere = Modes(100.0, 150.0, 0.5)
-    assert of_rounds([rounds[0], elsewhere]) is None
+    assert consensus_modes([rounds[0], elsewhere]) is None

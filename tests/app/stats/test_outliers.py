@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.cases.telemetry import Disturbance
-from app.stats.patterns import outlier_causes, outlying
+from app.stats.patterns import outlier_causes, outlier_mask
 from runtimes.execution import Samples
 
 BLOCK_NS = 100_000_000
@@ -72,5 +72,5 @@ def test_a_large_shape_is_slow_by_nature_and_no_outlier() -> None:
     latency[200] = 9_000
     times = np.zeros(400, np.int64)
     samples = Samples(times, times, latency, "wall", shapes=shapes)
-    assert np.flatnonzero(outlying(samples)).tolist() == [200]
-    assert np.count_nonzero(outlying(replace(samples, shapes=None))) >= 100
+    assert np.flatnonzero(outlier_mask(samples)).tolist() == [200]
+    assert np.count_nonzero(outlier_mask(replace(samples, shapes=None))) >= 100

@@ -9,22 +9,22 @@ import pytest
 
 from app.stats.estimates import Estimate
 from app.stats.quantiles import Interval
-from app.stats.required_rounds import FIRST_LOOK, Precise, reach
+from app.stats.required_rounds import FIRST_LOOK, StoppingRule, reach
 from tests.simulated.stopping import DISTURBED, STREAMS, Asked, stopped, wrongly_called
 
 TRIES = 120
 
 
 def test_looks_are_few_and_the_last_is_the_bound() -> None:
-    assert Precise({}, 40).looks == (5, 7, 10, 14, 20, 28, 40)
-    assert Precise({}, 12).looks == (5, 7, 10, 12)
-    assert Precise({}, FIRST_LOOK).looks == (5,)
+    assert StoppingRule({}, 40).looks == (5, 7, 10, 14, 20, 28, 40)
+    assert StoppingRule({}, 12).looks == (5, 7, 10, 12)
+    assert StoppingRule({}, FIRST_LOOK).looks == (5,)
 
 
 def test_all_looks_together_miss_no_oftener_than_one() -> None:
-    assert Precise({}, FIRST_LOOK).confidence == 0.95
+    assert StoppingRule({}, FIRST_LOOK).confidence == 0.95
     for most in (7, 10, 40, 1000):
-        rule = Precise({}, most)
+        rule = StoppingRule({}, most)
         assert len(rule.looks) * (1.0 - rule.confidence) == pytest.approx(0.05)
 
 
@@ -37,11 +37,11 @@ def test_an_interval_reaches_as_far_as_its_farther_side() -> None:
 def test_the_extremes_of_too_few_runs_are_no_narrow_interval() -> None:
     few = Estimate(100.0, Interval(99.9, 100.1), "5 of 6 runs, the interval is all of them")
     assert reach(few) is None
-    assert not Precise({"p50": 0.01}).settles({"p50": few})
+    assert not StoppingRule({"p50": 0.01}).settles({"p50": few})
 
 
 def test_every_percentile_that_is_asked_for_must_be_narrow() -> None:
-    rule = Precise({"p50": 0.01, "p99": 0.1})
+    rule = StoppingRule({"p50": 0.01, "p99": 0.1})
     narrow, wide = Estimate(100.0, Interval(99.5, 100.5)), Estimate(100.0, Interval(95.0, 105.0))
     assert rule.settles({"p50": narrow, "p99": wide})
     assert not rule.settles({"p50": wide, "p99": narrow})

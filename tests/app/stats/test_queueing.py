@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.stats.open_loop import served
+from app.stats.open_loop import simulate_queue
 from tests.simulated.queues import (
     UTILISATIONS,
     constant,
@@ -24,14 +24,16 @@ W. Whitt, Management Science 35, 1989; that of four such runs of 0.75 %."""
 
 
 def test_a_request_waits_for_those_before_it_and_no_longer() -> None:
-    found = served(np.array([0, 10, 20, 200]), np.array([50, 30, 5, 7]))
+    found = simulate_queue(np.array([0, 10, 20, 200]), np.array([50, 30, 5, 7]))
     assert found.started_ns.tolist() == [0, 50, 80, 200]
     assert found.finished_ns.tolist() == [50, 80, 85, 207]
     assert found.latency_ns.tolist() == [50, 70, 65, 7], "a user counts from the arrival"
 
 
 def test_a_request_goes_to_the_server_that_is_free_first() -> None:
-    found = served(np.array([0, 10, 20, 30, 40]), np.array([100, 20, 40, 10, 10]), servers=2)
+    found = simulate_queue(
+        np.array([0, 10, 20, 30, 40]), np.array([100, 20, 40, 10, 10]), servers=2
+    )
     assert found.started_ns.tolist() == [0, 10, 30, 70, 80]
     assert found.finished_ns.tolist() == [100, 30, 70, 80, 90]
 
@@ -41,7 +43,7 @@ def test_a_stall_is_in_the_latency_of_all_who_arrived_in_it() -> None:
     arrivals = np.arange(200) * 10_000_000
     service = np.full(200, 1_000_000)
     service[50] = 1_000_000_000
-    late = served(arrivals, service).latency_ns[50:]
+    late = simulate_queue(arrivals, service).latency_ns[50:]
     expected = np.maximum(1_000_000_000 - 9_000_000 * np.arange(150), 1_000_000)
     assert late.tolist() == expected.tolist()
 
@@ -63,7 +65,7 @@ def test_every_number_of_servers_is_served_as_one_by_one(
         server = free.index(min(free))
         expected.append(max(arrival, free[server]))
         free[server] = expected[-1] + lasts
-    assert served(arrivals, np.array(drawn), servers).started_ns.tolist() == expected
+    assert simulate_queue(arrivals, np.array(drawn), servers).started_ns.tolist() == expected
 
 
 @pytest.mark.parametrize("utilisation", UTILISATIONS)
@@ -71,8 +73,8 @@ def test_the_mean_wait_of_one_server_is_the_formulas(utilisation: float) -> None
     drawn, constants = [], []
     for seed in SEEDS:
         arrivals = poisson(utilisation, 1, COUNT, seed)
-        drawn.append(served(arrivals, exponential(COUNT, 100 + seed)).queue_ns.mean())
-        constants.append(served(arrivals, constant(COUNT)).queue_ns.mean())
+        drawn.append(simulate_queue(arrivals, exponential(COUNT, 100 + seed)).queue_ns.mean())
+        constants.append(simulate_queue(arrivals, constant(COUNT)).queue_ns.mean())
     for waits, variation in ((drawn, 1.0), (constants, 0.0)):
         formula = pollaczek_khinchine_ns(utilisation, variation)
         assert np.mean(waits) == pytest.approx(formula, rel=0.03)
@@ -81,7 +83,7 @@ def test_the_mean_wait_of_one_server_is_the_formulas(utilisation: float) -> None
 @pytest.mark.parametrize("utilisation", UTILISATIONS)
 def test_the_mean_wait_of_two_servers_is_crommelins(utilisation: float) -> None:
     arrivals = poisson(utilisation, 2, COUNT, seed=0)
-    wait = served(arrivals, constant(COUNT), servers=2).queue_ns.mean()
+    wait = simulate_queue(arrivals, constant(COUNT), servers=2).queue_ns.mean()
     assert wait == pytest.approx(crommelin_ns(utilisation, 2), rel=0.03)
 
 
@@ -93,7 +95,7 @@ def test_crommelins_series_is_the_formula_of_one_server() -> None:
 
 
 def test_no_request_is_served_by_nothing() -> None:
-    assert len(served(np.array([], np.int64), np.array([], np.int64), 3).started_ns) == 0
+    assert len(simulate_queue(np.array([], np.int64), np.array([], np.int64), 3).started_ns) == 0
 
 
 @pytest.mark.parametrize(
@@ -109,4 +111,4 @@ def test_what_is_no_queue_is_refused(
     arrivals: list[int], service: list[int], servers: int, said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
-        served(np.array(arrivals), np.array(service), servers)
+        simulate_queue(np.array(arrivals), np.array(service), servers)

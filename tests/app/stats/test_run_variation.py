@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from app.stats.verdict import (
-    LEAST_DEVIATION,
-    LEAST_PAST_RUNS,
+    MINIMUM_DEVIATION,
+    MINIMUM_PAST_RUNS,
     STATED,
     STATED_DEVIATION,
     RunVariation,
@@ -59,7 +59,7 @@ def test_a_quiet_history_finds_what_a_stated_variation_does_not() -> None:
 
 
 def test_a_history_of_too_few_runs_says_nothing() -> None:
-    few = [0.0, 0.01, 0.02][: LEAST_PAST_RUNS - 1]
+    few = [0.0, 0.01, 0.02][: MINIMUM_PAST_RUNS - 1]
     assert from_history(few) is None
     assert from_history([0.0, 0.01, 0.02], levels=2) is None, "as many levels as steps"
 
@@ -67,7 +67,7 @@ def test_a_history_of_too_few_runs_says_nothing() -> None:
 def test_a_history_is_not_believed_below_the_least_deviation() -> None:
     found = from_history([1.0, 1.0001, 0.9999, 1.0])
     assert found is not None
-    assert (found.deviation, found.freedom, found.source) == (LEAST_DEVIATION, 3, "history")
+    assert (found.deviation, found.freedom, found.source) == (MINIMUM_DEVIATION, 3, "history")
 
 
 def test_an_anchor_that_moved_widens_what_is_stated() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from app.stats.steadiness import movement, settled, window_medians
+from app.stats.steadiness import has_settled, movement, window_medians
 
 REPEATS = 300
 Draw = Callable[[np.random.Generator, int], np.ndarray]
@@ -43,7 +43,7 @@ def test_what_does_not_move_settles_soon(kind: str) -> None:
     late = 0
     for _ in range(REPEATS):
         medians = STATIONARY[kind](rng, 20)
-        late += not any(settled(medians[: end + 1].tolist()) for end in range(20))
+        late += not any(has_settled(medians[: end + 1].tolist()) for end in range(20))
     assert late / REPEATS <= 0.01
 
 
@@ -62,7 +62,7 @@ def test_a_drift_is_neither_settled_nor_flat(noise: float) -> None:
     settled_early = found = 0
     for _ in range(REPEATS):
         medians = 100.0 * (1 + noise * rng.standard_normal(20)) * (1 + 0.01 * np.arange(20))
-        settled_early += bool(settled(medians[:10].tolist()))
+        settled_early += bool(has_settled(medians[:10].tolist()))
         told = movement(medians.tolist())
         found += told is not None and told.word == "slowed down"
     assert settled_early / REPEATS <= 0.02
@@ -99,17 +99,17 @@ def test_a_decaying_warm_up_is_not_settled_while_more_than_a_percent_is_to_come(
     for _ in range(REPEATS):
         time_s = 0.05 * np.arange(10)
         medians = 100.0 * (1 + 0.1 * np.exp(-time_s / 0.4)) * (1 + 0.005 * rng.standard_normal(10))
-        early += bool(settled(medians.tolist()))
+        early += bool(has_settled(medians.tolist()))
     assert early / REPEATS <= 0.01
 
 
 def test_too_few_windows_say_nothing() -> None:
-    assert settled([100.0] * 9) is None
+    assert has_settled([100.0] * 9) is None
     assert movement([100.0] * 7) is None
 
 
 def test_equal_windows_are_settled_and_flat() -> None:
-    assert settled([7.0] * 10) is True
+    assert has_settled([7.0] * 10) is True
     told = movement([7.0] * 20)
     assert told is not None and told.word == "flat"
 

@@ -7,8 +7,8 @@ import pytest
 
 from app.cases.round import Limits
 from app.cases.scenario import Scenario
-from app.stats.open_loop import served, settling_s
-from app.workers.open_loop import MOST_ARRIVALS, timed_schedule
+from app.stats.open_loop import settling_s, simulate_queue
+from app.workers.open_loop import MAXIMUM_ARRIVALS, timed_schedule
 from tests.simulated.queues import SERVICE_NS
 
 CAPACITY_HZ = 1e9 / SERVICE_NS
@@ -24,7 +24,9 @@ def late_share(capacity_hz: float, rounds: int, requests: int) -> float:
     for seed in range(rounds):
         schedule = timed_schedule(scenario, limits, seed, None, capacity_hz)
         services = np.full(len(schedule.offsets_ns), SERVICE_NS)
-        latencies = served(schedule.offsets_ns, services).latency_ns[schedule.start_requests :]
+        latencies = simulate_queue(schedule.offsets_ns, services).latency_ns[
+            schedule.start_requests :
+        ]
         late += int(np.count_nonzero(latencies > P99 * SERVICE_NS))
         count += len(latencies)
     return late / count
@@ -37,12 +39,12 @@ def test_without_the_start_a_short_round_shows_too_few_late_requests() -> None:
 
 
 def test_the_start_follows_from_the_rates() -> None:
-    assert settling_s(900.0, 1000.0, drawn=True) == pytest.approx(1.2)
-    assert settling_s(900.0, 1000.0, drawn=False) == pytest.approx(0.6)
-    assert settling_s(500.0, 1000.0, drawn=True) == pytest.approx(0.048)
-    assert settling_s(5.0, 10.0, drawn=True) == pytest.approx(4.8), "in services"
-    assert settling_s(1000.0, 1000.0, drawn=True) == 0.0, "there is no steady state"
-    assert settling_s(900.0, 0.0, drawn=True) == 0.0, "what is served is unknown"
+    assert settling_s(900.0, 1000.0, is_random=True) == pytest.approx(1.2)
+    assert settling_s(900.0, 1000.0, is_random=False) == pytest.approx(0.6)
+    assert settling_s(500.0, 1000.0, is_random=True) == pytest.approx(0.048)
+    assert settling_s(5.0, 10.0, is_random=True) == pytest.approx(4.8), "in services"
+    assert settling_s(1000.0, 1000.0, is_random=True) == 0.0, "there is no steady state"
+    assert settling_s(900.0, 0.0, is_random=True) == 0.0, "what is served is unknown"
 
 
 @pytest.mark.parametrize("word", ["poisson:900/s", "rate:900/s", "burst:9@10ms"])
@@ -69,4 +71,4 @@ def test_the_start_is_at_most_as_long_as_what_counts() -> None:
     fast = timed_schedule(
         Scenario.parse("poisson:4000000/s"), Limits(min_s=1.0), 1, None, 4_100_000.0
     )
-    assert len(fast.offsets_ns) <= 1.01 * MOST_ARRIVALS
+    assert len(fast.offsets_ns) <= 1.01 * MAXIMUM_ARRIVALS

@@ -150,8 +150,8 @@ def test_too_few_rounds_and_wide_ones_say_what_is_missing() -> None:
     wide = difference(rounds(rng, 4, 0.3), rounds(rng, 4, 0.3), in_turn=True)
     first, second = judge([few, wide])
     assert first.word == second.word == "undecided"
-    assert "rounds" in first.why
-    assert "would find a change of" in second.why
+    assert "rounds" in first.detail
+    assert "would find a change of" in second.detail
 
 
 def test_the_interval_is_of_second_over_first() -> None:

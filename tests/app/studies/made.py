@@ -10,7 +10,7 @@ from app.cases.case import Case
 from app.cases.status import Status
 from app.plan.expand import expand
 from app.plan.plan import parse_plan
-from app.plan.studies import adjusted, load_study, with_devices
+from app.plan.studies import adjust_grid, load_study, with_devices
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import new_manifest
 from tests.app.results.runs import ENVIRONMENT, record
@@ -34,7 +34,7 @@ def make_run(
     None is a case that was not come to. The machine has one core and this load. Gives the cases."""
     data = load_study(study).model_dump(exclude_unset=True)
     asked = {"runtimes": runtimes} if runtimes else {}
-    named = [adjusted(grid, {**asked, **settings}) for grid in data["sweeps"]]
+    named = [adjust_grid(grid, {**asked, **settings}) for grid in data["sweeps"]]
     data["sweeps"] = [part for grid in named for part in with_devices(grid)]
     plan = parse_plan({**data, "budget_s": budget_s, "rounds": rounds}, study)
     cases = expand(plan)

@@ -165,7 +165,7 @@ def test_a_search_has_as_many_rounds_as_it_asks_for_and_lacks_none(tmp_path: Pat
         play(folder)
     run = read_run(tmp_path / "run")
     found = Found(run, tuple(Rows().measured(run)))
-    heading, said, *_ = as_markdown(missing(found, run.manifest.asked)).split("\n\n")
+    heading, said, *_ = as_markdown(missing(found, run.manifest.requested_plan)).split("\n\n")
     assert heading == "## Not measured"
     assert said.startswith("The text below the table of the search")
 

@@ -19,7 +19,7 @@ from app.plan.options import plan_from_options
 from app.plan.studies import load_study
 from app.present.markdown import as_markdown
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Tried
+from app.run_folder.journal import SearchCase
 from app.run_folder.manifest import read_manifest
 from app.studies.dlmark.figures import series_of
 from app.studies.page import page, write_page
@@ -126,9 +126,9 @@ def test_the_largest_batch_says_what_ended_the_search_and_that_one_is_not_over(
                     threads=first.threads,
                     suite=first.suite,
                 )
-                folder.record(Tried(case))
+                folder.record(SearchCase(case))
                 record(folder, case, 0, [50.0] * 9 if status == "ok" else [], status)
-    assert read_manifest(path).asked.memory_limit == "4GiB"
+    assert read_manifest(path).requested_plan.memory_limit == "4GiB"
     *_, table, _ = tables(told("largest", path))
     over, going, absent = (row_of(table, name) for name in (*ends, "vgg19"))
     assert (over["largest batch"], over["what ended it"]) == ("3", "out of memory at 4")
@@ -198,7 +198,7 @@ def test_the_largest_batches_are_drawn(tmp_path: Path) -> None:
                 ends: dict[int, Status] = {2: "ok", 3: "out_of_memory"}
                 for batch, status in ends.items():
                     case = replace(first, axes={"batch": batch})
-                    run.record(Tried(case))
+                    run.record(SearchCase(case))
                     record(run, case, 0, [50.0] * 9 if status == "ok" else [], status)
     found = found_in(path, load_study("dlmark/largest"))
     picture = part("largest").files(found)["largest.svg"].decode()

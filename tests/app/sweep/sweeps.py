@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 from app.cases.case import Case
 from app.cases.round import Limits, MeasureJob, RoundResult
 from app.cases.scenario import Scenario
-from app.sweep.engine import Ended, Engine, Event
+from app.sweep.engine import Completed, Engine, Event
 from app.sweep.work.base import Work
 from app.sweep.work.round import RoundWork, SettledRound
 from exporters.messages import ExportReply
@@ -137,7 +137,7 @@ class Heard:
 
     def rounds(self) -> list[tuple[RoundWork | SettledRound, RoundResult]]:
         """The rounds that ended with a result, in their order."""
-        ended = [event.work for event in self.events if isinstance(event, Ended)]
+        ended = [event.work for event in self.events if isinstance(event, Completed)]
         rounds = [work for work in ended if isinstance(work, RoundWork | SettledRound)]
         return [(work, work.result) for work in rounds if work.result is not None]
 

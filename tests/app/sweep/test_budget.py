@@ -12,7 +12,7 @@ from app.headless import measure
 from app.plan.command import graphlap_line
 from app.plan.plan import parse_plan
 from app.runs.reader import read_run
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from app.sweep.scheduling import round_budget
 from app.sweep.scheduling.round_budget import Budget
 from tests.app.headless.batch import rows
@@ -62,16 +62,16 @@ def test_exports_leave_half_of_the_time_to_rounds(clock: Clock) -> None:
 def test_rounds_leave_time_to_what_comes_after_them(clock: Clock) -> None:
     within = Budget(100.0)
     within.learn("a", 5.0)
-    within.keep(4.0)
+    within.reserve(4.0)
     clock.now_s += 90.0
     assert within.round_fits("a", guess_s=1.0)
-    within.keep(1000.0)
+    within.reserve(1000.0)
     assert not within.round_fits("a", guess_s=1.0), "a quarter of it is kept"
     assert within.left_s == 10.0, "and is there for what comes after"
     clock.now_s -= 20.0
     assert within.round_fits("a", guess_s=1.0)
     endless = Budget()
-    endless.keep(1000.0)
+    endless.reserve(1000.0)
     assert endless.round_fits("a", guess_s=1e9)
 
 
@@ -84,7 +84,7 @@ def run_of(folder: Path, monkeypatch: pytest.MonkeyPatch, **values: object) -> t
         "options": {"fake.latency_us": [10.0 * n for n in range(1, 5)]},
     }
     out = io.StringIO()
-    with begin(parse_plan({"sweeps": [grid], **values}, "the plan"), folder / "run") as run:
+    with create_run(parse_plan({"sweeps": [grid], **values}, "the plan"), folder / "run") as run:
         return measure(run, out=out, log=io.StringIO()), out.getvalue()
 
 

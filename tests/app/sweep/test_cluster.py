@@ -10,8 +10,8 @@ import pytest
 from app.cases.case import Case
 from app.machine.environment import graphlap_version
 from app.remote.contract import CarrierError, Host, RuntimeThere
-from app.sweep.cluster import _clock, _python, refuse_cores, refuse_unequal
-from app.sweep.scheduling.hosts import There
+from app.sweep.cluster import _clock, _python, reject_cores, reject_unequal
+from app.sweep.scheduling.hosts import RemoteHost
 from app.sweep.scheduling.remote_grid import refused_everywhere
 from app.sweep.work.base import Needs
 from app.sweep.work.round import gpus_of
@@ -25,15 +25,15 @@ def a_host(**other: object) -> Host:
 
 def test_another_version_is_refused_with_both_named() -> None:
     ours = graphlap_version()
-    refuse_unequal([a_host(graphlap=ours)])
+    reject_unequal([a_host(graphlap=ours)])
     with pytest.raises(CarrierError, match=f"board has Graphlap 9.9 and this machine has {ours}"):
-        refuse_unequal([a_host(graphlap="9.9")])
+        reject_unequal([a_host(graphlap="9.9")])
     with pytest.raises(CarrierError, match="two hosts are called board"):
-        refuse_unequal([a_host(graphlap=ours)] * 2)
+        reject_unequal([a_host(graphlap=ours)] * 2)
     with pytest.raises(CarrierError, match="board has the cores 0-1, and --cores names 7"):
-        refuse_cores([a_host()], (1, 7), False)
+        reject_cores([a_host()], (1, 7), False)
     with pytest.raises(CarrierError, match="could hang it"):
-        refuse_cores([a_host()], (0, 1), True)
+        reject_cores([a_host()], (0, 1), True)
     now = time.time_ns()
     assert list(_clock(a_host(utc_ns=now), now - 10**9, now)) == []
     (ahead,) = _clock(a_host(utc_ns=now + 3600 * 10**9), now, now)
@@ -47,9 +47,9 @@ def test_another_version_is_refused_with_both_named() -> None:
 def test_what_no_host_has_is_told_at_once_with_what_each_lacks() -> None:
     lacks = RuntimeThere(reason="openvino is not installed", remedy="pip install openvino")
     case = Case("add.onnx", "openvino-cpu")
-    one = There(a_host(name="one", runtimes={"openvino-cpu": lacks}))
-    two = There(a_host(name="two"))
-    has = There(a_host(name="has", runtimes={"openvino-cpu": RuntimeThere("2026.4")}))
+    one = RemoteHost(a_host(name="one", runtimes={"openvino-cpu": lacks}))
+    two = RemoteHost(a_host(name="two"))
+    has = RemoteHost(a_host(name="has", runtimes={"openvino-cpu": RuntimeThere("2026.4")}))
     assert refused_everywhere(case, [one, two, has], False) is None
     status, reason = refused_everywhere(case, [one, two], False) or ("", "")
     assert status == "unavailable"
@@ -78,7 +78,9 @@ def test_what_no_host_has_is_told_at_once_with_what_each_lacks() -> None:
 def test_code_of_the_users_own_goes_only_where_he_says_so(
     model: str, send_code: bool, said: str
 ) -> None:
-    has = There(a_host(runtimes={"torch-cpu": RuntimeThere("2"), "ort-cpu": RuntimeThere("1")}))
+    has = RemoteHost(
+        a_host(runtimes={"torch-cpu": RuntimeThere("2"), "ort-cpu": RuntimeThere("1")})
+    )
     found = refused_everywhere(Case(model, "torch-cpu"), [has], send_code)
     assert (found is not None) == bool(said)
     assert found is None or found[1].startswith(said)
@@ -87,16 +89,16 @@ def test_code_of_the_users_own_goes_only_where_he_says_so(
 
 def test_cores_and_devices_are_those_of_the_host() -> None:
     near = RuntimeThere("1", devices={"0": "H200", "1": "H200"}, near={"": "0", "1": "4-5"})
-    site = There(a_host(cores=(0, 1, 4, 5), runtimes={"ort-cuda": near, "ort-cpu": near}))
+    site = RemoteHost(a_host(cores=(0, 1, 4, 5), runtimes={"ort-cuda": near, "ort-cpu": near}))
     engine = site.engine("ort-cuda:1")
     assert [device.key for device in engine.devices()] == ["0", "1"]
     assert site.usable(engine, "1") == {4, 5}
     assert site.usable(engine, "") == {0}
-    assert site.alone(engine, "1") == {"cpu@m", "gpu:1@m"}
-    assert gpus_of(Needs(site.alone(engine, "1"))) == (1,)
+    assert site.exclusive_resources(engine, "1") == {"cpu@m", "gpu:1@m"}
+    assert gpus_of(Needs(site.exclusive_resources(engine, "1"))) == (1,)
     assert isinstance(site.availability("ort-cuda:7"), Unavailable)
     both = site.engine("ort-cuda:0+1")
-    assert site.alone(both, "0+1") == {"cpu@m", "gpu:0@m", "gpu:1@m"}
+    assert site.exclusive_resources(both, "0+1") == {"cpu@m", "gpu:0@m", "gpu:1@m"}
     assert site.usable(both, "0+1") == {0, 1, 4, 5}, "one of them has no node of its own"
     assert isinstance(site.availability("ort-cuda:0+1"), Available)
     assert isinstance(site.availability("ort-cuda:0+7"), Unavailable), "it has one of them"

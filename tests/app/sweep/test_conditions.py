@@ -24,7 +24,7 @@ def work_of(
 ) -> RoundWork | SettledRound:
     case = replace(fake_case(sessions=2), condition=Condition.parse(condition))
     schedule = Schedule((case,), 1, SHORT, 60.0, 0, tmp_path)
-    return round_work(schedule, case, 0, ok_reply(exported_add(tmp_path)), beside=beside)
+    return round_work(schedule, case, 0, ok_reply(exported_add(tmp_path)), neighbour_reply=beside)
 
 
 def test_a_sustained_round_has_its_time_on_top_of_the_limit(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_neighbour_beside_a_case_on_several_devices_is_unsupported(tmp_path: P
     beside = ok_reply(exported_add(tmp_path))
     case = replace(fake_case(), runtime="fake:0+1", condition=Condition.parse("with:add.onnx"))
     schedule = Schedule((case,), 1, SHORT, 60.0, 0, tmp_path)
-    work = round_work(schedule, case, 0, beside, beside=beside)
+    work = round_work(schedule, case, 0, beside, neighbour_reply=beside)
     assert isinstance(work, SettledRound)
     assert work.result.status == "unsupported"
     assert "a neighbour is one session on one device, and fake:0+1 is several" in work.result.reason

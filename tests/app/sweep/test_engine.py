@@ -11,7 +11,16 @@ import psutil
 import pytest
 
 from app.cases.case import Case
-from app.sweep.engine import Dropped, Ended, Engine, Event, Finished, Paused, Started, Told
+from app.sweep.engine import (
+    Completed,
+    Dropped,
+    Engine,
+    Event,
+    Finished,
+    Paused,
+    ProgressReported,
+    Started,
+)
 from app.sweep.local_executor import ThisMachine
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import FixedRounds
@@ -48,8 +57,8 @@ def test_a_round_is_told_from_its_start_to_its_result(model: ExportedModel, samp
         heard = drive(engine, note)
     kinds = [type(event) for event in heard.events]
     assert kinds[0] is Started
-    assert kinds[-2:] == [Ended, Finished]
-    assert set(kinds[1:-2]) == {Told}
+    assert kinds[-2:] == [Completed, Finished]
+    assert set(kinds[1:-2]) == {ProgressReported}
     assert "measure" in phases
     assert p50_ns[-1] == pytest.approx(50e3, rel=0.5)
     (result,) = heard.results
@@ -188,7 +197,7 @@ def test_a_second_stop_does_not_wait_for_a_hung_block(model: ExportedModel, samp
 def test_leaving_the_engine_leaves_no_child(model: ExportedModel, samples: Path) -> None:
     before = children()
     with Engine(Given([round_work(model, samples, min_s=60.0)])) as engine:
-        while not any(isinstance(event, Told) for event in engine.poll(1.0)):
+        while not any(isinstance(event, ProgressReported) for event in engine.poll(1.0)):
             pass
         (child,) = children() - before
     assert_gone(child)
@@ -226,7 +235,7 @@ def exports(*names: str, time_limit_s: float = 30.0) -> list[ExportWork]:
 
 def replies(heard: Heard) -> dict[str, ExportReply]:
     """The replies by the model that was asked for."""
-    ended = [event.work for event in heard.events if isinstance(event, Ended)]
+    ended = [event.work for event in heard.events if isinstance(event, Completed)]
     works = [work for work in ended if isinstance(work, ExportWork)]
     return {work.request.model: work.reply for work in works if work.reply is not None}
 
@@ -236,7 +245,7 @@ def round_of(work: Work) -> int | None:
 
 
 def phase_of(event: Event) -> str:
-    if isinstance(event, Told) and isinstance(event.work, RoundWork):
+    if isinstance(event, ProgressReported) and isinstance(event.work, RoundWork):
         return event.work.phase
     return ""
 
@@ -263,7 +272,7 @@ def test_exporters_are_few_serve_many_and_are_gone_before_a_measurement(
         if isinstance(event, Started) and event.work.kind == "export":
             in_flight += 1
             most = max(most, in_flight)
-        elif isinstance(event, Ended) and event.work.kind == "export":
+        elif isinstance(event, Completed) and event.work.kind == "export":
             in_flight -= 1
         elif isinstance(event, Started):
             assert in_flight == 0

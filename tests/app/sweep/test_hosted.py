@@ -22,20 +22,20 @@ import pytest
 from app.cases.column import Row
 from app.cases.round import RECORD
 from app.columns.rows import Rows
-from app.comparison.aggregate_throughput import hosts_together
+from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.machine.environment import describe_host
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options
 from app.remote.pipe_transport import PipedCarrier
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Voided
+from app.run_folder.journal import DiscardedRound
 from app.runs.following.reader import RunReader
 from app.runs.reader import read_run
 from app.sweep.cluster import Cluster
-from app.sweep.engine import Ended, Event, Told
+from app.sweep.engine import Completed, Event, ProgressReported
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from app.sweep.work.remote_rounds import HostedRound
 from exporters import install_layout as own_program
 from exporters.diagnostics.catalogue import codes, diagnostic
@@ -74,7 +74,7 @@ def a_run(tmp_path: Path, *flags: str, cluster: Cluster | None = None) -> Iterat
         write_add_graph(graph)
     words = ["--headless", "--models", str(graph), "--runtimes", "fake", "--profile", "glance"]
     plan = plan_from_options(parse([*words, "--cluster", "local:1", *flags]))
-    with closing(begin(plan, tmp_path / "run", cluster)) as folder:
+    with closing(create_run(plan, tmp_path / "run", cluster)) as folder:
         yield folder
 
 
@@ -111,7 +111,7 @@ def test_four_hosts_one_killed_and_one_cut_off_every_row_arrives_and_none_twice(
 
     def breaks(event: Event) -> None:
         """Two hosts in the middle of a measurement: one dies, one falls silent."""
-        if not (isinstance(event, Told) and isinstance(event.work, HostedRound)):
+        if not (isinstance(event, ProgressReported) and isinstance(event.work, HostedRound)):
             return
         work = event.work
         if work.phase == "measure" and len(broken) < 2 and work.host not in broken:
@@ -200,7 +200,7 @@ def test_every_host_measures_every_case_and_one_that_goes_leaves_its_rows_with_t
 
     def kills(event: Event) -> None:
         """As soon as anything is heard of its round: its phases may be told all at once."""
-        work = event.work if isinstance(event, Told) else None
+        work = event.work if isinstance(event, ProgressReported) else None
         if isinstance(work, HostedRound) and work.host == "b":
             with suppress(psutil.NoSuchProcess):
                 agent_of(carrier, "b").kill()
@@ -232,7 +232,7 @@ def test_hosts_work_at_the_same_time_and_what_they_serve_is_added(tmp_path: Path
             rows, _ = measured(folder, cluster)
     assert [(row["host"], row["status"]) for row in rows] == [("a", "ok"), ("b", "ok")]
     run = read_run(tmp_path / "run")
-    (both,) = hosts_together(run, Rows().measured(run))
+    (both,) = throughput_over_hosts(run, Rows().measured(run))
     assert both.absent == ""
     assert sorted(both.hosts) == ["a", "b"]
     assert both.per_s == pytest.approx(sum(float(str(row["throughput_per_s"])) for row in rows))
@@ -264,7 +264,7 @@ def test_two_hosts_of_one_machine_take_turns_and_are_not_added(tmp_path: Path) -
         with a_run(tmp_path, "--per-host", "--rounds", "1", cluster=cluster) as folder:
             measured(folder, cluster)
     run = read_run(tmp_path / "run")
-    (both,) = hosts_together(run, Rows().measured(run))
+    (both,) = throughput_over_hosts(run, Rows().measured(run))
     assert both.absent.endswith("are one machine, and took turns on it")
 
 
@@ -276,8 +276,12 @@ def test_where_no_host_is_left_what_is_there_stays_and_another_cluster_goes_on(
 
     def kills(event: Event) -> None:
         nonlocal ended
-        ended += isinstance(event, Ended) and isinstance(event.work, HostedRound)
-        if ended == 1 and isinstance(event, Told) and isinstance(event.work, HostedRound):
+        ended += isinstance(event, Completed) and isinstance(event.work, HostedRound)
+        if (
+            ended == 1
+            and isinstance(event, ProgressReported)
+            and isinstance(event.work, HostedRound)
+        ):
             agent_of(carrier, "a").kill()
 
     with carrier_of("a") as carrier:
@@ -325,7 +329,7 @@ def test_a_cache_that_goes_in_the_middle_is_one_sentence_and_a_resume_goes_on(
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
 
     def clears(event: Event) -> None:
-        if isinstance(event, Ended) and isinstance(event.work, HostedRound):
+        if isinstance(event, Completed) and isinstance(event.work, HostedRound):
             shutil.rmtree(tmp_path / "cache" / "objects", ignore_errors=True)
 
     with carrier_of("a") as carrier:
@@ -347,7 +351,7 @@ def test_a_resume_that_was_killed_as_it_moved_a_case_costs_the_next_one_nothing(
     """It had written that the rounds of another host are void, and measured none itself yet."""
     with carrier_of("a") as carrier, a_run(tmp_path, "--rounds", "1") as folder:
         ((row,), _) = measured(folder, cluster_on(carrier))
-        folder.record(Voided(str(row["case_id"]), 0, "a is not at hand", 1))
+        folder.record(DiscardedRound(str(row["case_id"]), 0, "a is not at hand", 1))
     with carrier_of("b") as carrier, closing(RunFolder.reopen(tmp_path / "run")) as folder:
         ((row,), _) = measured(folder, cluster_on(carrier))
     assert (row["status"], row["rounds"], row["host"]) == ("ok", 1, "b")

@@ -12,7 +12,7 @@ import pytest
 from app.cases.column import Row
 from app.remote.pipe_transport import PipedCarrier
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Operators, Voided
+from app.run_folder.journal import DiscardedRound, Operators
 from app.run_folder.ledger import Ledger
 from app.run_folder.operators import read_operators
 from app.runs.reader import read_run
@@ -99,7 +99,7 @@ def test_times_stand_and_fall_with_the_rounds_of_their_attempt(
     """The case moved to another machine, whose operators take another time."""
     lines = (
         Operators(CASE.case_id, total_us=1.0),
-        Voided(CASE.case_id, 0, "its host is not at hand", 1),
+        DiscardedRound(CASE.case_id, 0, "its host is not at hand", 1),
         Operators(CASE.case_id, total_us=2.0, attempt=2),
     )
     ledger = Ledger(tmp_path, manifest_of())

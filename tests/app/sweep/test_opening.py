@@ -15,9 +15,9 @@ from onnx import TensorProto, helper
 from app.plan.plan import parse_plan
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
-from app.sweep.engine import Dropped, Ended, Event, Paused, Started
+from app.sweep.engine import Completed, Dropped, Event, Paused, Started
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from app.sweep.work.round import RoundWork
 from tests.app.results.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import write_add_graph
@@ -37,7 +37,7 @@ def events_of(folder: Path, grid: dict[str, object], **plan: object) -> Iterator
         write_add_graph(graph)
     sweeps = [{"models": [str(graph)], "runtimes": ["ort-cpu"], **grid}]
     parsed = parse_plan({"rounds": 2, "sweeps": sweeps, **plan}, "test")
-    with begin(parsed, folder / "run") as written, SweepRun(written, ENVIRONMENT) as run:
+    with create_run(parsed, folder / "run") as written, SweepRun(written, ENVIRONMENT) as run:
         while not run.finished:
             for event in run.step(0.1):
                 yield event
@@ -62,7 +62,7 @@ def order(events: Iterator[Event]) -> list[str]:
     return [
         f"{event.work.kind} {'starts' if isinstance(event, Started) else 'ends'}"
         for event in events
-        if isinstance(event, Started | Ended | Dropped)
+        if isinstance(event, Started | Completed | Dropped)
     ]
 
 
@@ -111,7 +111,7 @@ def test_a_pause_while_the_round_awaits_its_references_comes_and_nothing_is_lost
     grid = {"models": [str(tmp_path / "add.onnx")], "runtimes": ["ort-cpu"]}
     parsed = parse_plan({"rounds": 1, "sweeps": [grid]}, "test")
     paused = 0
-    with begin(parsed, tmp_path / "run") as written, SweepRun(written, ENVIRONMENT) as run:
+    with create_run(parsed, tmp_path / "run") as written, SweepRun(written, ENVIRONMENT) as run:
         while not run.finished:
             for event in run.step(0.1):
                 if isinstance(event, Started) and _is_round(event) and not paused:
@@ -147,8 +147,8 @@ def test_a_resumed_run_has_no_opening(tmp_path: Path) -> None:
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     grid = {"models": [graph], "runtimes": ["ort-cpu"], "threads": [1, 2]}
     parsed = parse_plan({"rounds": 1, "sweeps": [grid]}, "test")
-    with begin(parsed, tmp_path / "run") as written, SweepRun(written, ENVIRONMENT) as run:
-        while not any(isinstance(event, Ended) and _is_round(event) for event in run.step(0.1)):
+    with create_run(parsed, tmp_path / "run") as written, SweepRun(written, ENVIRONMENT) as run:
+        while not any(isinstance(event, Completed) and _is_round(event) for event in run.step(0.1)):
             pass
     with RunFolder.reopen(tmp_path / "run") as again, SweepRun(again, ENVIRONMENT) as run:
         kinds: list[str] = []
@@ -158,5 +158,5 @@ def test_a_resumed_run_has_no_opening(tmp_path: Path) -> None:
     assert kinds == ["export starts", "export ends", "round starts", "round ends"]
 
 
-def _is_round(event: Started | Ended) -> bool:
+def _is_round(event: Started | Completed) -> bool:
     return isinstance(event.work, RoundWork)

@@ -16,7 +16,7 @@ from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from runtimes.options import OptionValue
 from tests.app.machine.unprivileged import needs_cores, needs_realtime
 from tests.app.sweep.sweeps import script, write_add_graph
@@ -56,7 +56,7 @@ def run(folder: Path, cores: str, *, realtime: int | None = None, **of_fake: Opt
         rounds=1, profile="glance", time_limit_s=5.0, cores=cores, realtime=realtime, sweeps=(grid,)
     )
     others = ALL.difference(listed(cores)) or ALL
-    with begin(plan, folder / "run") as written, SweepRun(written, describe_host()) as sweep:
+    with create_run(plan, folder / "run") as written, SweepRun(written, describe_host()) as sweep:
         while not sweep.finished:
             sweep.step(0.2)
             assert sweep.finished or usable_cores() == others

@@ -16,7 +16,7 @@ from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import new_manifest
 from app.runs.reader import read_run
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from app.sweep.scheduling.round_budget import PreciseRounds
 from exporters.diagnostics.catalogue import codes, diagnostic
 from tests.app.results.runs import ENVIRONMENT, record
@@ -50,9 +50,9 @@ def folder_of(path: Path, plan: Plan) -> RunFolder:
 def told(folder: RunFolder) -> tuple[int, Row]:
     """How many rounds the case is to have after those in the folder, and its row."""
     run, rows = read_run(folder.path), Rows()
-    rule = run.manifest.asked.stopping
+    rule = run.manifest.requested_plan.stopping
     assert rule is not None
-    return PreciseRounds(rule, run, rows).wanted(CASE), rows.of(run)[0]
+    return PreciseRounds(rule, run, rows).planned_rounds(CASE), rows.of(run)[0]
 
 
 def test_a_case_has_rounds_until_its_interval_is_narrow(tmp_path: Path) -> None:
@@ -127,11 +127,11 @@ def test_a_run_adds_rounds_and_a_resumed_one_goes_on_where_it_stood(
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     plan = plan_of(graph, precise={"p50": 0.9}, rounds=7)
-    with begin(plan.model_copy(update={"budget_s": 0.01}), tmp_path / "run") as folder:
+    with create_run(plan.model_copy(update={"budget_s": 0.01}), tmp_path / "run") as folder:
         out = io.StringIO()
         assert measure(folder, out=out, log=io.StringIO()) == 1
         assert "the 5 rounds that the budget" in out.getvalue()
-    with begin(plan, tmp_path / "more") as folder:
+    with create_run(plan, tmp_path / "more") as folder:
         log, out = io.StringIO(), io.StringIO()
         assert measure(folder, out=out, log=log) == 0
         assert "5 rounds or more" in log.getvalue()

@@ -9,11 +9,11 @@ import psutil
 import pytest
 
 from app.plan.plan import parse_plan
-from app.sweep.engine import Ended, Started
+from app.sweep.engine import Completed, Started
 from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
-from app.sweep.work.base import Talk
+from app.sweep.run_creation import create_run
+from app.sweep.work.base import WorkerChannel
 from app.sweep.work.round import RoundWork
 from tests.app.results.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import children, write_add_graph
@@ -60,10 +60,10 @@ def test_the_next_worker_starts_between_rounds_and_never_beside_one(
 ) -> None:
     """It takes time of the cores, which a round has to itself."""
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
-    workers: list[Talk] = []
+    workers: list[WorkerChannel] = []
 
     class Watched(ThisMachine):
-        def _started(self, kind: str, environment: str = "") -> Talk:
+        def _started(self, kind: str, environment: str = "") -> WorkerChannel:
             worker = super()._started(kind, environment)
             if kind == "round":
                 assert all(earlier.ended() for earlier in workers)
@@ -74,13 +74,13 @@ def test_the_next_worker_starts_between_rounds_and_never_beside_one(
     plan = parse_plan({"rounds": 3, "sweeps": [{"models": [graph], "runtimes": ["fake"]}]}, "test")
     begun, ended, others = 0, 0, children()
     with (
-        begin(plan, tmp_path / "run") as folder,
+        create_run(plan, tmp_path / "run") as folder,
         SweepRun(folder, ENVIRONMENT, place=Watched()) as run,
     ):
         while not run.finished:
             for event in run.step(0.1):
                 begun += isinstance(event, Started) and isinstance(event.work, RoundWork)
-                ended += isinstance(event, Ended) and isinstance(event.work, RoundWork)
+                ended += isinstance(event, Completed) and isinstance(event.work, RoundWork)
                 if begun > ended:
                     assert len(workers) == begun
         run.close(0)

@@ -15,8 +15,8 @@ from app.plan.expand import expand
 from app.plan.plan import Plan, parse_plan
 from app.run_folder.manifest import MANIFEST, fingerprints
 from app.runs.reader import read_run
-from app.sweep.resumption import refuse_changed
-from app.sweep.run_creation import begin
+from app.sweep.resumption import reject_changed
+from app.sweep.run_creation import create_run
 from exporters import install_layout
 from runtimes.fpga import provider
 from tests.app.headless.batch import rows
@@ -64,7 +64,7 @@ def plan_of(work: Path, runtime: str, **values: object) -> Plan:
 def test_another_build_in_an_environment_is_noticed(work: Path, package: Path) -> None:
     python = str(work / "there" / "bin" / "python")
     plan = plan_of(work, f"ort-ep:{PACKAGE}@there", environments={"there": python})
-    with begin(plan, work / "run"):
+    with create_run(plan, work / "run"):
         pass
     run = read_run(work / "run")
     (known,) = [one for one in run.manifest.fingerprints if one.runtime]
@@ -72,16 +72,16 @@ def test_another_build_in_an_environment_is_noticed(work: Path, package: Path) -
         str(package / "provider.so"),
         f"ort-ep:{PACKAGE}@there",
     )
-    refuse_changed(run, copies=False)
+    reject_changed(run, copies=False)
     (package / "moved.so").write_bytes(b"one build")
     (package / "__init__.py").write_text(INIT.replace("provider.so", "moved.so"))
-    refuse_changed(run, copies=False)  # the same library, wherever it lies
+    reject_changed(run, copies=False)  # the same library, wherever it lies
     (package / "moved.so").write_bytes(b"another build")
     with pytest.raises(PlanError, match="moved"):
-        refuse_changed(run, copies=False)
+        reject_changed(run, copies=False)
     shutil.rmtree(package)
     with pytest.raises(PlanError, match=PACKAGE):
-        refuse_changed(run, copies=False)
+        reject_changed(run, copies=False)
 
 
 def test_a_resume_with_another_build_is_refused(

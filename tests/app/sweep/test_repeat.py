@@ -14,7 +14,7 @@ from app.headless import measure
 from app.plan.plan import Plan, parse_plan
 from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import read_manifest
-from app.sweep.run_creation import begin, repeat
+from app.sweep.run_creation import create_run, repeat
 from tests.app.headless.batch import FAKE, rows, run
 from tests.app.sweep.sweeps import write_add_graph
 from tests.checkout import ROOT
@@ -54,7 +54,7 @@ def own(tmp_path: Path) -> Plan:
 
 
 def test_a_run_is_repeated_case_by_case_and_knows_which(tmp_path: Path, own: Plan) -> None:
-    assert measured(begin(own, tmp_path / "one")) == 0
+    assert measured(create_run(own, tmp_path / "one")) == 0
     assert measured(repeat(tmp_path / "one", tmp_path / "two")) == 0
     one, two = read_manifest(tmp_path / "one"), read_manifest(tmp_path / "two")
     assert two.cases == one.cases
@@ -67,7 +67,7 @@ def test_a_run_is_repeated_case_by_case_and_knows_which(tmp_path: Path, own: Pla
 
 
 def test_inputs_that_are_gone_are_taken_from_the_run(tmp_path: Path, own: Plan) -> None:
-    assert measured(begin(own, tmp_path / "one")) == 0
+    assert measured(create_run(own, tmp_path / "one")) == 0
     (tmp_path / "in.npz").unlink()
     assert measured(repeat(tmp_path / "one", tmp_path / "two")) == 0
     one, two = read_manifest(tmp_path / "one"), read_manifest(tmp_path / "two")
@@ -78,7 +78,7 @@ def test_inputs_that_are_gone_are_taken_from_the_run(tmp_path: Path, own: Plan) 
 def test_a_file_that_has_changed_is_refused_in_one_sentence(
     tmp_path: Path, own: Plan, name: str
 ) -> None:
-    assert measured(begin(own, tmp_path / "one")) == 0
+    assert measured(create_run(own, tmp_path / "one")) == 0
     file = tmp_path / name
     file.write_bytes(file.read_bytes() + b"\x00")
     with pytest.raises(PlanError, match=rf"{name} has changed since .*/one measured it: put") as no:
@@ -90,7 +90,7 @@ def test_a_file_that_has_changed_is_refused_in_one_sentence(
 def test_a_factory_is_kept_and_asked_back_where_it_was(tmp_path: Path) -> None:
     file = tmp_path / "net.py"
     file.write_text(FACTORY)
-    begin(plan_of(f"{file}:build"), tmp_path / "one").close()
+    create_run(plan_of(f"{file}:build"), tmp_path / "one").close()
     kept = tmp_path / "one" / read_manifest(tmp_path / "one").files[0].kept
     assert kept.read_text() == FACTORY
     repeat(tmp_path / "one", tmp_path / "two").close()
@@ -129,7 +129,7 @@ def test_labelled_images_that_are_gone_are_taken_from_the_run(tmp_path: Path) ->
     grid = {"models": [str(tmp_path / "add.onnx")], "runtimes": ["fake"]}
     plan = parse_plan({"sweeps": [grid], "accuracy": str(data)}, "the plan")
     content = data.read_bytes()
-    begin(plan, tmp_path / "one").close()
+    create_run(plan, tmp_path / "one").close()
     data.unlink()
     repeat(tmp_path / "one", tmp_path / "two").close()
-    assert Path(read_manifest(tmp_path / "two").asked.accuracy).read_bytes() == content
+    assert Path(read_manifest(tmp_path / "two").requested_plan.accuracy).read_bytes() == content

@@ -22,9 +22,9 @@ from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.manifest import FULL_TABLE, MANIFEST, manifest_text, read_manifest
 from app.runs.reader import read_run
 from app.sweep import run as refreshing
-from app.sweep.engine import SETTLED_AT_ONCE, Ended
+from app.sweep.engine import SETTLED_AT_ONCE, Completed
 from app.sweep.run import Refresher, SweepRun
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from app.sweep.scheduling.round_budget import Tally
 from app.sweep.work.round import SettledRound
 from exporters.codec import to_json
@@ -59,7 +59,7 @@ def digests(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 def test_a_case_is_named_once_when_it_is_planned_and_once_when_it_is_read(
     tmp_path: Path, digests: list[object]
 ) -> None:
-    with begin(plan_of(tmp_path), tmp_path / "run") as folder:
+    with create_run(plan_of(tmp_path), tmp_path / "run") as folder:
         assert len(digests) == len(folder.manifest.cases) == 300
         digests.clear()
         with SweepRun(folder, describe_host()):
@@ -71,7 +71,7 @@ def test_a_case_is_named_once_when_it_is_planned_and_once_when_it_is_read(
 
 
 def test_a_manifest_has_a_line_for_each_case_and_the_same_bytes_each_time(tmp_path: Path) -> None:
-    with begin(plan_of(tmp_path), tmp_path / "run") as folder:
+    with create_run(plan_of(tmp_path), tmp_path / "run") as folder:
         manifest = folder.manifest
     text = (tmp_path / "run" / MANIFEST).read_text()
     assert text == manifest_text(read_manifest(tmp_path / "run")) == manifest_text(manifest)
@@ -91,11 +91,13 @@ def test_a_manifest_of_before_is_read_as_it_was(tmp_path: Path) -> None:
 
 def test_refusals_come_some_at_a_time_so_that_a_stop_is_heard(tmp_path: Path) -> None:
     with (
-        begin(plan_of(tmp_path, ("fp32", "bf16")), tmp_path / "run") as folder,
+        create_run(plan_of(tmp_path, ("fp32", "bf16")), tmp_path / "run") as folder,
         SweepRun(folder, describe_host()) as run,
     ):
         events = run.step(0.0)
-        settled = [e for e in events if isinstance(e, Ended) and isinstance(e.work, SettledRound)]
+        settled = [
+            e for e in events if isinstance(e, Completed) and isinstance(e.work, SettledRound)
+        ]
         assert len(settled) == SETTLED_AT_ONCE < 300
         assert run.live.rounds_done == run.live.rounds_total - 4 * 300
         run.stop(now=True)
@@ -130,12 +132,12 @@ def test_results_are_renewed_a_little_at_a_time(
         for count in range(1, 11):
             refresher.go_on(read())
             assert len(taken) == count
-            assert not refresher.told and not (tmp_path / "run" / RESULTS).exists()
+            assert not refresher.rows and not (tmp_path / "run" / RESULTS).exists()
         for _ in range(11):
-            assert not refresher.told and not (tmp_path / "run" / RESULTS).exists()
+            assert not refresher.rows and not (tmp_path / "run" / RESULTS).exists()
             refresher.go_on(read())
     assert len(taken) == 10
-    assert refresher.told == {"a": begun}
+    assert refresher.rows == {"a": begun}
     for name in (RESULTS, FULL_TABLE):
         lines = (tmp_path / "run" / name).read_text().splitlines()
         assert lines == ["case_id,status", "a,ok", *(f"{n},not_run" for n in range(9))]
@@ -163,8 +165,8 @@ def test_what_is_counted_is_what_a_sum_would_be() -> None:
                 assert tally.take(name, number) == (number not in known[name])
                 known[name].add(number)
         lacking = {n: set(range(wanted[n])) - known[n] for n in wanted}
-        assert tally.wanted == sum(wanted.values())
-        assert tally.left == sum(len(lacking[n]) for n in wanted if n not in ended)
+        assert tally.planned == sum(wanted.values())
+        assert tally.remaining == sum(len(lacking[n]) for n in wanted if n not in ended)
         assert tally.lacks(name, number) == (name not in ended and number in lacking[name])
 
 

@@ -12,7 +12,7 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.run import time_parts
 from app.runs.reader import read_run
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from tests.app.headless.batch import run as batch
 from tests.app.results.runs import ENVIRONMENT
 from tests.app.sweep.sweeps import write_add_graph
@@ -28,7 +28,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def measure(folder: RunFolder, begun_s: float | None = None) -> float:
     """All that the folder lacks; returns the seconds from `begun_s` to the end."""
     begun_s = time.monotonic() if begun_s is None else begun_s
-    with SweepRun(folder, ENVIRONMENT, begun_s=begun_s) as run:
+    with SweepRun(folder, ENVIRONMENT, start_s=begun_s) as run:
         while not run.finished:
             run.step(0.1)
         run.close(0)
@@ -39,13 +39,13 @@ def test_the_parts_are_all_of_the_time_each_of_the_runtime_that_it_is_of(tmp_pat
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     grid = {"models": [graph], "runtimes": ["ort-cpu", "fake"]}
     plan = parse_plan({"rounds": 2, "sweeps": [grid]}, "test")
-    with begin(plan, tmp_path / "run") as folder:
+    with create_run(plan, tmp_path / "run") as folder:
         started_before_s = 5.0
         seconds = measure(folder, time.monotonic() - started_before_s)
     found = time_parts(read_run(tmp_path / "run"))
     assert found is not None
     assert found.total_s <= seconds, "none is counted twice"
-    by_name = {part.what: part for part in found.parts}
+    by_name = {part.activity: part for part in found.parts}
     assert by_name["start"].seconds >= started_before_s
     assert set(found.runtimes) == {"fake", "ort-cpu"}
     for name in ("process start", "compile", "warm-up", "measurement"):
@@ -65,7 +65,7 @@ def test_a_run_that_was_measured_in_two_goes_adds_both(tmp_path: Path) -> None:
     graph = str(write_add_graph(tmp_path / "add.onnx"))
     grid = {"models": [graph], "runtimes": ["fake"]}
     plan = parse_plan({"rounds": 1, "sweeps": [grid]}, "test")
-    with begin(plan, tmp_path / "run") as folder:
+    with create_run(plan, tmp_path / "run") as folder:
         measure(folder)
     once = time_parts(read_run(tmp_path / "run"))
     with RunFolder.reopen(tmp_path / "run") as again:
@@ -85,6 +85,6 @@ def test_a_stored_run_shows_its_times_or_that_it_has_none(tmp_path: Path) -> Non
     code, shown, _ = batch("--show", out, "--time")
     assert code == 0 and "measurement" in shown and "fake" in shown
     plan = parse_plan({"sweeps": [{"models": [graph], "runtimes": ["fake"]}]}, "test")
-    begin(plan, tmp_path / "begun").close()
+    create_run(plan, tmp_path / "begun").close()
     code, shown, _ = batch("--show", str(tmp_path / "begun"), "--time")
     assert code == 0 and "measurement" not in shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.cases.case import Case
-from app.sweep.scheduling.follow_up_policies import WithAccuracy
+from app.sweep.scheduling.follow_up_policies import AccuracyFollowUp
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
 from tests.app.workers.labelled_files import write_arrays
@@ -29,7 +29,7 @@ def test_cases_that_are_known_afterwards_are_asked_for_once(tmp_path: Path) -> N
         return [WINNER]
 
     data = str(tmp_path / "data.npz")
-    source = WithAccuracy(Nothing(), [], data, [WINNER.case_id], [], 9.0, later)
+    source = AccuracyFollowUp(Nothing(), [], data, [WINNER.case_id], [], 9.0, later)
     work = source.next([])
     assert isinstance(work, ExportWork), "a resumed run has exported nothing yet"
     assert work.request.model == "echo.onnx"
@@ -41,5 +41,5 @@ def test_cases_that_are_known_afterwards_are_asked_for_once(tmp_path: Path) -> N
 def test_one_that_never_ran_is_not_tested(tmp_path: Path) -> None:
     write_arrays(tmp_path / "data.npz", 4, wrong=1)
     data = str(tmp_path / "data.npz")
-    source = WithAccuracy(Nothing(), [], data, [], [], 9.0, lambda: [WINNER])
+    source = AccuracyFollowUp(Nothing(), [], data, [], [], 9.0, lambda: [WINNER])
     assert source.next([]) is None

@@ -43,11 +43,11 @@ class Simulated:
         """By how much all rounds of this number take longer, as a logarithm."""
         return _drawn(self.seed, number % 1_000_000, self.drift)
 
-    def out(self, case: Case, before: int) -> str:
+    def exclusion_reason(self, case: Case, before: int) -> str:
         return "it fails" if self.broken(case) and self.measured_before(case, before) else ""
 
     def fails(self, case: Case, before: int) -> bool:
-        return bool(self.out(case, before))
+        return bool(self.exclusion_reason(case, before))
 
     def measured_before(self, case: Case, before: int) -> bool:
         return any((case.case_id, number) in self.measured for number in range(before))

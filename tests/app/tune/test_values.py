@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.tune.space import threads_of, tried
+from app.tune.space import candidate_values, threads_of
 from runtimes.options import SESSIONS, Option, OptionValue
 from runtimes.session.host import CALL
 
@@ -24,15 +24,15 @@ from runtimes.session.host import CALL
     ],
 )
 def test_values_come_from_the_table(option: Option, values: tuple[OptionValue, ...]) -> None:
-    assert tried(option, cores=4) == values
-    assert all(type(value) is type(option.default) for value in tried(option, cores=4))
+    assert candidate_values(option, cores=4) == values
+    assert all(type(value) is type(option.default) for value in candidate_values(option, cores=4))
 
 
 def test_what_changes_the_task_and_not_its_speed_is_not_tried() -> None:
-    assert tried(CALL, cores=4) == ("auto",)
+    assert candidate_values(CALL, cores=4) == ("auto",)
 
 
 def test_numbers_grow_with_the_cores() -> None:
-    assert tried(SESSIONS, cores=2) == (1, 2, 4)
+    assert candidate_values(SESSIONS, cores=2) == (1, 2, 4)
     assert threads_of(1) == (0, 1)
     assert threads_of(6) == (0, 1, 2, 4, 6)

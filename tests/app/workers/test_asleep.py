@@ -10,7 +10,7 @@ from textwrap import indent
 
 import pytest
 
-from app.cases.round import SLEPT
+from app.cases.round import SUSPENDED
 from app.columns.rows import Rows
 from app.machine.environment import describe_host
 from app.plan.plan import Plan
@@ -19,28 +19,28 @@ from app.runs.reader import read_run
 from app.sweep.engine import Dropped
 from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
-from app.workers.measure import has_slept, slept_s
+from app.sweep.run_creation import create_run
+from app.workers.measure import suspended_s, suspended_since
 from exporters import install_layout
 from tests.app.sweep.sweeps import write_add_graph
 from tests.app.workers.conftest import SHORT, Measure
 
 
 def test_a_machine_that_is_awake_has_not_slept() -> None:
-    before_s = slept_s()
+    before_s = suspended_s()
     time.sleep(0.2)
-    assert has_slept(before_s) == 0.0
+    assert suspended_since(before_s) == 0.0
 
 
 def test_what_comes_between_two_readings_is_no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
-    before_s, real = slept_s(), time.clock_gettime
+    before_s, real = suspended_s(), time.clock_gettime
     interrupted = iter([1.0])
 
     def read(clock: int) -> float:
         return real(clock) + (next(interrupted, 0.0) if clock == time.CLOCK_BOOTTIME else 0.0)
 
     monkeypatch.setattr(time, "clock_gettime", read)
-    assert has_slept(before_s) == 0.0
+    assert suspended_since(before_s) == 0.0
 
 
 # The one clock that counts sleep: half a minute of it, half a second after it was first read.
@@ -59,7 +59,7 @@ LONG_ENOUGH = replace(SHORT, min_s=1.0, max_s=2.0)
 
 def test_a_round_in_which_the_machine_slept_does_not_count(measure: Measure) -> None:
     result, _, _ = measure("fake", said_first=NAP, limits=LONG_ENOUGH)
-    assert (result.status, result.stop_reason) == ("cancelled", SLEPT)
+    assert (result.status, result.stop_reason) == ("cancelled", SUSPENDED)
     assert result.reason == "the machine slept for 30 s in it"
 
 
@@ -79,7 +79,7 @@ def test_a_sweep_begins_such_a_round_again_and_says_why(
     plan = Plan(rounds=1, sweeps=(Sweep(models=(str(graph),), runtimes=("fake",)),))
     told = []
     with (
-        begin(plan, tmp_path / "run") as folder,
+        create_run(plan, tmp_path / "run") as folder,
         SweepRun(folder, describe_host(), place=place) as run,
     ):
         while not run.finished:

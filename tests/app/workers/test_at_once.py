@@ -10,7 +10,7 @@ import pytest
 
 from app.cases.round import WARMUP, latency_ns
 from app.cases.scenario import Scenario
-from app.workers.lanes import counted
+from app.workers.lanes import counted_records
 from app.workers.multistream import AllAtOnce, Queries, share
 from exporters import install_layout
 from exporters.types import ExportedModel
@@ -79,7 +79,7 @@ def test_a_querys_requests_are_dealt_out_evenly_and_all_of_them(requests: int, l
 def test_a_query_holds_the_runs_of_all_lanes_and_begins_after_the_last_one_ended() -> None:
     lanes = [Noting(0.0003), Noting(0.0001)]
     with queries(*lanes, of=5, streaming=True) as blocks:
-        records = blocks.block(0.02, least=5)
+        records = blocks.block(0.02, minimum=5)
     assert [len(lane.runs) for lane in lanes] == [3 * len(records), 2 * len(records)]
     assert [lane.steps for lane in lanes] == [len(lane.runs) for lane in lanes]
     for number, record in enumerate(records):
@@ -93,9 +93,9 @@ def test_a_query_holds_the_runs_of_all_lanes_and_begins_after_the_last_one_ended
 def test_the_first_query_of_a_block_does_not_count() -> None:
     with queries(Noting(), Noting(), of=2) as blocks:
         for _ in range(2):
-            records = blocks.block(0.005, least=1)
+            records = blocks.block(0.005, minimum=1)
             assert records["phase"][0] == WARMUP
-            assert len(counted(records)) >= 1
+            assert len(counted_records(records)) >= 1
 
 
 def test_one_lane_answers_a_whole_query_in_the_callers_thread() -> None:
@@ -103,7 +103,7 @@ def test_one_lane_answers_a_whole_query_in_the_callers_thread() -> None:
     lane = Noting()
     with queries(lane, of=4) as blocks:
         assert threading.active_count() == before
-        records = blocks.block(0.005, least=1)
+        records = blocks.block(0.005, minimum=1)
     assert len(lane.runs) == 4 * len(records)
 
 
@@ -112,15 +112,15 @@ def test_a_lane_that_fails_ends_the_round_of_all(failing: int) -> None:
     before = threading.active_count()
     lanes = [Noting(fails_at=5 if number == failing else 0) for number in range(2)]
     with pytest.raises(ValueError, match="no luck"), queries(*lanes, of=2) as blocks:
-        blocks.block(0.05, least=100)
+        blocks.block(0.05, minimum=100)
     assert threading.active_count() == before
 
 
 def test_all_that_is_due_at_once_is_run_once_and_what_warms_up_is_over_before() -> None:
     lanes = [Noting(0.0002), Noting(0.0002), Noting(0.0002)]
     with AllAtOnce(lanes, True, 200_000.0) as blocks:
-        records = blocks.block(0.02, least=1)
-    kept, warm = counted(records), records[records["phase"] == WARMUP]
+        records = blocks.block(0.02, minimum=1)
+    kept, warm = counted_records(records), records[records["phase"] == WARMUP]
     assert len(records) == sum(len(lane.runs) for lane in lanes) == sum(x.steps for x in lanes)
     assert len(set(kept["scheduled_ns"])) == 1
     assert (kept["started_ns"] >= kept["scheduled_ns"]).all()
@@ -149,7 +149,7 @@ class Held(Noting):
 def test_a_lane_that_is_held_up_leaves_its_requests_to_the_other() -> None:
     free = Noting()
     with AllAtOnce([Held(free, runs=30), free], False, 1_000_000.0) as blocks:
-        kept = counted(blocks.block(0.02, least=1))
+        kept = counted_records(blocks.block(0.02, minimum=1))
     assert len(kept) == 2 * 19
     assert np.count_nonzero(kept["lane"] == 1) >= 29
 
@@ -168,7 +168,7 @@ def test_states_and_fed_inputs_go_on_through_queries_and_through_all_at_once(
         ):
             lane.bind({**SETS[0], "total": np.zeros((1, 4), np.float32)})
             with made:
-                runs = len(made.block(0.0, least=6))
+                runs = len(made.block(0.0, minimum=6))
             runs *= 3 if isinstance(made, Queries) else 1
             each = np.resize([1.0, 10.0, 100.0], runs)
             assert lane.outputs()["total_out"][0, 0] == each.sum()
@@ -183,7 +183,7 @@ def test_a_round_of_a_real_session(
     result, records, _ = measure(options={"call": call, "sessions": sessions}, scenario=scenario)
     assert (result.status, result.reason) == ("ok", "")
     assert result.concurrency == sessions
-    assert len(counted(records)) == result.iterations > 0
+    assert len(counted_records(records)) == result.iterations > 0
     assert result.call_path.endswith({"c": "timed in C", "python": "timed in Python"}[call])
     assert result.check is not None
     assert result.check.output_ok
@@ -196,7 +196,7 @@ def test_a_query_lasts_as_long_as_the_runs_of_one_lane_after_another(
     options = {"sessions": sessions, "latency_us": 2000.0, "wait": "sleep"}
     result, records, _ = measure("fake", options=options, scenario="multistream:4")
     assert result.status == "ok"
-    assert latency_ns(counted(records)).min() >= runs * 2_000_000
+    assert latency_ns(counted_records(records)).min() >= runs * 2_000_000
 
 
 def test_fewer_requests_than_lanes_are_refused_with_the_remedy(measure: Measure) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from app.cases.round import MeasureJob, NeighbourJob, RoundResult, Stretch
 from app.cases.scenario import CLOSED_LOOP
-from app.workers.colocation import Neighbour, at_work, beside
-from app.workers.round_context import UnderWay
+from app.workers.colocation import Neighbour, colocated_load, work_in_window
+from app.workers.round_context import RoundContext
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.types import ExportedModel
 from runtimes.errors import RuntimeFault
@@ -35,7 +35,7 @@ def job_of(model: ExportedModel, runtime: str = "ort-cpu", **options: str) -> Ne
 def test_runs_within_the_measured_time_count(
     stretches: list[Stretch], expected: tuple[float, float]
 ) -> None:
-    assert at_work(stretches, 0, 1000) == pytest.approx(expected)
+    assert work_in_window(stretches, 0, 1000) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("runtime", ["ort-cpu", "fake"])
@@ -56,8 +56,8 @@ def test_a_neighbour_that_does_not_compile_ends_the_round_with_its_reason(
     assert "the neighbour counter can't run as co-located load: fake was set not" in result.reason
 
 
-def under_way(job: MeasureJob) -> UnderWay:
-    return UnderWay(job, lambda event: None, lambda: False)
+def under_way(job: MeasureJob) -> RoundContext:
+    return RoundContext(job, lambda event: None, lambda: False)
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def job(counter: ExportedModel) -> MeasureJob:
 
 def test_a_neighbour_that_dies_makes_the_round_invalid_and_is_told(job: MeasureJob) -> None:
     this = under_way(job)
-    with beside(this) as neighbour:
+    with colocated_load(this) as neighbour:
         assert neighbour is not None
         os.kill(neighbour.pid, signal.SIGKILL)
         neighbour.note(this, 0, 10**9)
@@ -91,7 +91,7 @@ def test_a_neighbour_that_dies_makes_the_round_invalid_and_is_told(job: MeasureJ
 
 def test_a_neighbour_that_did_not_work_long_enough_is_none(job: MeasureJob) -> None:
     this = under_way(job)
-    with beside(this) as neighbour:
+    with colocated_load(this) as neighbour:
         assert neighbour is not None
         neighbour.note(this, 0, 10**9)  # the first second of this machine
     assert not this.result.valid
@@ -106,7 +106,7 @@ def test_a_neighbour_that_dies_before_it_works_is_a_failure(counter: ExportedMod
 
 
 def test_no_neighbour_outlives_its_round(job: MeasureJob) -> None:
-    with beside(under_way(job)) as neighbour:
+    with colocated_load(under_way(job)) as neighbour:
         assert neighbour is not None
         pid = neighbour.pid
     with pytest.raises(ProcessLookupError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.workers.timing import between_runs
+from app.workers.timing import inter_run_call
 from exporters.types import ExportedModel
 from runtimes.base import Runtime
 from runtimes.onnxruntime.runtime import OrtCpu
@@ -22,7 +22,7 @@ def test_inputs_are_fed_in_turn_while_states_go_on(
     with runtime.compile(counter, {"batch": 1}, Settings(threads=1)) as session:
         (lane,) = session.lanes
         lane.bind({**SETS[0], "total": np.zeros((1, 4), np.float32)})
-        prepare = between_runs(lane, True, SETS)
+        prepare = inter_run_call(lane, True, SETS)
         assert prepare is not None
         seen = []
         for _ in range(5):
@@ -34,4 +34,4 @@ def test_inputs_are_fed_in_turn_while_states_go_on(
 
 def test_without_states_or_sets_nothing_is_done_between_runs(counter: ExportedModel) -> None:
     with OrtCpu().compile(counter, {"batch": 1}, Settings(threads=1)) as session:
-        assert between_runs(session.lanes[0], False, ()) is None
+        assert inter_run_call(session.lanes[0], False, ()) is None

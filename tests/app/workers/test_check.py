@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from app.cases.round import Check
-from app.workers.execution_facts import is_only_own, of_references
-from app.workers.output_check import check_lanes, compare, why_wrong, worst
+from app.workers.execution_facts import is_only_own, reference_diagnostics
+from app.workers.output_check import check_lanes, compare, mismatch_text, worst
 from exporters.types import EVALUATED, UNOPTIMISED, Disagreement, Reference
 
 WANTED = {"y": np.array([[1.0, -2.0, 4.0]], np.float32)}
@@ -76,15 +76,15 @@ def test_classes_and_masks_must_be_equal_and_the_share_that_differs_is_told(dtyp
     check = compare({"k": np.array([1, 0, 1, 0], dtype)}, wanted, "onnx", 10.0)
     assert not check.output_ok
     assert check.unequal == 0.25
-    assert "in 25 % of its elements, and integers must be equal" in why_wrong(check, 1)
+    assert "in 25 % of its elements, and integers must be equal" in mismatch_text(check, 1)
 
 
 def test_an_output_that_is_nan_on_one_side_is_not_said_to_be_off_by_infinity() -> None:
     """As the padding of a Conv with a NaN weight is: some engines multiply it, others pass by."""
     holed = {"y": np.array([[1.0, np.nan, 4.0]], np.float32)}
-    assert "is allowed" in why_wrong(compare({"y": WANTED["y"] + 1}, WANTED, "onnx", 1e-4), 1)
+    assert "is allowed" in mismatch_text(compare({"y": WANTED["y"] + 1}, WANTED, "onnx", 1e-4), 1)
     for got, wanted in ((holed, WANTED), (WANTED, holed), ({}, WANTED)):
-        said = why_wrong(compare(got, wanted, "onnx", 1e-4), 1)
+        said = mismatch_text(compare(got, wanted, "onnx", 1e-4), 1)
         assert said.startswith("output 'y' differs from the onnx reference: one is missing, ")
         assert "NaN or infinite where the other is not" in said
 
@@ -149,7 +149,7 @@ def test_outputs_that_agree_with_no_reference_are_wrong_and_measured_by_the_near
     check = _checked(B + np.float32(0.3))
     assert (check.output_ok, check.reference, check.agrees_with) == (False, UNOPTIMISED, ())
     assert check.max_rel_error == pytest.approx(0.1, rel=1e-4)
-    assert "every reference" in why_wrong(check, 1)
+    assert "every reference" in mismatch_text(check, 1)
 
 
 def test_lanes_that_agree_with_different_references_are_wrong() -> None:
@@ -197,10 +197,14 @@ def test_an_engine_that_only_itself_confirms_is_marked(
 
 
 def test_a_disagreement_is_one_warning_of_right_outputs_and_the_reason_of_wrong_ones() -> None:
-    assert len([*of_references(_checked(A))]) == len([*of_references(_checked(B))]) == 1
-    assert not [*of_references(_checked(B + 1))]
+    assert (
+        len([*reference_diagnostics(_checked(A))])
+        == len([*reference_diagnostics(_checked(B))])
+        == 1
+    )
+    assert not [*reference_diagnostics(_checked(B + 1))]
     agreed = Reference({"x": A}, {"y": A}, (EVALUATED, UNOPTIMISED))
-    assert not [*of_references(_checked(A, reference=agreed))]
+    assert not [*reference_diagnostics(_checked(A, reference=agreed))]
 
 
 def test_zeros_that_come_out_as_almost_nothing_are_right() -> None:

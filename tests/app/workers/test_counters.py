@@ -79,7 +79,7 @@ def test_what_a_machine_does_not_tell_is_none_and_never_0(tmp_path: Path) -> Non
     watch = Watch((0,), tmp_path)
     watch.begin()
     watch.end(block(0, 1000))
-    told = watch.told()
+    told = watch.interference()
     assert told is not None
     assert (told.steal_share, told.interrupts, told.temperature_c) == (None, None, None)
     assert (told.cpu_mhz_min, told.cpu_mhz_mean, told.cpu_mhz_max) == (None, None, None)
@@ -92,7 +92,7 @@ def test_a_round_tells_what_was_stolen_of_its_blocks(tmp_path: Path) -> None:
         watch.begin()
         machine(tmp_path, 5000 + stolen, 10_000 + interrupts)
         watch.end(block(number * 1_000_000_000, number * 1_000_000_000 + 500_000_000))
-    told = watch.told()
+    told = watch.interference()
     assert told is not None
     assert (told.seconds, told.interrupts) == (1.0, 2000)
     assert told.steal_share == pytest.approx(10 / (2 * ticks_per_s()))
@@ -113,7 +113,7 @@ def test_a_storm_of_interrupts_and_a_low_clock_stand_out_from_the_other_blocks(
         if number == 2:
             write(tmp_path / "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "1700000\n")
         watch.end(block(number * 10**9, number * 10**9 + 10**9))
-    told = watch.told()
+    told = watch.interference()
     assert told is not None
     assert [d.begun_ns // 10**9 for d in told.disturbances if d.many_interrupts] == [4]
     assert [d.begun_ns // 10**9 for d in told.disturbances if d.low_clock] == [2]
@@ -121,4 +121,4 @@ def test_a_storm_of_interrupts_and_a_low_clock_stand_out_from_the_other_blocks(
 
 
 def test_before_anything_was_measured_there_is_nothing_to_tell(tmp_path: Path) -> None:
-    assert Watch((0,), tmp_path).told() is None
+    assert Watch((0,), tmp_path).interference() is None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cases.scenario import Batcher
-from app.stats.open_loop import collected
+from app.stats.open_loop import batches_of
 from app.workers.batcher import dispatch
 from app.workers.loop import Block
 from tests.app.workers.virtual_server import FOREVER, VirtualServer, same_service, served
@@ -25,7 +25,7 @@ def test_of_even_arrivals_each_place_of_a_full_batch_waits_for_the_rest() -> Non
     arrivals = [MS * n for n in range(1, 41)]
     samples = served(batcher, arrivals, same_service(batcher, 2 * MS))
     assert samples.latency_ns.tolist() == [5 * MS, 4 * MS, 3 * MS, 2 * MS] * 10
-    told = collected(samples, batcher)
+    told = batches_of(samples, batcher)
     assert told.held.tolist() == [4] * 9
     assert told.added_ns.tolist() == [2 * MS, 2 * MS, MS, 0] * 9
     assert not told.late_ns.any()
@@ -38,7 +38,7 @@ def test_of_even_arrivals_the_wait_of_the_oldest_sends_a_batch_that_is_not_full(
     samples = served(batcher, arrivals, same_service(batcher, MS // 4))
     in_halves = samples.latency_ns // (MS // 4)
     assert in_halves.tolist() == [11, 7, 3] * 10
-    told = collected(samples, batcher)
+    told = batches_of(samples, batcher)
     assert told.held.tolist() == [3] * 9
     assert told.places.tolist() == [4] * 9
     assert told.added_ns.tolist() == [5 * MS // 2, 3 * MS // 2, MS // 2] * 9
@@ -63,7 +63,7 @@ def test_what_comes_while_the_server_is_busy_queues_and_is_not_the_batchers_dela
     samples = served(batcher, arrivals, {1: 10 * MS, 2: 15 * MS, 4: 20 * MS})
     assert samples.started_ns.tolist() == [0, 10 * MS, 10 * MS, 10 * MS]
     assert samples.finished_ns.tolist() == [10 * MS, 30 * MS, 30 * MS, 30 * MS]
-    told = collected(samples, batcher)
+    told = batches_of(samples, batcher)
     assert told.added_ns.tolist() == [0, 0, 0]
     assert told.held.tolist() == [3]
     assert told.places.tolist() == [4]
@@ -114,7 +114,7 @@ def test_the_rule_holds_whatever_arrives(
     assert samples.scheduled_ns.tolist() == arrivals.tolist()
     first, free = 0, 0
     _, batches = np.unique(samples.started_ns, return_counts=True)
-    assert collected(samples, batcher).held.tolist() == batches[1:].tolist()
+    assert batches_of(samples, batcher).held.tolist() == batches[1:].tolist()
     for held in batches.tolist():
         start = samples.started_ns[first]
         due = arrivals[first] + batcher.wait_ns
@@ -126,4 +126,4 @@ def test_the_rule_holds_whatever_arrives(
         assert samples.finished_ns[first] == free
         first += held
     assert first == len(arrivals)
-    assert not collected(samples, batcher).late_ns.any()
+    assert not batches_of(samples, batcher).late_ns.any()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.workers.operators import held
+from app.workers.operators import source_nodes
 from exporters.messages import GraphNode, NodeGraph
 from runtimes.execution import OpTime
 
@@ -28,7 +28,7 @@ def op(name: str, kind: str = "", *holds: str) -> OpTime:
 def test_an_engines_own_graph_tells_by_its_tensors() -> None:
     executed = (node("fused conv", "x w b", "r"), node("sum", "r x", "y"))
     graph = NodeGraph(FILE, ("y",), executed)
-    assert held(graph, [op("fused conv"), op("sum")]) == [
+    assert source_nodes(graph, [op("fused conv"), op("sum")]) == [
         ("conv", "bias", "relu"),
         ("node_add_7", "node_add_9"),
     ]
@@ -52,7 +52,7 @@ def test_tensors_that_an_engine_laid_out_anew_stand_for_those_of_the_file() -> N
         node("pool", "t", "y"),
     )
     graph = NodeGraph(file, ("y",), executed)
-    assert held(graph, [op(one.name) for one in executed]) == [
+    assert source_nodes(graph, [op(one.name) for one in executed]) == [
         (),
         ("conv", "bias", "relu"),
         ("conv2", "sum"),
@@ -64,7 +64,7 @@ def test_tensors_that_an_engine_laid_out_anew_stand_for_those_of_the_file() -> N
 def test_names_tell_where_an_engine_shows_no_graph() -> None:
     graph = NodeGraph(FILE, ("y",))
     ops = [op("conv/WithoutBiases", "", "conv/WithoutBiases", "relu"), op("y"), op("x_abc_conv")]
-    found = held(graph, ops)
+    found = source_nodes(graph, ops)
     assert found[0] == ("conv", "bias", "relu")
     assert found[1:] == [("node_add_7", "node_add_9"), ()]
 
@@ -72,7 +72,7 @@ def test_names_tell_where_an_engine_shows_no_graph() -> None:
 def test_a_product_without_a_name_belongs_to_the_node_that_needs_it() -> None:
     """OpenVINO calls a product with its bias after the bias."""
     file = (node("relu", "x", "r"), node("conv", "r w", "c"), node("bias", "c b", "y"))
-    assert held(NodeGraph(file, ("y",)), [op("relu"), op("bias")]) == [
+    assert source_nodes(NodeGraph(file, ("y",)), [op("relu"), op("bias")]) == [
         ("relu",),
         ("conv", "bias"),
     ]
@@ -80,10 +80,10 @@ def test_a_product_without_a_name_belongs_to_the_node_that_needs_it() -> None:
 
 def test_the_calls_of_a_torch_module_come_in_the_order_of_its_graph() -> None:
     graph = NodeGraph(FILE, ("y",))
-    first, second = held(graph, [op("module #0", "add"), op("module #1", "add")])
+    first, second = source_nodes(graph, [op("module #0", "add"), op("module #1", "add")])
     assert "node_add_7" in first
     assert second == ("node_add_9",)
-    assert held(graph, [op("module #0", "add")]) == [()], "which of the two, nobody knows"
+    assert source_nodes(graph, [op("module #0", "add")]) == [()], "which of the two, nobody knows"
 
 
 def test_a_torch_modules_parameters_tell_whose_node_it_is() -> None:
@@ -96,7 +96,7 @@ def test_a_torch_modules_parameters_tell_whose_node_it_is() -> None:
     )
     calls = [op("body.0 #0", "conv2d"), op("body.1 #1", "batch_norm"), op("body.3 #2", "conv2d")]
     graph = NodeGraph(file, ("y",))
-    found = held(graph, [*calls, op("shared #3", "mul")])
+    found = source_nodes(graph, [*calls, op("shared #3", "mul")])
     assert found[0] == ("node_Conv_7",)
     assert "node_Conv_9" in found[2]
     assert found[1] == found[3] == (), "equal parameters are one tensor of the file"

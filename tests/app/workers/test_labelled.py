@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from app.cases.errors import PlanError
-from app.plan.models import refuse_unusable
+from app.plan.models import reject_unusable
 from app.workers.accuracy import open_data
 from exporters.types import TensorSpec
 from tests.app.workers.labelled_files import write_arrays, write_folder
@@ -68,22 +68,22 @@ def test_grey_images_count_as_colour_ones(tmp_path: Path) -> None:
 def test_a_folder_without_classes_is_refused(tmp_path: Path) -> None:
     Image.new("RGB", (8, 8)).save(tmp_path / "a.png")
     with pytest.raises(PlanError, match=r"no classes.*one folder of images for each class"):
-        refuse_unusable(str(tmp_path))
+        reject_unusable(str(tmp_path))
 
 
 def test_fewer_images_than_a_batch_are_refused(tmp_path: Path) -> None:
     write_folder(tmp_path / "data", {"a": 40, "b": 23})
     with pytest.raises(PlanError, match=r"holds 63 images.*batches of 64"):
-        refuse_unusable(str(tmp_path / "data"))
+        reject_unusable(str(tmp_path / "data"))
     Image.new("RGB", (8, 8)).save(tmp_path / "data" / "b" / "one_more.png")
-    refuse_unusable(str(tmp_path / "data"))
+    reject_unusable(str(tmp_path / "data"))
     with pytest.raises(PlanError, match="holds 63 images"):
-        refuse_unusable(str(write_arrays(tmp_path / "few.npz", 63, 0)))
+        reject_unusable(str(write_arrays(tmp_path / "few.npz", 63, 0)))
 
 
 def test_a_path_to_nothing_is_refused() -> None:
     with pytest.raises(PlanError, match="no accuracy data at 'nowhere'"):
-        refuse_unusable("nowhere")
+        reject_unusable("nowhere")
 
 
 def test_a_file_that_is_no_archive_of_both_arrays_is_refused(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_file_that_is_no_archive_of_both_arrays_is_refused(tmp_path: Path) -> 
     np.savez(tmp_path / "unlabelled.npz", images=np.zeros((64, 3)))
     for name in ("text.npz", "torn.npz", "lone.npy", "unlabelled.npz"):
         with pytest.raises(PlanError, match=f"{name} holds no array 'labels'"):
-            refuse_unusable(str(tmp_path / name))
+            reject_unusable(str(tmp_path / name))
 
 
 def test_a_damaged_image_is_named(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from app.cases.round import MEASURED, RECORD, WARMUP
 from app.cases.scenario import Scenario, WaitPolicy
 from app.machine.placement import usable_cores
-from app.workers.lanes import REWARM, SeveralLanes, counted, in_company
+from app.workers.lanes import REWARM, SeveralLanes, counted_records, merge_lane_records
 from exporters.diagnostics.catalogue import codes, diagnostic
 from runtimes.base import Arrays, Lane
 from tests.app.workers.conftest import Measure
@@ -65,23 +65,23 @@ def spans(*times: tuple[int, int]) -> np.ndarray:
 def test_a_run_counts_only_between_the_last_ones_start_and_the_first_ones_end() -> None:
     early = spans((0, 9), (10, 19), (20, 29), (30, 39))
     late = spans((8, 18), (18, 28), (28, 38), (38, 48))
-    joined = in_company([early, late])
+    joined = merge_lane_records([early, late])
     assert joined["started_ns"].tolist() == [0, 8, 10, 18, 20, 28, 30, 38]
     assert joined["lane"].tolist() == [0, 1, 0, 1, 0, 1, 0, 1]
     # Both run from 8 to 39: the first of one and the last of the other do not lie within.
-    assert counted(joined)["started_ns"].tolist() == [8, 10, 18, 20, 28, 30]
+    assert counted_records(joined)["started_ns"].tolist() == [8, 10, 18, 20, 28, 30]
 
 
 def test_runs_that_warm_up_again_count_in_no_lane() -> None:
     early = spans((0, 9), (10, 19), (20, 29))
     late = spans((0, 10), (10, 20), (20, 29))
     early["phase"][:1], late["phase"][:2] = WARMUP, WARMUP
-    kept = counted(in_company([early, late]))
+    kept = counted_records(merge_lane_records([early, late]))
     assert list(zip(kept["lane"], kept["started_ns"], strict=True)) == [(0, 10), (0, 20), (1, 20)]
 
 
 def test_lanes_that_never_ran_together_give_nothing() -> None:
-    assert len(counted(in_company([spans((0, 9)), spans((10, 19))]))) == 0
+    assert len(counted_records(merge_lane_records([spans((0, 9)), spans((10, 19))]))) == 0
 
 
 def test_each_lane_has_a_thread_of_its_own_for_all_blocks() -> None:
@@ -156,8 +156,8 @@ def test_a_round_of_several_sessions(
     assert result.concurrency == 2
     assert result.check is not None
     assert result.check.output_ok
-    assert len(counted(records)) == result.iterations
-    assert set(counted(records)["lane"]) == {0, 1}
+    assert len(counted_records(records)) == result.iterations
+    assert set(counted_records(records)["lane"]) == {0, 1}
     assert {event.get("phase") for event in events} >= {"warmup", "measure", "teardown"}
 
 
@@ -165,7 +165,7 @@ def test_a_measured_run_had_company_from_its_start_to_its_end(measure: Measure) 
     _, records, _ = measure("fake", options={"sessions": 2, "latency_us": 300.0, "wait": "sleep"})
     lanes = [records[records["lane"] == lane] for lane in (0, 1)]
     for own, other in (lanes, lanes[::-1]):
-        for run in counted(own):
+        for run in counted_records(own):
             before = other["started_ns"] <= run["started_ns"]
             after = other["finished_ns"] >= run["finished_ns"]
             assert before.any() and after.any()
@@ -189,7 +189,7 @@ def test_a_wrong_output_of_one_session_marks_the_row_and_names_it(measure: Measu
     result, records, _ = measure("fake", options=options)
     assert result.status == "wrong_output"
     assert "session 2 of 2" in result.reason
-    assert len(counted(records)) == result.iterations > 0, "a wrong row keeps its timing"
+    assert len(counted_records(records)) == result.iterations > 0, "a wrong row keeps its timing"
 
 
 def test_sessions_on_too_few_cores_are_warned_of(measure: Measure) -> None:

@@ -17,7 +17,7 @@ from app.stats.open_loop import schedule_sha256
 from app.workers.lanes import GIVING_WAIT
 from app.workers.loop import Arriving, Block, clock_ns, serve_block
 from app.workers.open_loop import FOREVER, OpenLoopSampler, simulated_schedule, timed_schedule
-from app.workers.sampling import Measured
+from app.workers.sampling import MeasurementResult
 from app.workers.system_counters import Watch
 from app.workers.timing import serving
 from runtimes.calls.timed import built
@@ -168,7 +168,9 @@ def test_a_rate_that_can_not_be_held_ends_in_time_and_tells_what_was_left(
     assert begun[-1] - begun[0] < 1e9
 
 
-def sampled(*lanes: Counting, scenario: str, stopped: bool, policy: WaitPolicy) -> Measured:
+def sampled(
+    *lanes: Counting, scenario: str, stopped: bool, policy: WaitPolicy
+) -> MeasurementResult:
     schedule = timed_schedule(Scenario.parse(scenario), replace(SHORT, max_s=30.0, min_s=30.0), 1)
     serves = [serving(lane, policy, GIVING_WAIT, True) for lane in lanes]
     told: list[object] = []

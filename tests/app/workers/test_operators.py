@@ -25,7 +25,7 @@ def test_the_operators_of_a_case_are_told(counter: ExportedModel) -> None:
     told = operator_times(counter, case)
     assert (told.case_id, told.clock, told.reason) == (case.case_id, "wall", "")
     assert {op.op for op in told.ops} <= {"Add", "Identity"}
-    assert told.runs >= operators.LEAST_RUNS
+    assert told.runs >= operators.MINIMUM_RUNS
     assert told.total_us > 0
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.workers.loop import WAIT, Block
-from app.workers.timing import CHUNK_BYTES, Pollution, timing
+from app.workers.timing import CHUNK_BYTES, CacheEviction, timing
 from exporters import install_layout
 from exporters.diagnostics.catalogue import codes
 from exporters.types import ExportedModel
@@ -27,24 +27,24 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def block_of(lane: Lane, pollution: Pollution, runs: int) -> Block:
+def block_of(lane: Lane, pollution: CacheEviction, runs: int) -> Block:
     block = Block(runs)
     timing(lane, 0, "spin", WAIT, True, (), pollution.copies)(block, runs)
     return block
 
 
 def in_a_session(
-    counter: ExportedModel, call: str, observe: Callable[[Lane, Pollution], None]
+    counter: ExportedModel, call: str, observe: Callable[[Lane, CacheEviction], None]
 ) -> None:
     with OrtCpu().compile(counter, {"batch": 1}, Settings(options={"call": call})) as session:
         (lane,) = session.lanes
         lane.bind({"x": np.ones((1, 4), np.float32), "total": np.zeros((1, 4), np.float32)})
-        observe(lane, Pollution.of(SIZE))
+        observe(lane, CacheEviction.of_size(SIZE))
 
 
 @LOOPS
 def test_every_byte_is_read_or_written_once(counter: ExportedModel, call: str) -> None:
-    def observe(lane: Lane, pollution: Pollution) -> None:
+    def observe(lane: Lane, pollution: CacheEviction) -> None:
         touched = sum(copy.target.nbytes + copy.source.nbytes for copy in pollution.copies)
         assert touched == SIZE
         assert max(copy.target.nbytes for copy in pollution.copies) == CHUNK_BYTES
@@ -61,8 +61,8 @@ def test_every_byte_is_read_or_written_once(counter: ExportedModel, call: str) -
 def test_the_clock_has_stopped_when_it_begins(counter: ExportedModel, call: str) -> None:
     """A run that was timed with the pollution in it would take as long as a pass over 64 MB."""
 
-    def observe(lane: Lane, _: Pollution) -> None:
-        large = Pollution.of(64_000_000)
+    def observe(lane: Lane, _: CacheEviction) -> None:
+        large = CacheEviction.of_size(64_000_000)
         block = block_of(lane, large, RUNS)
         ran_ns = np.subtract(block.finished, block.started)
         between_ns = np.subtract(block.started[1:], block.finished[:-1])
@@ -73,7 +73,7 @@ def test_the_clock_has_stopped_when_it_begins(counter: ExportedModel, call: str)
 
 
 def test_states_go_on_whatever_is_polluted(counter: ExportedModel) -> None:
-    def observe(lane: Lane, pollution: Pollution) -> None:
+    def observe(lane: Lane, pollution: CacheEviction) -> None:
         block_of(lane, pollution, RUNS)
         assert lane.outputs()["total_out"][0, 0] == RUNS
 

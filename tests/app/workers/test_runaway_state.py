@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from app.workers.execution_facts import of_states
+from app.workers.execution_facts import state_diagnostics
 from exporters.diagnostics.catalogue import codes, diagnostic
 from exporters.types import ExportedModel, Reference, StatePair, axes_key, save_reference
 from runtimes.session.host import HostLane
@@ -90,4 +90,4 @@ def test_any_lane_and_any_type(values: list[float], dtype: str, strange: bool) -
     pair = StatePair("s", "t")
     lanes = [HostLane({}, {"t": np.zeros(3, dtype)}, (pair,)) for _ in range(2)]
     lanes[1].output_buffers["t"] = np.array(values, dtype)
-    assert bool([*of_states(lanes, [pair])]) == strange
+    assert bool([*state_diagnostics(lanes, [pair])]) == strange

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.cases.round import FIRST_SEEN, MEASURED
+from app.cases.round import FIRST_OF_SHAPE, MEASURED
 from app.cases.scenario import Condition, Shapes
 from exporters.types import ExportedModel, Reference, TensorSpec, axes_key, save_reference
 from tests.app.sweep.sweeps import write_add_graph
@@ -50,10 +50,12 @@ def test_every_shape_is_seen_first_once_and_then_as_often_as_its_weight_says(
     assert result.call_path.endswith("timed in C" if call == "c" else "timed in Python")
     assert result.check is not None
     assert result.check.output_ok
-    first = records[records["phase"] == FIRST_SEEN]
+    first = records[records["phase"] == FIRST_OF_SHAPE]
     assert len(first) == 2, "the process's own first run is no shape's"
     assert len({*first["lane"]}) == 2
-    assert (first["finished_ns"] <= records[records["phase"] != FIRST_SEEN]["started_ns"][0]).all()
+    assert (
+        first["finished_ns"] <= records[records["phase"] != FIRST_OF_SHAPE]["started_ns"][0]
+    ).all()
     seen = records[records["phase"] == MEASURED]["lane"]
     shares = np.bincount(seen, minlength=3) / len(seen)
     assert shares == pytest.approx([0.6, 0.3, 0.1], abs=4 * np.sqrt(0.24 / len(seen)))

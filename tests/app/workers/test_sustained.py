@@ -9,8 +9,8 @@ import pytest
 
 from app.cases.round import MEASURED, RECORD, WARMUP
 from app.cases.scenario import Condition
-from app.sweep.scheduling.round_jobs import limits_under, why_not
-from app.workers.sampling import MOST_KEPT, kept_per_s, thinned
+from app.sweep.scheduling.round_jobs import condition_obstacle, limits_under
+from app.workers.sampling import MAXIMUM_SAMPLES, downsample, sampling_rate
 from runtimes.fake.runtime import Fake
 from runtimes.fpga.runtime import Fpga
 from tests.app.workers.conftest import SHORT, Measure
@@ -35,15 +35,15 @@ def test_its_time_ends_the_round_whatever_the_profile_says() -> None:
 
 
 def test_a_card_that_is_simulated_does_not_warm_up() -> None:
-    assert "a simulated card is as fast under sustained:3s" in why_not(SUSTAINED, Fpga())
-    assert why_not(SUSTAINED, Fake()) == ""
+    assert "a simulated card is as fast under sustained:3s" in condition_obstacle(SUSTAINED, Fpga())
+    assert condition_obstacle(SUSTAINED, Fake()) == ""
 
 
 def test_half_an_hour_of_short_runs_keeps_what_a_folder_holds() -> None:
-    per_s = kept_per_s(Condition.parse("sustained:30min"))
-    assert per_s * 1800 == pytest.approx(MOST_KEPT)
+    per_s = sampling_rate(Condition.parse("sustained:30min"))
+    assert per_s * 1800 == pytest.approx(MAXIMUM_SAMPLES)
     records = block(200_000)
-    kept = thinned(records, per_s)
+    kept = downsample(records, per_s)
     assert len(kept) == int(per_s * 0.2)
     assert (np.diff(kept["started_ns"]) > 0).all(), "in their order"
     assert (kept["phase"] == MEASURED).all()
@@ -53,8 +53,8 @@ def test_half_an_hour_of_short_runs_keeps_what_a_folder_holds() -> None:
 
 def test_every_run_is_kept_where_there_are_not_too_many() -> None:
     records = block(100)
-    assert thinned(records, kept_per_s(Condition())) is records
-    assert thinned(records, 1e6) is records
+    assert downsample(records, sampling_rate(Condition())) is records
+    assert downsample(records, 1e6) is records
 
 
 def test_both_ends_are_told_with_the_machine_beside_them(measure: Measure) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.contract.graphs import BATCHES, CHANNELS, STEPS, constant, node, streamed
-from app.workers.lanes import ahead_timing
+from app.workers.lanes import queued_timing
 from app.workers.loop import Block
 from exporters.types import ExportedModel, Reference, StatePair
 from runtimes.errors import RunFault, Unsupported
@@ -236,6 +236,6 @@ def test_runs_that_are_queued_on_the_device_are_waited_for_once(
         lane.enqueue, lane.synchronize = queued, waited
         lane.bind(reference.inputs)
         lane.poison()
-        ahead_timing(lane, 5)(Block(3), 3)
+        queued_timing(lane, 5)(Block(3), 3)
         assert order == "xxxxxw" * 3
         assert agrees(lane.outputs(), reference)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from app.workers.lanes import ahead_timing
+from app.workers.lanes import queued_timing
 from app.workers.loop import Block
 from app.workers.timing import loop_of
 from exporters import install_layout
@@ -167,7 +167,7 @@ def test_runs_that_are_queued_wait_once(
         lane.bind(reference.inputs)
         lane.poison()
         before = place.waits
-        ahead_timing(lane, 5)(Block(3), 3)
+        queued_timing(lane, 5)(Block(3), 3)
         assert place.waits == before + 3
         assert agrees(lane.outputs(), reference)
 

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from app.workers.lanes import ahead_timing
+from app.workers.lanes import queued_timing
 from app.workers.loop import Block
 from runtimes.options import OptionValue, Settings
 from runtimes.tensorrt.runtime import TensorRt
@@ -37,7 +37,7 @@ def test_each_sample_is_so_many_runs_and_one_wait(
         (lane,) = session.lanes
         lane.bind(reference.inputs)
         lane.poison()
-        time, block = ahead_timing(lane, RUNS), Block(SAMPLES)
+        time, block = queued_timing(lane, RUNS), Block(SAMPLES)
         driver.told()
         time(block, SAMPLES)
         assert driver.told() == (run * RUNS + "w") * SAMPLES

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 from PySide6.QtGui import QColor
 
-from app.cases.round import FIRST_SEEN, MEASURED, WARMUP
+from app.cases.round import FIRST_OF_SHAPE, MEASURED, WARMUP
 from app.formatting.text import time_text
 from app.gui.plots.read.brush import Brush, Span
 from app.gui.plots.read.reading import Line, Place, Reading
 from app.plot_data.series import Part
 from app.tune.ablation import round_name
 
-PHASES = {WARMUP: "warm-up", MEASURED: "measured", FIRST_SEEN: "first of its shape"}
+PHASES = {WARMUP: "warm-up", MEASURED: "measured", FIRST_OF_SHAPE: "first of its shape"}
 _REACH_PX = 4.0
 _HALF_NS_S = 0.5e-9
 _MOST_NEAR = 200_000

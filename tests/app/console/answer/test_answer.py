@@ -17,8 +17,8 @@ from app.commands.parsers import parse
 from app.commands.table import BY_NAME
 from app.console.answer.document import run_document
 from app.console.answer.matrix import (
-    MOST_LINES,
-    SAME,
+    EQUIVALENT,
+    MAXIMUM_LINES,
     UNDECIDED,
     Matrix,
     labels_of_cases,
@@ -27,15 +27,15 @@ from app.console.answer.matrix import (
     matrix_table,
 )
 from app.console.answer.summary import (
-    EndedRun,
-    ended_run,
+    RunResult,
     leader_sentences,
     measured_line,
     rounds_to_decide,
+    run_result,
     trust_line,
     warning_counts,
 )
-from app.console.run_comparison import Comparing
+from app.console.run_comparison import Comparer
 from app.present.document import Command, Table, text_of
 from app.present.terminal import as_lines
 from app.run_folder.folder import RunFolder
@@ -49,18 +49,18 @@ MOST_LINES_IN_ALL = 40
 Fill = Callable[[RunFolder], None]
 
 
-def ended(path: Path, cases: Sequence[Case], fill: Fill, rounds: int = 3) -> EndedRun:
+def ended(path: Path, cases: Sequence[Case], fill: Fill, rounds: int = 3) -> RunResult:
     with RunFolder.create(path, manifest_of(cases, rounds)) as folder:
         folder.begin(ENVIRONMENT)
         fill(folder)
     run = read_run(path)
     measured = Rows().measured(run)
-    return ended_run(run, measured, Comparing().of(run, measured))
+    return run_result(run, measured, Comparer().outcome_of(run, measured))
 
 
 def measured(
     path: Path, latencies_us: Sequence[tuple[Case, float]], noise: float = 0.001
-) -> EndedRun:
+) -> RunResult:
     """Three rounds of each case around its latency; rounds differ by this share."""
 
     def fill(folder: RunFolder) -> None:
@@ -95,7 +95,7 @@ def test_what_leads_undecided_and_what_is_the_same_are_marked_otherwise(tmp_path
     noisy = matrix_of(measured(tmp_path / "noisy", [(ort, 20.0), (openvino, 21.0)], noise=0.3))
     assert mark_of(noisy, noisy.lines[0], "ort-cpu") == UNDECIDED
     same = matrix_of(measured(tmp_path / "same", [(ort, 20.0), (openvino, 20.01)]))
-    assert {mark_of(same, same.lines[0], name) for name in RUNTIMES[:2]} == {SAME}
+    assert {mark_of(same, same.lines[0], name) for name in RUNTIMES[:2]} == {EQUIVALENT}
 
 
 def test_simulated_and_published_figures_stand_right_of_a_bar_and_lead_nothing(
@@ -108,7 +108,7 @@ def test_simulated_and_published_figures_stand_right_of_a_bar_and_lead_nothing(
     ]
     matrix = matrix_of(measured(tmp_path / "run", cases))
     table = matrix_table(matrix, 80)
-    assert [column.apart for column in table.columns] == [False, False, False, True, False]
+    assert [column.has_bar for column in table.columns] == [False, False, False, True, False]
     assert [column.group for column in table.columns][3:] == ["simulated", "published"]
     assert cells(matrix)[0] == ["lstm_large", "200 µs*", "300 µs", "8.00 µs", "8.50 µs"]
 
@@ -250,7 +250,7 @@ def test_eighty_cases_fit_a_screen_of_forty_lines_and_eighty_columns(tmp_path: P
 def test_more_lines_than_fit_are_counted(tmp_path: Path) -> None:
     figures = [
         (Case("mlp", runtime, axes={"batch": 1 + batch}), 20.0 + batch)
-        for batch in range(MOST_LINES + 5)
+        for batch in range(MAXIMUM_LINES + 5)
         for runtime in RUNTIMES[:2]
     ]
     lines = list(as_lines(run_document(measured(tmp_path / "run", figures), 80), 80))
@@ -281,6 +281,6 @@ def test_a_comparison_is_the_answer_and_its_cases_are_printed_once(tmp_path: Pat
                 record(folder, case, number, [us + number] * 600)
     run = read_run(tmp_path / "run")
     rows = Rows().measured(run)
-    blocks = list(run_document(ended_run(run, rows, Comparing().of(run, rows)), 80))
+    blocks = list(run_document(run_result(run, rows, Comparer().outcome_of(run, rows)), 80))
     (table,) = [block for block in blocks if isinstance(block, Table)]
     assert [text_of(row[-1]) for row in table.rows] == ["slower", "slower"]

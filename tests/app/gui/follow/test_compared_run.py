@@ -129,7 +129,7 @@ def test_every_case_that_both_runs_have_is_compared_and_not_only_those_in_the_pl
     first = _run(tmp_path / "monday", 100.0, *cases)
     second = _run(tmp_path / "tuesday", 120.0, *cases)
     open_run(window, qtbot, first)
-    assert len(seen(window).shown) < len(cases)
+    assert len(seen(window).visible_keys) < len(cases)
     window.compare_with(second)
     view = window.views.by_key["compare"]
     qtbot.waitUntil(lambda: len(view.table()[1]) == len(cases), timeout=60_000)

@@ -14,7 +14,7 @@ from app.cases.telemetry import Disturbance, Interference, Reading
 from app.gui.plots.lanes import RoundTimes, disturbance_text, lane_names, lanes_of, told_at
 from app.gui.plots.timeline import TimelineView
 from app.plot_data.series import Series
-from app.run_folder.telemetry import Watched
+from app.run_folder.telemetry import RoundTelemetry
 from app.runs.following.reader import RunReader
 from tests.app.gui.plots.read.pointing import at, hover
 from tests.app.gui.plots.views import on_screen
@@ -61,7 +61,7 @@ def recorded(tmp_path: Path) -> Series:
 
 def test_a_series_has_what_the_run_folder_recorded_beside_each_round(recorded: Series) -> None:
     first, second = recorded.watched
-    assert first == Watched()
+    assert first == RoundTelemetry()
     assert (second.cpu_mhz, second.load) == (2400.0, 0.5)
     assert list(second.readings) == _readings(0)
     assert [seen.steal_ms for seen in second.disturbances] == [4.0]
@@ -102,12 +102,14 @@ def test_the_timeline_has_lanes_below_the_samples_and_reads_them(
 
 def test_a_machine_that_tells_nothing_has_no_lanes(qtbot: QtBot) -> None:
     one = series(count=300, rounds=2)
-    view = on_screen(qtbot, TimelineView(), [replace(one, watched=(Watched(), Watched()))])
+    view = on_screen(
+        qtbot, TimelineView(), [replace(one, watched=(RoundTelemetry(), RoundTelemetry()))]
+    )
     assert len(view.plots) == 1 and not view._lanes
 
 
 def test_many_cases_leave_no_room_for_lanes(qtbot: QtBot) -> None:
-    told = (Watched(cpu_mhz=2400.0),)
+    told = (RoundTelemetry(cpu_mhz=2400.0),)
     cases = [replace(series(key=str(k), count=50, rounds=1), watched=told) for k in range(4)]
     view = on_screen(qtbot, TimelineView(), cases)
     assert not view._lanes

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.cases.round import FIRST_SEEN, RECORD
+from app.cases.round import FIRST_OF_SHAPE, RECORD
 from app.gui.plots.envelope import BLOCK, Envelope
 from app.gui.plots.timeline import TimelineView
 from app.gui.plots.trace import RAW_LIMIT
@@ -52,7 +52,7 @@ def test_an_envelope_that_follows_equals_one_of_the_whole() -> None:
         assert np.array_equal(getattr(followed, name), getattr(whole, name))
     assert followed.warmup_end_s == whole.warmup_end_s
     assert whole.warmup_end_s == pytest.approx(rows["finished_ns"][699] * 1e-9, rel=1e-3)
-    rows["phase"][:3] = FIRST_SEEN
+    rows["phase"][:3] = FIRST_OF_SHAPE
     shapes = Envelope(SERVICE)
     shapes.follow(rows)
     assert shapes.warmup_end_s == whole.warmup_end_s, "first runs of shapes are not measured yet"

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from app.gui.tables.query import Term, terms, typed_for
 from app.gui.tables.results import ResultsTable
-from app.insights.quality import doubts
+from app.insights.quality import issues_of
 from app.plot_data.series import Series
 from app.run_folder.diagnostics import diagnostic_columns
 from exporters.diagnostics import catalogue as rendering
@@ -145,8 +145,10 @@ def test_each_doubt_of_a_run_finds_the_rows_that_it_counts(table: ResultsTable) 
             failed("fpga:v80", "m", "cancelled", "not come to"),
         ]
     )
-    found = doubts(table.model.series, {"here": {"virtual_machine": True, "governor": None}}, True)
-    by_code = {one.code or one.what: one for one in found}
+    found = issues_of(
+        table.model.series, {"here": {"virtual_machine": True, "governor": None}}, True
+    )
+    by_code = {one.code or one.title: one for one in found}
     assert set(by_code) == {
         "wrong output", "cancelled", "not valid", "cpu_oversubscribed", "rounds_differ",
         "outliers", "outliers_from_steal", "few_rounds", "virtual_machine", "governor_unknown",
@@ -175,8 +177,8 @@ def test_a_code_is_found_whole_and_not_within_a_longer_one(table: ResultsTable) 
 
 def test_nothing_is_said_of_what_a_run_may_still_come_to() -> None:
     cases = [_case("a"), failed("fpga:v80", "m", "cancelled", "not come to")]
-    assert doubts(cases, {}, over=False) == []
-    assert next(one.what for one in doubts(cases, {}, over=True)) == "cancelled"
+    assert issues_of(cases, {}, is_over=False) == []
+    assert next(one.title for one in issues_of(cases, {}, is_over=True)) == "cancelled"
 
 
 def test_doubted_rows_are_marked_and_say_why(table: ResultsTable) -> None:

@@ -16,7 +16,7 @@ from app.columns.rows import Rows
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.live_status import Live, LiveFile
 from app.run_folder.table import write_tables
-from app.runs.following.reader import SHOWN_UNASKED, RunReader
+from app.runs.following.reader import DEFAULT_VISIBLE, RunReader
 from app.runs.following.state import RunState
 from app.runs.reader import read_run
 from app.stats.quantiles import order_statistic
@@ -129,11 +129,11 @@ def test_of_many_cases_the_one_in_flight_is_shown_with_its_rivals(
     with new_run(tmp_path / "run", cases) as folder:
         LiveFile(folder).write(Live("measuring", case_id=cases[5].case_id, round=0), always=True)
         reader = close(RunReader(tmp_path / "run"))
-        shown = _polled(reader).shown
-        assert len(shown) == SHOWN_UNASKED
+        shown = _polled(reader).visible_keys
+        assert len(shown) == DEFAULT_VISIBLE
         assert {case.case_id for case in cases[4:8]} <= set(shown)
         reader.choose([cases[0].case_id])
-        assert _polled(reader).shown == (cases[0].case_id,)
+        assert _polled(reader).visible_keys == (cases[0].case_id,)
 
 
 def test_a_folder_that_vanishes_is_one_sentence_and_what_was_seen_stays(

@@ -13,7 +13,7 @@ from app.columns.rows import Rows
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 from app.run_folder.table import write_tables
-from app.runs.merging.merge import Merged, merge
+from app.runs.merging.merge import MergeResult, merge
 from app.runs.merging.sources import read_source
 from app.runs.reader import read_run
 from tests.app.results.runs import CASE, manifest_of, record
@@ -42,7 +42,9 @@ def made(
     """
     manifest = replace(manifest_of(cases, max(rounds, 1)), environment=environment)
     own = {name: planned.pop(name) for name in ("seed", "graphlap_version") if name in planned}
-    plan = manifest.asked.model_copy(update=planned | {k: own[k] for k in ("seed",) if k in own})
+    plan = manifest.requested_plan.model_copy(
+        update=planned | {k: own[k] for k in ("seed",) if k in own}
+    )
     manifest = replace(manifest, plan=plan.model_dump(mode="json"), **own)
     with RunFolder.create(path, manifest) as folder:
         folder.begin(environment)
@@ -58,7 +60,7 @@ def measured(folder: RunFolder, case: Case, number: int, us: float) -> RoundResu
     return record(folder, case, number, [us] * 8, started_at_utc=when, concurrency=1)
 
 
-def merged(path: Path, *folders: Path | tuple[str, Path]) -> Merged:
+def merged(path: Path, *folders: Path | tuple[str, Path]) -> MergeResult:
     named = (one if isinstance(one, tuple) else ("", one) for one in folders)
     return merge([read_source(folder, name) for name, folder in named], lambda _: path)
 

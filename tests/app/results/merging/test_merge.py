@@ -22,7 +22,7 @@ from app.comparison.ranking import fastest
 from app.formatting.case_labels import labels
 from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import Exported, Tried
+from app.run_folder.journal import ModelExported, SearchCase
 from app.run_folder.manifest import SCHEMA_VERSION
 from app.run_folder.operators import read_operators, write_operators
 from app.runs.merging.sources import read_source
@@ -241,8 +241,8 @@ def test_what_is_known_beside_the_rounds_goes_with_them(tmp_path: Path) -> None:
     a = made(tmp_path / "a", machine("board"), [case])
     with RunFolder.reopen(a) as folder:
         folder.begin(machine("board"))
-        folder.record(Exported("add.onnx", "fp32", model))
-        folder.record(Tried(tried))
+        folder.record(ModelExported("add.onnx", "fp32", model))
+        folder.record(SearchCase(tried))
         record(folder, tried, 0, [20.0] * 4)
         folder.record_readings(tried.case_id, 0, [Reading(time_ns=1, device="cpu", power_w=3.0)])
         folder.record(AccuracyResult(subject_of(case, model).case_id, "digits", 0.5, 10))
@@ -270,7 +270,7 @@ def test_models_are_those_of_their_own_folders(tmp_path: Path) -> None:
         made(tmp_path / name, host, [case], rounds=0)
         with RunFolder.reopen(tmp_path / name) as folder:
             folder.begin(host)
-            folder.record(Exported("add.onnx", "fp32", replace(model, sha256=name * 64)))
+            folder.record(ModelExported("add.onnx", "fp32", replace(model, sha256=name * 64)))
             measured(folder, case, 0, 10.0)
     found = merged(tmp_path / "c", tmp_path / "a", tmp_path / "b")
     rows = Rows().of(found.run)
@@ -289,9 +289,9 @@ def test_what_is_damaged_is_left_out_and_told(tmp_path: Path) -> None:
     next((b / "samples").glob("*.1.bin")).unlink()
     found = merged(tmp_path / "c", a, b)
     assert [row["rounds"] for row in Rows().of(found.run)] == [2, 2]
-    assert len(found.lost) == 2
-    assert f"{journal} line 3 is damaged" in found.lost[0]
-    assert "can't be read" in found.lost[1]
+    assert len(found.damage) == 2
+    assert f"{journal} line 3 is damaged" in found.damage[0]
+    assert "can't be read" in found.damage[1]
 
 
 def test_a_link_that_leads_out_of_its_folder_is_not_followed(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_link_that_leads_out_of_its_folder_is_not_followed(tmp_path: Path) -> 
     second.rename(a / "kept.bin")
     second.symlink_to("../kept.bin")
     found = merged(tmp_path / "c", a)
-    assert found.lost == (
+    assert found.damage == (
         f"{a}/inputs/x.npz leads out of the run's folder",
         f"{a}/telemetry/{first.stem}.jsonl leads out of the run's folder",
     )
@@ -380,10 +380,10 @@ def test_the_fastest_is_told_for_each_host_and_over_them(tmp_path: Path) -> None
     a = made(tmp_path / "a", machine("board"), NETS)
     b = made(tmp_path / "b", machine("server", LARGE), NETS, us=5.0)
     found = fastest(Rows().measured(merged(tmp_path / "c", a, b).run), 0.02)
-    assert [(one.what, one.first, one.apart) for one in found] == [
+    assert [(one.label, one.first, one.is_unpaired) for one in found] == [
         ("add.onnx · on board", "fake", False),
         ("add.onnx · on server", "fake", False),
         ("add.onnx · fake", "on server", True),
         ("add.onnx · ort-cpu", "on server", True),
     ]
-    assert not any(one.needed for one in found if one.apart)
+    assert not any(one.needed for one in found if one.is_unpaired)

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from app.cases.case import Case
-from app.columns.reference_cases import against_baseline, baseline_columns
+from app.columns.reference_cases import baseline_columns, compare_with_baseline
 from app.columns.rows import Rows
 from app.comparison.judge import run_difference
 from app.console.check import check_page
 from app.console.markdown import as_markdown
-from app.formatting.case_labels import Together, case_label, labels
+from app.formatting.case_labels import CaseSet, case_label, labels
 from app.history.run_comparison import compare_runs, side_of
 from app.history.trends import read_history
-from app.insights.quality import doubts
+from app.insights.quality import issues_of
 from app.plot_data.matrix import pivot
 from app.plot_data.series import facets
 from app.plot_data.settings import settings
-from app.run_folder.hosts import the_same
+from app.run_folder.hosts import identity_test
 from app.runs.following.reader import RunReader
 from app.runs.following.state import RunState
 from app.runs.reader import read_run
@@ -52,7 +52,7 @@ def test_a_host_is_one_more_thing_by_which_rows_differ(run: Path) -> None:
     table = pivot(series, "runtime", "host", "latency_p50_us", highest=False)
     assert table.columns == ("board", "server")
     assert [round(cell.ratio or 0, 2) for cell in table.cells if cell.row == 0] == [2.0, 1.0]
-    told = Together([one.case for one in series]).text([one.key for one in series[:2]])
+    told = CaseSet([one.case for one in series]).text([one.key for one in series[:2]])
     assert told == "2 cases (fake; on board, server)"
 
 
@@ -67,7 +67,7 @@ def test_a_machine_is_doubted_for_its_own_rows(run: Path) -> None:
     state = state_of(run)
     (virtual,) = (
         one
-        for one in doubts(state.series, state.environments, True)
+        for one in issues_of(state.series, state.environments, True)
         if one.code == "virtual_machine"
     )
     assert virtual.rows == 2
@@ -78,10 +78,10 @@ def test_a_machine_is_doubted_for_its_own_rows(run: Path) -> None:
 def test_a_baseline_is_that_of_the_same_host(run: Path) -> None:
     measured = Rows().measured(read_run(run))
     names = {one.case.case_id: one.row["host"] for one in measured}
-    told = baseline_columns(read_run(run).manifest.asked, measured)
+    told = baseline_columns(read_run(run).manifest.requested_plan, measured)
     assert len(told) == 2
     assert all(names[key] == names[str(row["baseline_case_id"])] for key, row in told.items())
-    found = against_baseline(read_run(run).manifest.asked, measured, "")
+    found = compare_with_baseline(read_run(run).manifest.requested_plan, measured, "")
     assert found is not None
     assert [one.label[-9:] for one in found.cases] == [" on board", "on server"]
 
@@ -105,7 +105,7 @@ def test_a_merged_run_is_compared_with_one_of_its_hosts_own(run: Path, tmp_path:
     assert found.only_second == ("add · fake · on server", "add · ort-cpu · on server")
     assert ("hosts", "board", "board, server") in found.environment
     assert len(compare_runs(both, both).cases) == 4
-    same = the_same([(NETS[0], "board")])
+    same = identity_test([(NETS[0], "board")])
     assert [same(one.case, one.row["host"]) for one in both.cases] == [True, False, False, False]
 
 
@@ -113,7 +113,7 @@ def test_history_counts_a_measurement_once(run: Path, tmp_path: Path) -> None:
     found = read_history(tmp_path)
     assert len(found.runs) == 2
     (passed_over,) = found.passed_over
-    assert passed_over.why == f"{run} was merged of runs that are here themselves"
+    assert passed_over.reason == f"{run} was merged of runs that are here themselves"
     assert {(trend.host, trend.cpu) for trend in found.trends} == {
         ("board", "A76"),
         ("server", "EPYC"),

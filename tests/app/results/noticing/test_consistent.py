@@ -15,10 +15,10 @@ import pytest
 from app.cases.case import Case
 from app.cases.column import Row
 from app.cases.objectives import BAND
-from app.comparison.measured_case import Measured
+from app.comparison.measured_case import MeasuredCase
 from app.comparison.ranking import Fastest, fastest
-from app.insights.insight import Notice
-from app.insights.rules import noticed
+from app.insights.insight import Insight
+from app.insights.rules import find_insights
 from app.stats.estimates import Estimate
 from app.stats.intervals import interval_between, typical
 from app.stats.summary import Summary
@@ -38,7 +38,7 @@ def summary_of(rounds_us: np.ndarray) -> Summary:
     return Summary(**{**empty, **known})  # type: ignore[arg-type]
 
 
-def measured_of(case: Case, options: str, rounds_us: np.ndarray) -> Measured:
+def measured_of(case: Case, options: str, rounds_us: np.ndarray) -> MeasuredCase:
     summary = summary_of(rounds_us)
     interval = summary.interval_us("p50")
     row: Row = {
@@ -49,10 +49,10 @@ def measured_of(case: Case, options: str, rounds_us: np.ndarray) -> Measured:
         "latency_p50_ci_low_us": interval.low if interval else None,
         "latency_p50_ci_high_us": interval.high if interval else None,
     }  # fmt: skip
-    return Measured(case, row, summary, tuple(range(len(rounds_us))), turn="one run")
+    return MeasuredCase(case, row, summary, tuple(range(len(rounds_us))), turn="one run")
 
 
-def run_of(rng: np.random.Generator, rounds: int, shared: float, own: float) -> list[Measured]:
+def run_of(rng: np.random.Generator, rounds: int, shared: float, own: float) -> list[MeasuredCase]:
     """Two models on three runtimes, of which one has two values of an option; what the machine does
     in a round all of them share."""
     found = []
@@ -68,7 +68,7 @@ def run_of(rng: np.random.Generator, rounds: int, shared: float, own: float) -> 
     return found
 
 
-def contradictions(contests: Sequence[Fastest], notices: Sequence[Notice]) -> list[str]:
+def contradictions(contests: Sequence[Fastest], notices: Sequence[Insight]) -> list[str]:
     """What two sentences say differently of the same cases."""
     wrong = []
     parted = {(one.case_ids[0], other) for one in contests for other in one.slower}
@@ -86,11 +86,11 @@ def contradictions(contests: Sequence[Fastest], notices: Sequence[Notice]) -> li
     for one in contests:
         interval, word = one.verdict.interval, one.verdict.word
         if one.parted and (interval is None or interval.low < 1.0 + BAND):
-            wrong.append(f"parted: {one.what}")
+            wrong.append(f"parted: {one.label}")
         if word == "same" and not (
             interval and 1.0 / (1.0 + BAND) <= interval.low <= interval.high <= 1.0 + BAND
         ):
-            wrong.append(f"same: {one.what}")
+            wrong.append(f"same: {one.label}")
     return wrong
 
 
@@ -103,7 +103,7 @@ def test_nothing_in_a_run_contradicts_anything_else(rounds: int, shared: float, 
     for _ in range(RUNS):
         measured = run_of(rng, rounds, shared, own)
         contests = fastest(measured, BAND)
-        notices = noticed(measured, contests=contests)
+        notices = find_insights(measured, contests=contests)
         assert contradictions(contests, notices) == []
         kinds |= {one.kind for one in notices}
     if rounds == 8 and own == 0.03:
@@ -113,7 +113,7 @@ def test_nothing_in_a_run_contradicts_anything_else(rounds: int, shared: float, 
 def moves(shared: float, own: float, tries: int) -> float:
     """In which share of simulated runs the machine is said to have moved."""
     rng = np.random.default_rng(12)
-    kinds = [{one.kind for one in noticed(run_of(rng, 8, shared, own))} for _ in range(tries)]
+    kinds = [{one.kind for one in find_insights(run_of(rng, 8, shared, own))} for _ in range(tries)]
     return sum("machine_moves" in one for one in kinds) / tries
 
 
@@ -135,5 +135,5 @@ def test_other_work_is_noticed_by_the_means_alone() -> None:
             mean = Estimate(typical(own), interval_between(own), "", tuple(own.tolist()))
             figures = {**one.summary.figures, "mean": mean}
             measured.append(replace(one, summary=replace(one.summary, figures=figures)))
-        kinds = {notice.kind for notice in noticed(measured)}
+        kinds = {notice.kind for notice in find_insights(measured)}
         assert ("machine_moves" in kinds) == is_noticed

@@ -15,9 +15,9 @@ from app.cases.column import Row
 from app.cases.scenario import Scenario
 from app.cases.telemetry import Interference
 from app.columns.rows import Rows
-from app.comparison.measured_case import Measured
-from app.insights.insight import Fact, Notice, disturbance
-from app.insights.rules import MOST, noticed
+from app.comparison.measured_case import MeasuredCase
+from app.insights.insight import Fact, Insight, disturbance
+from app.insights.rules import MAXIMUM, find_insights
 from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.table import read_rows, to_csv
 from app.runs.reader import read_run
@@ -51,8 +51,8 @@ def measured(path: Path, *timed: Timed) -> Path:
     return path
 
 
-def by_kind(path: Path) -> Mapping[str, Notice]:
-    return {one.kind: one for one in noticed(Rows().measured(read_run(path)))}
+def by_kind(path: Path) -> Mapping[str, Insight]:
+    return {one.kind: one for one in find_insights(Rows().measured(read_run(path)))}
 
 
 def test_rows_whose_pairs_of_rounds_disagree_are_only_not_told_apart(path: Path) -> None:
@@ -77,7 +77,7 @@ def test_rows_whose_intervals_overlap_and_whose_pairs_agree_are_told_apart(path:
 
 
 def test_a_single_row_and_an_empty_run_have_nothing_to_say(path: Path) -> None:
-    assert not noticed([])
+    assert not find_insights([])
     assert not by_kind(measured(path, (ORT, steady(50.0), {})))
 
 
@@ -231,10 +231,10 @@ def test_five_sentences_at_most_and_settings_are_heard_of(path: Path) -> None:
     ]
     rows += [(Case("cnn", name), steady(us), {}) for name, us in (("ort-cpu", 9.0), ("x", 20.0))]
     rows += [(Case("gru", name), steady(us), {}) for name, us in (("ort-cpu", 9.0), ("x", 9.0))]
-    found = noticed(Rows().measured(read_run(measured(path, *rows))))
+    found = find_insights(Rows().measured(read_run(measured(path, *rows))))
     kinds = [one.kind for one in found]
     assert kinds[:3] == ["bimodal", "stalls", "tail"]
-    assert len(kinds) == MOST
+    assert len(kinds) == MAXIMUM
     assert {"threads", "best"} <= set(kinds)
 
 
@@ -251,10 +251,10 @@ def test_rows_that_were_written_say_the_same_as_rows_that_are_made_but_of_rivals
     made = Rows().measured(run)
     (path / RESULTS).write_bytes(to_csv([one.row for one in made]))
     written = read_rows(path / RESULTS)
-    read = [Measured(one.case, written[one.case.case_id], None) for one in made]
+    read = [MeasuredCase(one.case, written[one.case.case_id], None) for one in made]
     of_rounds = {"best", "not_told_apart"}
-    assert noticed(read) == [one for one in noticed(made) if one.kind not in of_rounds]
-    assert len(noticed(read)) >= 2 and of_rounds & {one.kind for one in noticed(made)}
+    assert find_insights(read) == [one for one in find_insights(made) if one.kind not in of_rounds]
+    assert len(find_insights(read)) >= 2 and of_rounds & {one.kind for one in find_insights(made)}
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.03, 0.1])
@@ -263,7 +263,7 @@ def test_what_is_the_same_is_hardly_ever_said_to_differ(spread: float) -> None:
     rng = np.random.default_rng(51)
     false = 0
     for _ in range(300):
-        found = noticed([drawn_row(case, 50.0, spread, rng) for case in EQUAL])
+        found = find_insights([drawn_row(case, 50.0, spread, rng) for case in EQUAL])
         false += bool({"precision", "threads", "best"} & {one.kind for one in found})
     assert false <= 6
 
@@ -274,7 +274,7 @@ def test_a_gain_is_hardly_ever_said_to_be_none() -> None:
     cases = {size: Case("mlp", "ort-cpu", axes={"batch": size}) for size in (1, 16)}
     for _ in range(200):
         rows = [drawn_row(cases[1], 10.0, 0.05, rng), drawn_row(cases[16], 80.0, 0.05, rng)]
-        assert "batch" not in {one.kind for one in noticed(rows)}
+        assert "batch" not in {one.kind for one in find_insights(rows)}
 
 
 def test_a_precision_that_costs_a_quarter_more_is_found_where_processes_agree() -> None:
@@ -283,5 +283,5 @@ def test_a_precision_that_costs_a_quarter_more_is_found_where_processes_agree() 
     found = 0
     for _ in range(200):
         rows = [drawn_row(ORT, 40.0, 0.02, rng), drawn_row(int8, 50.0, 0.02, rng)]
-        found += "precision" in {one.kind for one in noticed(rows)}
+        found += "precision" in {one.kind for one in find_insights(rows)}
     assert found >= 180

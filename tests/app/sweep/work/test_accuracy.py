@@ -13,7 +13,7 @@ from app.cases.jobs import AccuracyResult, subject_of
 from app.cases.round import RoundResult
 from app.cases.status import Status
 from app.plan.models import data_for
-from app.sweep.scheduling.follow_up_policies import WithAccuracy
+from app.sweep.scheduling.follow_up_policies import AccuracyFollowUp
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import FixedRounds
 from app.sweep.scheduling.round_jobs import Schedule
@@ -33,15 +33,17 @@ def source_of(
     given: str = "data.npz",
     recorded: Mapping[str, Mapping[int, Status]] | None = None,
     done: Sequence[str] = (),
-) -> WithAccuracy:
+) -> AccuracyFollowUp:
     recorded = recorded or {}
     schedule = Schedule(cases, 2, SHORT, 60.0, 5, Path("samples"))
     fixed = FixedSweep(schedule, recorded, FixedRounds(2))
-    return WithAccuracy(fixed, cases, given, list(recorded), done, 60.0)
+    return AccuracyFollowUp(fixed, cases, given, list(recorded), done, 60.0)
 
 
 def run_through(
-    source: WithAccuracy, model: ExportedModel | None, statuses: Mapping[str, Status] | None = None
+    source: AccuracyFollowUp,
+    model: ExportedModel | None,
+    statuses: Mapping[str, Status] | None = None,
 ) -> list[Work]:
     """Play the engine, which asks for the next work while some is still in flight."""
     done: list[Work] = []
@@ -128,6 +130,6 @@ def test_a_definition_with_data_of_its_own_needs_none_given() -> None:
 def test_what_is_left_to_do_counts_each_subject_once(model: ExportedModel) -> None:
     cases = [replace(FAST, threads=threads, axes={"batch": 1}) for threads in (1, 2)]
     source = source_of((*cases, replace(FAST, axes={"batch": 8}), SLOW))
-    assert source.left == 2
+    assert source.remaining == 2
     run_through(source, model)
-    assert source.left == 0
+    assert source.remaining == 0

@@ -9,7 +9,7 @@ import pytest
 
 from app.cases.round import MeasureJob, NeighbourJob
 from app.remote.contract import ENGINES, FILE, SAMPLES
-from app.sweep.work.remote_channel import brought
+from app.sweep.work.remote_channel import prepare_job
 from exporters.file_access import file_sha256
 from exporters.types import ExportedModel, Factory, axes_key
 from runtimes.options import Settings
@@ -27,7 +27,7 @@ def test_a_graph_comes_with_its_weights_and_its_reference(
     weights = tmp_path / "weights.bin"
     weights.write_bytes(b"weights")
     model = replace(model, beside=(str(weights),))
-    job, files = brought(a_job(model, tmp_path), send_code=False)
+    job, files = prepare_job(a_job(model, tmp_path), send_code=False)
     assert [file.name for file in files] == ["add.onnx", "weights.bin", "reference.npz"]
     assert [file.sha256 for file in files] == [file_sha256(file.path) for file in files]
     assert job.model.path == f"{FILE}{files[0].sha256}/add.onnx"
@@ -39,7 +39,7 @@ def test_only_the_sizes_that_are_run_are_brought(model: ExportedModel, tmp_path:
     other = tmp_path / "other.npz"
     other.write_bytes(b"other")
     model = replace(model, references={**model.references, axes_key({"batch": 64}): str(other)})
-    job, files = brought(a_job(model, tmp_path), send_code=False)
+    job, files = prepare_job(a_job(model, tmp_path), send_code=False)
     assert list(job.model.references) == [axes_key({})]
     assert len(files) == 2
 
@@ -53,7 +53,7 @@ def test_files_of_one_name_and_another_content_have_names_of_their_own(
         library = tmp_path / folder / "ops.so"
         library.write_text(folder)
         libraries.append(str(library))
-    job, files = brought(
+    job, files = prepare_job(
         a_job(replace(model, custom_ops=tuple(libraries)), tmp_path), send_code=False
     )
     names = [file.name for file in files if file.name.endswith("ops.so")]
@@ -65,7 +65,7 @@ def test_a_neighbour_brings_its_own(model: ExportedModel, tmp_path: Path) -> Non
     (tmp_path / "beside").mkdir()
     second = exported_add(tmp_path / "beside")
     job = replace(a_job(model, tmp_path), neighbour=NeighbourJob(second, "fake", Settings()))
-    there, _ = brought(job, send_code=False)
+    there, _ = prepare_job(job, send_code=False)
     assert there.neighbour is not None
     assert there.neighbour.model.path.startswith(FILE)
     assert there.neighbour.settings.cache_dir == "", "which keeps nothing"
@@ -79,7 +79,7 @@ def test_a_users_own_file_goes_where_he_says_so(
     code.write_text("def make(): ...")
     weights.write_bytes(b"w")
     factory = Factory(f"{code}:make", weights=str(weights))
-    job, files = brought(a_job(replace(model, factory=factory), tmp_path), send_code)
+    job, files = prepare_job(a_job(replace(model, factory=factory), tmp_path), send_code)
     assert ("net.py" in [file.name for file in files]) == send_code
     if send_code:
         assert job.model.factory is not None
@@ -91,5 +91,5 @@ def test_a_users_own_file_goes_where_he_says_so(
 
 def test_a_module_of_the_catalogue_is_there_already(model: ExportedModel, tmp_path: Path) -> None:
     factory = Factory("exporters.models.networks:build")
-    job, _ = brought(a_job(replace(model, factory=factory), tmp_path), send_code=False)
+    job, _ = prepare_job(a_job(replace(model, factory=factory), tmp_path), send_code=False)
     assert job.model.factory == factory

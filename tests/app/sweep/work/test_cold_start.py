@@ -8,8 +8,8 @@ from app.cases.jobs import SCOUT, ColdStart, ColdStartJob, PageCache, cold_start
 from app.machine.telemetry import Telemetry
 from app.sweep.engine import Engine
 from app.sweep.local_executor import ThisMachine
-from app.sweep.scheduling.follow_up_policies import WithColdStarts
-from app.sweep.work.base import ALONE, Work
+from app.sweep.scheduling.follow_up_policies import ColdStartFollowUp
+from app.sweep.work.base import EXCLUSIVE_CPU, Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.follow_ups import ColdStartWork
 from exporters.types import ExportedModel
@@ -21,14 +21,14 @@ FILES = ("/lib/engine.so",)
 
 def source_of(
     done: dict[str, dict[int, ColdStart]] | None = None, page_cache: PageCache = "warm"
-) -> WithColdStarts:
+) -> ColdStartFollowUp:
     cases = (ONE, TWO)
     ran = [case.case_id for case in cases]
-    return WithColdStarts(Given([]), cases, ran, done or {}, 30.0, 3, page_cache, seed=1)
+    return ColdStartFollowUp(Given([]), cases, ran, done or {}, 30.0, 3, page_cache, seed=1)
 
 
 def run_through(
-    source: WithColdStarts, model: ExportedModel, failing: str = ""
+    source: ColdStartFollowUp, model: ExportedModel, failing: str = ""
 ) -> list[ColdStartWork]:
     """Play the engine; processes of the subject `failing` give no answer."""
     done: list[ColdStartWork] = []
@@ -88,7 +88,7 @@ def test_a_process_that_crashes_or_hangs_is_told_as_that(
     crashing = script(tmp_path / "crash.py", "os.kill(os.getpid(), signal.SIGSEGV)")
     hanging = script(tmp_path / "hang.py", "time.sleep(600)")
     for command, said in ((crashing, "SIGSEGV"), (hanging, "took longer than 0.5 s")):
-        work = ColdStartWork(job, 0.5 if command is hanging else 30.0, ALONE)
+        work = ColdStartWork(job, 0.5 if command is hanging else 30.0, EXCLUSIVE_CPU)
         place = ThisMachine(Telemetry(), {"cold_start": command})
         with Engine(Given([work]), place) as engine:
             drive(engine)
@@ -99,7 +99,7 @@ def test_a_process_that_crashes_or_hangs_is_told_as_that(
 
 def test_the_clock_starts_with_the_process(tmp_path: Path, model: ExportedModel) -> None:
     job = ColdStartJob(cold_start_subject_of(ONE), 0, model, begun_ns=0)
-    work = ColdStartWork(job, 60.0, ALONE)
+    work = ColdStartWork(job, 60.0, EXCLUSIVE_CPU)
     with Engine(Given([work]), ThisMachine(Telemetry())) as engine:
         drive(engine)
     assert work.job.begun_ns > 0

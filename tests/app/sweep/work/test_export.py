@@ -25,8 +25,8 @@ from app.run_folder.folder import RunFolder
 from app.sweep.engine import Engine, Event, Started
 from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
-from app.sweep.scheduling.run_scheduler import sources
+from app.sweep.run_creation import create_run
+from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.work import export
 from app.sweep.work.export import ExportWork
 from exporters import install_layout
@@ -126,8 +126,8 @@ def test_the_time_limit_that_is_asked_for_holds_for_exports(
 ) -> None:
     write_add_graph(tmp_path / "add.onnx")
     plan = plan_of(tmp_path, time_limit_s=asked)
-    with begin(plan, tmp_path / "run") as folder, SweepRun(folder, describe_host()) as run:
-        rounds, *_ = sources(folder, run.run, Rows())
+    with create_run(plan, tmp_path / "run") as folder, SweepRun(folder, describe_host()) as run:
+        rounds, *_ = build_scheduler(folder, run.run, Rows())
     work = rounds.next(())
     assert isinstance(work, ExportWork)
     assert work.time_limit_s == limit_s
@@ -155,7 +155,7 @@ def test_what_was_cancelled_is_told_fails_the_run_and_is_measured_when_it_is_res
     write_add_graph(tmp_path / "add.onnx")
     reply = json.dumps(to_json(ExportReply("cancelled", reason="the disk is full: --resume")))
     full = script(tmp_path / "full.py", f"sys.stdin.readline(); print({reply!r}, flush=True)")
-    with begin(plan_of(tmp_path), tmp_path / "run") as folder:
+    with create_run(plan_of(tmp_path), tmp_path / "run") as folder:
         place = ThisMachine(commands={"export": full})
         (row,) = measured(folder, place)
         assert (row["status"], row["reason"]) == ("cancelled", "the disk is full: --resume")

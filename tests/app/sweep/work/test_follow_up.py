@@ -19,7 +19,7 @@ from app.cases.jobs import (
 from app.machine.telemetry import Telemetry
 from app.sweep.engine import Engine
 from app.sweep.local_executor import ThisMachine
-from app.sweep.work.base import ALONE
+from app.sweep.work.base import EXCLUSIVE_CPU
 from app.sweep.work.follow_ups import AccuracyWork, ColdStartWork, OperatorWork
 from exporters.types import ExportedModel
 from tests.app.sweep.sweeps import Given, drive, fake_case, script
@@ -36,7 +36,7 @@ def accuracy(model: ExportedModel, time_limit_s: float, memory_limit_bytes: int)
 
 def cold_start(model: ExportedModel, time_limit_s: float, memory_limit_bytes: int) -> FollowUp:
     job = ColdStartJob(cold_start_subject_of(CASE), 0, model, begun_ns=0)
-    return ColdStartWork(job, time_limit_s, ALONE, memory_limit_bytes)
+    return ColdStartWork(job, time_limit_s, EXCLUSIVE_CPU, memory_limit_bytes)
 
 
 def operators(model: ExportedModel, time_limit_s: float, memory_limit_bytes: int) -> FollowUp:

@@ -61,7 +61,7 @@ def _refuse(work: HostedRound, folder: Path) -> None:
     assert work.result is None
     assert work.lost
     sent = sum(path.stat().st_size for path in (folder / "samples").iterdir())
-    assert sent <= remote_channel.MOST_SAMPLES_BYTES
+    assert sent <= remote_channel.MAXIMUM_SAMPLES_BYTES
 
 
 def test_an_honest_host_loses_nothing(

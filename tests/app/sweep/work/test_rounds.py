@@ -22,10 +22,10 @@ from app.plan.plan import Plan
 from app.plan.settings.sweep import Sweep
 from app.sweep.local_executor import ThisMachine
 from app.sweep.run import SweepRun
-from app.sweep.run_creation import begin
+from app.sweep.run_creation import create_run
 from app.sweep.scheduling import round_jobs
 from app.sweep.scheduling.round_jobs import Schedule, round_work
-from app.sweep.work.base import Eye
+from app.sweep.work.base import ProcessMonitor
 from app.sweep.work.round import RoundWork, gpus_of
 from exporters.codec import to_json
 from exporters.types import ExportedModel
@@ -34,7 +34,7 @@ from tests.app.machine.counters import FakeNvml, package
 from tests.app.sweep.sweeps import SHORT, ok_reply, write_add_graph
 
 
-def read_at_once(eye: Eye) -> tuple[Reading, ...]:
+def read_at_once(eye: ProcessMonitor) -> tuple[Reading, ...]:
     assert isinstance(eye, Watch)
     eye._due["devices"] = 0.0
     return eye.look()
@@ -55,7 +55,7 @@ def test_a_round_on_a_gpu_has_it_alone_and_it_is_the_one_that_is_read(
     case = Case(model="add.onnx", runtime=spec)
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
-    assert work.needs.alone == {"cpu", f"gpu:{gpu}"}
+    assert work.needs.exclusive == {"cpu", f"gpu:{gpu}"}
     telemetry = Telemetry(nvml=Nvml(FakeNvml()))
     watch = Watch(7, 0, gpus_of(work.needs), telemetry)
     assert watch.look() == (), "which it is, the process has not said yet"
@@ -73,7 +73,7 @@ def test_a_round_on_two_gpus_has_both_alone_and_both_are_read(
     case, worker = Case("add.onnx", "fake:1+0"), Told()
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
-    assert work.needs.alone == {"cpu", "gpu:0", "gpu:1"}
+    assert work.needs.exclusive == {"cpu", "gpu:0", "gpu:1"}
     with Hears(worker, Telemetry(nvml=Nvml(FakeNvml()))) as place:
         work.start(place)
         work.advance()
@@ -95,7 +95,7 @@ def test_a_round_on_the_host_reads_no_gpu(model: ExportedModel, tmp_path: Path) 
     case = Case(model="add.onnx", runtime="fake")
     work = round_work(Schedule([case], 1, SHORT, 60.0, 0, tmp_path), case, 0, ok_reply(model))
     assert isinstance(work, RoundWork)
-    assert work.needs.alone == {"cpu"}
+    assert work.needs.exclusive == {"cpu"}
     telemetry = Telemetry(nvml=Nvml(FakeNvml()))
     assert Watch(7, 0, gpus_of(work.needs), telemetry).look() == ()
 
@@ -297,7 +297,7 @@ def test_the_energy_of_a_round_is_in_its_row(
     telemetry = Telemetry(rapl=Rapl(tmp_path / "powercap"))
     with (
         moving(folder / "energy_uj"),
-        begin(plan, tmp_path / "run") as written,
+        create_run(plan, tmp_path / "run") as written,
         SweepRun(written, describe_host(), place=ThisMachine(telemetry)) as run,
     ):
         while not run.finished:

@@ -22,14 +22,14 @@ from app.run_folder.folder import RunFolder
 from app.run_folder.manifest import read_manifest
 from app.runs.reader import read_run
 from app.sweep.engine import Engine, Event, Finished, Paused
-from app.sweep.run_creation import begin, repeat
+from app.sweep.run_creation import create_run, repeat
 from app.sweep.scheduling import grid as fixed
 from app.sweep.scheduling import hosts, round_budget
 from app.sweep.scheduling.grid import FixedSweep
-from app.sweep.scheduling.hosts import Bench
+from app.sweep.scheduling.hosts import HostSlot
 from app.sweep.scheduling.round_budget import Budget, FixedRounds, Spread
 from app.sweep.scheduling.round_jobs import Schedule
-from app.sweep.scheduling.run_scheduler import sources
+from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.work import base
 from app.sweep.work.base import WaitWork
 from app.sweep.work.export import ExportWork
@@ -136,7 +136,7 @@ def _is_of(number: int, case: Case, of: int) -> bool:
 
 
 def test_a_host_waits_as_long_as_was_settled_when_its_pass_was_queued(clock: Clock) -> None:
-    bench = Bench(site=None, way=None)  # type: ignore[arg-type]
+    bench = HostSlot(site=None, way=None)  # type: ignore[arg-type]
     bench.take(list(CASES), Spread(90.0, 4))
     for number, expected in ((0, 0.0), (1, 30.0)):
         assert bench.queue(4, 1, partial(_is_of, number))
@@ -191,7 +191,7 @@ def test_a_profile_has_a_spread_and_the_flag_replaces_it(
     graph: str, tmp_path: Path, flags: list[str], seconds: float
 ) -> None:
     words = ["--headless", "--models", graph, "--runtimes", "fake", *flags]
-    begin(plan_from_options(parse(words)), tmp_path / "run").close()
+    create_run(plan_from_options(parse(words)), tmp_path / "run").close()
     assert read_manifest(tmp_path / "run").spread_s == seconds
 
 
@@ -203,7 +203,7 @@ def test_a_spread_that_is_none_or_has_no_effect_is_refused(graph: str, more: lis
 
 def arrivals_of(tmp_path: Path, graph: str, name: str, **values: object) -> int | None:
     grid = {"models": [graph], "runtimes": ["fake"]}
-    begin(parse_plan({"sweeps": [grid], **values}, "the plan"), tmp_path / name).close()
+    create_run(parse_plan({"sweeps": [grid], **values}, "the plan"), tmp_path / name).close()
     return read_manifest(tmp_path / name).arrivals_seed
 
 
@@ -216,7 +216,7 @@ def test_each_run_draws_its_own_arrivals_and_a_seed_fixes_them(tmp_path: Path, g
 
 def seed_of_arrivals(folder: RunFolder) -> int:
     with folder:
-        source, _, _ = sources(folder, read_run(folder.path), Rows())
+        source, _, _ = build_scheduler(folder, read_run(folder.path), Rows())
     return source.schedule.arrivals_seed
 
 

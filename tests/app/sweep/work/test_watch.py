@@ -13,7 +13,7 @@ from app.cases.telemetry import Reading
 from app.machine.telemetry import LOOK_EVERY_S, Rapl, Telemetry
 from app.run_folder.folder import RunFolder
 from app.run_folder.live_status import Live
-from app.sweep.engine import Engine, Event, Told
+from app.sweep.engine import Engine, Event, ProgressReported
 from app.sweep.local_executor import ThisMachine
 from app.sweep.work.round import RoundWork
 from exporters.types import ExportedModel
@@ -100,5 +100,5 @@ class Kept(RunFolder):
         self.readings += readings
 
     def note(self, event: Event) -> None:
-        if isinstance(event, Told):
-            event.work.told(self, Live())
+        if isinstance(event, ProgressReported):
+            event.work.on_progress(self, Live())
