@@ -191,7 +191,7 @@ class _User:
             return
         views = self._window.views.by_key.values()
         plots: list[Any] = [view.canvas.viewport() for view in views if view.isVisible()]
-        handles: list[QWidget] = [
+        handles: list[Any] = [
             h for h in self._window.findChildren(QSplitterHandle) if h.isVisible()
         ]
         if not plots + handles:
