@@ -83,11 +83,9 @@ def pivot(series: Sequence[Series], down: str, across: str, figure: str, *, high
         for case_series in sorted_series
     }
     best = {place: _best(cases, values, highest=highest) for place, cases in places.items()}
-    over_precision = "precision" in (down, across)
     leads: dict[tuple[object, ...], float] = {}
     rivals = {
-        place: (place[0], *comparison_key(case, over_precision=over_precision))
-        for place, case in best.items()
+        place: (place[0], *comparison_key(case, (down, across))) for place, case in best.items()
     }
     for place, case in best.items():
         if value := values[case.key]:

@@ -6,7 +6,7 @@ Views draw series and know nothing of run folders; whoever follows a folder make
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
@@ -142,16 +142,17 @@ def quoted(series: Series, name: str) -> Quoted | None:
     return None if value is None else Quoted(value, ends[0], ends[1])
 
 
-def comparison_key(series: Series, *, over_precision: bool = False) -> tuple[object, ...]:
+def comparison_key(series: Series, over: Collection[str] = ()) -> tuple[object, ...]:
     """What two cases must share for one to be called faster: all but the runtime and its options.
 
-    `over_precision`: cases of several precisions are compared on purpose.
+    `over` are settings whose values are compared on purpose: `precision`, `host`.
     """
     row, case = series.row, series.case
-    precision = None if over_precision else str(row.get("precision") or case.precision)
-    measured = (row.get("concurrency"), row.get("boundary"), row.get("host") or case.host)
-    rest = replace(case, runtime="", precision="fp32", options={}, suite="")
-    return precision, series.clock, *measured, rest.identity_id
+    precision = None if "precision" in over else str(row.get("precision") or case.precision)
+    host = None if "host" in over else row.get("host") or case.host
+    rest = replace(case, runtime="", precision="fp32", options={}, suite="", host="")
+    measured = (row.get("concurrency"), row.get("boundary"))
+    return precision, series.clock, host, *measured, rest.identity_id
 
 
 def is_same_work(one: Series, other: Series) -> bool:

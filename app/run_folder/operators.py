@@ -87,10 +87,12 @@ def read_operators(run: Path, line: Operators) -> OperatorTimes:
     path = run / line.file
     try:
         text = io.StringIO(read_file(path).decode("utf-8"), newline="")
-        table = csv.DictReader(text, restval="", strict=True)
+        table = csv.DictReader(text, strict=True)
         if "time_us" not in (table.fieldnames or ()):
             raise ValueError("it has no column time_us")
         rows = list(table)
+        if any(None in row.values() for row in rows):
+            raise ValueError("a line ends early")
         return replace(times, ops=tuple(_operator(row) for row in rows))
     except (OSError, KeyError, ValueError, csv.Error) as error:
         raise FileError(path, f"can't be read ({error})", "restore it, or remove it") from None

@@ -49,7 +49,7 @@ def _layer(line: re.Match[str]) -> dict[str, object]:
         "TacticName": told.get("TacticName", ""),
         "Metadata": told.get("Metadata", ""),
         **{
-            side: [tensor.groupdict() for tensor in _TENSOR.finditer(told.get(side, ""))]
+            side: [match.groupdict() for match in _TENSOR.finditer(told.get(side, ""))]
             for side in ("Inputs", "Constants", "Outputs")
         },
     }

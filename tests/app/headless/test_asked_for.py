@@ -55,7 +55,7 @@ def test_operators_are_profiled_after_the_rounds_and_a_resume_adds_what_lacks(wo
     lines = operator_lines(work / "run")
     by_reason = {bool(line["reason"]): line for line in lines}
     assert len(lines) == 2
-    assert "does not tell" in by_reason[True]["reason"], "fake runs no operators"
+    assert "does not report" in by_reason[True]["reason"], "fake runs no operators"
     table = work / "run" / by_reason[False]["file"]
     (operator,) = csv.DictReader(table.read_text().splitlines())
     assert operator["op"] == "Add"

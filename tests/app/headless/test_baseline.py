@@ -47,7 +47,7 @@ def test_markdown_is_all_that_is_printed_and_no_failure_without_being_asked(work
     code, out, _ = run(*MEASURED, *few, *TWICE, "--markdown", "--band", "90%", "--out", "run")
     assert code == 0
     assert out.startswith(r"### 1 case against fake.latency\_us=200: ")
-    assert "a change within 90% is none" in out
+    assert "a change within 90% does not count" in out
 
 
 def test_a_run_without_a_baseline_has_no_verdicts(work: Path) -> None:

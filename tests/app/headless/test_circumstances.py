@@ -101,7 +101,7 @@ def test_a_runtime_that_was_not_there_is_measured_when_it_is(
     asked = ("--headless", "--models", "add.onnx", *FAKE, "--rounds", "2", "--out", "run")
     with monkeypatch.context() as patch:
         gone = ("unavailable", "it is not installed: install it")
-        patch.setattr(grid, "refused_without_model", lambda *_: gone)
+        patch.setattr(grid, "early_refusal", lambda *_: gone)
         run(*asked)
     assert _status(work) == "unavailable"
     assert run("--resume", "run")[0] == 0

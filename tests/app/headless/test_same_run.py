@@ -206,5 +206,5 @@ def test_a_journal_of_another_run_is_refused(work: Path) -> None:
     bare = {key: value for key, value in json.loads(writer).items() if key != "run_id"}
     copy.write_text("\n".join([json.dumps(bare, separators=(",", ":")), *others, ""]))
     reseal_journal(copy)
-    assert "none of its own" in refused(work / "add")
+    assert "not in its manifest" in refused(work / "add")
     assert verify(work / "add").damaged

@@ -60,7 +60,7 @@ def test_a_window_without_x11_needs_no_library_of_it(monkeypatch: pytest.MonkeyP
 def test_a_window_on_wayland_needs_its_libraries_and_none_of_x11(
     monkeypatch: pytest.MonkeyPatch, platform: str, display: str
 ) -> None:
-    monkeypatch.setattr(open, "_is_here", lambda _library: False)
+    monkeypatch.setattr(open, "_can_load", lambda _library: False)
     monkeypatch.setenv("QT_QPA_PLATFORM", platform)
     monkeypatch.setenv("WAYLAND_DISPLAY", display)
     monkeypatch.delenv("DISPLAY", raising=False)
@@ -73,7 +73,7 @@ def test_the_program_names_the_packages_that_are_missing() -> None:
     environment = {**os.environ, "QT_QPA_PLATFORM": "xcb", "DISPLAY": ":971"}
     code = (
         "import sys\n"
-        "from app.machine import window_libraries as w\n"
+        "from app.commands import open as w\n"
         "w.PACKAGES = {**w.PACKAGES, 'libgraphlap-none.so.9': 'libgraphlap-none9'}\n"
         "from app.commands.main import main\n"
         "sys.exit(main(['open']))\n"

@@ -46,7 +46,7 @@ def cases() -> list[Series]:
 
 
 def test_whatever_differs_can_be_a_side(cases: list[Series]) -> None:
-    wanted = ["model", VARIANT, "runtime", "batch_size", "threads", "option:mode"]
+    wanted = ["model", VARIANT, "runtime", "threads", "batch_size", "option:mode"]
     assert list(sides(cases)) == wanted
     assert list(sides([])) == ["model", VARIANT]
 

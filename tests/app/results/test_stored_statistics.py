@@ -49,7 +49,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         cases.append(case.case_id)
         return compute(run, case, *rest)
 
-    monkeypatch.setattr(row_statistics, "_computed", noted)
+    monkeypatch.setattr(row_statistics, "_compute", noted)
     yield cases
 
 
@@ -290,7 +290,7 @@ import os, signal
 from pathlib import Path
 from app.runs.reader import read_run
 from app.columns.rows import Rows
-from app.results import stored_statistics
+from app.run_folder import run as stored_statistics
 line = stored_statistics.replacing
 def killed(*arguments, **named):
     draft = line(*arguments, **named)

@@ -102,7 +102,7 @@ def test_no_request_is_served_by_nothing() -> None:
     ("arrivals", "service", "servers", "said"),
     [
         ([0, 1], [1], 1, "2 arrivals and 1 services"),
-        ([0, 1], [1, 1], 0, "serve nobody"),
+        ([0, 1], [1, 1], 0, "at least 1 server"),
         ([1, 0], [1, 1], 1, "must ascend"),
         ([0, 1], [1, -1], 2, "not be negative"),
     ],

@@ -64,7 +64,7 @@ def test_all_at_once_is_one_query(measure: Measure, tmp_path: Path) -> None:
 def test_more_queries_than_are_simulated_in_one_go_follow_each_other_alike(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(simulated_round, "MOST_RUNS", 10)
+    monkeypatch.setattr(simulated_round, "MAXIMUM_RUNS", 10)
     card = compiled(cnn_step(2, 64))
     scenario, rng = Scenario.parse("multistream:3"), np.random.default_rng(1)
     samples = simulated_round.simulate_at_once(OfCard(card), scenario, 8, rng)

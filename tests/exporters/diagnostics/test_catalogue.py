@@ -73,5 +73,5 @@ def test_every_code_is_raised_somewhere() -> None:
     assert [code for code in CATALOGUE if f'"{code}"' not in text] == ["legacy_message"]
 
 
-LEGACY = "legacy_messages.py"
+LEGACY = "diagnostics.py"
 """It names codes for sentences of earlier versions, and raises none but its own."""

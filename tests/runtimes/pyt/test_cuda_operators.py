@@ -41,7 +41,10 @@ def test_the_operators_are_told_at_both_boundaries_and_without_a_graph(
 
 
 def test_a_session_to_be_timed_tells_no_operators(graphs: Graphs, boundary: str) -> None:
-    with opened(graphs.dense, boundary) as session, pytest.raises(Unsupported, match="operators"):
+    with (
+        opened(graphs.dense, boundary) as session,
+        pytest.raises(Unsupported, match="operator times"),
+    ):
         session.operator_times(1)
 
 

@@ -282,7 +282,7 @@ def test_a_factory_that_raises_is_a_compile_fault(graphs: Graphs) -> None:
     model = replace(
         graphs.dense, factory=Factory("exporters.models.networks:Mlp", {"widths": [-1, 1]})
     )
-    with pytest.raises(CompileFault, match=r"mlp:Mlp"):
+    with pytest.raises(CompileFault, match=r"networks:Mlp"):
         TorchCpu().compile(model, {"batch": 1}, ONE_THREAD)
 
 

@@ -219,7 +219,7 @@ def test_a_worker_that_falls_silent_is_given_up(workers: Cluster, carrier: DaskC
     carrier.run("alpha", job("silent.0.0", blocks=10_000, pause_s=0.01), heard)
     pid = heard.said("began")["pid"]
     workers.processes[-1].send_signal(signal.SIGSTOP)
-    assert "nothing was heard" in heard.lost().reason
+    assert "no answer" in heard.lost().reason
     workers.processes[-1].send_signal(signal.SIGCONT)
     _until_gone(pid)  # what is given up does not go on measuring
 

@@ -48,7 +48,7 @@ def test_a_pipe_or_a_device_is_refused_where_a_file_is_read(
 def test_a_file_beyond_the_limit_is_refused_packed_or_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(foreign_file, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(foreign_file, "MAXIMUM_BYTES", 1 << 20)
     text = b" " * (1 << 20) + b"[]"
     plain, bomb = tmp_path / "plain.json", tmp_path / "bomb.json.gz"
     plain.write_bytes(text)

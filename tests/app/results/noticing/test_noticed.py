@@ -168,7 +168,7 @@ def test_batches_that_gain_nothing_are_told_from_the_first_on(path: Path) -> Non
     rows: list[Timed] = [(cases[size], steady(median), {}) for size, median in latency.items()]
     one = by_kind(measured(path, *rows))["batch"]
     assert one.sentence.startswith("mlp · ort-cpu · batch 4: gains nothing beyond batch 4: at most")
-    assert one.view == "batch"
+    assert one.view == "trends"
     assert set(one.case_ids) == {case.case_id for case in cases.values()}
 
 

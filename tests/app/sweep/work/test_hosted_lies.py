@@ -32,9 +32,9 @@ def _short_limits(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
     monkeypatch.setattr(remote_channel, "END_LIMIT_S", 1.0)
     monkeypatch.setattr(remote_channel, "LONGEST_END_S", 3.0)
-    monkeypatch.setattr(remote_channel, "MOST_SAMPLES_BYTES", 32 << 20)
-    monkeypatch.setattr(remote_channel, "MOST_LINES_BYTES", 1 << 20)
-    monkeypatch.setattr(remote_channel, "MOST_MESSAGES", 5000)
+    monkeypatch.setattr(remote_channel, "MAXIMUM_SAMPLES_BYTES", 32 << 20)
+    monkeypatch.setattr(remote_channel, "MAXIMUM_LINES_BYTES", 1 << 20)
+    monkeypatch.setattr(remote_channel, "MAXIMUM_MESSAGES", 5000)
 
 
 @pytest.fixture(scope="module")
