@@ -25,8 +25,8 @@ from tests.benchmarks.pairs import PAIRS, interleaved, ratio_text
 
 SECONDS, SETTLE_S = 20.0, 3.0
 AS_DASK_HAS_IT = (
-    "from app.remote.dask_cluster import measuring\n"
-    "measuring.WORKER, measuring.HEARTBEAT_S = (), 0.5\n"
+    "from app.remote.dask_cluster import worker\n"
+    "worker.WORKER, worker.HEARTBEAT_S = (), 0.5\n"
     "import runpy\n"
     "runpy.run_module('tests.app.carriers.fleet.worker_process', run_name='__main__')\n"
 )

@@ -30,8 +30,8 @@ class TestSpoilt(RuntimeContract):
 # Of an environment whose `graphlap` may be another edition, as in the process of a sweep.
 PYTEST = """
 import sys
-from exporters import own
-own.answer_to_our_name()
+from exporters import install_layout
+install_layout.answer_to_our_name()
 import pytest
 sys.exit(pytest.main(sys.argv[1:]))
 """

@@ -87,7 +87,7 @@ def test_what_moves_latencies_has_a_verdict_and_what_is_doubtful_a_remedy(tmp_pa
         assert ("; " in line) == (verdict == "warn")
 
 
-PERMITTED = "from app.console.doctor import permitted; print(*permitted(), sep='\\n')"
+PERMITTED = "from app.console.doctor import permission_lines; print(*permission_lines(), sep='\\n')"
 
 
 def permitted(before: Callable[[], None] | None = None) -> dict[str, str]:

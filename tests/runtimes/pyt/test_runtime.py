@@ -220,7 +220,7 @@ from exporters.types import ExportedModel
 from runtimes.options import Settings
 from runtimes.session.session_group import compile_sessions
 from runtimes.pytorch.runtime import TorchCpu
-from runtimes.session import host_cpu
+from runtimes.session import precision as host_cpu
 model = from_json(ExportedModel, json.loads(sys.stdin.read()))
 settings = {compiled!r}
 with TorchCpu().compile(model, {{"batch": 1}}, settings) as session:

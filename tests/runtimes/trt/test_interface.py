@@ -22,7 +22,7 @@ from tests.runtimes.stand_ins import tensorrt as stand_in
 from tests.runtimes.stand_ins import tensorrt_rtx as rtx_stand_in
 from tests.runtimes.trt.bindings_table import RTX, Member, load_table
 
-FILES = ("build.py", "errors.py", "layers.py", "session.py")
+FILES = ("build.py", "errors.py", "session.py")
 TABLE = load_table()
 VERSIONS = frozenset(version for member in TABLE for version in member.versions)
 ONLY_TEN = {("BuilderFlag", name) for name in ("BF16", "FP16", "FP8", "INT8")}

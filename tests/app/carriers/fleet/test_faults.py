@@ -23,8 +23,8 @@ sys.stderr.flush()
 time.sleep(600)
 """
 IMPATIENT = """
-from app.remote.dask_cluster import measuring
-measuring.ABANDONED_S, measuring.LOOK_S = 3.0, 0.5
+from app.remote.dask_cluster import worker
+worker.ABANDONED_S, worker.LOOK_S = 3.0, 0.5
 import runpy
 runpy.run_module("tests.app.carriers.fleet.worker_process", run_name="__main__")
 """
