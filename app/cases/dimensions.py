@@ -28,7 +28,7 @@ class Dimension:
     which have options and sizes of their own. `table_column` is the column of the terminal's table;
     `when_varied` leaves it out where all rows share it. An empty cell of the dimension is a value
     of its own where `empty_is_value`, else it is missing. A plan varies the list `key` of a grid;
-    `parse` turns its values into those of the case's `name`, and `row` fills the columns.
+    `parse` turns its values into values of the field `name`, and `row` fills the columns.
     """
 
     name: str
@@ -173,7 +173,7 @@ DIMENSIONS: tuple[Dimension, ...] = (
 )
 BY_NAME = {dimension.name: dimension for dimension in DIMENSIONS}
 GRID = tuple(dimension for dimension in DIMENSIONS if dimension.key)
-"""Those that a plan varies by a list of a grid, beside models, runtimes, sizes and options."""
+"""Dimensions that a plan varies by a list of a grid: not models, runtimes, sizes and options."""
 MATCHING = tuple(column for dimension in DIMENSIONS for column in dimension.matching)
 """The columns that rows share where they are compared, the model first."""
 SETTINGS = tuple(column for dimension in DIMENSIONS for column in dimension.settings)
@@ -206,7 +206,7 @@ def value_label(column: str, value: Value) -> str:
 
 
 def without(*names: str) -> tuple[str, ...]:
-    """The columns of `MATCHING` but those of these dimensions."""
+    """The columns of `MATCHING` without the columns of these dimensions."""
     left_out = {column for name in names for column in BY_NAME[name].matching}
     return tuple(column for column in MATCHING if column not in left_out)
 

@@ -19,7 +19,7 @@ from app.insights.insight import Fact, group_except
 from app.plan.settings.sweep import Sweep
 
 CASE = Case("mlp", "ort-cpu", axes={"batch": 1})
-OTHERS: dict[str, Any] = {
+VALUES: dict[str, Any] = {
     "model": "cnn_tiny",
     "runtime": "torch-cpu",
     "precision": "int8",
@@ -34,20 +34,22 @@ OTHERS: dict[str, Any] = {
     "wait_policy": "sleep",
 }
 _FIELD = {"user_files": "given"}
-_OF_ROWS = ("concurrency", "clock", "boundary")
+_ROW_DIMENSIONS = ("concurrency", "clock", "boundary")
 """Dimensions that only a measured row has."""
 
 
 def test_every_field_that_names_a_case_is_a_dimension() -> None:
-    own = {field.name for field in fields(Case)} - {"suite", "naming", "case_id"}
-    named = {_FIELD.get(one.name, one.name) for one in DIMENSIONS} - set(_OF_ROWS)
+    identity_fields = {field.name for field in fields(Case)} - {"suite", "naming", "case_id"}
+    dimension_names = {
+        _FIELD.get(dimension.name, dimension.name) for dimension in DIMENSIONS
+    } - set(_ROW_DIMENSIONS)
     # The wait policy is a part of the scenario.
-    assert own - {"wait_policy"} == named
+    assert identity_fields - {"wait_policy"} == dimension_names
 
 
 def test_what_a_plan_varies_is_a_list_of_its_grid() -> None:
     lists = {"precisions", "threads", "scenarios", "conditions", "batcher"}
-    assert {one.key for one in GRID} == lists <= set(Sweep.model_fields)
+    assert {dimension.key for dimension in GRID} == lists <= set(Sweep.model_fields)
 
 
 @pytest.mark.parametrize("column", sorted({*MATCHING, *SETTINGS}))
@@ -55,9 +57,9 @@ def test_its_columns_are_declared(column: str) -> None:
     assert column in COLUMNS
 
 
-@pytest.mark.parametrize("name", sorted(OTHERS))
+@pytest.mark.parametrize("name", sorted(VALUES))
 def test_two_cases_that_differ_in_one_dimension_have_different_labels(name: str) -> None:
-    other = replace(CASE, **{name: OTHERS[name]})
+    other = replace(CASE, **{name: VALUES[name]})
     assert other.case_id != CASE.case_id
     texts = labels([CASE, other])
     assert len(set(texts.values())) == 2

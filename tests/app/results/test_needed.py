@@ -36,8 +36,8 @@ def test_a_row_tells_how_many_rounds_are_needed_and_which_change_is_found(tmp_pa
     rounds, change = rounds_needed(LEVELS), smallest_change_between(LEVELS)
     assert rounds is not None and change is not None
     # Rounds that may be dependent need somewhat more than these, which are independent.
-    required = {name: int(row[f"required_rounds_{name}"] or 0) for name in ("p50", "p99")}
-    assert all(rounds <= needed <= 1.5 * rounds for needed in required.values())
+    counts = {name: int(row[f"required_rounds_{name}"] or 0) for name in ("p50", "p99")}
+    assert all(rounds <= count <= 1.5 * rounds for count in counts.values())
     assert row["detectable_slowdown_p50"] == pytest.approx(change, rel=0.05)
     more = int(row["required_rounds_p99"] or 0) - 4
     assert missing_text(row, 12_000) == f"{more} more rounds for ±5 %"
