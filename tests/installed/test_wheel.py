@@ -40,6 +40,8 @@ def test_a_wheel_brings_one_name_to_site_packages(wheel: Path, installed: Enviro
 def test_it_holds_each_module_and_what_the_program_reads_and_no_pictures(wheel: Path) -> None:
     ours = [path for path in source_files() if path.parts[0] in ROOMS and path.suffix in READ]
     expected = {_inside(path) for path in ours if not path.is_relative_to("assets/examples")}
+    fonts = [path for path in source_files() if path.is_relative_to("assets/fonts")]
+    expected |= {_inside(path) for path in fonts if path.suffix != ".md"}
     assert set(_contents(wheel)) == expected
 
 
@@ -79,7 +81,7 @@ def test_imports_of_ours_are_moved_and_nothing_else_is() -> None:
     source = (
         '"""Reads `from app.plan import x` in a docstring."""\n'
         "from app.cases.case import Case\n"
-        "from exporters import own\n"
+        "from exporters import install_layout\n"
         "from apple import pie\n"
         "import os, app_kit\n"
         "if TYPE_CHECKING:\n"
