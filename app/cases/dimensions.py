@@ -69,10 +69,6 @@ def scenario_of(row: Row) -> Scenario:
     return Scenario(row["scenario"], gap_us, rate_hz, count, period_us)  # type: ignore[arg-type]
 
 
-def _words(name: str, value: object) -> list[str]:
-    return [f"no {name}" if value is None else f"{name} {value}"]
-
-
 _SCENARIO = (
     "scenario",
     "gap_us",
@@ -129,7 +125,7 @@ DIMENSIONS: tuple[Dimension, ...] = (
     ),
     Dimension(
         "batcher",
-        lambda case: _words("batcher", case.batcher),
+        lambda case: ["no batcher" if case.batcher is None else f"batcher {case.batcher}"],
         matching=("batcher",),
         settings=("batcher",),
         table_column="batcher",

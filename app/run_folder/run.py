@@ -336,9 +336,6 @@ def as_samples(records: np.ndarray, clock: Clock, from_schedule: bool = False) -
     )
 
 
-MEASUREMENT = "measurement"
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """Seconds of one activity, by runtime where it is of one."""

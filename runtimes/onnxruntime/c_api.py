@@ -54,7 +54,6 @@ GetList = Callable[[Handle, Elements, Size], Status]
 Set = Callable[[Handle, Int], Status]
 Do = Callable[[Handle], Status]
 Release = Callable[[Handle], None]
-LookUp = Callable[[Handle, Handle, Text, Out], Status]
 
 
 class SessionApi:
