@@ -25,8 +25,8 @@ class Results:
         self._verdicts.setdefault(name, Counter())[verdict] += 1
 
     def table(self) -> Iterator[str]:
-        """Kinds by their comparable draws, those left to the CPU, those whose rounding alone decides
-        the outputs, known and other disagreements."""
+        """Kinds by their comparable draws, those left to the CPU, those that rounding decides,
+        known and other disagreements."""
         yield f"{'kind':34}{'comparable':>11}{'left':>7}{'ill':>5}{'known':>7}{'disagree':>10}"
         totals: Counter[str] = Counter()
         for name, verdicts in self._verdicts.items():
