@@ -1,4 +1,4 @@
-"""How often the interval that ends a precise case holds the truth, with 1,000 tries a stream."""
+"""How often the interval that ends a precise case holds the truth, with 300 tries a stream."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import median
 
 from tests.simulated.stopping import DISTURBED, STREAMS, stopped
 
-TRIES = 1000
+TRIES = 300
 
 
 def main() -> None:

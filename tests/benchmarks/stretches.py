@@ -16,6 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from app.cases.round import RoundResult
+from app.cases.telemetry import Interference
 from app.columns.environment import STEAL_SHARE, SWITCHES_PER_S
 from app.columns.rows import Rows
 from app.plan.plan import named_lengths
@@ -29,11 +31,11 @@ from app.stats.intervals import (
     typical,
 )
 from app.stats.verdict import STATED, RunVariation, difference, from_anchor, from_history, judge
+from app.sweep.scheduling.round_budget import Spread
 
 _SIMULATED = Path(__file__).parent.parent / "simulated"
 RECORDED = _SIMULATED / "recorded_rounds.csv"
-"""Looked at while the intervals were made. It lacks the counts of interference; its load was 2 to
-12, so that its rounds count as contended."""
+"""Looked at while the intervals were made; its load was 2 to 12."""
 SECOND = _SIMULATED / "recorded_rounds_2.csv"
 """Its load went from 1 to 11; it was looked at for the mark of rounds that are close in time."""
 THIRD = _SIMULATED / "recorded_rounds_3.csv"
@@ -41,6 +43,8 @@ THIRD = _SIMULATED / "recorded_rounds_3.csv"
 KEPT = (RECORDED, SECOND, THIRD)
 FIGURES = ("p50", "p99", "mean", "throughput")
 _INTERFERENCE = ("switches_per_s", "steal_fraction")
+_UNRECORDED = {"switches_per_s": 10.0 * SWITCHES_PER_S, "steal_fraction": 0.0}
+"""Of the first run, which lacks these counts and was measured beside other work."""
 _COLUMNS = ("case", "round", "begun_s", "p50_us", "p99_us", "mean_us", "runs_per_s")
 _STRETCH = 8
 _PAST_RUNS = 6
@@ -59,10 +63,32 @@ class Recorded:
     def is_contended(self, case: str, rounds: np.ndarray) -> bool:
         """As `app.columns.environment.is_contended` has it for these rounds."""
         figures = self.cases[case]
-        if any(name not in figures for name in _INTERFERENCE):
-            return True
-        switches, steal = (float(np.mean(figures[name][rounds])) for name in _INTERFERENCE)
+        switches, steal = (
+            float(np.mean(figures[name][rounds])) if name in figures else _UNRECORDED[name]
+            for name in _INTERFERENCE
+        )
         return switches >= SWITCHES_PER_S or steal >= STEAL_SHARE
+
+    def results(self, number: int, place: int) -> Iterator[RoundResult]:
+        """The pass at this place as the round of this number of each case, with what other work
+        took from it."""
+        for case, figures in self.cases.items():
+            switches, steal = (
+                float(figures[name][place]) if name in figures else _UNRECORDED[name]
+                for name in _INTERFERENCE
+            )
+            interference = Interference(1.0, steal, involuntary_switches=round(switches))
+            yield RoundResult(case, number, "ok", interference=interference)
+
+
+@dataclass(slots=True)
+class _Clock:
+    """The clock of a recorded run."""
+
+    now_s: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,16 +240,25 @@ def marked_share(recorded: Recorded, samples: Sequence[np.ndarray]) -> float:
     return float(np.mean(marks))
 
 
-def scheduled(recorded: Recorded, rounds: int, spread_s: float) -> Iterator[np.ndarray]:
+def scheduled(
+    recorded: Recorded, rounds: int, spread_s: float, contended_s: float = 0.0
+) -> Iterator[np.ndarray]:
     """From every pass on: the passes that a sweep with this spread would have measured, each the
     first that begins when it is due."""
-    due_s = spread_s * np.arange(rounds) / (rounds - 1)
-    for begin, begun_s in enumerate(recorded.begun_s):
-        chosen = [begin]
-        for due in due_s[1:]:
-            later = int(np.searchsorted(recorded.begun_s, begun_s + due))
+    begun_s, clock = recorded.begun_s, _Clock()
+    for begin in range(len(begun_s) - rounds + 1):
+        clock.now_s = float(begun_s[begin])
+        spread, chosen = Spread(spread_s, rounds, contended_s, clock), [begin]
+        spread.due_s(0)
+        for number in range(1, rounds):
+            for result in recorded.results(number - 1, chosen[-1]):
+                spread.take(result)
+            later = int(np.searchsorted(begun_s, spread.due_s(number)))
             chosen.append(max(later, chosen[-1] + 1))
-        if chosen[-1] < len(recorded.begun_s):
+            if chosen[-1] >= len(begun_s):
+                break
+            clock.now_s = float(begun_s[chosen[-1]])
+        else:
             yield np.array(chosen)
 
 
@@ -263,10 +298,15 @@ def report(recorded: Recorded) -> Iterator[str]:
     yield ""
     yield f"{_STRETCH} rounds contain the figure of the whole run, % by case"
     yield ""
-    spreads = {name: named_lengths()[name].spread_s for name in ("standard", "publication")}
-    samples = {"in a row": list(scheduled(recorded, _STRETCH, 0.0))}
-    for name, spread_s in spreads.items():
-        samples[f"{name}, {spread_s / 60:g} min"] = list(scheduled(recorded, _STRETCH, spread_s))
+    standard = named_lengths()["standard"]
+    short_s, long_s = standard.spread_s, standard.contended_spread_s
+    samples = {
+        "in a row": list(scheduled(recorded, _STRETCH, 0.0)),
+        f"{short_s / 60:g} min": list(scheduled(recorded, _STRETCH, short_s)),
+        f"standard, up to {long_s / 60:g} min": list(
+            scheduled(recorded, _STRETCH, short_s, long_s)
+        ),
+    }
     samples["spread over the run"] = list(evenly(recorded, _STRETCH))
     heads = [
         f"{name} (marked {100 * marked_share(recorded, of):.0f} %)" for name, of in samples.items()

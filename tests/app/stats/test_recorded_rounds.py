@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from app.plan.plan import named_lengths
@@ -21,15 +23,16 @@ from tests.benchmarks.stretches import (
     scheduled,
     shares_held,
 )
+from tests.simulated.loads import LOADS, loaded_run
 
 ROUNDS = 8
 
 
 @pytest.mark.parametrize("path", KEPT, ids=["first", "second", "third"])
-def test_rounds_as_publication_spreads_them_contain_the_figures_of_half_an_hour(path: Path) -> None:
-    recorded, spread_s = read_recorded(path), named_lengths()["publication"].spread_s
+def test_rounds_as_standard_spreads_them_contain_the_figures_of_half_an_hour(path: Path) -> None:
+    recorded, lengths = read_recorded(path), named_lengths()["standard"]
     assert recorded.begun_s[-1] >= 20 * 60
-    samples = list(scheduled(recorded, ROUNDS, spread_s))
+    samples = list(scheduled(recorded, ROUNDS, lengths.spread_s, lengths.contended_spread_s))
     assert marked_share(recorded, samples) == 0.0
     for name in FIGURES[:3]:  # the throughput is the inverse of the mean
         assert min(shares_held(recorded, name, samples).values()) >= 0.85, name
@@ -47,6 +50,18 @@ def test_rounds_of_two_minutes_are_marked_and_mostly_contain_the_median(
     samples = list(scheduled(recorded, ROUNDS, spread_s))
     assert min(shares_held(recorded, "p50", samples).values()) >= least
     assert marked_share(recorded, samples) >= 0.95
+
+
+@pytest.mark.parametrize(("name", "minutes"), [("quiet", 2.0), ("load wanders", 10.0)])
+def test_only_rounds_beside_other_work_are_spread_over_ten_minutes(
+    name: str, minutes: float
+) -> None:
+    lengths = named_lengths()["standard"]
+    run = loaded_run(np.random.default_rng(3), LOADS[name])
+    choices = scheduled(run, ROUNDS, lengths.spread_s, lengths.contended_spread_s)
+    for chosen in islice(choices, 5):
+        span_s = run.begun_s[chosen[-1]] - run.begun_s[chosen[0]]
+        assert minutes - 0.1 <= span_s / 60.0 <= minutes + 0.5
 
 
 def test_rounds_are_scheduled_when_they_are_due() -> None:
