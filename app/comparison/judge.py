@@ -84,8 +84,11 @@ class RunVariations:
         for anchor, side in zip(self.anchor, (first, second), strict=True):
             if any(anchor.row[column] != side.row[column] for column in ("host", "clock")):
                 return None
-        first_figures, second_figures = (list(side.by_round(name).values()) for side in self.anchor)
-        return from_anchor(first_figures, second_figures)
+        anchor, case = (
+            (list(one.by_round(name).values()), list(other.by_round(name).values()))
+            for one, other in (self.anchor, (first, second))
+        )
+        return from_anchor(anchor, None if is_middle(name) else case)
 
 
 STATED_ALONE = RunVariations()

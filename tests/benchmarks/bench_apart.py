@@ -1,5 +1,5 @@
-"""Runs that were made apart: wrong verdicts on simulated machines and between stretches of a
-recorded run, what rounds in a row and spread rounds hold, and histories of a rebooted machine."""
+"""Runs that were made apart: wrong verdicts on simulated machines, and histories of a machine that
+is rebooted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from app.stats.change_points import change_points, common_factor
 from app.stats.verdict import STATED, RunVariation
-from tests.benchmarks import stretches
 from tests.simulated.histories import boots, machine_history
 from tests.simulated.runs import called, past_of
 
@@ -92,9 +91,8 @@ def histories() -> Iterator[str]:
 
 
 def main() -> None:
-    """Markdown tables, in percent; `python -m tests.benchmarks.stretches RUN` has those of a run
-    folder of your own."""
-    parts = (simulated(), histories(), stretches.report(stretches.read_recorded()))
+    """Markdown tables, in percent."""
+    parts = (simulated(), histories())
     for line in chain.from_iterable((*part, "") for part in parts):
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()

@@ -46,7 +46,7 @@ _INTERFERENCE = ("switches_per_s", "steal_fraction")
 _UNRECORDED = {"switches_per_s": 10.0 * SWITCHES_PER_S, "steal_fraction": 0.0}
 """Of the first run, which lacks these counts and was measured beside other work."""
 _COLUMNS = ("case", "round", "begun_s", "p50_us", "p99_us", "mean_us", "runs_per_s")
-_STRETCH = 8
+STRETCH = 8
 _PAST_RUNS = 6
 
 Figures = Mapping[str, np.ndarray]
@@ -180,7 +180,7 @@ def _differs(first: np.ndarray, second: np.ndarray, variation: RunVariation | No
     return verdict.word in ("faster", "slower")
 
 
-def wrong_verdicts(recorded: Recorded, name: str, source: str, rounds: int = _STRETCH) -> Wrong:
+def wrong_verdicts(recorded: Recorded, name: str, source: str, rounds: int = STRETCH) -> Wrong:
     """Of all pairs of stretches that do not overlap, each compared as `--compare` would two runs:
     with a `stated` variation, with that of an `anchor`, which another case stands for, with a
     `history` of other stretches, or with `none` as it was before there was one."""
@@ -201,7 +201,11 @@ def wrong_verdicts(recorded: Recorded, name: str, source: str, rounds: int = _ST
                 if source == "stated":
                     variation = STATED if name == "p50" else None
                 elif source == "anchor":
-                    variation = from_anchor(anchor[first].tolist(), anchor[second].tolist())
+                    anchor_sides, sides = (
+                        (values[first].tolist(), values[second].tolist())
+                        for values in (anchor, figures)
+                    )
+                    variation = from_anchor(anchor_sides, None if name == "p50" else sides)
                 elif source == "history":
                     rest = [k for k in range(len(stretches)) if k not in (number, other)]
                     past = rng.permutation(rest)[:_PAST_RUNS]
@@ -277,8 +281,20 @@ def shares_held(recorded: Recorded, name: str, samples: Sequence[np.ndarray]) ->
     }
 
 
+def choices_of(recorded: Recorded) -> dict[str, list[np.ndarray]]:
+    """Eight rounds as different schedules would have measured them, by the schedule's name."""
+    standard = named_lengths()["standard"]
+    short_s, long_s = standard.spread_s, standard.contended_spread_s
+    return {
+        "in a row": list(scheduled(recorded, STRETCH, 0.0)),
+        f"{short_s / 60:g} min": list(scheduled(recorded, STRETCH, short_s)),
+        "`standard`": list(scheduled(recorded, STRETCH, short_s, long_s)),
+        "evenly over the run": list(evenly(recorded, STRETCH)),
+    }
+
+
 def report(recorded: Recorded) -> Iterator[str]:
-    """Two Markdown tables, in percent."""
+    """Two Markdown tables of one run, in percent, by case."""
     minutes = (recorded.begun_s[-1] - recorded.begun_s[0]) / 60.0
     passes = len(recorded.begun_s)
     yield f"{passes} passes over {len(recorded.cases)} cases in {minutes:.0f} minutes"
@@ -287,7 +303,7 @@ def report(recorded: Recorded) -> Iterator[str]:
     yield ""
     yield "| figure, rounds a stretch | before | stated | anchor | history |"
     yield "| --- | --- | --- | --- | --- |"
-    for name in ("p50", "p99"):
+    for name in FIGURES[:3]:
         for rounds in (4, 8, 16):
             cells = []
             for source in ("none", "stated", "anchor", "history"):
@@ -296,27 +312,21 @@ def report(recorded: Recorded) -> Iterator[str]:
                 cells.append("unknown" if all_unknown else f"{100 * found.share:.1f}")
             yield f"| {name}, {rounds} | {' | '.join(cells)} |"
     yield ""
-    yield f"{_STRETCH} rounds contain the figure of the whole run, % by case"
+    yield f"{STRETCH} rounds contain the figure of the whole run, % by case"
     yield ""
-    standard = named_lengths()["standard"]
-    short_s, long_s = standard.spread_s, standard.contended_spread_s
-    samples = {
-        "in a row": list(scheduled(recorded, _STRETCH, 0.0)),
-        f"{short_s / 60:g} min": list(scheduled(recorded, _STRETCH, short_s)),
-        f"standard, up to {long_s / 60:g} min": list(
-            scheduled(recorded, _STRETCH, short_s, long_s)
-        ),
-    }
-    samples["spread over the run"] = list(evenly(recorded, _STRETCH))
+    choices = choices_of(recorded)
     heads = [
-        f"{name} (marked {100 * marked_share(recorded, of):.0f} %)" for name, of in samples.items()
+        f"{name} (marked {100 * marked_share(recorded, chosen):.0f} %)"
+        for name, chosen in choices.items()
     ]
     yield f"| figure | {' | '.join(heads)} |"
-    yield "| --- |" + " --- |" * len(samples)
+    yield "| --- |" + " --- |" * len(choices)
     for name in FIGURES:
         cells = [
-            ", ".join(f"{100 * share:.0f}" for share in shares_held(recorded, name, of).values())
-            for of in samples.values()
+            ", ".join(
+                f"{100 * share:.0f}" for share in shares_held(recorded, name, chosen).values()
+            )
+            for chosen in choices.values()
         ]
         yield f"| {name} | {' | '.join(cells)} |"
 
