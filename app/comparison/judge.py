@@ -85,8 +85,8 @@ class RunVariations:
             if any(anchor.row[column] != side.row[column] for column in ("host", "clock")):
                 return None
         anchor, case = (
-            (list(one.by_round(name).values()), list(other.by_round(name).values()))
-            for one, other in (self.anchor, (first, second))
+            (list(pair[0].by_round(name).values()), list(pair[1].by_round(name).values()))
+            for pair in (self.anchor, (first, second))
         )
         return from_anchor(anchor, None if is_middle(name) else case)
 

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from app.plan.plan import named_lengths
-from tests.benchmarks.stretches import contains, scheduled
+from tests.benchmarks.stretches import contains, schedule_choices
 from tests.simulated.loads import LOADS, loaded_run
 
 FIGURES = ("p50", "p99", "mean")
@@ -15,7 +15,7 @@ ROUNDS = 8
 RUNS = 60
 
 
-def held(name: str, contended_s: float, runs: int = RUNS) -> tuple[dict[str, float], float]:
+def coverage(name: str, contended_s: float, runs: int = RUNS) -> tuple[dict[str, float], float]:
     """By figure, in which share of choices from so many runs the interval contains that of the
     whole run; and the median time between the first and the last round."""
     rng, spread_s = np.random.default_rng(len(name)), named_lengths()["standard"].spread_s
@@ -23,7 +23,7 @@ def held(name: str, contended_s: float, runs: int = RUNS) -> tuple[dict[str, flo
     spans_s = []
     for _ in range(runs):
         run = loaded_run(rng, LOADS[name])
-        choices = list(scheduled(run, ROUNDS, spread_s, contended_s))
+        choices = list(schedule_choices(run, ROUNDS, spread_s, contended_s))
         for place in rng.integers(0, len(choices), 5).tolist():
             rounds = choices[place]
             spans_s.append(float(run.begun_s[rounds[-1]] - run.begun_s[rounds[0]]))
@@ -38,11 +38,11 @@ def main() -> None:
     sys.stdout.write("| machine | 2 min: p50, p99, mean | `standard` | takes |\n")
     sys.stdout.write("| --- | --- | --- | --- |\n")
     for name in LOADS:
-        short, _ = held(name, 0.0)
-        adapted, span_s = held(name, lengths.contended_spread_s)
+        short, _ = coverage(name, 0.0)
+        standard, span_s = coverage(name, lengths.contended_spread_s)
         cells = [
             ", ".join(f"{100 * shares[figure]:.0f}" for figure in FIGURES)
-            for shares in (short, adapted)
+            for shares in (short, standard)
         ]
         sys.stdout.write(f"| {name} | {' | '.join(cells)} | {span_s / 60:.0f} min |\n")
         sys.stdout.flush()

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tests.benchmarks.stretches import (
-    KEPT,
-    Recorded,
+    RECORDINGS,
+    Recording,
     choices_of,
     marked_share,
-    read_recorded,
+    read_recording,
     shares_held,
     wrong_verdicts,
 )
@@ -26,27 +26,27 @@ ROUNDS = (4, 8, 16)
 SOURCES = {"rounds alone": "none", "stated": "stated", "anchor": "anchor", "history": "history"}
 
 
-def contained(runs: Sequence[Recorded]) -> Iterator[str]:
+def containment(runs: Sequence[Recording]) -> Iterator[str]:
     """By figure and run: the least case and the mean of the cases."""
-    choices = [choices_of(recorded) for recorded in runs]
+    choices = [choices_of(recording) for recording in runs]
     heads = list(choices[0])
     yield f"| figure | run | {' | '.join(heads)} |"
     yield "| --- | --- |" + " --- |" * len(heads)
     for name in FIGURES:
-        for number, recorded in enumerate(runs):
+        for number, recording in enumerate(runs):
             cells = []
-            for chosen in choices[number].values():
-                shares = list(shares_held(recorded, name, chosen).values())
+            for choice in choices[number].values():
+                shares = list(shares_held(recording, name, choice).values())
                 cells.append(f"{100 * min(shares):.0f}, {100 * float(np.mean(shares)):.0f}")
             yield f"| {name} | {number + 1} | {' | '.join(cells)} |"
-    for number, recorded in enumerate(runs):
+    for number, recording in enumerate(runs):
         marks = [
-            f"{100 * marked_share(recorded, chosen):.0f}" for chosen in choices[number].values()
+            f"{100 * marked_share(recording, choice):.0f}" for choice in choices[number].values()
         ]
         yield f"| marked `rounds_close_in_time` | {number + 1} | {' | '.join(marks)} |"
 
 
-def verdicts(runs: Sequence[Recorded]) -> Iterator[str]:
+def verdicts(runs: Sequence[Recording]) -> Iterator[str]:
     """By figure and rounds a stretch: wrong ones of each run."""
     yield f"| figure, rounds | {' | '.join(SOURCES)} |"
     yield "| --- |" + " --- |" * len(SOURCES)
@@ -54,8 +54,8 @@ def verdicts(runs: Sequence[Recorded]) -> Iterator[str]:
         for rounds in ROUNDS:
             cells = []
             for source in SOURCES.values():
-                counts = [wrong_verdicts(recorded, name, source, rounds) for recorded in runs]
-                is_unknown = all(count.unknown == count.comparisons for count in counts)
+                counts = [wrong_verdicts(recording, name, source, rounds) for recording in runs]
+                is_unknown = all(count.undecided == count.comparisons for count in counts)
                 shares = ", ".join(f"{100 * count.share:.1f}" for count in counts)
                 cells.append("unknown" if is_unknown else shares)
             yield f"| {name}, {rounds} | {' | '.join(cells)} |"
@@ -63,8 +63,8 @@ def verdicts(runs: Sequence[Recorded]) -> Iterator[str]:
 
 def main() -> None:
     """Two Markdown tables, in percent."""
-    runs = [read_recorded(path) for path in KEPT]
-    for table in (contained(runs), verdicts(runs)):
+    runs = [read_recording(path) for path in RECORDINGS]
+    for table in (containment(runs), verdicts(runs)):
         for line in table:
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()

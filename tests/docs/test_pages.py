@@ -49,7 +49,7 @@ def test_the_lengths_are_those_of_the_profiles() -> None:
         assert each == f"{limits.min_s:g} to {limits.max_s:g} s"
         assert until == f"{limits.min_samples} samples"
         assert killed == f"{lengths.time_limit_s:g} s"
-        longer = f", {lengths.contended_spread_s:g} s beside other work"
+        longer = f", {lengths.contended_spread_s:g} s under other load"
         is_longer = lengths.contended_spread_s > lengths.spread_s
         assert spread == f"{lengths.spread_s:g} s" + (longer if is_longer else "")
 

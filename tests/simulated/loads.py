@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from app.columns.environment import SWITCHES_PER_S
-from tests.benchmarks.stretches import Recorded
+from tests.benchmarks.stretches import Recording
 
 PASSES, GAP_S = 180, 10.0
 _NOISE = 0.03
@@ -50,18 +50,18 @@ LOADS: Mapping[str, Load] = {
 }
 
 
-def loaded_run(rng: np.random.Generator, load: Load, cases: int = 2) -> Recorded:
+def loaded_run(rng: np.random.Generator, load: Load, cases: int = 2) -> Recording:
     """One run of so many cases."""
     shares = load(rng)
-    lost = -np.log1p(-shares)
+    loss = -np.log1p(-shares)
     figures = {}
     for case in range(cases):
-        own = {
-            name: 100.0 * np.exp(factor * lost + _NOISE * rng.standard_normal(PASSES))
+        figures_of_case = {
+            name: 100.0 * np.exp(factor * loss + _NOISE * rng.standard_normal(PASSES))
             for name, factor in _SENSITIVITY.items()
         }
         switches = rng.poisson(20.0 * SWITCHES_PER_S * shares).astype(float)
         figures[f"case {case}"] = {
-            **own, "switches_per_s": switches, "steal_fraction": np.zeros(PASSES)
+            **figures_of_case, "switches_per_s": switches, "steal_fraction": np.zeros(PASSES)
         }  # fmt: skip
-    return Recorded(figures, GAP_S * np.arange(PASSES))
+    return Recording(figures, GAP_S * np.arange(PASSES))

@@ -233,7 +233,7 @@ WAITING = "wait"
 
 class WaitWork(Work):
     """Over at `until_s` (monotonic seconds), or when the sweep is paused: then it is to be waited
-    for the rest after that. `reason` says why."""
+    for the rest after that. `reason` is printed."""
 
     kind = WAITING
     needs = Needs()

@@ -80,7 +80,9 @@ def test_an_anchor_that_moved_widens_what_is_stated() -> None:
     assert from_anchor(([100.0], [100.0, 101.0])) is None
 
 
-def loaded(rng: np.random.Generator, load: float, rounds: int, sensitivity: float) -> list[float]:
+def rounds_under(
+    rng: np.random.Generator, load: float, rounds: int, sensitivity: float
+) -> list[float]:
     """The rounds of a case that shows so much of the load, which changes within the run too."""
     loads = load + 0.08 * rng.standard_normal(rounds)
     figures: list[float] = np.exp(sensitivity * loads + 0.02 * rng.standard_normal(rounds)).tolist()
@@ -95,8 +97,14 @@ def test_a_case_that_follows_the_load_more_than_the_anchor_is_not_called_slower(
     wrong = {False: 0, True: 0}
     for _ in range(TRIES):
         first_load, second_load = (0.12 * rng.standard_normal(2)).tolist()
-        anchor = loaded(rng, first_load, rounds, 1.0), loaded(rng, second_load, rounds, 1.0)
-        case = loaded(rng, first_load, rounds, 2.5), loaded(rng, second_load, rounds, 2.5)
+        anchor = (
+            rounds_under(rng, first_load, rounds, 1.0),
+            rounds_under(rng, second_load, rounds, 1.0),
+        )
+        case = (
+            rounds_under(rng, first_load, rounds, 2.5),
+            rounds_under(rng, second_load, rounds, 2.5),
+        )
         for is_scaled in (False, True):
             variation = from_anchor(anchor, case if is_scaled else None)
             (verdict,) = judge([difference(*case, in_turn=False, variation=variation)])
