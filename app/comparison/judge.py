@@ -84,11 +84,11 @@ class RunVariations:
         for anchor, side in zip(self.anchor, (first, second), strict=True):
             if any(anchor.row[column] != side.row[column] for column in ("host", "clock")):
                 return None
-        anchor, case = (
+        anchor_figures, case_figures = (
             (list(pair[0].by_round(name).values()), list(pair[1].by_round(name).values()))
             for pair in (self.anchor, (first, second))
         )
-        return from_anchor(anchor, None if is_middle(name) else case)
+        return from_anchor(anchor_figures, None if is_middle(name) else case_figures)
 
 
 STATED_ALONE = RunVariations()

@@ -80,7 +80,10 @@ def histories() -> Iterator[str]:
     yield f"histories of {RUNS} runs that differ by 1 %, boots of 1.5 %, %: alarms of unchanged"
     yield "series, a slowdown of 5 % of one found in its place, changes of the machine"
     yield ""
-    yield "| series | as they are | without the common factor | own shares of boots (sd 0.3) |"
+    yield (
+        "| series | as measured | shared part removed | shared part removed, each case affected "
+        "differently by a boot (standard deviation 0.3) |"
+    )
     yield "| --- | --- | --- | --- |"
     for series in (2, 3, 5, 20):
         cells = [
