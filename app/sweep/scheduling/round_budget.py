@@ -11,10 +11,10 @@ from typing import Protocol
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
+from app.cases.units import duration_text
 from app.columns.environment import is_contended
 from app.columns.precision import target_rounds
 from app.columns.rows import Rows
-from app.formatting.text import duration
 from app.run_folder.run import Run
 from app.stats.required_rounds import StoppingRule
 from app.sweep.work.base import SettledWork, Source, Work
@@ -140,8 +140,8 @@ class Spread:
     def reason(self) -> str:
         """Why passes wait."""
         if self.is_stretched:
-            seconds = duration(self._contended_s)
-            return f"other work takes the core, rounds are spread over {seconds} (see --spread)"
+            longest = duration_text(self._contended_s)
+            return f"other work takes the core, rounds are spread over up to {longest} (--spread)"
         return "rounds are spread over time (--spread)"
 
     def take(self, result: RoundResult) -> None:
@@ -193,6 +193,8 @@ class Spread:
 
 EXPORT_SHARE = 0.5
 """Exports that are not begun in this part of the budget are left out, so that rounds are had."""
+SLOW_ROUND = 1.5
+"""A round during other work takes so many times as long as usual."""
 AFTER_SHARE = 0.25
 """So much of the budget is kept at most for what comes after the rounds."""
 
@@ -236,9 +238,10 @@ class Budget:
         return self._case_seconds.get(case_id, usual) <= self.left_s - self._reserved_s
 
     def spare_s(self, rounds: int, guess_s: float) -> float:
-        """What is left beside so many more rounds, each as long as they usually are."""
+        """What is left after this number of rounds, each half as long again as they usually are:
+        a wait must not use the time of a round that turns out slow."""
         usual = self._sum_s / len(self._case_seconds) if self._case_seconds else guess_s
-        return max(0.0, self.left_s - self._reserved_s - rounds * usual)
+        return max(0.0, self.left_s - self._reserved_s - rounds * usual * SLOW_ROUND)
 
     def learn(self, case_id: str, seconds: float) -> None:
         """A round of this case took so long."""

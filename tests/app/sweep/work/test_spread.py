@@ -66,6 +66,7 @@ def begun_at(
     spread_s: float,
     rounds: int,
     round_s: float = 2.0,
+    slow_round_s: float = 0.0,
     budget_s: float = 1e9,
     done: dict[str, dict[int, Status]] | None = None,
     contended_s: float = 0.0,
@@ -87,7 +88,7 @@ def begun_at(
             work.reply = ExportReply("ok", model)
         elif isinstance(work, RoundWork):
             began.append((work.job.round, clock.now_s - begun_s))
-            clock.now_s += round_s
+            clock.now_s += max(round_s, slow_round_s if work.job.round == rounds - 1 else 0.0)
             switches = 1000 if work.job.round >= first_contended else 0
             interference = Interference(round_s, involuntary_switches=switches)
             work.result = RoundResult(
@@ -120,6 +121,13 @@ def test_a_budget_is_not_spent_on_waiting(clock: Clock, model: ExportedModel) ->
     assert len(began) == 4 * len(CASES), "all rounds fit, as they would without waiting"
     last_s = began[-1][1]
     assert 30.0 < last_s <= 58.0, "and the time that is left is used"
+
+
+def test_a_last_round_that_is_slow_still_fits_into_the_budget(
+    clock: Clock, model: ExportedModel
+) -> None:
+    began = begun_at(clock, model, 600.0, 4, budget_s=60.0, slow_round_s=2.5)
+    assert len(began) == 4 * len(CASES)
 
 
 def test_a_resumed_run_keeps_the_distances_of_what_it_lacks(
