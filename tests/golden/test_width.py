@@ -20,21 +20,20 @@ from tests.golden.screens import printed
 WIDTHS = (80, 120)
 PROGRAM = "/opt/graphlap/bin/graphlap"
 MODELS = 20
+ENDINGS: tuple[tuple[Status, str], ...] = (
+    ("crashed", "signal SIGSEGV"),
+    ("timeout", "took too long"),
+    ("out_of_memory", "12 GiB were requested"),
+    ("unsupported", "an operator"),
+    ("compile_failed", "no kernel"),
+    ("crashed", "signal SIGILL"),
+    ("compile_failed", "no device"),
+    ("timeout", "never answered"),
+    ("unsupported", "a type"),
+)
 FAILURES: Mapping[int, tuple[Status, str]] = {
     place: (status, f"{reason}: {'a long explanation of the engine ' * 9}{place}")
-    for place, (status, reason) in enumerate(
-        (
-            ("crashed", "signal SIGSEGV"),
-            ("timeout", "took too long"),
-            ("out_of_memory", "12 GiB were requested"),
-            ("unsupported", "an operator"),
-            ("compile_failed", "no kernel"),
-            ("crashed", "signal SIGILL"),
-            ("compile_failed", "no device"),
-            ("timeout", "never answered"),
-            ("unsupported", "a type"),
-        )
-    )
+    for place, (status, reason) in enumerate(ENDINGS)
 }
 WARNINGS = (
     diagnostic("cpu_oversubscribed", load_1min=9.0, cores=2),

@@ -28,6 +28,11 @@ from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manife
 SLOWER = [1.0] * 8 + [1.1] * 6
 
 
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")  # so that no sentence is folded
+
+
 def test_a_slowdown_is_told_with_its_run_and_what_came_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
