@@ -128,8 +128,8 @@ def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
     [
         (["--history", "absent"], "absent is no folder"),
         (["--history", "."], ". has no run folder that can be read"),
-        (["--plot", "x.svg"], "--plot: not an option of graphlap open"),
-        (["--history", "runs", "--junit", "x.xml"], "--junit: not an option of graphlap history"),
+        (["--plot", "x.svg"], "--plot: graphlap open has no such option"),
+        (["--history", "runs", "--junit", "x.xml"], "--junit: graphlap history has no such option"),
         (
             ["--history", "runs", "--plot", "absent/x.svg"],
             "--plot absent/x.svg: its folder is not there",
