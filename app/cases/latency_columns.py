@@ -231,7 +231,8 @@ LATENCY = (
         "Inputs/s",
         "Inputs in a second: of a closed loop concurrency times batch over the mean latency, of "
         "multistream a query's over its mean, of offline a block's over the time it took, of ahead "
-        "what is queued together over the mean time until it is complete.",
+        "what is queued together over the mean time until it is complete. Of a graph without a "
+        "batch axis runs in a second.",
         "1/s",
         "higher",
         "throughput",
