@@ -278,4 +278,5 @@ class MainWindow(WindowParts):
         self.feed.close()
         self.control.close()
         QThreadPool.globalInstance().waitForDone()
+        self._garbage.close()
         event.accept()

@@ -10,6 +10,7 @@ from app.gui.editor.editor import SweepEditor
 from app.gui.editor_commands import EditorCommands
 from app.gui.export_view import Exportable
 from app.gui.file_commands import FileCommands
+from app.gui.garbage import GarbageCollector
 from app.gui.help_commands import HelpCommands
 from app.gui.launch.control import RunControl
 from app.gui.launch.queue import SweepQueue
@@ -41,6 +42,7 @@ class WindowParts(QMainWindow):
 
     def __init__(self, preferences: Preferences) -> None:
         super().__init__()
+        self._garbage = GarbageCollector(self)
         self.preferences = preferences
         apply_theme(preferences.theme)  # before any widget is made, which is dressed only once then
         self.setWindowTitle("Graphlap")
