@@ -40,6 +40,7 @@ from exporters.types import ExportedModel, Reference, axes_key, load_reference
 from runtimes import registry
 from runtimes.base import Arrays, Session
 from runtimes.errors import Unsupported
+from runtimes.execution import Spans
 from runtimes.session.host import CALL
 from runtimes.session.session_group import Batches
 
@@ -278,15 +279,35 @@ def _note_sustained(
 
 
 def _note_spans(context: RoundContext, session: Session, typical_ns: float) -> None:
-    """The medians of some further runs by the device's own clock, where there is one."""
+    """Some further runs by the device's own clock, where there is one."""
     runs = min(max(int(_SPANS_NS / max(typical_ns, 1.0)), _MINIMUM_SPANS), _MAXIMUM_SPANS)
     spans = session.spans(runs)
-    if spans is None:
-        return
+    if spans is not None:
+        context.note(facts={**context.result.facts, **device_facts(spans)})
+
+
+_RUNS_OF_P99 = 300
+"""With fewer, the 99th percentile has no upper bound at 95 %."""
+_LAUNCH_SHARE = 0.8
+"""A run is launch-bound if the host needs more of its time to queue it."""
+
+
+def device_facts(spans: Spans) -> dict[str, float | int | str]:
+    """Figures of runs on the device's clock, and what limited them."""
     parts = {
         "h2d_p50_us": spans.h2d_ns,
         "device_p50_us": spans.device_ns,
         "d2h_p50_us": spans.d2h_ns,
+        "launch_p50_us": spans.queued_ns,
     }
-    medians = {name: float(np.median(ns)) / 1e3 for name, ns in parts.items() if ns is not None}
-    context.note(facts={**context.result.facts, **medians})
+    facts: dict[str, float | int | str] = {
+        name: float(np.median(ns)) / 1e3 for name, ns in parts.items() if ns is not None
+    }
+    facts["device_runs"] = len(spans.device_ns)
+    facts["device_min_us"] = float(spans.device_ns.min()) / 1e3
+    if len(spans.device_ns) >= _RUNS_OF_P99:
+        facts["device_p99_us"] = float(np.quantile(spans.device_ns, 0.99)) / 1e3
+    if spans.queued_ns is not None and spans.run_ns is not None:
+        share = float(np.median(spans.queued_ns / np.maximum(spans.run_ns, 1)))
+        facts["device_bound"] = "launch" if share > _LAUNCH_SHARE else "compute"
+    return facts
