@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from exporters import install_layout
+from runtimes.cuda.elf import Truncated
 from tests.checkout import ROOT
 from tests.gpu.kit.fatbin import NotReadable, reduce
 
@@ -26,6 +27,8 @@ MACHINE = "x86_64"
 _NEWEST_GLIBC = 28
 _SOURCES = ("app", "assets", "exporters", "runtimes", "tests/gpu", "tests/checkout.py")
 _UNUSED = {".png", ".ttf"}
+_TESTS_OF_PACKAGES = ("onnx/backend/test/data", "scipy/**/tests", "numpy/**/tests/data")
+"""A sixth of all bytes of the packages, imported by nothing else in them."""
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 EXTENSIONS = tuple(
     module["name"].removeprefix("graphlap.")
@@ -46,6 +49,9 @@ def write_base(folder: Path, python: str, present: Collection[str]) -> None:
     absent = [wheel for wheel in wheels if _name_of(wheel) not in present]
     install(folder / SITE, absent, python)
     shutil.rmtree(folder / "wheels")
+    for pattern in _TESTS_OF_PACKAGES:
+        for tests in sorted((folder / SITE).glob(pattern)):
+            shutil.rmtree(tests)
     copy_sources(folder / SOURCE)
 
 
@@ -59,7 +65,7 @@ def write_engine(folder: Path, python: str, package: str, arch: int) -> list[str
     for library in sorted((folder / SITE).rglob("*.so*")):
         try:
             reduction = reduce(library, arch)
-        except NotReadable as error:
+        except (NotReadable, Truncated) as error:
             raise NotBuilt(f"{library.name}: {error}. Use another release of {package}.") from None
         if reduction.cleared_bytes:
             kept, cleared = (n / 1e6 for n in (reduction.kept_bytes, reduction.cleared_bytes))

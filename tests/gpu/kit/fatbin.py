@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from runtimes.cuda.elf import sections, unpack
+
 SECTIONS = ("__nv_relfatbin", ".nv_fatbin")
-_ELF_64_BITS = b"\x7fELF\x02\x01"
-# Of Elf64_Ehdr: where the section headers are, then how many and which of them has the names.
-_SECTION_TABLE, _SECTION_COUNTS = (struct.Struct("<Q"), 0x28), (struct.Struct("<HH"), 0x3C)
-# Elf64_Shdr: the name's offset, type, flags, address, offset, size, and four that are not needed.
-_SECTION = struct.Struct("<IIQQQQIIQQ")
 _CONTAINER = struct.Struct("<IHHQ")
 """Magic number, version, size of this header, size of the entries behind it."""
 _MAGIC = 0xBA55ED50
@@ -84,46 +81,20 @@ def _usable(group: Sequence[Entry], arch: int) -> list[Entry]:
 
 def read_entries(file: BinaryIO) -> Iterator[Entry]:
     """All entries of a library; none of what is no ELF file for 64 bits or has no GPU code."""
-    for offset, size in _sections(file):
-        position, end = offset, offset + size
+    for section in sections(file):
+        if section.name not in SECTIONS:
+            continue
+        position, end = section.offset, section.offset + section.size
         while position < end:
-            magic, _, header_size, body_size = _unpack(file, _CONTAINER, position)
+            magic, _, header_size, body_size = unpack(file, _CONTAINER, position)
             if magic != _MAGIC:
                 raise NotReadable(f"no container of GPU code at byte {position} (got {magic:#x})")
             body, next_container = position + header_size, position + header_size + body_size
             while body < next_container:
-                kind, _, entry_size, payload_size, arch = _unpack(file, _ENTRY, body)
+                kind, _, entry_size, payload_size, arch = unpack(file, _ENTRY, body)
                 payload = body + entry_size
                 if kind not in (PTX, CUBIN) or payload + payload_size > next_container:
                     raise NotReadable(f"no entry of GPU code at byte {body} (kind {kind})")
                 yield Entry(position, kind, arch, payload, payload_size)
                 body = payload + payload_size
             position = next_container
-
-
-def _sections(file: BinaryIO) -> list[tuple[int, int]]:
-    """Offset and size of the sections with GPU code."""
-    file.seek(0)
-    if file.read(len(_ELF_64_BITS)) != _ELF_64_BITS:
-        return []
-    (table,) = _unpack(file, *_SECTION_TABLE)
-    count, names_index = _unpack(file, *_SECTION_COUNTS)
-    headers = [_unpack(file, _SECTION, table + _SECTION.size * n) for n in range(count)]
-    if not headers:
-        return []
-    names = headers[names_index]
-    file.seek(names[4])
-    text = file.read(names[5])
-    return [
-        (header[4], header[5])
-        for header in headers
-        if text[header[0] : text.find(b"\0", header[0])].decode("latin-1") in SECTIONS
-    ]
-
-
-def _unpack(file: BinaryIO, layout: struct.Struct, offset: int) -> tuple[int, ...]:
-    file.seek(offset)
-    data = file.read(layout.size)
-    if len(data) < layout.size:
-        raise NotReadable(f"the file ends before byte {offset + layout.size}")
-    return layout.unpack(data)
