@@ -72,6 +72,17 @@ class Device:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceEviction:
+    """What overwrites `bytes` of a device's memory, so that its cache holds nothing of a run:
+    as a call that waits for it, and as calls of the loop in C. `close` gives the memory back."""
+
+    bytes: int
+    clear: Callable[[], object]
+    calls: tuple[Call, ...]
+    close: Callable[[], object]
+
+
 class Lane(ABC):
     """One of the runs of a session that may be in flight at once, with buffers of its own.
 
@@ -265,6 +276,10 @@ class Runtime(ABC):
         A device that has no memory of its own has no such limit.
         """
         return nullcontext()
+
+    def device_eviction(self, device: str) -> DeviceEviction | None:
+        """What evicts a device's own cache between two runs; None without one that can be."""
+        return None
 
     def loaded_devices(self) -> tuple[Device, ...]:
         """The same after `load`, which is for a process that an engine may end."""
