@@ -56,6 +56,8 @@ class GpuState:
     link: str = ""
 
 
+STEADY_CLOCK = 1.02
+"""A GPU's clocks come in steps of 15 MHz, about a hundredth of what they are under load."""
 _LOAD_MARGIN = 0.5
 """Rounds that keep all cores busy come to a load of a little more than their number by themselves:
 204 of them, on two cores with nothing else, to 2.2 at most."""
