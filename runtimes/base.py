@@ -83,6 +83,15 @@ class DeviceEviction:
     close: Callable[[], object]
 
 
+@dataclass(frozen=True, slots=True)
+class DevicePeak:
+    """The most that a device computes and moves; `how` says where the figures are from."""
+
+    flops_per_s: float
+    bytes_per_s: float
+    how: str
+
+
 class Lane(ABC):
     """One of the runs of a session that may be in flight at once, with buffers of its own.
 
@@ -279,6 +288,10 @@ class Runtime(ABC):
 
     def device_eviction(self, device: str) -> DeviceEviction | None:
         """What evicts a device's own cache between two runs; None without one that can be."""
+        return None
+
+    def device_peak(self, device: str, precision: str) -> DevicePeak | None:
+        """The peaks of a device in one precision; None where they are not known."""
         return None
 
     def loaded_devices(self) -> tuple[Device, ...]:

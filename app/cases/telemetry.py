@@ -35,6 +35,8 @@ class Reading:
     process_memory_mb: float | None = None
     memory_clock_mhz: float | None = None
     other_processes: int | None = None
+    mps_clients: int | None = None
+    """Processes that share the device through NVIDIA's Multi-Process Service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class GpuState:
     ecc: bool | None = None
     mig: bool | None = None
     link: str = ""
+    mig_profile: str = ""
+    """Of a part of a divided GPU, such as `3g.40gb`."""
 
 
 STEADY_CLOCK = 1.02

@@ -79,6 +79,7 @@ def gpu_columns(rounds: Sequence[RoundResult]) -> Row:
         "gpu_persistence": _all_true(state.persistence for state in states),
         "gpu_ecc": _all_true(state.ecc for state in states),
         "gpu_mig": _all_true(state.mig for state in states),
+        "gpu_mig_profile": join_values(state.mig_profile for state in states),
     }
 
 

@@ -33,6 +33,7 @@ _OVER_ROUNDS: dict[str, Callable[[list[float]], float]] = {
     "gpu_clock_min_mhz": min,
     "gpu_clock_max_mhz": max,
     "gpu_other_processes": max,
+    "gpu_mps_clients": max,
 }
 MINIMUM_SPAN_S = 0.5
 """A shorter difference of energies says little, as counters move in steps."""
@@ -131,6 +132,9 @@ def _round_columns(run: Path, result: RoundResult) -> Row:
     process_counts = [r.other_processes for r in timed_readings if r.other_processes is not None]
     if process_counts:
         values["gpu_other_processes"] = max(process_counts)
+    mps_clients = [r.mps_clients for r in timed_readings if r.mps_clients is not None]
+    if mps_clients:
+        values["gpu_mps_clients"] = max(mps_clients)
     if throttles:
         words = dict.fromkeys(word for words in throttles for word in words)
         values["throttle_reasons"] = " ".join(words) or "none"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from exporters.diagnostics.catalogue import diagnostic
-from runtimes.base import Device, DeviceEviction, Runtime, Session, Unavailable
-from runtimes.cuda import driver, options
+from runtimes.base import Device, DeviceEviction, DevicePeak, Runtime, Session, Unavailable
+from runtimes.cuda import driver, options, peaks
 from runtimes.cuda.options import HOST_MEMORY, SYNC
 from runtimes.options import Request, Settings, all_options
 
@@ -120,6 +120,16 @@ def _open(soname: str) -> ctypes.CDLL:
         if (folder / soname).is_file():
             return ctypes.CDLL(str(folder / soname), mode=ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(soname, mode=ctypes.RTLD_GLOBAL)
+
+
+def open_first(sonames: Iterable[str]) -> ctypes.CDLL | None:
+    """The first of the libraries that can be opened; None if none can."""
+    for soname in sonames:
+        try:
+            return _open(soname)
+        except OSError:
+            continue
+    return None
 
 
 def wheel_folders() -> list[Path]:
@@ -227,6 +237,10 @@ class GpuRuntime(Runtime):
             driver.calling("cuStreamSynchronize", stream),
         )
         return DeviceEviction(size, clear, calls, gpu.close)
+
+    def device_peak(self, device: str, precision: str) -> DevicePeak | None:
+        number = device or self.default_device
+        return peaks.device_peak(int(number), precision) if number.isdecimal() else None
 
     def _before(self, request: Request) -> None:
         """What must be so before an engine makes the context that all share."""

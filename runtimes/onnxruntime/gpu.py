@@ -102,13 +102,15 @@ def _last_error(text: str) -> str:
 
 _TENSORRT = ("libnvinfer", "libnvonnxparser")
 _OF_NVIDIA = ("libcu", *_TENSORRT)
+_DRIVER = "libcuda.so"
 
 
 def linked_libraries(provider: str) -> tuple[str, ...]:
-    """The libraries of NVIDIA's that a provider's own library is linked against."""
+    """The libraries of NVIDIA's that a provider's own library is linked against, besides the
+    driver's."""
     library = provider_library(provider)
     sonames = needed(library) if library else ()
-    return tuple(soname for soname in sonames if soname.startswith(_OF_NVIDIA))
+    return tuple(s for s in sonames if s.startswith(_OF_NVIDIA) and not s.startswith(_DRIVER))
 
 
 def tensorrt_release() -> str:

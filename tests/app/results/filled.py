@@ -51,7 +51,7 @@ FACTS = {
     **{"activation_bytes": 3072, "spilled_bytes": 1024},
     **{"sync": "spin", "host_memory": "pinned", "device_memory_source": "sizes"},
 }
-ON_GPU = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16")
+ON_GPU = GpuState("H", "GPU-b", "580.95", 700.0, 1980.0, True, True, False, "PCIe 5 x16", "3g.40gb")
 PLACE = {"affinity": [2, 3], "numa_nodes": [0], "scheduler": "fifo 10", "memory_locked": True}
 INTERFERENCE = Interference(
     seconds=9.0,
@@ -187,6 +187,7 @@ def _measured(folder: RunFolder, case: Case, number: int) -> None:
             throttle=("thermal",),
             memory_clock_mhz=3201.0,
             other_processes=0,
+            mps_clients=2,
         )
         for t in (0.2, 0.5, 1.0)
     ]

@@ -229,6 +229,9 @@ class ICudaEngine:
     def create_execution_context(self) -> IExecutionContext:
         return IExecutionContext(self._graph)
 
+    def serialize(self) -> IHostMemory:
+        return IHostMemory(self._graph)
+
     def create_engine_inspector(self) -> EngineInspector:
         return EngineInspector(self._model)
 
