@@ -23,6 +23,9 @@ from app.plan.plan import Plan
 from app.run_folder.run import Run
 from app.stats.summary import Summary
 
+_COMPARED = frozenset(name for family in COMPARING for name in family.columns)
+"""Columns that come from other cases of the run."""
+
 
 @dataclass(slots=True)
 class Rows:
@@ -56,15 +59,17 @@ class Rows:
             run.store.save()
         return measured_cases
 
-    def store(self, run: Run) -> None:
-        """Store the statistics that are known of a run whose samples were found to be sound."""
-        stored = StoredRows.of(run)
+    def store(self, run: Run, rows: Sequence[Row]) -> None:
+        """Store these rows of a run whose samples were found to be sound, and the statistics that
+        they were made of."""
+        stored, by_id = StoredRows.of(run), {str(row["case_id"]): row for row in rows}
         for case in run.cases:
             timed = [result for result in run.rounds_of(case) if result.samples]
             count, statistics = self._cache.get(case.case_id, (0, None))
             if statistics is not None and count == len(timed):
                 store_statistics(run, case, timed, statistics)
-                self._build(run, case, stored)
+                row = by_id[case.case_id]
+                stored.put(case, {name: row[name] for name in row if name not in _COMPARED})
         if run.store is not None:
             run.store.save()
 
