@@ -21,7 +21,7 @@ from app.columns.rows import Rows
 from app.plan.plan import Plan
 from app.run_folder import run as stored_statistics
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import FOLDER, DiscardedRound
+from app.run_folder.journal import FOLDER, DiscardedRound, TimeSpent
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import STATISTICS, StatisticsStore
 from app.runs.reader import read_run
@@ -281,6 +281,29 @@ def test_stored_rows_are_read_where_the_statistics_of_their_cases_are_damaged(
     path.write_bytes(path.read_bytes().replace(b'"min_us":2', b'"min_us":3'))
     assert rows_of(folder) == before
     assert computed == [CASE.case_id]
+
+
+def test_a_resume_with_nothing_left_fills_no_row_and_a_changed_writer_is_noticed(
+    tmp_path: Path, computed: list[str], filled: list[str]
+) -> None:
+    folder = tmp_path / "run"
+    with RunFolder.create(folder, manifest_of(rounds=1)) as run:
+        run.begin({"host": "here"})
+        record(run, CASE, 0, LATENCIES_US)
+    before = rows_of(folder)
+    assert before[0]["host"] == "here"
+    with RunFolder.reopen(folder) as run:
+        run.begin({"host": "here"})
+        run.record(TimeSpent({"measurement": {"fake": 1.0}}))
+    filled.clear()
+    assert rows_of(folder) == before
+    assert not [case_id for case_id in filled if case_id == CASE.case_id]
+    for journal in (folder / FOLDER).iterdir():
+        text = journal.read_bytes()
+        journal.write_bytes(text.replace(b'"host":"here"', b'"host":"elsewhere"'))
+        reseal_journal(journal)
+    assert rows_of(folder)[0]["host"] == "elsewhere"
+    assert CASE.case_id in filled
 
 
 def test_the_end_of_a_run_stores_the_rows_that_it_has(
