@@ -1,9 +1,11 @@
-"""Results of searches: request rates under a latency target, and options of runtimes."""
+"""The answer of an SLO search: rates found, their curves, and the files in the run folder."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from app.capabilities.answer import Answer
 from app.capabilities.slo_search.answer import (
     ANSWERS,
     RATES,
@@ -13,20 +15,18 @@ from app.capabilities.slo_search.answer import (
     curve_rows,
     knee_hz,
     rate,
+    rate_results,
     sentence,
     target_text,
 )
 from app.capabilities.slo_search.estimate import figure_us, interval, late_share
 from app.capabilities.slo_search.search import Point, SearchState, Verdict
-from app.capabilities.tuning.answer import Gain, Rung, TuneAnswer, TuneResults, value_text
-from app.capabilities.tuning.files import files_of
 from app.cases.objectives import Target
 from app.formatting import text
 from app.plan.command import graphlap_line
-from app.present.document import Block, Cell, Column, Command, Heading, Points, names, table
+from app.present.document import Block, Cell, Command, Heading, Points, names, table
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Region, Series
 from app.present.svg import svg_document
-from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
 
 SVG = "rates.svg"
@@ -93,19 +93,6 @@ def rate_tables(results: RateResults) -> Iterator[Block]:
     yield table(names(*headings), rows)
 
 
-def write_rates(folder: RunFolder, results: RateResults) -> None:
-    """`rates.csv`, `rates.svg` and `rates.json` in the run folder, where a rate was measured."""
-    rows = [
-        row
-        for name, searched in results.searches
-        for row in curve_rows(name, searched, results.target)
-    ]
-    if rows:
-        folder.write(RATES, as_csv(rows))
-        folder.write(SVG, svg_document(rate_figures(results)))
-        folder.write(ANSWERS, answers_json(results))
-
-
 def _cells(point: Point, target: Target, bend: float | None) -> Iterator[str]:
     if point.rate_hz is None:
         yield "unloaded"
@@ -124,55 +111,43 @@ def _cells(point: Point, target: Target, bend: float | None) -> Iterator[str]:
     yield _WORDS.get(point.verdict, str(point.verdict))
 
 
-def ladder_tables(results: TuneResults) -> Iterator[Block]:
-    """Of each model what its search came to, then the table of its steps."""
-    for _, answer in results.searches:
-        yield Points(tuple(answer.sentences))
-        if answer.rungs:
-            yield from _table(answer, results)
+@dataclass(frozen=True, slots=True)
+class RateSearchAnswer(Answer):
+    """The highest rate of each case at the target of the plan."""
+
+    results: RateResults
+
+    def question(self, models: str, runtimes: str) -> str:
+        target = target_text(self.results.target)
+        return f"How many requests per second can be served at {target} ({models} on {runtimes})?"
+
+    def tables(self) -> Iterator[Block]:
+        return rate_tables(self.results)
+
+    def sentences(self) -> Iterator[str]:
+        results = self.results
+        for name, searched in results.searches:
+            yield sentence(name, searched, results.target)
+        if not all(searched.is_over for _, searched in results.searches):
+            yield f"to continue: {graphlap_line(*results.resume)}"
+
+    def figures(self) -> Iterator[Figure]:
+        yield from rate_figures(self.results)
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """`rates.csv`, `rates.svg` and `rates.json`, where a rate was measured."""
+        rows = [
+            row
+            for name, searched in self.results.searches
+            for row in curve_rows(name, searched, self.results.target)
+        ]
+        if rows:
+            yield RATES, as_csv(rows)
+            yield SVG, svg_document(rate_figures(self.results))
+            yield ANSWERS, answers_json(self.results)
 
 
-def write_ladder(folder: RunFolder, run: Run, results: TuneResults) -> None:
-    """The files that tell it, in the run folder."""
-    for name, data in files_of(run, results):
-        folder.write(name, data)
-
-
-def ladder_code(results: TuneResults) -> int:
-    """1 where a search has no answer."""
-    return int(any(not answer.rungs or not answer.over for _, answer in results.searches))
-
-
-def _table(answer: TuneAnswer, results: TuneResults) -> Iterator[Block]:
-    goal = results.goal
-    heading = "inputs/s" if goal.rate else goal.name
-    headings = ["step", heading, "times better", "than default", "error"]
-    if goal.constraint is not None:
-        headings.append(goal.constraint.name)
-    top1 = any(rung.top1 is not None for rung in answer.rungs)
-    headings += ["top-1"] * top1
-    yield Heading(f"{answer.model}: {answer.goal}, step by step", 3)
-    yield table(
-        (*names("step"), Column(heading), *names(*headings[2:4]), *map(Column, headings[4:])),
-        [(*_ladder_cells(rung, results), *[_top1(rung)] * top1) for rung in answer.rungs],
-    )
-
-
-def _ladder_cells(rung: Rung, results: TuneResults) -> Iterator[str]:
-    yield rung.label
-    yield value_text(rung.value, results.goal)
-    yield _times(rung.gain)
-    yield _times(rung.total)
-    yield text.NOT_MEASURED if rung.error is None else f"{100 * rung.error:.2g} %"
-    if results.goal.constraint is not None:
-        yield text.latency(rung.kept_us)
-
-
-def _top1(rung: Rung) -> str:
-    return text.NOT_MEASURED if rung.top1 is None else f"{100 * rung.top1:.4g} %"
-
-
-def _times(gain: Gain | None) -> str:
-    if gain is None:
-        return ""
-    return str(gain) if gain.verdict == "better" else f"{gain} {gain.verdict}"
+def rate_answer(run: Run) -> RateSearchAnswer | None:
+    """None where the plan has no target."""
+    results = rate_results(run)
+    return None if results is None else RateSearchAnswer(results)
