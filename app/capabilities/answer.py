@@ -1,4 +1,4 @@
-"""What a run came to by a capability: printed, written to its folder, and its exit code."""
+"""The answer of a capability about a run: printed, written to its folder, and its exit code."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from app.present.figure import Figure
 class Answer(ABC):
     """The answer of a search to the question of its plan.
 
-    `is_final`: it stands in place of the ranking of runtimes, and its own words say how far it
-    came. `replaces_rows`: medians of cases and warnings are not shown beside it. `expected` are
+    `is_final`: it stands in place of the ranking of runtimes, and its own words state how complete
+    it is. `replaces_rows`: medians of cases and warnings are not shown with it. `expected` are
     statuses that answer the question where they would be failures elsewhere.
     """
 
@@ -26,7 +26,7 @@ class Answer(ABC):
 
     @property
     def exit_code(self) -> int | None:
-        """In place of that of the rows; None where they have the say."""
+        """The exit code in place of the rows' own; None where rows decide."""
         return None
 
     @abstractmethod
@@ -45,7 +45,7 @@ class Answer(ABC):
         """Pictures of the search."""
         yield from ()
 
-    def evidence(self, measured: Sequence[MeasuredCase]) -> Iterator[Figure]:
+    def evidence(self, cases: Sequence[MeasuredCase]) -> Iterator[Figure]:
         """Pictures of all cases at once."""
         yield from ()
 

@@ -1,4 +1,4 @@
-"""The registered capabilities: what a setting adds to a run beside its grid of cases.
+"""The registered capabilities: what a setting adds to a run in addition to its cases.
 
 Each is one line here. The rest of the program knows none by name: it asks the registry for
 schedulers, follow-up jobs, answers and tables, whose modules are imported when they are used.
@@ -22,7 +22,7 @@ from exporters import install_layout
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """Parts of a capability, each `module:name` below `app`, empty where it has none.
+    """Parts of a capability, each `module:name` below `app`, empty where there is no such part.
 
     `plan_values` completes a plan, `rounds` schedules rounds in place of the grid, `follow_up` jobs
     after them. `answer` is what a run came to, `tables` are of what it recorded.
@@ -69,7 +69,7 @@ def complete_plan(plan: Plan) -> Plan:
         if not is_here and getattr(plan, setting.key):
             raise PlanError(
                 f"{setting.flag}: this installation can't do that (no capability {setting.key!r})",
-                "Leave it out, or install a version that has it",
+                "remove it, or install a version that has it",
                 setting.flag,
             )
     for complete in _parts("plan_values"):
@@ -93,8 +93,8 @@ def follow_up_parts() -> list[Callable[..., Any]]:
 
 def answers(run: Run) -> tuple[Answer, ...]:
     """What the run came to, by each capability that its plan asks for."""
-    found = (make(run) for make in _parts("answer"))
-    return tuple(answer for answer in found if answer is not None)
+    candidates = (make(run) for make in _parts("answer"))
+    return tuple(answer for answer in candidates if answer is not None)
 
 
 def tables(run: Run, rows: Sequence[Row], width: int) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""Columns that say what a row is of: the run, the model, the case and its settings."""
+"""Columns that identify a row: the run, the model, the case and its settings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One figure of two sides round by round, and the judge of all that are compared together.
 
-Whatever is compared, a pairing says which rounds stand beside each other and how they were
+Whatever is compared, a pairing states which rounds are compared with each other and how they were
 measured: two runs, a case and its baseline, a case and itself, steps of an ablation. Verdicts come
 from `judge_rounds` alone, so that no comparison has a statistics of its own.
 """
@@ -30,8 +30,8 @@ class RoundPairs:
     """Figures of the rounds of both sides, of which less is better.
 
     `in_turn`: figures of one place are of one pair of rounds, which saw the same machine; else the
-    sides were measured apart, and `variation` is what two runs differ by. `resolution` is that of
-    the clocks. Comparisons of one `figure` share a minimum spread; an empty name shares none.
+    sides were measured apart, and `variation` is what two runs differ by. `resolution` is the
+    clocks'. Comparisons of one `figure` share a minimum spread; an empty name shares none.
     """
 
     first: Sequence[float]
@@ -72,9 +72,9 @@ def judge_rounds(
     """A verdict for each, all of them judged together; undecided where nothing is known."""
     changes = [None if pairs is None else pairs.difference for pairs in comparisons]
     figures = [pairs.figure if pairs is not None else "" for pairs in comparisons]
-    shared = with_minimum_spread(changes, figures)
+    spreads = with_minimum_spread(changes, figures)
     changes = [
         spread if figure else change
-        for change, spread, figure in zip(changes, shared, figures, strict=True)
+        for change, spread, figure in zip(changes, spreads, figures, strict=True)
     ]
     return judge(changes, band, confidence)

@@ -18,6 +18,7 @@ import pytest
 from app.capabilities.registry import CAPABILITIES
 from app.cases.case import Case
 from app.plan.settings.table import PLAN_SETTINGS
+from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
 from exporters import install_layout
 from tests.app.results.runs import record
@@ -42,8 +43,8 @@ CHILD = """
 import json, sys
 from app.capabilities.registry import CAPABILITIES
 from app.__main__ import main
-removed, commands = json.loads(sys.argv[1])
-del CAPABILITIES[removed]
+key, commands = json.loads(sys.argv[1])
+del CAPABILITIES[key]
 codes = []
 for words in commands:
     try:
@@ -58,14 +59,14 @@ def largest(path: Path) -> Path:
     """A search for the largest batch, of which the second try was too large."""
     cases = [Case("mlp", "fake", axes={"batch": batch}) for batch in (1, 8)]
 
-    def fill(folder: runs.RunFolder) -> None:
+    def fill(folder: RunFolder) -> None:
         runs.measure(folder, cases[0], runs.Speed(10.0), 1)
         record(folder, cases[1], 0, (), "out_of_memory", reason="too large")
 
     return runs.make(path, cases, fill, rounds=1, largest_batch=True, memory_limit="1GiB")
 
 
-STORED: dict[str, Callable[[Path], Path]] = {
+RUN_MAKERS: dict[str, Callable[[Path], Path]] = {
     "slo": runs.slo,
     "tune": runs.tune,
     "largest_batch": largest,
@@ -98,30 +99,33 @@ def test_the_core_imports_no_capability_by_name(package: str) -> None:
             for node in ast.walk(ast.parse(file.read_text("utf-8")))
             if isinstance(node, ast.ImportFrom) and node.module
         }
-        named = {module for module in modules if module.startswith("app.capabilities.")}
+        imports = {module for module in modules if module.startswith("app.capabilities.")}
         if name not in parts:
-            assert named <= {"app.capabilities.registry", "app.capabilities.answer"}, name
+            assert imports <= {"app.capabilities.registry", "app.capabilities.answer"}, name
 
 
 @pytest.mark.parametrize(
-    "removed",
-    [key if key in OFTEN else pytest.param(key, marks=pytest.mark.rare) for key in CAPABILITIES],
+    "key",
+    [
+        name if name in OFTEN else pytest.param(name, marks=pytest.mark.rare)
+        for name in CAPABILITIES
+    ],
 )
-def test_the_program_works_without_a_capability(removed: str, tmp_path: Path) -> None:
-    stored = STORED.get(removed, runs.extras)(tmp_path / "stored")
+def test_the_program_works_without_a_capability(key: str, tmp_path: Path) -> None:
+    example = RUN_MAKERS.get(key, runs.extras)(tmp_path / "example")
     graph = str(write_add_graph(tmp_path / "add.onnx"))
-    measured, asked = tmp_path / "measured", tmp_path / "asked"
+    grid_run, refusal = tmp_path / "grid_run", tmp_path / "refusal"
     plan = ("run", graph, "--runtimes", "fake", "--out")
     commands = (
-        [*plan, str(measured), "--preset", "quick", "--rounds", "1"],
-        ["show", str(stored)],
-        ["report", str(stored), "-o", str(tmp_path / "page.html")],
-        ["export", str(stored), "-f", "json,markdown"],
-        ["verify", str(stored)],
-        [*plan, str(asked), *LINES[removed]],
+        [*plan, str(grid_run), "--preset", "quick", "--rounds", "1"],
+        ["show", str(example)],
+        ["report", str(example), "-o", str(tmp_path / "page.html")],
+        ["export", str(example), "-f", "json,markdown"],
+        ["verify", str(example)],
+        [*plan, str(refusal), *LINES[key]],
     )
     child = subprocess.run(
-        [sys.executable, "-c", CHILD, json.dumps([removed, commands])],
+        [sys.executable, "-c", CHILD, json.dumps([key, commands])],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -130,9 +134,9 @@ def test_the_program_works_without_a_capability(removed: str, tmp_path: Path) ->
     )
     codes = json.loads(child.stderr.splitlines()[-1])
     assert codes == [0, 0, 0, 0, 0, 2], child.stderr
-    assert {r.status for rounds in read_run(measured).rounds.values() for r in rounds.values()} == {
+    assert {r.status for rounds in read_run(grid_run).rounds.values() for r in rounds.values()} == {
         "ok"
     }
     assert (tmp_path / "page.html").stat().st_size > 0
-    assert LINES[removed][0] in child.stderr
-    assert not asked.exists(), "nothing is measured in place of what was asked for"
+    assert LINES[key][0] in child.stderr
+    assert not refusal.exists(), "nothing is measured in its place"

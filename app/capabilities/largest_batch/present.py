@@ -34,7 +34,7 @@ def batch_tables(run: Run) -> Iterator[Block]:
     """Each search of the run: the largest batch that fits, what stopped it, what was tried."""
     limit = run.manifest.requested_plan.memory_limit
     device = run.manifest.requested_plan.device_memory_limit
-    of_device = f", of a GPU's: {device}" if device else ""
+    device_text = f", of a GPU's: {device}" if device else ""
     searches, tries = searches_of(run), tries_of(run)
     models = model_labels(search.base.model for search in searches)
     yield Heading("largest batch", 3)
@@ -44,12 +44,12 @@ def batch_tables(run: Run) -> Iterator[Block]:
             (models[search.base.model], search.base.runtime, *_search_cells(search, tries))
             for search in searches
         ],
-        caption=f"limit of a measuring process, of the host's memory: {limit}{of_device}",
+        caption=f"limit of a measuring process, of the host's memory: {limit}{device_text}",
     )
 
 
 def _search_cells(search: Search, tries: Sequence[Try]) -> tuple[str, str, str]:
-    """Why the next one failed is told with the causes, at the end."""
+    """Why the next one failed is among the causes of failures."""
     batches = search.statuses(tries)
     fits = str(largest_fit(batches) or text.NOT_MEASURED)
     is_finished = search.next_case(tries) is None
@@ -57,13 +57,13 @@ def _search_cells(search: Search, tries: Sequence[Try]) -> tuple[str, str, str]:
     return fits, reason, ", ".join(map(str, batches))
 
 
-def batch_figure(run: Run, measured: Sequence[MeasuredCase]) -> Figure | None:
+def batch_figure(run: Run, cases: Sequence[MeasuredCase]) -> Figure | None:
     """How far each search for the largest batch came, and what stopped it; None if nothing was
     tried."""
     statuses: dict[str, dict[int, Status]] = {}
     ids: dict[str, list[str]] = {}
     subjects: dict[str, Case] = {}
-    for measurement in measured:
+    for measurement in cases:
         batch, subject = (
             number_of(measurement.row["batch_size"]),
             run.without_batch(measurement.case),
@@ -107,8 +107,8 @@ class LargestBatchAnswer(Answer):
     def tables(self) -> Iterator[Block]:
         return batch_tables(self.run)
 
-    def evidence(self, measured: Sequence[MeasuredCase]) -> Iterator[Figure]:
-        figure = batch_figure(self.run, measured)
+    def evidence(self, cases: Sequence[MeasuredCase]) -> Iterator[Figure]:
+        figure = batch_figure(self.run, cases)
         if figure is not None:
             yield figure
 

@@ -34,19 +34,19 @@ SVG = "rates.svg"
 
 def rate_figures(results: RateResults) -> list[Figure]:
     """A figure for each search with its subject, of those that measured a rate."""
-    figures = (_figure(subject, searched, results.target) for subject, searched in results.searches)
+    figures = (_figure(subject, state, results.target) for subject, state in results.searches)
     return [figure for figure in figures if figure.marks]
 
 
-def _figure(subject: str, searched: SearchState, target: Target) -> Figure:
-    known = ((point.rate_hz, figure_us(point.rounds)) for point in searched.points)
+def _figure(subject: str, state: SearchState, target: Target) -> Figure:
+    rate_points = ((point.rate_hz, figure_us(point.rounds)) for point in state.points)
     marks = tuple(
         Mark(hz, latency_us, f"{rate(hz)}: {target.name} {text.latency(latency_us)}")
-        for hz, latency_us in known
+        for hz, latency_us in rate_points
         if hz is not None and latency_us is not None
     )
     maximum_hz = max((mark.x for mark in marks), default=0.0)
-    ends = searched.bracket
+    ends = state.bracket
     bracket = (
         (Region(min(ends.low_hz, maximum_hz), min(ends.high_hz, maximum_hz)),)
         if ends.low_hz is not None and ends.high_hz is not None
@@ -57,15 +57,15 @@ def _figure(subject: str, searched: SearchState, target: Target) -> Figure:
         Axis("requests per second", "per_s", least=0.0),
         Axis(f"latency, {target.name}", "us", "log"),
         (Series(subject, marks, "line", has_legend=False),),
-        tuple(_references(searched, target)),
+        tuple(_references(state, target)),
         bracket,
-        note=sentence(subject, searched, target),
+        note=sentence(subject, state, target),
     )
 
 
-def _references(searched: SearchState, target: Target) -> Iterator[ReferenceLine]:
+def _references(state: SearchState, target: Target) -> Iterator[ReferenceLine]:
     yield ReferenceLine("y", target.limit_us, target_text(target), "error")
-    bend = knee_hz(searched)
+    bend = knee_hz(state)
     if bend is not None:
         yield ReferenceLine("x", bend, f"knee at {rate(bend)}", "ok")
 
@@ -77,17 +77,17 @@ def rate_tables(results: RateResults) -> Iterator[Block]:
     """The answer of each search, then the table of all steps."""
 
     target = results.target
-    judged = "late" if target.percentile is not None else "mean"
-    headings = ("case", "rate", target.name, f"{judged}, interval", "rounds", "verdict")
+    judged_figure = "late" if target.percentile is not None else "mean"
+    headings = ("case", "rate", target.name, f"{judged_figure}, interval", "rounds", "verdict")
     sentences: list[str] = []
     rows: list[tuple[Cell | str, ...]] = []
-    for subject, searched in results.searches:
-        bend = knee_hz(searched)
-        for point in searched.measured:
+    for subject, state in results.searches:
+        bend = knee_hz(state)
+        for point in state.measured:
             rows.append((subject, *_cells(point, target, bend)))
-        sentences.append(sentence(subject, searched, target))
+        sentences.append(sentence(subject, state, target))
     yield Points(tuple(sentences))
-    if not all(searched.is_over for _, searched in results.searches):
+    if not all(state.is_over for _, state in results.searches):
         yield Command(graphlap_line(*results.resume), "continue the search")
     yield Heading(f"rates at {target_text(target)}", 3)
     yield table(names(*headings), rows)
@@ -126,9 +126,9 @@ class RateSearchAnswer(Answer):
 
     def sentences(self) -> Iterator[str]:
         results = self.results
-        for name, searched in results.searches:
-            yield sentence(name, searched, results.target)
-        if not all(searched.is_over for _, searched in results.searches):
+        for name, state in results.searches:
+            yield sentence(name, state, results.target)
+        if not all(state.is_over for _, state in results.searches):
             yield f"to continue: {graphlap_line(*results.resume)}"
 
     def figures(self) -> Iterator[Figure]:
@@ -138,8 +138,8 @@ class RateSearchAnswer(Answer):
         """`rates.csv`, `rates.svg` and `rates.json`, where a rate was measured."""
         rows = [
             row
-            for name, searched in self.results.searches
-            for row in curve_rows(name, searched, self.results.target)
+            for name, state in self.results.searches
+            for row in curve_rows(name, state, self.results.target)
         ]
         if rows:
             yield RATES, as_csv(rows)

@@ -81,18 +81,18 @@ class AccuracyFollowUp(FollowUp):
                 data[case.model] = data_for(case.model, self._labelled_data)
             if data[case.model]:
                 self._waiting.append((case, data[case.model]))
-                self._subjects[_shared(case)] += 1
+                self._subjects[_subject_key(case)] += 1
 
     def _drop_first(self) -> None:
         case, _ = self._waiting.popleft()
-        subject = _shared(case)
+        subject = _subject_key(case)
         self._subjects[subject] -= 1
         if not self._subjects[subject]:
             del self._subjects[subject]
 
 
-def _shared(case: Case) -> tuple[object, ...]:
-    """What cases of one subject have in common, told before their model is there."""
+def _subject_key(case: Case) -> tuple[object, ...]:
+    """What cases of one subject have in common, known before their model is there."""
     sizes = tuple((name, size) for name, size in case.axes.items() if name != "batch")
     options = tuple((name, value) for name, value in case.options.items() if name != SESSIONS.name)
     return case.model, case.precision, case.runtime, sizes, options
@@ -102,13 +102,13 @@ def follow_up_of(source: Source, state: RunState) -> AccuracyFollowUp | None:
     """The subjects that have no accuracy; None on other machines."""
     if isinstance(state.rounds, HostedSweep):
         return None
-    recorded = state.recorded.accuracies.items()
+    results = state.recorded.accuracies.items()
     return AccuracyFollowUp(
         source,
         state.models,
         state.plan.accuracy,
         state.ran,
-        [subject for subject, result in recorded if not result.transient],
+        [subject for subject, result in results if not result.transient],
         state.recorded.manifest.time_limit_s,
         state.rounds.late_cases,
         state.rounds.schedule.memory_limit_bytes,

@@ -105,7 +105,7 @@ def _batch_positions(model: ExportedModel, axis: str) -> dict[str, int] | None:
     return {name: spec.shape.index(axis) for name, spec in specs.items()}
 
 
-def scheduler_of(schedule: Schedule, recorded: Run) -> LargestBatch:
-    """With the tries that the run has, but for those that are to be made again."""
-    tries = [attempt for attempt in tries_of(recorded) if not attempt.result.is_tried_again]
+def scheduler_of(schedule: Schedule, run: Run) -> LargestBatch:
+    """With the tries that the run has, but for tries that will be repeated."""
+    tries = [attempt for attempt in tries_of(run) if not attempt.result.is_tried_again]
     return LargestBatch(schedule, tries)

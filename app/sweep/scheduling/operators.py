@@ -158,8 +158,8 @@ def follow_up_of(source: Source, state: RunState) -> FollowUp | None:
     """The cases that have no operator times; None where the plan wants none."""
     if not state.plan.profile_ops:
         return None
-    recorded = state.recorded.operators.items()
-    finished_ids = [case_id for case_id, entry in recorded if not entry.transient]
+    results = state.recorded.operators.items()
+    finished_ids = [case_id for case_id, entry in results if not entry.transient]
     cases, ran, limit_s = state.models, state.ran, state.recorded.manifest.time_limit_s
     limit_bytes = state.rounds.schedule.memory_limit_bytes
     if isinstance(state.rounds, HostedSweep):

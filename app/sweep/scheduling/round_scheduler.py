@@ -49,7 +49,7 @@ class RoundScheduler(ABC):
 
     @abstractmethod
     def take(self, result: RoundResult) -> None:
-        """Count a round that ended; told twice, it counts once."""
+        """Count a round that ended; given twice, it counts once."""
 
     @property
     def guess_s(self) -> float:

@@ -37,7 +37,7 @@ EXPORT_LIMIT_S = CHECK_LIMIT_S = COMPILE_LIMIT_S = 600.0
 def build_scheduler(
     folder: RunFolder, recorded: Run, rows: Rows, slots: Sequence[HostSlot] = ()
 ) -> tuple[RoundScheduler, tuple[FollowUp, ...], Source]:
-    """The scheduler of the rounds, those of the jobs after them, and all as one.
+    """The scheduler of the rounds, the jobs after them, and all as one source.
 
     `rows` are those of the run, which know what was read of its samples. `slots` are the hosts
     that measure, none for this machine. PlanError for a capability that is not here.
@@ -61,12 +61,12 @@ def build_scheduler(
 def _round_scheduler(
     schedule: Schedule, recorded: Run, rows: Rows, slots: Sequence[HostSlot]
 ) -> RoundScheduler:
-    """A check's, that of a capability, or that of the plan's grid on these hosts."""
+    """The scheduler of a check, of a capability, or of the plan's grid on these hosts."""
     plan = recorded.manifest.requested_plan
     statuses = _statuses_by_case(recorded)
     if plan.check:
-        checked = [case_id for case_id, entry in statuses.items() if entry]
-        return Checks(schedule, checked, plan.time_limit_s or CHECK_LIMIT_S)
+        finished_ids = [case_id for case_id, entry in statuses.items() if entry]
+        return Checks(schedule, finished_ids, plan.time_limit_s or CHECK_LIMIT_S)
     make_scheduler = scheduler_part(plan)
     if make_scheduler is not None:
         scheduler: RoundScheduler = make_scheduler(schedule, recorded)
@@ -79,7 +79,7 @@ def _round_scheduler(
 
 
 def _schedule_of(folder: RunFolder) -> Schedule:
-    """What the manifest and the plan in it say of the rounds."""
+    """The rounds as the manifest and its plan define them."""
     manifest = folder.manifest
     plan = manifest.requested_plan
     return Schedule(

@@ -259,14 +259,14 @@ def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Pa
         for name, data in answer.files():
             folder.write(name, data)
     assert not searching.is_over
-    (stored,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
-    assert stored.resume == ("resume", str(tmp_path / "run"))
-    assert (stored.low_hz, stored.high_hz) == (
+    (file_answer,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
+    assert file_answer.resume == ("resume", str(tmp_path / "run"))
+    assert (file_answer.low_hz, file_answer.high_hz) == (
         searching.bracket.low_hz,
         searching.bracket.high_hz,
     )
     lines = [block.line for block in answer.tables() if isinstance(block, Command)]
-    assert lines == [graphlap_line(*stored.resume)]
+    assert lines == [graphlap_line(*file_answer.resume)]
 
 
 def test_answers_of_schema_3_are_read_with_their_command_line(tmp_path: Path) -> None:
