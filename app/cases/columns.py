@@ -8,7 +8,18 @@ The functions stand there, since plans name columns too and compute nothing.
 
 from __future__ import annotations
 
-from app.cases.column import Column, count, flag, lower_better, number, section, text
+from app.cases.column import (
+    Column,
+    count,
+    derived,
+    flag,
+    higher_better,
+    lower_better,
+    number,
+    quotient,
+    section,
+    text,
+)
 from app.cases.environment_columns import CONDITION, ENGINE, GPU, IMPORTED, PLACING
 from app.cases.identity_columns import CASE, MODEL, RUN
 from app.cases.latency_columns import BASELINE, LATE, LATENCY, PATTERNS
@@ -90,14 +101,14 @@ _RESOURCES = (
         "W",
         "Mean power of the whole device; empty for rounds of less than half a second.",
     ),
-    Column(
-        "throughput_per_s_per_kw",
-        "number",
-        "Inputs/s per kW",
-        "Inputs in a second over the power; empty where no device reports its power.",
-        "1/s/kW",
-        "higher",
-        family="ratios",
+    derived(
+        higher_better(
+            "throughput_per_s_per_kw",
+            "Inputs/s per kW",
+            "1/s/kW",
+            "Inputs in a second over the power; empty where no device reports its power.",
+        ),
+        lambda row: quotient(row, "throughput_per_s", "power_w", 1e3),
     ),
     number("gpu_clock_mhz", "GPU clock (MHz)", "MHz", "Median clock of the GPU."),
     text("throttle_reasons", "Throttle reasons", "What limited the device's clock, or none."),
