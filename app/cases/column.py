@@ -78,7 +78,7 @@ class Column:
     formula: Callable[[Row], Value] | None = None
 
 
-def derived(column: Column, formula: Callable[[Row], Value]) -> Column:
+def with_formula(column: Column, formula: Callable[[Row], Value]) -> Column:
     """A column that is computed from others of its row, once these are filled."""
     return replace(column, family="derived", formula=formula)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from app.cases.column import (
     Column,
     count,
-    derived,
     flag,
     higher_better,
     lower_better,
@@ -19,6 +18,7 @@ from app.cases.column import (
     quotient,
     section,
     text,
+    with_formula,
 )
 from app.cases.environment_columns import CONDITION, ENGINE, GPU, IMPORTED, PLACING
 from app.cases.identity_columns import CASE, MODEL, RUN
@@ -101,7 +101,7 @@ _RESOURCES = (
         "W",
         "Mean power of the whole device; empty for rounds of less than half a second.",
     ),
-    derived(
+    with_formula(
         higher_better(
             "throughput_per_s_per_kw",
             "Inputs/s per kW",

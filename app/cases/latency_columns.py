@@ -6,13 +6,13 @@ from app.cases.column import (
     Column,
     Group,
     count,
-    derived,
     flag,
     higher_better,
     lower_better,
     number,
     quotient,
     text,
+    with_formula,
 )
 from app.cases.objectives import HIGHER_IS_BETTER, JUDGED, MEAN, THROUGHPUT
 
@@ -73,7 +73,7 @@ LATENCY = (
         for group in [_PERCENTILE_GROUP[name]]
     ),
     _latency("max", "Slowest", "The slowest sample.", "latency"),
-    derived(
+    with_formula(
         lower_better(
             "max_to_p50_ratio", "Maximum to p50", "", "The slowest sample over the median."
         ),
