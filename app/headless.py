@@ -24,6 +24,7 @@ from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import run_document
+from app.console.answer.length import fitted
 from app.console.answer.summary import RunResult
 from app.console.check import check_page
 from app.console.exporting import export, formats_of
@@ -52,7 +53,7 @@ from app.plan.runtime_selection import environments_of, with_default_runtimes
 from app.plan.validation import reject_misplaced
 from app.plot_data.curves import idleness
 from app.present.svg import svg_document
-from app.present.terminal import write_formatted
+from app.present.terminal import TABLE, write_formatted
 from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
@@ -308,7 +309,7 @@ def _store(
         for name, data in chain.from_iterable(answer.files() for answer in result.answers):
             folder.write(name, data)
         write_throughputs(folder, result.throughputs)
-        export(result.run, result.measured, formats, columns)
+        export(result.run, formats, columns, result.measured)
     except OSError as error:
         raise unwritable(folder.path, error, ", then resume it") from error
 
@@ -321,7 +322,9 @@ def _print(result: RunResult, shown: ResilientStream, sort: str, form: str, verb
         shown.write("\n".join(check_page(result.run, result.measured)) + "\n")
     else:
         width = width_of(shown)
-        write_formatted(run_document(result, width, sort, verbose), form, shown, width)
+        document = run_document(result, width, sort, verbose)
+        is_short = form == TABLE and not verbose
+        write_formatted(fitted(document, width) if is_short else document, form, shown, width)
 
 
 def exit_code(rows: Sequence[Row], strict: bool, expected: frozenset[Status] = frozenset()) -> int:

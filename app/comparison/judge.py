@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from app.cases.column import number_of
 from app.cases.objectives import HIGHER_IS_BETTER
+from app.cases.telemetry import STEADY_CLOCK
 from app.comparison.measured_case import COMPARED, confidence_of
 from app.comparison.pairing import NO_PERCENTILE, Pair, UncomparedCase
 from app.comparison.run_variation import STATED_ALONE, RunVariations
@@ -165,6 +167,7 @@ def judge_pairs(
     for (place, name, a, b), verdict in zip(figures, verdicts, strict=True):
         pair = pairs[place]
         result = verdict if in_turn else _adjust_for_clock(pair, verdict, band)
+        result = adjust_for_gpu_clock(pair, result)
         if verdict.interval is None and min(_rounds(pair, in_turn)) >= MINIMUM_ROUNDS:
             result = _without_interval(pair, name, in_turn, verdict)
         unit: Unit = "us"
@@ -231,4 +234,18 @@ def _adjust_for_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
     if abs(math.log(verdict.ratio)) <= edge or abs(math.log(verdict.ratio) + clocks) > edge:
         return verdict
     detail = f"the clock changed by {second / first - 1:+.0%}"
+    return replace(verdict, word="undecided", detail=detail, reason=CLOCK_CHANGED)
+
+
+def adjust_for_gpu_clock(pair: Pair, verdict: Verdict) -> Verdict:
+    """Undecided where the same GPU ran at clocks that differ by more than its steps."""
+    first, second = pair.first, pair.second
+    uuid = first.row.get("gpu_uuid")
+    clocks = [number_of(side.row.get("gpu_clock_mhz")) for side in (first, second)]
+    usable = [clock for clock in clocks if clock]
+    if not uuid or uuid != second.row.get("gpu_uuid") or len(usable) < len(clocks):
+        return verdict
+    if max(usable) <= STEADY_CLOCK * min(usable):
+        return verdict
+    detail = f"the GPU's clock was {usable[0]:.0f} and {usable[1]:.0f} MHz"
     return replace(verdict, word="undecided", detail=detail, reason=CLOCK_CHANGED)

@@ -14,6 +14,7 @@ from itertools import islice
 
 from app.cases.column import Row
 from app.cases.dimensions import MATCHING, matching_key, without
+from app.comparison.judge import adjust_for_gpu_clock
 from app.comparison.measured_case import Key, MeasuredCase, confidence_of, names, runtime_label
 from app.comparison.pairing import Pair
 from app.stats.intervals import MINIMUM_ROUNDS
@@ -94,7 +95,7 @@ def fastest(measured: Iterable[MeasuredCase], band: float) -> list[Fastest]:
         band,
         confidence_of(side for pair in pairs for side in (pair.first, pair.second)),
     )
-    verdicts = iter(all_verdicts)
+    verdicts = iter(map(adjust_for_gpu_clock, pairs, all_verdicts))
     return [
         _fastest(contest, list(islice(verdicts, len(contest.group) - 1)), band)
         for contest in contests

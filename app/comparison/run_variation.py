@@ -68,8 +68,11 @@ class RunVariations:
         for anchor, side in zip(self.anchor, (first, second), strict=True):
             if any(anchor.row[column] != side.row[column] for column in ("host", "clock")):
                 return None
-        first_figures, second_figures = (list(side.by_round(name).values()) for side in self.anchor)
-        return from_anchor(first_figures, second_figures)
+        anchor_figures, case_figures = (
+            (list(pair[0].by_round(name).values()), list(pair[1].by_round(name).values()))
+            for pair in (self.anchor, (first, second))
+        )
+        return from_anchor(anchor_figures, None if is_middle(name) else case_figures)
 
 
 STATED_ALONE = RunVariations()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -34,6 +35,7 @@ from app.formatting import text
 from app.formatting.case_labels import model_labels
 from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
 from app.history.trends import History
+from app.insights.insight import Insight
 from app.machine.environment import graphlap_version
 from app.plan.command import flags_line, shell_line
 from app.plan.plan import Plan
@@ -277,9 +279,15 @@ def more_results(result: RunResult) -> Iterator[Block]:
         yield from tables
 
 
+MAXIMUM_CASES = 300
+"""Cases whose samples are read and drawn: the 34 networks of a study on four runtimes twice."""
+MAXIMUM_ROWS = 1000
+"""Rows on a page; the table in the run folder has all of them."""
+
+
 def evidence(result: RunResult) -> Iterator[Block]:
     """Nothing where there is nothing to draw. Samples are read model by model."""
-    cases = figures_shown(result.run, result.measured)
+    run, cases = result.run, figures_shown(result.run, result.measured)
     overview = (
         ratios(cases),
         comparison_figures.accuracy(cases),
@@ -293,7 +301,18 @@ def evidence(result: RunResult) -> Iterator[Block]:
         yield Heading("Evidence")
     yield from overview_figures
     yield from card_figures(cases)
+    drawn = models_drawn(cases, result.insights)
+    if len(drawn) < len(names):
+        yield Paragraph(
+            f"Figures of {len(drawn)} of {len(names)} models, those of findings first. "
+            f"The window has those of every case, {run.manifest.full_table} in the run folder has "
+            "every row.",
+            "quiet",
+        )
+        yield Command(shell_line([*install_layout.PROGRAM.split(), str(run.path.absolute())]))
     for model, label in names.items():
+        if model not in drawn:
+            continue
         group = [case for case in cases if case.row["model"] == model]
         latency, *details = _model_figures(group)
         if len(names) == 1:
@@ -303,6 +322,20 @@ def evidence(result: RunResult) -> Iterator[Block]:
             yield Details(f"Figures of {label}", (latency, *details), 3)
         for case in group:
             case.forget()
+
+
+def models_drawn(cases: Sequence[TimedCase], insights: Sequence[Insight]) -> frozenset[str]:
+    """The models with figures of their own: all where there are few cases, else those that findings
+    are of, then the others in the plan's order, as many as have `MAXIMUM_CASES` together."""
+    models = {case.case_id: str(case.row["model"]) for case in cases}
+    counts = Counter(models.values())
+    named = (models.get(case_id, "") for insight in insights for case_id in insight.case_ids)
+    drawn, total = set[str](), 0
+    for model in dict.fromkeys(chain(filter(None, named), counts)):
+        if not drawn or total + counts[model] <= MAXIMUM_CASES:
+            drawn.add(model)
+            total += counts[model]
+    return frozenset(drawn)
 
 
 def _model_figures(group: Sequence[TimedCase]) -> list[Figure]:
@@ -327,7 +360,7 @@ def run_page(intact: IntactRun, measured: Sequence[MeasuredCase], label: str) ->
     yield Paragraph(question(result))
     yield Heading("Answer")
     yield from answer(result)
-    overview = summarise_run(measured, manifest.requested_plan.band)
+    overview = summarise_run(measured, manifest.requested_plan.band, result.contests)
     if result.replaces_rows:
         overview = without_rankings(overview)
     yield from _confidence(result, overview)
@@ -387,8 +420,14 @@ def _merged(differences: Sequence[str]) -> Iterator[Block]:
 
 def _rows(result: RunResult, overview: RunSummary) -> Iterator[Block]:
     percentiles = shown_percentiles(result.plan.percentiles)
-    table = row_table(result.rows, overview.marks, "", percentiles)
-    yield Details(f"All {len(result.rows):,} rows", (table,))
+    count = len(result.rows)
+    table = row_table(result.rows[:MAXIMUM_ROWS], overview.marks, "", percentiles)
+    if count <= MAXIMUM_ROWS:
+        yield Details(f"All {count:,} rows", (table,))
+    else:
+        full_table = result.run.manifest.full_table
+        rest = Paragraph(f"{full_table} in the run folder has all {count:,} rows.", "quiet")
+        yield Details(f"The first {MAXIMUM_ROWS:,} of {count:,} rows", (rest, table))
 
 
 def _machine_section(intact: IntactRun, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:

@@ -24,6 +24,7 @@ from app.capabilities.slo_search.search import Point, SearchState, Verdict
 from app.cases.objectives import Target
 from app.formatting import text
 from app.plan.command import graphlap_line
+from app.present.cells import count_cell, latency_cell, latency_interval_cell
 from app.present.document import Block, Cell, Command, Heading, Points, names, table
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Region, Series
 from app.present.svg import svg_document
@@ -93,21 +94,23 @@ def rate_tables(results: RateResults) -> Iterator[Block]:
     yield table(names(*headings), rows)
 
 
-def _cells(point: Point, target: Target, bend: float | None) -> Iterator[str]:
+def _cells(point: Point, target: Target, bend: float | None) -> Iterator[Cell | str]:
     if point.rate_hz is None:
         yield "unloaded"
     else:
-        yield rate(point.rate_hz) + " (knee)" * (point.rate_hz == bend)
-    yield text.latency(figure_us(point.rounds))
+        knee = " (knee)" * (point.rate_hz == bend)
+        yield Cell(rate(point.rate_hz) + knee, point.rate_hz, unit="per_s")
+    yield latency_cell(figure_us(point.rounds))
     bounds = interval(point.rounds, target)
+    low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
     if target.percentile is None:
-        yield text.NOT_MEASURED if bounds is None else text.interval(bounds.low, bounds.high)
+        yield latency_interval_cell(low, high)
     else:
-        interval_text = (
-            "" if bounds is None else f" ({100 * bounds.low:.2f} to {100 * bounds.high:.2f})"
-        )
-        yield f"{100 * late_share(point.rounds):.2f} %{interval_text}"
-    yield str(len(point.rounds))
+        ends = () if bounds is None else (bounds.low, bounds.high)
+        interval_text = f" ({' to '.join(f'{100 * end:.2f}' for end in ends)})" if ends else ""
+        share = late_share(point.rounds)
+        yield Cell(f"{100 * share:.2f} %{interval_text}", share, low=low, high=high)
+    yield count_cell(len(point.rounds))
     yield _WORDS.get(point.verdict, str(point.verdict))
 
 

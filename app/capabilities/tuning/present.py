@@ -17,7 +17,8 @@ from app.capabilities.tuning.answer import (
 )
 from app.capabilities.tuning.files import files_of
 from app.formatting import text
-from app.present.document import Block, Column, Heading, Points, names, table
+from app.present.cells import latency_cell
+from app.present.document import Block, Cell, Column, Heading, Points, names, table
 from app.run_folder.run import Run
 from exporters.cache import default_root
 
@@ -41,28 +42,33 @@ def _table(answer: TuneAnswer, results: TuneResults) -> Iterator[Block]:
     yield Heading(f"{answer.model}: {answer.goal}, step by step", 3)
     yield table(
         (*names("step"), Column(heading), *names(*headings[2:4]), *map(Column, headings[4:])),
-        [(*_ladder_cells(rung, results), *[_top1(rung)] * top1) for rung in answer.rungs],
+        [
+            (*_ladder_cells(rung, results), *[_percent_cell(rung.top1, 4)] * top1)
+            for rung in answer.rungs
+        ],
     )
 
 
-def _ladder_cells(rung: Rung, results: TuneResults) -> Iterator[str]:
+def _ladder_cells(rung: Rung, results: TuneResults) -> Iterator[Cell | str]:
     yield rung.label
-    yield value_text(rung.value, results.goal)
-    yield _times(rung.gain)
-    yield _times(rung.total)
-    yield text.NOT_MEASURED if rung.error is None else f"{100 * rung.error:.2g} %"
+    unit = "per_s" if results.goal.rate else "us"
+    yield Cell(value_text(rung.value, results.goal), rung.value, unit=unit)
+    yield _gain_cell(rung.gain)
+    yield _gain_cell(rung.total)
+    yield _percent_cell(rung.error, 2)
     if results.goal.constraint is not None:
-        yield text.latency(rung.kept_us)
+        yield latency_cell(rung.kept_us)
 
 
-def _top1(rung: Rung) -> str:
-    return text.NOT_MEASURED if rung.top1 is None else f"{100 * rung.top1:.4g} %"
+def _percent_cell(share: float | None, digits: int) -> Cell:
+    return Cell(text.NOT_MEASURED if share is None else f"{100 * share:.{digits}g} %", share)
 
 
-def _times(gain: Gain | None) -> str:
+def _gain_cell(gain: Gain | None) -> Cell:
     if gain is None:
-        return ""
-    return str(gain) if gain.verdict == "better" else f"{gain} {gain.verdict}"
+        return Cell("")
+    gain_text = str(gain) if gain.verdict == "better" else f"{gain} {gain.verdict}"
+    return Cell(gain_text, gain.times, unit="times", low=gain.low, high=gain.high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.cases.case import Case
+from app.cases.round import RoundResult
 from app.cases.status import TERMINAL, Status
 from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.opening import Opening, opening_of
@@ -124,6 +125,9 @@ class FixedSweep(GridScheduler):
             return work
         return None
 
+    def _learn(self, result: RoundResult) -> None:
+        self.schedule.spread.take(result)
+
     @property
     def spread_left_s(self) -> float:
         """How long the rounds that are left take at least, because they are spread."""
@@ -138,7 +142,7 @@ class FixedSweep(GridScheduler):
         spare_s = self.schedule.budget.spare_s(self._tally.remaining, self._guess_s(case))
         seconds = self.schedule.spread.wait_s(number, spare_s)
         if seconds >= MINIMUM_WAIT_S:
-            return WaitWork(time.monotonic() + seconds)
+            return WaitWork(time.monotonic() + seconds, self.schedule.spread.reason)
         self._started_pass = number
         return None
 

@@ -99,12 +99,16 @@ class GridScheduler(RoundScheduler):
     def take(self, result: RoundResult) -> None:
         if not self._tally.take(result.case_id, result.round):
             return
+        self._learn(result)
         if result.status in TERMINAL:
             self._tally.end(result.case_id)
         else:
             self._tally.want(
                 result.case_id, self.round_policy.planned_rounds(self._open[result.case_id])
             )
+
+    def _learn(self, result: RoundResult) -> None:
+        """Take from a round that counts what those after it depend on."""
 
     def _guess_s(self, case: Case) -> float:
         """How long a round of this case takes of which nothing is known."""

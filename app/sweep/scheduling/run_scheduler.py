@@ -102,7 +102,11 @@ def _schedule_of(folder: RunFolder) -> Schedule:
         device_memory_limit_bytes=(
             parse_size(plan.device_memory_limit) if plan.device_memory_limit else 0
         ),
-        spread=Spread(manifest.spread_s, FIRST_LOOK if plan.stopping else manifest.rounds),
+        spread=Spread(
+            manifest.spread_s,
+            FIRST_LOOK if plan.stopping else manifest.rounds,
+            manifest.contended_spread_s,
+        ),
         arrivals_seed=manifest.seed if manifest.arrivals_seed is None else manifest.arrivals_seed,
     )
 
