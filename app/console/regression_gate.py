@@ -8,7 +8,8 @@ from typing import Any, Literal, Self
 from xml.etree import ElementTree
 
 from app.cases.units import percentile_label
-from app.comparison.judge import Comparison, Sides, UncomparedCase
+from app.comparison.judge import Comparison, Sides
+from app.comparison.pairing import UncomparedCase
 from app.formatting.text import printable, ratio_interval
 from app.run_folder.diagnostics import BETWEEN_CODES, CODES
 from app.stats.verdict import TOO_FEW_ROUNDS, TOO_FEW_RUNS
