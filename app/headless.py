@@ -231,9 +231,9 @@ def measure(
     with make_run(folder, describe_host()) as run, Steering(run, stdin) as steering:
         models = model_labels(case.model for case in run.run.cases)
         for line in run.voided:
-            what = f"its samples are damaged ({line.reason})"
+            cause = catalogue.message(line.diagnostic) if line.diagnostic else line.reason
             label = case_label(run.cases[line.case_id], models)
-            told = printable(f"{label} {round_name(line.round)} is measured again: {what}")
+            told = printable(f"{label} {round_name(line.round)} is measured again: {cause}")
             log.write(f"{told}\n")
         sizes = assumed_line(folder.manifest.assumed_sizes)
         notes = [*map(catalogue.text, run.warnings), sizes, run.kept_table]

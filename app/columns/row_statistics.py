@@ -279,7 +279,7 @@ class StoredRows:
                 if not round_result.samples
             ),
             *(f"{number} {writer.writer}" for number, writer in sorted(writers.items())),
-            *(f"{number} {damage}" for number, damage in run.damaged.get(case_id, {}).items()),
+            *(f"{number} {damage!r}" for number, damage in run.damaged.get(case_id, {}).items()),
             repr(run.operators.get(case_id)),
         )
         return text_digest("\n".join(texts).encode())
