@@ -270,7 +270,7 @@ def measure(
             write_throughputs(folder, together)
             if tunes is not None:
                 write_ladder(folder, run.run, tunes)
-            export(run.run, measured, formats, columns)
+            export(run.run, formats, columns, measured)
         except OSError as error:
             raise unwritable(folder.path, error, ", then resume it") from error
         steering.release()  # all is kept, and what is left is to tell it

@@ -32,10 +32,12 @@ def run(options: argparse.Namespace) -> int:
     if options.insecure_cluster:
         raise PlanError("--insecure-cluster is of --cluster", "Give --cluster too")
     from app.console.doctor import doctor
+    from app.machine import release_environments
     from app.plan.runtime_selection import users_environments
 
     named = explicit_settings(options, "plan").get("environments", {})
-    examination = doctor(environments=users_environments() | named)
+    releases = {one.label: one.python for one in release_environments.usable()}
+    examination = doctor(environments=releases | users_environments() | named)
     return (
         print_document(
             examination.blocks, options, {"table": lambda: wrapped(examination.text, width)}

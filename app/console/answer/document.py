@@ -50,7 +50,7 @@ from app.console.verify import RunDocument, damage
 from app.formatting import text
 from app.formatting.case_labels import model_labels
 from app.formatting.text import duration
-from app.insights.rules import HEADING, find_insights
+from app.insights.rules import HEADING
 from app.plan.command import command_words, graphlap_line, plan_words, typed_path
 from app.plot_data.curves import idleness
 from app.present.document import (
@@ -220,7 +220,7 @@ def _decision_blocks(result: RunResult) -> Iterator[Block]:
     if decision is None:
         return
     rounds, decided, undecided = decision
-    if rounds <= result.plan.lengths.rounds:  # a resumed run measures as many
+    if rounds <= result.run.manifest.rounds:  # a resumed run measures as many
         return
     purpose = f"may decide {decided:,} of {undecided:,} undecided"
     words = plan_words(result.plan.model_copy(update={"rounds": rounds}))
@@ -293,8 +293,7 @@ def page_answer(result: RunResult) -> Iterator[Block]:
 
 def findings(result: RunResult) -> tuple[str, ...]:
     """What is worth a look, in few words each."""
-    insights = find_insights(result.model_measurements, result.cases, result.contests)
-    return tuple(insight.brief for insight in insights if insight.kind not in _LEADER_KINDS)[
+    return tuple(insight.brief for insight in result.insights if insight.kind not in _LEADER_KINDS)[
         :MAXIMUM_FINDINGS
     ]
 

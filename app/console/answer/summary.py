@@ -24,6 +24,8 @@ from app.console.run_comparison import Outcome
 from app.console.run_summary import failure_causes, verdict_text
 from app.formatting import text
 from app.formatting.case_labels import CaseSet
+from app.insights.insight import Insight
+from app.insights.rules import find_insights
 from app.plan.plan import Plan
 from app.present.document import Block, Note, Paragraph, Tone
 from app.run_folder.diagnostics import warning_groups
@@ -76,6 +78,10 @@ class RunResult:
     @cached_property
     def contests(self) -> list[Fastest]:
         return fastest(self.model_measurements, self.plan.band)
+
+    @cached_property
+    def insights(self) -> tuple[Insight, ...]:
+        return tuple(find_insights(self.model_measurements, self.cases, self.contests))
 
     @cached_property
     def cases(self) -> CaseSet:
