@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib.metadata import distributions
 from pathlib import Path
 
 from app.cases.errors import PlanError
@@ -182,7 +182,7 @@ def _installers() -> tuple[Sequence[str], Callable[[str], Sequence[str]]]:
         venv = (uv, "venv", "--quiet", "--python", sys.executable)
         install = (uv, "pip", "install", "--quiet", "--only-binary", ":all:")
         return venv, lambda python: (*install, "--python", python)
-    if find_spec("pip") is None:
+    if not any(distributions(name="pip")):
         raise PlanError(
             "--install: neither uv nor pip is here", "Install uv, or name interpreters by --python"
         )

@@ -127,7 +127,7 @@ def test_what_a_killed_installation_left_is_removed_later(tmp_path: Path) -> Non
 def test_without_uv_and_pip_the_option_that_needs_neither_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(environments, "find_spec", lambda _name: None)
+    monkeypatch.setattr(environments, "distributions", lambda name: iter(()))
     monkeypatch.setenv("PATH", "")
     with pytest.raises(PlanError, match="--python"):
         create(of("1.20"))
