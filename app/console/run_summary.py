@@ -164,15 +164,21 @@ class RunSummary:
     precision: tuple[str, ...]
 
 
-def summarise_run(measured: Sequence[MeasuredCase], band: float = BAND) -> RunSummary:
-    """What there is to say of these; a change within `band` is none."""
+def summarise_run(
+    measured: Sequence[MeasuredCase],
+    band: float = BAND,
+    contests: Sequence[Fastest] | None = None,
+) -> RunSummary:
+    """What there is to say of these; a change within `band` is none. `contests` are the rankings
+    of the cases without no-op copies, which are made if they are not there yet."""
     rows = [measurement.row for measurement in measured]
     started = tuple(row for row in rows if row["status"] not in INCOMPLETE)
     case_set = CaseSet([measurement.case for measurement in measured])
     groups = warning_groups(started)
-    contests = fastest(
-        [measurement for measurement in measured if not is_null(measurement.case.model)], band
-    )
+    if contests is None:
+        contests = fastest(
+            [measurement for measurement in measured if not is_null(measurement.case.model)], band
+        )
     return RunSummary(
         started,
         _marks(groups),

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib.metadata import distributions
 from pathlib import Path
 
 from app.cases.errors import PlanError
@@ -34,6 +34,7 @@ _ABANDONED_AFTER_S = 24 * 3600.0
 _ASIDE = ".aside-"
 
 _RELEASE = re.compile(r"\d+(\.\d+){1,3}")
+_FOLDER = re.compile(rf"(?P<packages>[^/]+?)-(?P<name>{_RELEASE.pattern})-")
 _NUMPY_2_SINCE = {"onnxruntime": (1, 19), "onnxruntime-gpu": (1, 19)}
 """Package -> its first release that numpy 2 may be imported with; its earlier wheels don't say."""
 _LIST_PACKAGES = """
@@ -54,6 +55,11 @@ class ReleaseEnvironment:
         """Where it lies, there or not: of one release of Python and one kind of machine."""
         kind = f"{sys.implementation.cache_tag}-{sysconfig.get_platform()}"
         return environments_folder() / f"{'+'.join(self.packages)}-{self.name}-{kind}"
+
+    @property
+    def label(self) -> str:
+        """The packages and their release, `onnxruntime@1.20`."""
+        return f"{'+'.join(self.packages)}@{self.name}"
 
     @property
     def python(self) -> str:
@@ -124,6 +130,19 @@ def installed() -> tuple[Path, ...]:
     return tuple(sorted(pinned.parent for pinned in environments_folder().glob(f"*/{PINNED}")))
 
 
+def usable() -> tuple[ReleaseEnvironment, ...]:
+    """All that were made for this release of Python and whose interpreter is still there."""
+    found = []
+    for folder in installed():
+        match = _FOLDER.match(folder.name)
+        if match is None:
+            continue
+        environment = ReleaseEnvironment(match["name"], tuple(match["packages"].split("+")))
+        if environment.folder == folder and environment.exists:
+            found.append(environment)
+    return tuple(found)
+
+
 def size_bytes() -> int:
     """What they take; a link is as large as its name."""
     return sum(path.lstat().st_size for path in environments_folder().rglob("*"))
@@ -163,7 +182,7 @@ def _installers() -> tuple[Sequence[str], Callable[[str], Sequence[str]]]:
         venv = (uv, "venv", "--quiet", "--python", sys.executable)
         install = (uv, "pip", "install", "--quiet", "--only-binary", ":all:")
         return venv, lambda python: (*install, "--python", python)
-    if find_spec("pip") is None:
+    if not any(distributions(name="pip")):
         raise PlanError(
             "--install: neither uv nor pip is here", "Install uv, or name interpreters by --python"
         )

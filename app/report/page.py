@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -13,7 +14,6 @@ from app.cases.errors import PlanError, unwritable
 from app.cases.round import is_imported
 from app.cases.units import percentile_label
 from app.columns.rows import Rows
-from app.comparison.aggregate_throughput import AggregateThroughput
 from app.comparison.judge import Comparison
 from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import extra_tables, findings, page_answer
@@ -37,6 +37,7 @@ from app.formatting import text
 from app.formatting.case_labels import model_labels
 from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
 from app.history.trends import History
+from app.insights.insight import Insight
 from app.machine.environment import graphlap_version
 from app.plan.command import flags_line, shell_line
 from app.plan.plan import Plan
@@ -288,16 +289,20 @@ def more_results(result: RunResult) -> Iterator[Block]:
         yield from tables
 
 
-def evidence(
-    run: Run, measured: Sequence[MeasuredCase], throughputs: Sequence[AggregateThroughput]
-) -> Iterator[Block]:
+MAXIMUM_CASES = 300
+"""Cases whose samples are read and drawn: the 34 networks of a study on four runtimes twice."""
+MAXIMUM_ROWS = 1000
+"""Rows on a page; the table in the run folder has all of them."""
+
+
+def evidence(result: RunResult) -> Iterator[Block]:
     """Nothing where there is nothing to draw. Samples are read model by model."""
-    cases = figures_shown(run, measured)
+    run, cases = result.run, figures_shown(result.run, result.measured)
     overview = (
         ratios(cases),
         comparison_figures.accuracy(cases),
-        comparison_figures.largest_batch(run, measured),
-        comparison_figures.hosts(throughputs),
+        comparison_figures.largest_batch(run, result.measured),
+        comparison_figures.hosts(result.throughputs),
         execution_figures.fit(cases),
     )
     names = model_labels(str(case.row["model"]) for case in cases)
@@ -306,7 +311,18 @@ def evidence(
         yield Heading("Evidence")
     yield from overview_figures
     yield from card_figures(cases)
+    drawn = models_drawn(cases, result.insights)
+    if len(drawn) < len(names):
+        yield Paragraph(
+            f"Figures of {len(drawn)} of {len(names)} models, those of findings first. "
+            f"The window has those of every case, {run.manifest.full_table} in the run folder has "
+            "every row.",
+            "quiet",
+        )
+        yield Command(shell_line([*install_layout.PROGRAM.split(), str(run.path.absolute())]))
     for model, label in names.items():
+        if model not in drawn:
+            continue
         group = [case for case in cases if case.row["model"] == model]
         latency, *details = _model_figures(group)
         if len(names) == 1:
@@ -316,6 +332,20 @@ def evidence(
             yield Details(f"Figures of {label}", (latency, *details), 3)
         for case in group:
             case.forget()
+
+
+def models_drawn(cases: Sequence[TimedCase], insights: Sequence[Insight]) -> frozenset[str]:
+    """The models with figures of their own: all where there are few cases, else those that findings
+    are of, then the others in the plan's order, as many as have `MAXIMUM_CASES` together."""
+    models = {case.case_id: str(case.row["model"]) for case in cases}
+    counts = Counter(models.values())
+    named = (models.get(case_id, "") for insight in insights for case_id in insight.case_ids)
+    drawn, total = set[str](), 0
+    for model in dict.fromkeys(chain(filter(None, named), counts)):
+        if not drawn or total + counts[model] <= MAXIMUM_CASES:
+            drawn.add(model)
+            total += counts[model]
+    return frozenset(drawn)
 
 
 def _model_figures(group: Sequence[TimedCase]) -> list[Figure]:
@@ -340,14 +370,14 @@ def run_page(intact: IntactRun, measured: Sequence[MeasuredCase], label: str) ->
     yield Paragraph(question(result))
     yield Heading("Answer")
     yield from answer(result)
-    overview = summarise_run(measured, manifest.requested_plan.band)
+    overview = summarise_run(measured, manifest.requested_plan.band, result.contests)
     if manifest.requested_plan.goal is not None:
         overview = without_rankings(overview)
     yield from _confidence(result, overview)
     yield from _findings(result, overview)
     yield from _problems(result, intact.damage_texts)
     yield from _merged(list(plan_differences(manifest.merged)))
-    yield from evidence(run, measured, result.throughputs)
+    yield from evidence(result)
     yield from more_results(result)
     yield from _rows(result, overview)
     if not any(is_imported(measurement.case.runtime) for measurement in measured):
@@ -400,8 +430,14 @@ def _merged(differences: Sequence[str]) -> Iterator[Block]:
 
 def _rows(result: RunResult, overview: RunSummary) -> Iterator[Block]:
     percentiles = shown_percentiles(result.plan.percentiles)
-    table = row_table(result.rows, overview.marks, "", percentiles)
-    yield Details(f"All {len(result.rows):,} rows", (table,))
+    count = len(result.rows)
+    table = row_table(result.rows[:MAXIMUM_ROWS], overview.marks, "", percentiles)
+    if count <= MAXIMUM_ROWS:
+        yield Details(f"All {count:,} rows", (table,))
+    else:
+        full_table = result.run.manifest.full_table
+        rest = Paragraph(f"{full_table} in the run folder has all {count:,} rows.", "quiet")
+        yield Details(f"The first {MAXIMUM_ROWS:,} of {count:,} rows", (rest, table))
 
 
 def _machine_section(intact: IntactRun, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:

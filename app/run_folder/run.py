@@ -157,10 +157,11 @@ class Run:
     process. `tried` are the cases that a search added to those of the plan. `damaged` are rounds
     that are left out, by the id of their case and by number, with what is wrong with their samples.
     `void` has, by the case, the last attempt of which rounds count no more. `digests` are those of
-    the journal lines of rounds that were read, by case and number; `others` those of all other
-    lines, by their journal. `sound` are the timed rounds of each case whose samples were looked at,
-    and `store` has rows and statistics that were computed before. `time_spent` has a line of each
-    writer that ended by itself.
+    the journal lines of rounds that were read, by case and number; `journal_digests` those of all
+    other lines, by their journal, but for the first lines of writers, whose digests are by writer,
+    and for what a writer spent its time on, on which no row depends. `sound` are the timed rounds
+    of each case whose samples were looked at, and `store` has rows and statistics that were
+    computed before. `time_spent` has a line of each writer that ended by itself.
     """
 
     path: Path
@@ -179,6 +180,7 @@ class Run:
     time_spent: Sequence[TimeSpent] = ()
     digests: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     journal_digests: Mapping[str, str] = field(default_factory=dict)
+    writer_digests: Mapping[str, str] = field(default_factory=dict)
     sound: Mapping[str, SoundSamples] = field(default_factory=dict)
     store: StatisticsStore | None = None
 

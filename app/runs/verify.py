@@ -394,14 +394,13 @@ def _table_fault(path: Path, computed: Mapping[str, Row], cases: int) -> str:
     filled = columns_with_values(stored).intersection(names)
     ids = [str(row["case_id"]) for row in stored] if "case_id" in names else list(computed)
     by_id = dict(zip(ids, stored, strict=False)) if names else {}
-    differs = sorted(
-        name
-        for name in filled
-        if any(
-            not are_equal(row.get(name), by_id.get(case_id, {}).get(name))
-            for case_id, row in computed.items()
+    differing = set[str]()
+    for case_id, row in computed.items():
+        stored_row = by_id.get(case_id, {})
+        differing.update(
+            name for name in filled if not are_equal(row.get(name), stored_row.get(name))
         )
-    )
+    differs = sorted(differing)
     if not differs and by_id.keys() == computed.keys() and len(stored) == cases:
         return ""
     return f"is not what journal and samples amount to ({', '.join(differs[:3]) or 'its rows'})"

@@ -344,8 +344,9 @@ class SweepRun:
         self._time.pass_to(())
         if not self._hosted:  # several hosts are at work at once
             self._record((self._time.line,), "")
-        write_tables(self.folder, self.rows() if rows is None else rows, self._columns)
-        self._rows.store(drop_damaged_rounds(self.run))
+        rows = self.rows() if rows is None else rows
+        write_tables(self.folder, rows, self._columns)
+        self._rows.store(drop_damaged_rounds(self.run), rows)
         complete = self.finished and not self.stopped
         state: State = "finished" if complete else "stopped"
         self.live = replace(self.live, state=state, eta_s=None, exit_code=exit_code)

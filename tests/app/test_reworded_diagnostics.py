@@ -90,7 +90,7 @@ def observed(path: Path) -> dict[str, Any]:
     assert main(["--export", "csv,json,markdown", str(path)]) == 0
     exported = json.loads((path / "results.json").read_text("utf-8"))["rows"]
     term = Term(CODES, ":", "rounds_differ")
-    junit = ElementTree.fromstring(as_junit(comparison, fail_on_slower=True))
+    junit = ElementTree.fromstring(as_junit(comparison, gate="slower"))
     return {
         "rows": [{k: v for k, v in row.items() if k not in texts} for row in rows],
         "diagnostics": [diagnostics_of(row) for row in rows],
@@ -100,7 +100,7 @@ def observed(path: Path) -> dict[str, Any]:
         "filter": [term.fits(row[CODES]) for row in rows],
         "json": [[(d["code"], d["parameters"]) for d in row[DIAGNOSTICS]] for row in exported],
         "verify": main(["--verify", str(path)]),
-        "gate": as_json(comparison, fail_on_slower=True)["gate"]["exit_code"],
+        "gate": as_json(comparison, gate="slower")["gate"]["exit_code"],
         "junit": [one.attrib for one in junit.iter("property")],
     }
 

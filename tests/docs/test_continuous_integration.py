@@ -77,12 +77,15 @@ def test_a_slowed_graph_fails_the_job(job: Path) -> None:
     write_graph(job / "new" / "net.onnx", 24)  # so slow that no neighbour on the machine hides it
     assert measure(job, 4) == 3
     summary = (job / "summary.md").read_text("utf-8")
-    told = summary.splitlines()
-    assert told[0] == "### 1 case against old/net.onnx: 1 compared; 2 verdicts: 2 slower"
-    quoted = PAGE.read_text("utf-8")
-    assert all(line in quoted for line in (told[0], told[2], told[-1])), "the page shows another"
+    lines = summary.splitlines()
+    heading, _, counts = lines[0].rpartition(": ")
+    assert heading == "### 1 case against old/net.onnx: 1 compared; 2 verdicts"
+    assert "slower" in counts, "p50; p99 may be undecided on a noisy machine"
+    page = PAGE.read_text("utf-8")
+    assert all(line in page for line in (heading, *lines[2:6])), "the page shows another"
     assert "| new/net.onnx · ort-cpu | p50 |" in summary and "| slower |" in summary
     verdicts = json.loads((job / "verdicts.json").read_text("utf-8"))
+    assert verdicts["cases"][0]["percentiles"]["p50"]["verdict"] == "slower"
     assert verdicts["cases"][0]["percentiles"]["p50"]["ratio"] > 2
     assert 'failures="' in (job / "verdicts.xml").read_text("utf-8")
 

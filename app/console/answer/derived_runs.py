@@ -36,7 +36,7 @@ def import_files(flags: argparse.Namespace, width: int) -> tuple[Block, ...]:
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     run = write_run(Path(flags.out) if flags.out else new_path(plan), cases)
     measured = Rows().measured(run)
-    export(run, measured, formats)
+    export(run, formats, measured=measured)
     return shown_blocks(run, measured, width, sort, verbose=flags.verbose)
 
 
@@ -75,7 +75,7 @@ def merge_runs(flags: argparse.Namespace, width: int) -> RunDocument:
             if rates is not None:
                 write_rates(folder, rates)
             write_throughputs(folder, throughputs)
-    export(merge_result.run, measured, formats)
+    export(merge_result.run, formats, measured=measured)
     damage_lines = tuple(f"damaged and left out: {loss}" for loss in merge_result.damage)
     return RunDocument(
         shown_blocks(

@@ -50,7 +50,7 @@ from app.console.verify import RunDocument, damage
 from app.formatting import text
 from app.formatting.case_labels import model_labels
 from app.formatting.text import duration
-from app.insights.rules import HEADING, find_insights
+from app.insights.rules import HEADING
 from app.plan.command import command_words, graphlap_line, plan_words, typed_path
 from app.plot_data.curves import idleness
 from app.present.document import (
@@ -258,14 +258,19 @@ def run_document(
         yield from _full_blocks(result, sort)
     elif result.tunes is None:
         yield from _short_blocks(result, width, sort)
+    yield from _closing_blocks(result)
+    yield from next_commands(result, verbose)
+    yield Command(typed_path(result.run.path / RESULTS, result.shell_folder), "all rows")
+
+
+def _closing_blocks(result: RunResult) -> Iterator[Block]:
+    """Hosts that were left out, advice on the rounds, the time that was spent."""
     for sentence in result.hosts_left_out:
         yield Paragraph(sentence)
     if advice := spread_advice(result.run, result.measured):
-        yield Paragraph(advice)
+        yield Paragraph(advice, tone="quiet")
     if spent := time_line(result.run):
         yield Paragraph(spent, tone="quiet")
-    yield from next_commands(result, verbose)
-    yield Command(typed_path(result.run.path / RESULTS, result.shell_folder), "all rows")
 
 
 def page_answer(result: RunResult) -> Iterator[Block]:
@@ -286,8 +291,7 @@ def page_answer(result: RunResult) -> Iterator[Block]:
 
 def findings(result: RunResult) -> tuple[str, ...]:
     """What is worth a look, in few words each."""
-    insights = find_insights(result.model_measurements, result.cases, result.contests)
-    return tuple(insight.brief for insight in insights if insight.kind not in _LEADER_KINDS)[
+    return tuple(insight.brief for insight in result.insights if insight.kind not in _LEADER_KINDS)[
         :MAXIMUM_FINDINGS
     ]
 

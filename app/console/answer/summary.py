@@ -24,6 +24,8 @@ from app.console.run_comparison import Outcome
 from app.console.run_summary import failure_causes, verdict_text
 from app.formatting import text
 from app.formatting.case_labels import CaseSet
+from app.insights.insight import Insight
+from app.insights.rules import find_insights
 from app.plan.plan import Plan
 from app.present.document import Block, Note, Paragraph, Tone
 from app.run_folder.diagnostics import warning_groups
@@ -78,6 +80,10 @@ class RunResult:
         return fastest(self.model_measurements, self.plan.band)
 
     @cached_property
+    def insights(self) -> tuple[Insight, ...]:
+        return tuple(find_insights(self.model_measurements, self.cases, self.contests))
+
+    @cached_property
     def cases(self) -> CaseSet:
         """Describes any set of the run's cases."""
         return CaseSet([measurement.case for measurement in self.measured])
@@ -98,14 +104,12 @@ def run_result(
     )
 
 
-MAXIMUM_CAUSES = 8
 _DEFAULT_TONE: Tone = "error"
 
 
 def cause_notes(result: RunResult) -> Iterator[Block]:
     """Of each cause why cases have no figures, or none that count, whose it is and what it is."""
-    failures = failure_causes(result.rows, result.cases)
-    for failure in failures[:MAXIMUM_CAUSES]:
+    for failure in failure_causes(result.rows, result.cases):
         # A row whose figures do not count has the status `ok` and no tone of its own.
         tone = TONES.get(failure.status, _DEFAULT_TONE)
         yield Note(
@@ -114,8 +118,6 @@ def cause_notes(result: RunResult) -> Iterator[Block]:
             tone,
             failure.status.replace(" ", "_"),
         )
-    if len(failures) > MAXIMUM_CAUSES:
-        yield Paragraph(f"... and {len(failures) - MAXIMUM_CAUSES:,} more in results.csv")
 
 
 def warning_paragraph(result: RunResult) -> Iterator[Paragraph]:

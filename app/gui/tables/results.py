@@ -230,6 +230,7 @@ class ResultsTable(QWidget):
         kept = set(self.selected_keys())
         with self.columns.following() as changed:
             self.held.set_baselines(baselines)
+        self.columns.fit_filled()
         if changed():
             self.select(kept)
 

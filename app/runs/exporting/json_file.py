@@ -15,7 +15,6 @@ from app.cases.column import Row
 from app.cases.column_names import all_names, column
 from app.cases.round import RoundResult
 from app.columns.status import worst_round
-from app.comparison.measured_case import MeasuredCase
 from app.run_folder.diagnostics import DIAGNOSTICS, diagnostics_of, text
 from app.run_folder.files import write_atomically
 from app.run_folder.run import Run
@@ -27,13 +26,12 @@ _SCALARS = frozenset({type(None), bool, int, str})
 """Most values of most rows; whether one is a mapping takes far longer to find out."""
 
 
-def export_json(run: Run, measured: Sequence[MeasuredCase]) -> tuple[Path, ...]:
+def export_json(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
     """Write `results.json` into the run folder; null where nothing was measured, and where what
     came out is infinite or no number, as an error of outputs may be: JSON has neither.
 
     Stable keys: what is added later is a new key.
     """
-    rows = [measurement.row for measurement in measured]
     names = all_names(rows)
     manifest = run.manifest
     document = {
