@@ -77,10 +77,10 @@ def _row_medians(values: np.ndarray) -> np.ndarray:
     if not values.shape[1]:
         return np.full(len(values), np.nan)
     counts = np.count_nonzero(~np.isnan(values), axis=1)
-    ordered, rows = np.sort(values, axis=1), np.arange(len(values))  # NaN comes last
-    lower = ordered[rows, np.maximum(counts - 1, 0) // 2]
+    ascending, rows = np.sort(values, axis=1), np.arange(len(values))  # NaN comes last
+    lower = ascending[rows, np.maximum(counts - 1, 0) // 2]
     medians: np.ndarray = (
-        lower + ordered[rows, np.minimum(counts // 2, len(ordered[0]) - 1)]
+        lower + ascending[rows, np.minimum(counts // 2, len(ascending[0]) - 1)]
     ) / 2.0
     medians[counts == 0] = np.nan
     return medians
