@@ -24,6 +24,7 @@ from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import run_document
+from app.console.answer.length import fitted
 from app.console.answer.summary import RunResult
 from app.console.check import check_page
 from app.console.exporting import export, formats_of
@@ -53,7 +54,7 @@ from app.plan.runtime_selection import environments_of, with_default_runtimes
 from app.plan.validation import reject_misplaced
 from app.plot_data.curves import idleness
 from app.present.svg import svg_document
-from app.present.terminal import write_formatted
+from app.present.terminal import TABLE, write_formatted
 from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
@@ -293,7 +294,9 @@ def measure(
                 run.hosts_left_out,
                 here,
             )
-            write_formatted(run_document(ended, width, sort, verbose), form, shown, width)
+            document = run_document(ended, width, sort, verbose)
+            is_short = form == TABLE and not verbose
+            write_formatted(fitted(document, width) if is_short else document, form, shown, width)
         shown.flush()
         if shown.has_lost_output:
             why = shown.fault.strerror if shown.fault else ""

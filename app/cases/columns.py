@@ -289,6 +289,13 @@ _RESOURCES = (
         "W",
         "Mean power of the whole device; empty for rounds of less than half a second.",
     ),
+    lower_better(
+        "energy_uncertainty",
+        "Energy uncertainty",
+        "",
+        "How far energy and power may be off, as a share of them: by the steps of the counter at "
+        "both ends of the time that was read, or by the mean that a reading of the power is.",
+    ),
     Column(
         "throughput_per_s_per_kw",
         "number",

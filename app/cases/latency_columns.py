@@ -218,6 +218,46 @@ LATENCY = (
         family="round_facts",
     ),
     lower_better(
+        "device_min_us",
+        "Device min (µs)",
+        "us",
+        "The shortest run on the device's own clock.",
+        "latency",
+        family="round_facts",
+    ),
+    lower_better(
+        "device_p99_us",
+        "Device p99 (µs)",
+        "us",
+        "The 99th percentile on the device's own clock; empty below 300 runs.",
+        "latency",
+        family="round_facts",
+    ),
+    number(
+        "device_runs",
+        "Device runs",
+        "",
+        "Runs of each round that were timed on the device's own clock, after the timed ones.",
+        "latency",
+        family="round_facts",
+    ),
+    lower_better(
+        "launch_p50_us",
+        "Launch p50 (µs)",
+        "us",
+        "Median of the host's time to queue a run with those marks, before it waits.",
+        "latency",
+        family="round_facts",
+    ),
+    text(
+        "device_bound",
+        "Bound by",
+        "`launch`: the host queues for more than 80 % of a run; `compute`: the device works on "
+        "after it.",
+        "latency",
+        family="facts",
+    ),
+    lower_better(
         "d2h_p50_us",
         "From device p50 (µs)",
         "us",
@@ -231,7 +271,8 @@ LATENCY = (
         "Inputs/s",
         "Inputs in a second: of a closed loop concurrency times batch over the mean latency, of "
         "multistream a query's over its mean, of offline a block's over the time it took, of ahead "
-        "what is queued together over the mean time until it is complete.",
+        "what is queued together over the mean time until it is complete. Of a graph without a "
+        "batch axis runs in a second.",
         "1/s",
         "higher",
         "throughput",

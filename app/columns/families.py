@@ -18,7 +18,13 @@ from app.cases.columns import NAMES, columns_of
 from app.cases.round import RoundResult
 from app.columns.environment import gap_columns, gpu_columns, inputs_fed, placement_columns
 from app.columns.identity import identity_columns, imported_columns
-from app.columns.latency import block_columns, latency_columns, ratio_columns, throughput_columns
+from app.columns.latency import (
+    block_columns,
+    inputs_per_run,
+    latency_columns,
+    ratio_columns,
+    throughput_columns,
+)
 from app.columns.load import load_columns
 from app.columns.overhead import cold_columns, null_columns
 from app.columns.precision import stop_reason as ended_by
@@ -111,9 +117,12 @@ def fill_row(data: CaseData, row: Row) -> None:
 
 
 def _throughput(data: CaseData, row: Row) -> Row:
+    inputs_of_run = inputs_per_run(data.run.model_of(data.case), row["batch_size"])
     if data.blocks is not None:
-        return block_columns(data.blocks, row["batch_size"])
-    return throughput_columns(data.case, data.summary, row) if data.summary else {}
+        return block_columns(data.blocks, inputs_of_run)
+    if data.summary is None:
+        return {}
+    return throughput_columns(data.case, data.summary, row, inputs_of_run)
 
 
 def _stopping(data: CaseData, row: Row) -> Row:

@@ -208,7 +208,7 @@ def _missing_throughput_reason(side: MeasuredCase) -> str:
     if side.case.scenario.kind not in WITH_THROUGHPUT:
         return f"in {side.case.scenario} runs begin at given times, use --scenario offline"
     if side.row["batch_size"] is None:
-        return "the model has no batch axis"
+        return "its batch size varies or is unknown"
     return "its rounds give none"
 
 

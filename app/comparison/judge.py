@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from app.cases.column import number_of
 from app.cases.objectives import HIGHER_IS_BETTER
+from app.cases.telemetry import STEADY_CLOCK
 from app.cases.units import percentile_of
 from app.comparison.measured_case import COMPARED, MeasuredCase, clock_resolution, confidence_of
 from app.run_folder.diagnostics import diagnostics_of
@@ -84,8 +86,11 @@ class RunVariations:
         for anchor, side in zip(self.anchor, (first, second), strict=True):
             if any(anchor.row[column] != side.row[column] for column in ("host", "clock")):
                 return None
-        first_figures, second_figures = (list(side.by_round(name).values()) for side in self.anchor)
-        return from_anchor(first_figures, second_figures)
+        anchor_figures, case_figures = (
+            (list(pair[0].by_round(name).values()), list(pair[1].by_round(name).values()))
+            for pair in (self.anchor, (first, second))
+        )
+        return from_anchor(anchor_figures, None if is_middle(name) else case_figures)
 
 
 STATED_ALONE = RunVariations()
@@ -289,6 +294,7 @@ def judge_pairs(
     for (place, name, a, b), verdict in zip(figures, verdicts, strict=True):
         pair = pairs[place]
         result = verdict if in_turn else _adjust_for_clock(pair, verdict, band)
+        result = adjust_for_gpu_clock(pair.first, pair.second, result)
         if verdict.interval is None and min(_rounds(pair, in_turn)) >= MINIMUM_ROUNDS:
             result = _without_interval(pair, name, in_turn, verdict)
         unit: Unit = "us"
@@ -363,6 +369,19 @@ def _adjust_for_clock(pair: Pair, verdict: Verdict, band: float) -> Verdict:
     if abs(math.log(verdict.ratio)) <= edge or abs(math.log(verdict.ratio) + clocks) > edge:
         return verdict
     detail = f"the clock changed by {second / first - 1:+.0%}"
+    return replace(verdict, word="undecided", detail=detail, reason=CLOCK_CHANGED)
+
+
+def adjust_for_gpu_clock(first: MeasuredCase, second: MeasuredCase, verdict: Verdict) -> Verdict:
+    """Undecided where the same GPU ran at clocks that differ by more than its steps."""
+    uuid = first.row.get("gpu_uuid")
+    clocks = [number_of(side.row.get("gpu_clock_mhz")) for side in (first, second)]
+    known = [clock for clock in clocks if clock]
+    if not uuid or uuid != second.row.get("gpu_uuid") or len(known) < len(clocks):
+        return verdict
+    if max(known) <= STEADY_CLOCK * min(known):
+        return verdict
+    detail = f"the GPU's clock was {known[0]:.0f} and {known[1]:.0f} MHz"
     return replace(verdict, word="undecided", detail=detail, reason=CLOCK_CHANGED)
 
 

@@ -14,7 +14,7 @@ from itertools import islice
 
 from app.cases.column import Row
 from app.cases.dimensions import MATCHING, without
-from app.comparison.judge import run_difference
+from app.comparison.judge import adjust_for_gpu_clock, run_difference
 from app.comparison.measured_case import Key, MeasuredCase, confidence_of, names, runtime_label
 from app.stats.intervals import MINIMUM_ROUNDS
 from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide, with_minimum_spread
@@ -89,7 +89,12 @@ def fastest(measured: Iterable[MeasuredCase], band: float) -> list[Fastest]:
     confidence = confidence_of(measurement for contest in contests for measurement in contest.group)
     measured_differences = [d for contest in contests for d in contest.differences]
     changes = with_minimum_spread(measured_differences, [_P50] * len(measured_differences))
-    judged = zip(changes, judge(changes, band, confidence), strict=True)
+    pairs = [(contest.group[0], rival) for contest in contests for rival in contest.group[1:]]
+    verdicts = [
+        adjust_for_gpu_clock(*pair, verdict)
+        for pair, verdict in zip(pairs, judge(changes, band, confidence), strict=True)
+    ]
+    judged = zip(changes, verdicts, strict=True)
     return [
         _fastest(contest, list(islice(judged, len(contest.group) - 1)), band)
         for contest in contests

@@ -23,6 +23,7 @@ from app.capabilities.tuning.files import files_of
 from app.cases.objectives import Target
 from app.formatting import text
 from app.plan.command import graphlap_line
+from app.present.cells import count_cell, latency_cell, latency_interval_cell
 from app.present.document import Block, Cell, Column, Command, Heading, Points, names, table
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Region, Series
 from app.present.svg import svg_document
@@ -106,21 +107,23 @@ def write_rates(folder: RunFolder, results: RateResults) -> None:
         folder.write(ANSWERS, answers_json(results))
 
 
-def _cells(point: Point, target: Target, bend: float | None) -> Iterator[str]:
+def _cells(point: Point, target: Target, bend: float | None) -> Iterator[Cell | str]:
     if point.rate_hz is None:
         yield "unloaded"
     else:
-        yield rate(point.rate_hz) + " (knee)" * (point.rate_hz == bend)
-    yield text.latency(figure_us(point.rounds))
+        knee = " (knee)" * (point.rate_hz == bend)
+        yield Cell(rate(point.rate_hz) + knee, point.rate_hz, unit="per_s")
+    yield latency_cell(figure_us(point.rounds))
     bounds = interval(point.rounds, target)
+    low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
     if target.percentile is None:
-        yield text.NOT_MEASURED if bounds is None else text.interval(bounds.low, bounds.high)
+        yield latency_interval_cell(low, high)
     else:
-        interval_text = (
-            "" if bounds is None else f" ({100 * bounds.low:.2f} to {100 * bounds.high:.2f})"
-        )
-        yield f"{100 * late_share(point.rounds):.2f} %{interval_text}"
-    yield str(len(point.rounds))
+        ends = () if bounds is None else (bounds.low, bounds.high)
+        interval_text = f" ({' to '.join(f'{100 * end:.2f}' for end in ends)})" if ends else ""
+        share = late_share(point.rounds)
+        yield Cell(f"{100 * share:.2f} %{interval_text}", share, low=low, high=high)
+    yield count_cell(len(point.rounds))
     yield _WORDS.get(point.verdict, str(point.verdict))
 
 
@@ -154,25 +157,30 @@ def _table(answer: TuneAnswer, results: TuneResults) -> Iterator[Block]:
     yield Heading(f"{answer.model}: {answer.goal}, step by step", 3)
     yield table(
         (*names("step"), Column(heading), *names(*headings[2:4]), *map(Column, headings[4:])),
-        [(*_ladder_cells(rung, results), *[_top1(rung)] * top1) for rung in answer.rungs],
+        [
+            (*_ladder_cells(rung, results), *[_percent_cell(rung.top1, 4)] * top1)
+            for rung in answer.rungs
+        ],
     )
 
 
-def _ladder_cells(rung: Rung, results: TuneResults) -> Iterator[str]:
+def _ladder_cells(rung: Rung, results: TuneResults) -> Iterator[Cell | str]:
     yield rung.label
-    yield value_text(rung.value, results.goal)
-    yield _times(rung.gain)
-    yield _times(rung.total)
-    yield text.NOT_MEASURED if rung.error is None else f"{100 * rung.error:.2g} %"
+    unit = "per_s" if results.goal.rate else "us"
+    yield Cell(value_text(rung.value, results.goal), rung.value, unit=unit)
+    yield _gain_cell(rung.gain)
+    yield _gain_cell(rung.total)
+    yield _percent_cell(rung.error, 2)
     if results.goal.constraint is not None:
-        yield text.latency(rung.kept_us)
+        yield latency_cell(rung.kept_us)
 
 
-def _top1(rung: Rung) -> str:
-    return text.NOT_MEASURED if rung.top1 is None else f"{100 * rung.top1:.4g} %"
+def _percent_cell(share: float | None, digits: int) -> Cell:
+    return Cell(text.NOT_MEASURED if share is None else f"{100 * share:.{digits}g} %", share)
 
 
-def _times(gain: Gain | None) -> str:
+def _gain_cell(gain: Gain | None) -> Cell:
     if gain is None:
-        return ""
-    return str(gain) if gain.verdict == "better" else f"{gain} {gain.verdict}"
+        return Cell("")
+    gain_text = str(gain) if gain.verdict == "better" else f"{gain} {gain.verdict}"
+    return Cell(gain_text, gain.times, unit="times", low=gain.low, high=gain.high)

@@ -199,9 +199,15 @@ def _rows(comparison: Comparison) -> Iterator[tuple[Cell | str, ...]]:
                 percentile_label(name),
                 Cell(text.figure(sides.first, sides.unit), sides.first, unit=sides.unit),
                 Cell(text.figure(sides.second, sides.unit), sides.second, unit=sides.unit),
-                Cell(_ratio(sides), sides.ratio),
+                _ratio_cell(sides),
                 Cell(sides.verdict.word, tone=_TONES.get(sides.verdict.word, "")),
             )
+
+
+def _ratio_cell(sides: Sides) -> Cell:
+    interval = sides.verdict.interval
+    low, high = (interval.low, interval.high) if interval is not None else (None, None)
+    return Cell(_ratio(sides), sides.ratio, unit="times", low=low, high=high)
 
 
 def _ratio(sides: Sides) -> str:

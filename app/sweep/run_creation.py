@@ -65,7 +65,7 @@ def create_run(
     if cluster is None:  # its cores are looked at where they are
         reject_misplaced(plan)
     installed_runtimes.refuse_unwritable()
-    lengths = plan.lengths
+    lengths, is_spread = plan.lengths, not (plan.is_search or plan.check)
     if plan.largest_batch and not plan.memory_limit:
         available = psutil.virtual_memory().available
         limit = f"{int(available * SEARCH_SHARE) >> 20}MiB"
@@ -73,7 +73,7 @@ def create_run(
     manifest = new_manifest(
         name=plan.name,
         seed=plan.seed or 0,
-        rounds=1 if plan.is_search or plan.check else lengths.rounds,
+        rounds=lengths.rounds if is_spread else 1,
         time_limit_s=lengths.time_limit_s,
         limits=lengths.limits,
         plan=plan,
@@ -83,7 +83,8 @@ def create_run(
         fingerprints=fingerprints(
             cases, plan.accuracy, plan.environments, elsewhere=cluster is not None
         ),
-        spread_s=0.0 if plan.is_search or plan.check else lengths.spread_s,
+        spread_s=lengths.spread_s if is_spread else 0.0,
+        contended_spread_s=lengths.contended_spread_s if is_spread else 0.0,
         arrivals_seed=arrivals_seed(plan),
         assumed_sizes=sizes_assumed(plan),
     )
@@ -144,6 +145,7 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
         ),
         repeats=previous.run_id,
         spread_s=previous.spread_s,
+        contended_spread_s=previous.contended_spread_s,
         arrivals_seed=arrivals_seed(previous.requested_plan),
         assumed_sizes=previous.assumed_sizes,
     )

@@ -168,6 +168,7 @@ CONDITIONS: Entries = {
         title="Caches of the device stayed warm",
         message="The caches of the host were evicted, the caches of the device were not.",
         condition="A case with cold caches runs on an accelerator.",
+        action="Use --condition cold-l2 for the L2 cache of an NVIDIA GPU.",
         severity="info",
     ),
     "neighbour_ended": Entry(

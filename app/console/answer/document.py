@@ -258,14 +258,19 @@ def run_document(
         yield from _full_blocks(result, sort)
     elif result.tunes is None:
         yield from _short_blocks(result, width, sort)
+    yield from _closing_blocks(result)
+    yield from next_commands(result, verbose)
+    yield Command(typed_path(result.run.path / RESULTS, result.shell_folder), "all rows")
+
+
+def _closing_blocks(result: RunResult) -> Iterator[Block]:
+    """Hosts that were left out, advice on the rounds, the time that was spent."""
     for sentence in result.hosts_left_out:
         yield Paragraph(sentence)
     if advice := spread_advice(result.run, result.measured):
-        yield Paragraph(advice)
+        yield Paragraph(advice, tone="quiet")
     if spent := time_line(result.run):
         yield Paragraph(spent, tone="quiet")
-    yield from next_commands(result, verbose)
-    yield Command(typed_path(result.run.path / RESULTS, result.shell_folder), "all rows")
 
 
 def page_answer(result: RunResult) -> Iterator[Block]:

@@ -104,14 +104,12 @@ def run_result(
     )
 
 
-MAXIMUM_CAUSES = 8
 _DEFAULT_TONE: Tone = "error"
 
 
 def cause_notes(result: RunResult) -> Iterator[Block]:
     """Of each cause why cases have no figures, or none that count, whose it is and what it is."""
-    failures = failure_causes(result.rows, result.cases)
-    for failure in failures[:MAXIMUM_CAUSES]:
+    for failure in failure_causes(result.rows, result.cases):
         # A row whose figures do not count has the status `ok` and no tone of its own.
         tone = TONES.get(failure.status, _DEFAULT_TONE)
         yield Note(
@@ -120,8 +118,6 @@ def cause_notes(result: RunResult) -> Iterator[Block]:
             tone,
             failure.status.replace(" ", "_"),
         )
-    if len(failures) > MAXIMUM_CAUSES:
-        yield Paragraph(f"... and {len(failures) - MAXIMUM_CAUSES:,} more in results.csv")
 
 
 def warning_paragraph(result: RunResult) -> Iterator[Paragraph]:

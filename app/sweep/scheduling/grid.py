@@ -332,6 +332,7 @@ class FixedSweep:
         """Count a round that ended; told twice, it counts once."""
         if not self._tally.take(result.case_id, result.round):
             return
+        self.schedule.spread.take(result)
         if result.status in TERMINAL:
             self._tally.end(result.case_id)
         else:
@@ -353,7 +354,7 @@ class FixedSweep:
         spare_s = self.schedule.budget.spare_s(self._tally.remaining, self._guess_s(case))
         seconds = self.schedule.spread.wait_s(number, spare_s)
         if seconds >= MINIMUM_WAIT_S:
-            return WaitWork(time.monotonic() + seconds)
+            return WaitWork(time.monotonic() + seconds, self.schedule.spread.reason)
         self._started_pass = number
         return None
 

@@ -156,16 +156,17 @@ class HostedSweep:
         if self._exports.in_flight:
             return None
         # Hosts of one machine take turns.
-        waits_s: list[float] = []
+        waits: list[tuple[float, str]] = []
         for slot in sorted(
             self.slots, key=lambda candidate: self._handed_out_s.get(candidate.name, 0.0)
         ):
             if not slot.exclusion and not self.is_busy(slot):
-                work = self._next_of(slot, waits_s)
+                work = self._next_of(slot, waits)
                 if work is not None:
                     return work
-        if waits_s and self._waiting is None:
-            self._waiting = WaitWork(time.monotonic() + min(waits_s))
+        if waits and self._waiting is None:
+            seconds, reason = min(waits)
+            self._waiting = WaitWork(time.monotonic() + seconds, reason)
             return self._waiting
         return None
 
@@ -239,6 +240,7 @@ class HostedSweep:
             slot.losses = 0
             self._host_of_case[work.result.case_id] = slot.name
             self.take(work.result)
+            slot.spread.take(work.result)
             seconds = time.monotonic() - self._handed_out_s[slot.name]
             self.schedule.budget.learn(work.result.case_id, seconds)
         elif work.unsent:
@@ -285,9 +287,9 @@ class HostedSweep:
             if self.rounds_left(pending):
                 self._settle(pending, "cancelled", reason)
 
-    def _next_of(self, slot: HostSlot, waits_s: list[float]) -> Work | None:
+    def _next_of(self, slot: HostSlot, waits: list[tuple[float, str]]) -> Work | None:
         """The next round there, of its hand or of another; what is settled needs no process. A pass
-        that is to wait adds for how long to `waits_s`."""
+        that is to wait adds for how long and why to `waits`."""
         schedule = self.schedule
         while True:
             while slot.rounds or slot.queue(schedule.rounds, schedule.seed, self._lacks):
@@ -295,7 +297,7 @@ class HostedSweep:
                     self._tally.remaining, self._guess_s(slot.rounds[0][0])
                 )
                 if seconds := slot.wait_s(spare_s):
-                    waits_s.append(seconds)
+                    waits.append((seconds, slot.spread.reason))
                     return None
                 case, number = slot.rounds.popleft()
                 replies = self._exports.replies_of(case)

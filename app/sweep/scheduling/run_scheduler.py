@@ -73,7 +73,11 @@ def build_scheduler(
         plan.environments,
         plan.time_limit_s or COMPILE_LIMIT_S,
         parse_size(plan.device_memory_limit) if plan.device_memory_limit else 0,
-        Spread(manifest.spread_s, FIRST_LOOK if plan.stopping else manifest.rounds),
+        Spread(
+            manifest.spread_s,
+            FIRST_LOOK if plan.stopping else manifest.rounds,
+            manifest.contended_spread_s,
+        ),
         manifest.seed if manifest.arrivals_seed is None else manifest.arrivals_seed,
     )
     statuses = _statuses_by_case(recorded)

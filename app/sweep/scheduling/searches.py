@@ -198,11 +198,12 @@ REFERENCE_BATCH = 4
 class LargestBatch(Searching[Search]):
     """Searches one subject after another; `schedule.cases` are the first tries.
 
-    `done` are the cases already tried.
+    `done` are the cases already tried. A try has no warm-up: it shows whether a batch runs, and at
+    large batches every further run takes as long as all else.
     """
 
     def __init__(self, schedule: Schedule, tries: Iterable[Try]) -> None:
-        super().__init__(schedule)
+        super().__init__(replace(schedule, limits=replace(schedule.limits, warmup_max_s=0.0)))
         self._tries = {attempt.case.case_id: attempt for attempt in tries}
         self._cases = {case.case_id: case for case in schedule.cases}
         limit = schedule.memory_limit_bytes

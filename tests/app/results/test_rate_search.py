@@ -53,9 +53,15 @@ def told(found: SearchState, target: Target = TARGET) -> str:
     return sentence("fake", found, target)
 
 
-def test_a_search_is_bracketed_and_told_with_its_bracket(tmp_path: Path) -> None:
-    with new_search(tmp_path / "run", SLO) as folder:
-        (found,) = play(folder, Script())
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> SearchState:
+    """A search that is over, on one lane."""
+    with new_search(tmp_path_factory.mktemp("search") / "run", SLO) as folder:
+        (state,) = play(folder, Script())
+    return state
+
+
+def test_a_search_is_bracketed_and_told_with_its_bracket(found: SearchState) -> None:
     ends = found.bracket
     assert ends.low_hz is not None
     assert ends.high_hz is not None
@@ -65,9 +71,7 @@ def test_a_search_is_bracketed_and_told_with_its_bracket(tmp_path: Path) -> None
     assert rate(ends.high_hz) in told(found), "and the bracket beside it"
 
 
-def test_the_curve_has_rates_far_below_the_answer(tmp_path: Path) -> None:
-    with new_search(tmp_path / "run", SLO) as folder:
-        (found,) = play(folder, Script())
+def test_the_curve_has_rates_far_below_the_answer(found: SearchState) -> None:
     low_hz = found.bracket.low_hz or 0.0
     for part in CURVE:
         (point,) = [
@@ -93,21 +97,17 @@ def test_a_search_that_is_cut_off_anywhere_goes_on_and_ends_alike(tmp_path: Path
     assert searched(folder) == [whole]
 
 
-def test_what_requests_have_to_wait_for_is_in_their_latency(tmp_path: Path) -> None:
-    with new_search(tmp_path / "run", SLO) as folder:
-        (found,) = play(folder, Script())
+def test_what_requests_have_to_wait_for_is_in_their_latency(found: SearchState) -> None:
     figures = [point.rounds[0].figure_us or 0.0 for point in found.measured]
     assert figures[0] == 1000.0, "unloaded it is the service alone"
     assert figures[-1] > TARGET.limit_us
     assert figures == sorted(figures)
 
 
-def test_more_lanes_hold_more_and_are_named(tmp_path: Path) -> None:
-    with new_search(tmp_path / "one", SLO) as folder:
-        (one,) = play(folder, Script())
+def test_more_lanes_hold_more_and_are_named(found: SearchState, tmp_path: Path) -> None:
     with new_search(tmp_path / "two", SLO, (TWO,)) as folder:
         (two,) = play(folder, Script(lanes=2))
-    assert (two.bracket.low_hz or 0.0) > 2.0 * (one.bracket.high_hz or 0.0)
+    assert (two.bracket.low_hz or 0.0) > 2.0 * (found.bracket.high_hz or 0.0)
     assert subjects((TWO,))[TWO.case_id] == "fake with 2 sessions"
     assert subjects((ONE,))[ONE.case_id] == "fake"
     beside = replace(TWO, condition=Condition.parse("with:mlp"))
@@ -293,9 +293,9 @@ def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:
 def test_a_search_that_is_not_over_says_what_it_knows(tmp_path: Path) -> None:
     """In every state: the figure without load, then the ends of the bracket as they come."""
     seen: set[object] = set()
-    for rounds in range(0, 40, 2):
-        with new_search(tmp_path / f"run{rounds}", SLO) as folder:
-            (found,) = play(folder, Script(), most_rounds=rounds)
+    with new_search(tmp_path / "run", SLO) as folder:
+        states = [play(folder, Script(), most_rounds=2 * (step > 0))[0] for step in range(20)]
+    for found in states:
         if found.is_over:
             continue
         said, ends = told(found), found.bracket

@@ -72,6 +72,7 @@ def test_a_real_search_ends_where_the_limit_is(tmp_path: Path, samples: Path) ->
             assert result.check is not None
             assert result.check.output_ok
             assert (result.rss_peak_mb or 0) <= 300
+            assert result.warmup_iterations == 0
 
     done = [Try(replace(case, axes={"batch": batch}), result) for batch, result in found.items()]
     again, source = run_search(case, samples, 300, done)
