@@ -99,7 +99,11 @@ def write_networks(folder: Path) -> list[str]:
         [node("NonMaxSuppression", ["boxes", "scores", "most", "overlap", "least"], ["y"])],
         [_info("boxes", FLOAT, 1, 50, 4), _info("scores", FLOAT, 1, 1, 50)],
         [_info("y", INT64, "found", 3)],
-        {"most": np.array([10]), "overlap": np.float32([0.5]), "least": np.float32([0.0])},
+        {
+            "most": np.array([10]),
+            "overlap": np.array([0.5], np.float32),
+            "least": np.array([0.0], np.float32),
+        },
     )
     _save(
         folder / "state.onnx",
