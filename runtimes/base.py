@@ -72,6 +72,26 @@ class Device:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceEviction:
+    """What overwrites `bytes` of a device's memory, so that its cache holds nothing of a run:
+    as a call that waits for it, and as calls of the loop in C. `close` gives the memory back."""
+
+    bytes: int
+    clear: Callable[[], object]
+    calls: tuple[Call, ...]
+    close: Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePeak:
+    """The most that a device computes and moves; `how` says where the figures are from."""
+
+    flops_per_s: float
+    bytes_per_s: float
+    how: str
+
+
 class Lane(ABC):
     """One of the runs of a session that may be in flight at once, with buffers of its own.
 
@@ -266,6 +286,14 @@ class Runtime(ABC):
         """
         return nullcontext()
 
+    def device_eviction(self, device: str) -> DeviceEviction | None:
+        """What evicts a device's own cache between two runs; None without one that can be."""
+        return None
+
+    def device_peak(self, device: str, precision: str) -> DevicePeak | None:
+        """The peaks of a device in one precision; None where they are not known."""
+        return None
+
     def loaded_devices(self) -> tuple[Device, ...]:
         """The same after `load`, which is for a process that an engine may end."""
         return self.devices()
@@ -362,10 +390,10 @@ class Runtime(ABC):
             )
         other = next((s for s in (*model.inputs, *model.outputs) if not is_plain(s)), None)
         if self.only_numeric and other is not None:
-            held = "texts" if other.dtype == TEXT else "a sequence or map"
+            other_kind = "texts" if other.dtype == TEXT else "a sequence or map"
             raise Unsupported(
-                f"{(other.owner or other.name)!r} holds {held}, and {self.name} is measured with "
-                "arrays of numbers",
+                f"{(other.owner or other.name)!r} holds {other.element or other_kind}, and "
+                f"{self.name} is measured with arrays of numbers of numpy's types",
                 "use ort-cpu",
             )
 

@@ -132,12 +132,16 @@ class OpTime:
 class Spans:
     """Parts of runs on the device's own clock, int64 nanoseconds [n] each.
 
-    `h2d_ns` and `d2h_ns` are the copies in and out, None where they lie outside a run.
+    `h2d_ns` and `d2h_ns` are the copies in and out, None where they lie outside a run. Of the same
+    runs on the host's clock: `queued_ns` until a run was queued, `run_ns` until it was complete.
+    None where they are not known.
     """
 
     device_ns: np.ndarray
     h2d_ns: np.ndarray | None = None
     d2h_ns: np.ndarray | None = None
+    queued_ns: np.ndarray | None = None
+    run_ns: np.ndarray | None = None
 
 
 @dataclass(frozen=True, slots=True)

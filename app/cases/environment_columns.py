@@ -104,6 +104,7 @@ GPU = (
     ),
     flag("gpu_ecc", "ECC", "Whether errors of its memory were corrected."),
     flag("gpu_mig", "MIG", "Whether the GPU was divided into parts."),
+    text("gpu_mig_profile", "MIG profile", "The part of a divided GPU, such as `3g.40gb`."),
     number("gpu_clock_limit_mhz", "GPU clock limit (MHz)", "MHz", "The highest clock it has."),
     number(
         "gpu_clock_min_mhz",
@@ -130,6 +131,12 @@ GPU = (
         "gpu_other_processes",
         "Other GPU processes",
         "The most other processes that had the GPU open.",
+        family="devices",
+    ),
+    count(
+        "gpu_mps_clients",
+        "MPS clients",
+        "The most processes that shared the GPU through the Multi-Process Service.",
         family="devices",
     ),
     text(

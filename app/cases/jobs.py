@@ -195,9 +195,10 @@ class OperatorJob:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The most that the host's cores compute, and move while so many bytes are in use.
+    """The most that the host's cores or a GPU compute, and move while so many bytes are in use.
 
-    What is in use decides from which cache it comes, or from memory. `how` says who measured it.
+    On the host, what is in use decides from which cache it comes, or from memory; a GPU's figure is
+    its memory's. `how` says who measured it, or from which figures it is.
     """
 
     flops_per_s: float
@@ -211,7 +212,7 @@ class Operator(OpTime):
     """One node of the executed graph, with what it has to do.
 
     `macs` and `bytes_moved` are what the nodes of the file that it `holds` have to compute, and to
-    read and write; `roof_us` is the least time that the host's peaks allow for it. None where that
+    read and write; `roof_us` is the least time that these peaks allow for it. None where that
     is not known.
     """
 

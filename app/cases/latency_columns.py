@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from app.cases.column import Column, Group, count, flag, higher_better, lower_better, number, text
+from app.cases.column import (
+    Column,
+    Group,
+    count,
+    flag,
+    higher_better,
+    lower_better,
+    number,
+    quotient,
+    text,
+    with_formula,
+)
 from app.cases.objectives import HIGHER_IS_BETTER, JUDGED, MEAN, THROUGHPUT
 
 PERCENTILES: dict[str, str] = {
@@ -62,12 +73,11 @@ LATENCY = (
         for group in [_PERCENTILE_GROUP[name]]
     ),
     _latency("max", "Slowest", "The slowest sample.", "latency"),
-    lower_better(
-        "max_to_p50_ratio",
-        "Maximum to p50",
-        "",
-        "The slowest sample over the median.",
-        family="ratios",
+    with_formula(
+        lower_better(
+            "max_to_p50_ratio", "Maximum to p50", "", "The slowest sample over the median."
+        ),
+        lambda row: quotient(row, "latency_max_us", "latency_p50_us"),
     ),
     *(column for name in INTERVALS for column in _bounds(name)),
     text(
@@ -218,6 +228,46 @@ LATENCY = (
         family="round_facts",
     ),
     lower_better(
+        "device_min_us",
+        "Device min (µs)",
+        "us",
+        "The shortest run on the device's own clock.",
+        "latency",
+        family="round_facts",
+    ),
+    lower_better(
+        "device_p99_us",
+        "Device p99 (µs)",
+        "us",
+        "The 99th percentile on the device's own clock; empty below 300 runs.",
+        "latency",
+        family="round_facts",
+    ),
+    number(
+        "device_runs",
+        "Device runs",
+        "",
+        "Runs of each round that were timed on the device's own clock, after the timed ones.",
+        "latency",
+        family="round_facts",
+    ),
+    lower_better(
+        "launch_p50_us",
+        "Launch p50 (µs)",
+        "us",
+        "Median of the host's time to queue a run with those marks, before it waits.",
+        "latency",
+        family="round_facts",
+    ),
+    text(
+        "device_bound",
+        "Bound by",
+        "`launch`: the host queues for more than 80 % of a run; `compute`: the device works on "
+        "after it.",
+        "latency",
+        family="facts",
+    ),
+    lower_better(
         "d2h_p50_us",
         "From device p50 (µs)",
         "us",
@@ -231,7 +281,8 @@ LATENCY = (
         "Inputs/s",
         "Inputs in a second: of a closed loop concurrency times batch over the mean latency, of "
         "multistream a query's over its mean, of offline a block's over the time it took, of ahead "
-        "what is queued together over the mean time until it is complete.",
+        "what is queued together over the mean time until it is complete. Of a graph without a "
+        "batch axis runs in a second.",
         "1/s",
         "higher",
         "throughput",

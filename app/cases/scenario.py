@@ -224,17 +224,18 @@ class Shapes:
         return hashlib.sha256(content.encode()).hexdigest()
 
 
-ConditionKind = Literal["none", "cold", "sustained", "with", "shapes"]
+ConditionKind = Literal["none", "cold", "cold-l2", "sustained", "with", "shapes"]
 
 MINIMUM_COLD_BYTES = 4096
 """A page: less pollutes nothing."""
 MINIMUM_SUSTAINED_S, MAXIMUM_SUSTAINED_S = 1.0, 7 * 24 * 3600.0
-_CONDITION_EXAMPLES = "none, cold:64MB, sustained:30min, with:MODEL or shapes:FILE"
+_CONDITION_EXAMPLES = "none, cold:64MB, cold-l2, sustained:30min, with:MODEL or shapes:FILE"
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
     """`cold`: between two runs so many `bytes` go through the caches of the core that runs.
+    `cold-l2`: the cache that a GPU's multiprocessors share is overwritten between two runs.
 
     `sustained`: each round measures for `seconds`, so that its end can be held against its
     beginning. `with`: another `model` is at work beside the one that is measured. `shapes`: one
@@ -254,6 +255,8 @@ class Condition:
         kind, colon, figure = text.partition(":")
         if text == "none":
             return cls()
+        if text == "cold-l2":
+            return cls("cold-l2")
         if kind not in _KINDS or not colon:
             raise InvalidValue(f"{text!r} is not known", f"use {_CONDITION_EXAMPLES}")
         try:
@@ -269,6 +272,11 @@ class Condition:
             "shapes": self.file,
         }
         return f"{self.kind}:{figures[self.kind]}" if self.kind in figures else self.kind
+
+    @property
+    def evicts(self) -> bool:
+        """Whether caches are emptied between two runs."""
+        return self.kind in ("cold", "cold-l2")
 
     @property
     def identity(self) -> str:

@@ -35,6 +35,8 @@ class Reading:
     process_memory_mb: float | None = None
     memory_clock_mhz: float | None = None
     other_processes: int | None = None
+    mps_clients: int | None = None
+    """Processes that share the device through NVIDIA's Multi-Process Service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,12 @@ class GpuState:
     ecc: bool | None = None
     mig: bool | None = None
     link: str = ""
+    mig_profile: str = ""
+    """Of a part of a divided GPU, such as `3g.40gb`."""
 
 
+STEADY_CLOCK = 1.02
+"""A GPU's clocks come in steps of 15 MHz, about a hundredth of what they are under load."""
 _LOAD_MARGIN = 0.5
 """Rounds that keep all cores busy come to a load of a little more than their number by themselves:
 204 of them, on two cores with nothing else, to 2.2 at most."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from app.cases.case import Case
 from app.cases.column import Row, Value
 from app.cases.round import RoundResult
-from app.cases.telemetry import Interference
+from app.cases.telemetry import STEADY_CLOCK, Interference
 from app.columns.rounds import join_values
 from app.machine.installed_runtimes import runtime
 from app.machine.placement import as_list
@@ -60,10 +60,6 @@ def engine_warnings(rounds: Sequence[RoundResult]) -> list[Diagnostic]:
     return [diagnostic("engine_changed", releases=tuple(releases))]
 
 
-STEADY = 1.02
-"""Clocks come in steps of 15 MHz, about a hundredth of what they are under load."""
-
-
 def gpu_columns(rounds: Sequence[RoundResult]) -> Row:
     """How it was set as each round began; what differed between them is told by each."""
     states = [
@@ -83,13 +79,14 @@ def gpu_columns(rounds: Sequence[RoundResult]) -> Row:
         "gpu_persistence": _all_true(state.persistence for state in states),
         "gpu_ecc": _all_true(state.ecc for state in states),
         "gpu_mig": _all_true(state.mig for state in states),
+        "gpu_mig_profile": join_values(state.mig_profile for state in states),
     }
 
 
 def gpu_warnings(case: Case, row: Row) -> Iterator[Diagnostic]:
     """What moved or shared the GPU while it was timed."""
     low, high = row["gpu_clock_min_mhz"], row["gpu_clock_max_mhz"]
-    if isinstance(low, int | float) and isinstance(high, int | float) and high > STEADY * low:
+    if isinstance(low, int | float) and isinstance(high, int | float) and high > STEADY_CLOCK * low:
         yield diagnostic("gpu_clock_varied", low_mhz=low, high_mhz=high)
     if row["gpu_clock_min_mhz"] is not None and row["throttle_reasons"] not in (None, "none"):
         yield diagnostic("gpu_throttled", reasons=str(row["throttle_reasons"]))

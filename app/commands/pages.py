@@ -53,6 +53,7 @@ Conditions: what else happens while a case is measured
 
   none                 nothing else (default)
   cold:64MB            between two runs 64 MB go through the caches
+  cold-l2              between two runs the GPU's L2 cache is overwritten
   sustained:30min      a round lasts so long; its end is compared with its start
   with:MODEL           another model runs at the same time
   shapes:FILE          one session serves the sizes that a CSV file lists

@@ -60,6 +60,7 @@ class Nvml:
         nvml, told = self._nvml, self._told
         milliwatts = told(nvml.nvmlDeviceGetPowerUsage, handle)
         processes = told(nvml.nvmlDeviceGetComputeRunningProcesses, handle) or ()
+        clients = told(nvml.nvmlDeviceGetMPSComputeRunningProcesses, handle)
         return Reading(
             time_ns=time.perf_counter_ns(),
             device=f"gpu:{gpu}",
@@ -71,6 +72,7 @@ class Nvml:
             process_memory_mb=_memory_mb(processes, pid),
             memory_clock_mhz=told(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM),
             other_processes=_others(processes, pid),
+            mps_clients=None if clients is None else len(clients),
         )
 
     def _state(self, handle: Any) -> GpuState:
@@ -80,8 +82,9 @@ class Nvml:
         persistence = told(nvml.nvmlDeviceGetPersistenceMode, handle)
         generation = told(nvml.nvmlDeviceGetCurrPcieLinkGeneration, handle)
         width = told(nvml.nvmlDeviceGetCurrPcieLinkWidth, handle)
+        name = told(nvml.nvmlDeviceGetName, handle) or ""
         return GpuState(
-            name=told(nvml.nvmlDeviceGetName, handle) or "",
+            name=name,
             uuid=told(nvml.nvmlDeviceGetUUID, handle) or "",
             driver=told(nvml.nvmlSystemGetDriverVersion) or "",
             power_limit_w=None if milliwatts is None else milliwatts / 1e3,
@@ -91,6 +94,7 @@ class Nvml:
             ecc=None if ecc is None else bool(ecc[0]),
             mig=None if mig is None else bool(mig[0]),
             link=f"PCIe {generation} x{width}" if generation and width else "",
+            mig_profile=name.partition(" MIG ")[2],
         )
 
     def _handle(self, uuid: str) -> Any:

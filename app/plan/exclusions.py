@@ -260,7 +260,7 @@ EXCLUSIONS: tuple[Exclusion, ...] = (
     ),
     Exclusion(
         "condition_with_slo",
-        lambda plan: _condition_of(("cold", "sustained"), plan) if plan.slo else "",
+        lambda plan: _condition_of(("cold", "cold-l2", "sustained"), plan) if plan.slo else "",
         "--slo cannot be used with --condition {}",
         "remove --condition, or use with:MODEL",
     ),

@@ -82,6 +82,7 @@ COLD_SHARE = 0.25
 _SERIAL_SCENARIOS = ("closed_loop", "paced")
 _GAP_REASONS = {
     "cold": "takes time between two runs",
+    "cold-l2": "takes time between two runs",
     "shapes": "takes another shape between two runs, one at a time",
 }
 

@@ -11,6 +11,7 @@ import json
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,13 +25,18 @@ from exporters.codec import CodecError, from_json
 from exporters.file_access import read_file
 
 _TAKEN = ("power_w", "energy_mj_per_inference")
+_STEP_S = 0.1
+"""Energy counters move at least so often."""
+_AVERAGED_S = 1.0
+"""A power reading is the mean of up to so long before it, as on GPUs since Hopper."""
 _OVER_ROUNDS: dict[str, Callable[[list[float]], float]] = {
     "gpu_clock_min_mhz": min,
     "gpu_clock_max_mhz": max,
     "gpu_other_processes": max,
+    "gpu_mps_clients": max,
 }
 MINIMUM_SPAN_S = 0.5
-"""Energy counters move in steps of up to 0.1 s, so a shorter difference says little."""
+"""A shorter difference of energies says little, as counters move in steps."""
 
 
 def device_columns(run: Path, rounds: Sequence[RoundResult]) -> Row:
@@ -40,7 +46,7 @@ def device_columns(run: Path, rounds: Sequence[RoundResult]) -> Row:
     throttle = [str(value) for row in rows if (value := row.get("throttle_reasons")) is not None]
     values: Row = {
         name: statistics.median(numbers)
-        for name in ("energy_mj_per_inference", "power_w", "gpu_clock_mhz", "gpu_memory_clock_mhz")
+        for name in (*_TAKEN, "energy_uncertainty", "gpu_clock_mhz", "gpu_memory_clock_mhz")
         if (numbers := [float(v) for row in rows if (v := row.get(name)) is not None])
     }
     if memory:
@@ -126,13 +132,17 @@ def _round_columns(run: Path, result: RoundResult) -> Row:
     process_counts = [r.other_processes for r in timed_readings if r.other_processes is not None]
     if process_counts:
         values["gpu_other_processes"] = max(process_counts)
+    mps_clients = [r.mps_clients for r in timed_readings if r.mps_clients is not None]
+    if mps_clients:
+        values["gpu_mps_clients"] = max(mps_clients)
     if throttles:
         words = dict.fromkeys(word for words in throttles for word in words)
         values["throttle_reasons"] = " ".join(words) or "none"
     finished_ns = np.sort(records["finished_ns"])
-    readings_by_device = ([r for r in timed_readings if r.device == device] for device in devices)
+    readings_by_device = ([r for r in readings if r.device == device] for device in devices)
+    window_ns = (int(start_ns), int(end_ns))
     return values | _sum_over_devices(
-        [_energy(device_readings, finished_ns) for device_readings in readings_by_device]
+        [_energy(of_device, window_ns, finished_ns) for of_device in readings_by_device]
     )
 
 
@@ -144,41 +154,70 @@ def _clocks_mhz(readings: Iterable[Reading], device: str) -> list[float]:
 def _sum_over_devices(rows: Sequence[Row]) -> Row:
     """What all devices took together; nothing of a figure that one of them does not tell."""
     figures = [[number_of(row.get(name)) for row in rows] for name in _TAKEN]
-    return {
+    total: Row = {
         name: sum(numbers)
         for name, values in zip(_TAKEN, figures, strict=True)
         if (numbers := [value for value in values if value is not None])
         and len(numbers) == len(rows)
     }
+    if "power_w" not in total:
+        return {}
+    bounds = [number_of(row.get("energy_uncertainty")) for row in rows]
+    return {**total, "energy_uncertainty": max(b for b in bounds if b is not None)}
 
 
-def _energy(readings: Sequence[Reading], finished_ns: np.ndarray) -> Row:
-    """Energy between the first and the last reading, and for each run that ended between."""
+def _energy(readings: Sequence[Reading], window_ns: _Window, finished_ns: np.ndarray) -> Row:
+    """Energy between two readings in a window, for each run that ended between, and its relative
+    bound."""
     energy_readings = [reading for reading in readings if reading.energy_mj is not None]
     power_readings = [reading for reading in readings if reading.power_w is not None]
-    usable = energy_readings or power_readings
-    if len(usable) < 2:
+    if energy_readings:
+        counted = _between_steps(energy_readings, window_ns)
+    else:
+        counted = _integrated(power_readings, window_ns)
+    if counted is None:
         return {}
-    first, last = usable[0].time_ns, usable[-1].time_ns
+    first, last, millijoules, unknown_s = counted
     seconds = (last - first) / 1e9
     if seconds < MINIMUM_SPAN_S:
         return {}
-    if energy_readings:
-        millijoules = _difference(reading.energy_mj for reading in energy_readings)
-    else:
-        watts = np.array([reading.power_w for reading in power_readings], float)
-        times_s = np.array([reading.time_ns for reading in power_readings], float) / 1e9
-        millijoules = float(np.trapezoid(watts, times_s)) * 1e3
     runs = int(np.diff(np.searchsorted(finished_ns, [first, last], side="right"))[0])
     return {
         "power_w": millijoules / 1e3 / seconds,
         "energy_mj_per_inference": millijoules / runs if runs else None,
+        "energy_uncertainty": unknown_s / seconds,
     }
 
 
-def _difference(values: Iterable[float | None]) -> float:
-    numbers = [value for value in values if value is not None]
-    return numbers[-1] - numbers[0]
+_Window = tuple[int, int]
+_Counted = tuple[int, int, float, float]
+"""From when until when, how many millijoules, and how many seconds the ends may be off."""
+
+
+def _between_steps(readings: Sequence[Reading], window_ns: _Window) -> _Counted | None:
+    """By a counter, from its first step in the window to its last. A step came at some time after
+    the reading before it, and not longer ago than steps are apart."""
+    steps = [
+        (before.time_ns, after.time_ns, float(after.energy_mj or 0.0))
+        for before, after in pairwise(readings)
+        if after.energy_mj != before.energy_mj and window_ns[0] <= after.time_ns <= window_ns[1]
+    ]
+    if len(steps) < 2:
+        return None
+    (before_first, first, start_mj), (before_last, last, end_mj) = steps[0], steps[-1]
+    gaps_s = [(first - before_first) / 1e9, (last - before_last) / 1e9]
+    return first, last, end_mj - start_mj, sum(min(gap_s, _STEP_S) for gap_s in gaps_s)
+
+
+def _integrated(readings: Sequence[Reading], window_ns: _Window) -> _Counted | None:
+    """By power over time, without a counter."""
+    readings = [r for r in readings if window_ns[0] <= r.time_ns <= window_ns[1]]
+    if len(readings) < 2:
+        return None
+    watts = np.array([reading.power_w for reading in readings], float)
+    times_s = np.array([reading.time_ns for reading in readings], float) / 1e9
+    millijoules = float(np.trapezoid(watts, times_s)) * 1e3
+    return readings[0].time_ns, readings[-1].time_ns, millijoules, _AVERAGED_S
 
 
 @dataclass(frozen=True, slots=True)

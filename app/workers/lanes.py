@@ -122,8 +122,7 @@ class TimedLane:
         gap_ns = round(scenario.gap_us * 1e3)
         # A gap goes on while caches are polluted.
         self._pause_ns = max(gap_ns, pollution.pass_ns if pollution else 0)
-        polluting = pollution.copies if pollution else ()
-        settings = gap_ns, wait_policy, waits, streaming, sets, polluting
+        settings = gap_ns, wait_policy, waits, streaming, sets, pollution
         self._time = queued_timing(lane, scenario.count) if is_queued else timing(lane, *settings)
         self._block = Block(1024)
         self._counting = 0

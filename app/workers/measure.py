@@ -38,6 +38,7 @@ from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import GraphlapError, Reference, axes_key, is_of_system, load_reference
 from runtimes.base import Runtime, Session
+from runtimes.cuda import nvtx
 from runtimes.execution import Execution
 from runtimes.options import all_options, sessions_of
 from runtimes.session.precision import refuse_wider
@@ -85,8 +86,12 @@ def measure_round(
     `placing` are diagnostics of where this process runs.
     """
     context, suspended_before_s = RoundContext(job, tell, stopped, placing), suspended_s()
+    if nvtx.is_missing():
+        context.warn(diagnostic("nvtx_unavailable", libraries=nvtx.SONAMES))
+    nvtx.begin(f"round {job.round} of {job.case_id}")
     with _record_failure(context):
         _measure(context, suspended_before_s)
+    nvtx.end()
     _note_sleep(context, suspended_before_s)
     return context.current_result()
 

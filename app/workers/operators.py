@@ -25,7 +25,8 @@ from exporters import install_layout
 from exporters.codec import from_json
 from exporters.messages import GraphNode, NodeGraph
 from exporters.types import axes_key, load_reference
-from runtimes.execution import AfterCompletion, OpTime
+from runtimes.base import Runtime
+from runtimes.execution import AfterCompletion, Execution, OpTime
 from runtimes.session.session_group import each
 
 
@@ -227,12 +228,25 @@ def operator_times(request: OperatorJob) -> OperatorTimes:
             run_us = median(timed.spent_ns) / 1e3 if timed.spent_ns else None
         execution = session.execution
         graph = _graph(model.path, case.axes, session.executed_graph)
-    on_host = execution.clock == "wall" and not runtime.accelerator
-    comparable = on_host and execution.precision == "fp32"
-    peaks = peaks_of_host(settings.threads, request.cache_dir) if comparable else None
-    peak = peaks.at(graph.touched_bytes) if peaks else None
+    peak = _peak(runtime, request, execution, graph)
     ops = operators(graph, times, source_nodes(graph, times), peak)
     return OperatorTimes(case.case_id, execution.clock, runs, ops, "", run_us, peak)
+
+
+def _peak(
+    runtime: Runtime, request: OperatorJob, execution: Execution, graph: NodeGraph
+) -> Peak | None:
+    """The peaks of what computed: of a device by its own figures, of the host by measurement."""
+    settings = request.settings
+    if runtime.accelerator:
+        device = runtime.device_peak(settings.device, execution.precision)
+        if device is None:
+            return None
+        return Peak(device.flops_per_s, device.bytes_per_s, graph.touched_bytes, device.how)
+    if execution.clock != "wall" or execution.precision != "fp32":
+        return None
+    peaks = peaks_of_host(settings.threads, request.cache_dir)
+    return peaks.at(graph.touched_bytes) if peaks else None
 
 
 class _Timed:

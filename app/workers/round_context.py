@@ -20,6 +20,7 @@ from app.workers.process import peak_rss_mb
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import ExportedModel, Reference
 from runtimes.base import Arrays, Session
+from runtimes.cuda import nvtx
 
 Tell = Callable[[dict[str, Any]], None]
 _BLOCK_BYTES = 2**20
@@ -66,6 +67,7 @@ class RoundContext:
 
     def enter(self, phase: Phase) -> None:
         self.leave()
+        nvtx.begin(phase)
         self.phase, self._entered_ns = phase, time.perf_counter_ns()
         self.tell({"event": "phase", "phase": phase})
 
@@ -74,6 +76,7 @@ class RoundContext:
             spent_ms = (time.perf_counter_ns() - self._entered_ns) / 1e6
             self.phases_ms[self.phase] = self.phases_ms.get(self.phase, 0.0) + spent_ms
             self._entered_ns = 0
+            nvtx.end()
 
     def current_result(self) -> RoundResult:
         """What is known by now, times and memory included."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -38,30 +39,49 @@ from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import ExportedModel, Reference, axes_key, load_reference
 from runtimes import registry
-from runtimes.base import Arrays, Session
+from runtimes.base import Arrays, DeviceEviction, Session
 from runtimes.errors import Unsupported
+from runtimes.execution import Spans
 from runtimes.session.host import CALL
 from runtimes.session.session_group import Batches
 
 
-def cache_eviction_of(context: RoundContext, lanes: int) -> CacheEviction | None:
+@contextmanager
+def cache_eviction(context: RoundContext, lanes: int) -> Iterator[CacheEviction | None]:
     """What goes through the caches between the runs of a session of so many lanes, and noted.
 
-    None where nothing does; Unsupported where there is no between.
+    None where nothing does; Unsupported where there is no between, or no such cache.
     """
     condition = context.job.condition
-    if condition.kind != "cold":
-        return None
+    if not condition.evicts:
+        yield None
+        return
     if lanes > 1:
         raise Unsupported(
             f"{condition} goes between two runs, and {lanes} runs at once have no between",
             "use one session and one stream",
         )
-    pollution = CacheEviction.of_size(condition.bytes)
-    told = {"evicted_mb": condition.bytes / 1e6, "eviction_ms": pollution.pass_ns / 1e6}
-    context.note(facts={**context.result.facts, **told})
-    context.warn(*_warm_cache_warnings(context.job))
-    return pollution
+    with ExitStack() as held:
+        if condition.kind == "cold":
+            eviction, size = CacheEviction.of_size(condition.bytes), condition.bytes
+            context.warn(*_warm_cache_warnings(context.job))
+        else:
+            device = _device_eviction(context.job)
+            held.callback(device.close)
+            eviction, size = CacheEviction.on_device(device), device.bytes
+        told = {"evicted_mb": size / 1e6, "eviction_ms": eviction.pass_ns / 1e6}
+        context.note(facts={**context.result.facts, **told})
+        yield eviction
+
+
+def _device_eviction(job: MeasureJob) -> DeviceEviction:
+    spec = registry.parse_spec(job.runtime)
+    device = registry.load(spec.name).device_eviction(spec.device)
+    if device is None:
+        raise Unsupported(
+            f"{job.runtime} has no cache of a device to evict", "use --condition cold:64MB"
+        )
+    return device
 
 
 def _warm_cache_warnings(job: MeasureJob) -> Iterator[Diagnostic]:
@@ -124,8 +144,18 @@ def time_round(
     `first_ns` is how long its first run took. Raises what a run raises, and Unsupported where the
     loop that was asked for can't time it.
     """
+    with cache_eviction(context, len(session.lanes)) as eviction:
+        _time_round(context, session, reference, first_ns, eviction)
+
+
+def _time_round(
+    context: RoundContext,
+    session: Session,
+    reference: Reference,
+    first_ns: float,
+    pollution: CacheEviction | None,
+) -> None:
     job, sets = context.job, _sets(context, reference)
-    pollution = cache_eviction_of(context, len(session.lanes))
     loop = _loop(context, session, sets)
     path = f"{session.execution.call_path}, timed in {loop}"
     context.note(harness_floor_ns=harness_overhead_ns(loop), call_path=path)
@@ -164,7 +194,8 @@ def time_round(
         _note_interference(context, watch.interference())
         if job.condition.kind == "sustained":
             _note_sustained(context, watch, measured.iterations, sampler.dropped_count)
-        if len(session.lanes) == 1:
+        # The further runs follow one another, and so have warm caches.
+        if len(session.lanes) == 1 and job.condition.kind != "cold-l2":
             _note_spans(context, session, warm.median_ns)
     gc.enable()
     context.note_samples(
@@ -278,15 +309,35 @@ def _note_sustained(
 
 
 def _note_spans(context: RoundContext, session: Session, typical_ns: float) -> None:
-    """The medians of some further runs by the device's own clock, where there is one."""
+    """Some further runs by the device's own clock, where there is one."""
     runs = min(max(int(_SPANS_NS / max(typical_ns, 1.0)), _MINIMUM_SPANS), _MAXIMUM_SPANS)
     spans = session.spans(runs)
-    if spans is None:
-        return
+    if spans is not None:
+        context.note(facts={**context.result.facts, **device_facts(spans)})
+
+
+_RUNS_OF_P99 = 300
+"""With fewer, the 99th percentile has no upper bound at 95 %."""
+_LAUNCH_SHARE = 0.8
+"""A run is launch-bound if the host needs more of its time to queue it."""
+
+
+def device_facts(spans: Spans) -> dict[str, float | int | str]:
+    """Figures of runs on the device's clock, and what limited them."""
     parts = {
         "h2d_p50_us": spans.h2d_ns,
         "device_p50_us": spans.device_ns,
         "d2h_p50_us": spans.d2h_ns,
+        "launch_p50_us": spans.queued_ns,
     }
-    medians = {name: float(np.median(ns)) / 1e3 for name, ns in parts.items() if ns is not None}
-    context.note(facts={**context.result.facts, **medians})
+    facts: dict[str, float | int | str] = {
+        name: float(np.median(ns)) / 1e3 for name, ns in parts.items() if ns is not None
+    }
+    facts["device_runs"] = len(spans.device_ns)
+    facts["device_min_us"] = float(spans.device_ns.min()) / 1e3
+    if len(spans.device_ns) >= _RUNS_OF_P99:
+        facts["device_p99_us"] = float(np.quantile(spans.device_ns, 0.99)) / 1e3
+    if spans.queued_ns is not None and spans.run_ns is not None:
+        share = float(np.median(spans.queued_ns / np.maximum(spans.run_ns, 1)))
+        facts["device_bound"] = "launch" if share > _LAUNCH_SHARE else "compute"
+    return facts

@@ -27,7 +27,7 @@ from app.workers.loop import (
     run_turns,
     serve_block,
 )
-from runtimes.base import Arrays, Lane
+from runtimes.base import Arrays, DeviceEviction, Lane
 from runtimes.calls.timed import Copy, TimedCalls, built, nothing
 
 CHUNK_BYTES = 64 * 1024
@@ -36,10 +36,12 @@ CHUNK_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CacheEviction:
-    """What goes through the caches between two runs, and how long that takes."""
+    """What goes through the caches between two runs, and how long that takes: copies through the
+    host's, or a device's own eviction."""
 
     copies: tuple[Copy, ...]
     pass_ns: int
+    device: DeviceEviction | None = None
 
     @classmethod
     def of_size(cls, size: int) -> Self:
@@ -56,6 +58,14 @@ class CacheEviction:
         copy_all(copies)
         return cls(copies, time.perf_counter_ns() - start_ns)
 
+    @classmethod
+    def on_device(cls, device: DeviceEviction) -> Self:
+        """The same of a device's cache, after a first pass, which may take longer."""
+        device.clear()
+        start_ns = time.perf_counter_ns()
+        device.clear()
+        return cls((), time.perf_counter_ns() - start_ns, device)
+
 
 def copy_all(copies: Sequence[Copy]) -> None:
     """In Python what the loop in C does between runs."""
@@ -64,23 +74,28 @@ def copy_all(copies: Sequence[Copy]) -> None:
 
 
 def inter_run_call(
-    lane: Lane, streaming: bool, sets: Sequence[Arrays], polluting: Sequence[Copy] = ()
+    lane: Lane, streaming: bool, sets: Sequence[Arrays], eviction: CacheEviction | None = None
 ) -> Callable[[], object] | None:
     """The call that prepares the next run; None where nothing is to be done.
 
     `sets` are inputs to feed in turn, without the states; the first is what is bound already.
-    `polluting` are copied before anything is fed, so that what is fed is as fresh as a program's.
+    The host's caches are evicted before anything is fed, so that what is fed is as fresh as a
+    program's; a device's cache is evicted last.
     """
-    if not sets and not polluting:
+    if not sets and eviction is None:
         return lane.advance if streaming else None
     following = cycle((*sets[1:], *sets[:1]))
+    copies = eviction.copies if eviction else ()
+    clear = eviction.device.clear if eviction and eviction.device else None
 
     def prepare() -> None:
-        copy_all(polluting)
+        copy_all(copies)
         if streaming:
             lane.advance()
         if sets:
             lane.feed(next(following))
+        if clear:
+            clear()
 
     return prepare
 
@@ -105,19 +120,16 @@ def timing(
     waits: Waits,
     streaming: bool,
     sets: Sequence[Arrays] = (),
-    polluting: Sequence[Copy] = (),
+    eviction: CacheEviction | None = None,
 ) -> Time:
-    """What times the lane; `waits` are the Python loop's ways to wait out a gap.
-
-    `polluting` are copied between two runs, before states are fed back or inputs fed.
-    """
-    calls = _timed_calls(lane, streaming, sets, gap_ns, wait_policy, polluting)
+    """What times the lane; `waits` are the Python loop's ways to wait out a gap."""
+    calls = _timed_calls(lane, streaming, sets, gap_ns, wait_policy, eviction)
     if calls is not None:
         return lambda block, count: calls.time(
             block.scheduled, block.started, block.finished, count
         )
     run, wait = lane.run, waits[wait_policy]
-    advance = inter_run_call(lane, streaming, sets, polluting)
+    advance = inter_run_call(lane, streaming, sets, eviction)
     return lambda block, count: run_block(block, count, run, advance, gap_ns, wait)
 
 
@@ -207,15 +219,18 @@ def _timed_calls(
     sets: Sequence[Arrays],
     gap_ns: int = 0,
     wait_policy: WaitPolicy = "spin",
-    polluting: Sequence[Copy] = (),
+    eviction: CacheEviction | None = None,
 ) -> TimedCalls | None:
     """The lane's calls for the loop in C; None where that can't time it."""
     copies = _c_copies(lane, streaming, sets)
     if copies is None:
         return None
     states, fed = copies
-    inter_run_copies = (*polluting, *states)
-    return TimedCalls(lane.calls, inter_run_copies, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS)
+    inter_run_copies = (*(eviction.copies if eviction else ()), *states)
+    after = eviction.device.calls if eviction and eviction.device else ()
+    return TimedCalls(
+        lane.calls, inter_run_copies, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS, after
+    )
 
 
 def _c_copies(

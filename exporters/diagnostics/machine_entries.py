@@ -189,6 +189,16 @@ GPU: Entries = {
         units={"processes": Count("other process", "other processes")},
         example={"processes": 2},
     ),
+    "nvtx_unavailable": Entry(
+        title="NVTX not found",
+        message="A profiler listens for NVTX ranges, and none of {libraries} was found: its "
+        "timeline has no names of rounds and phases.",
+        condition="NVTX_INJECTION64_PATH is set, and NVIDIA's library is not installed.",
+        action="Install it with `pip install nvidia-nvtx`.",
+        units={"libraries": NAME},
+        example={"libraries": ("libnvToolsExt.so.1", "libnvtx3interop.so.1")},
+        severity="info",
+    ),
     "gpu_persistence_off": Entry(
         title="GPU persistence mode off",
         message="The persistence mode of the GPU is off, so its state is lost between processes.",

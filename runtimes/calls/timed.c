@@ -54,6 +54,12 @@ struct block {
     int64_t n_lanes, lane;
     const int64_t *turns; /* whose calls each run makes, of those that lie one after another */
     int64_t calls_of_turn;
+    const struct call *after; /* made after each run, outside the clock */
+    int64_t n_after;
+    int64_t n_queued; /* of a marked run: so many of its calls queue it, the others wait */
+    const float *reading; /* where calls after a marked run leave their figures */
+    float *readings; /* all of them, run by run */
+    int64_t n_readings;
 };
 
 static int64_t now_ns(void) {
@@ -111,12 +117,13 @@ static void copy_all(const struct copy *copies, int64_t count) {
     for (int64_t k = 0; k < count; k++) memcpy(copies[k].to, copies[k].from, copies[k].bytes);
 }
 
-/* Makes the calls of a run; zero where one failed. */
-static inline int run_all(struct block *b) {
-    for (int64_t k = 0; k < b->n_calls; k++) {
-        intptr_t status = called(&b->calls[k]);
+/* Makes some of the calls; zero where one failed, whose number counts from `first`. */
+static inline int run_some(struct block *b, const struct call *calls, int64_t from, int64_t to,
+                           int64_t first) {
+    for (int64_t k = from; k < to; k++) {
+        intptr_t status = called(&calls[k]);
         if (status) {
-            b->failed = (int32_t)k;
+            b->failed = (int32_t)(first + k);
             b->status = status;
             return 0;
         }
@@ -124,13 +131,17 @@ static inline int run_all(struct block *b) {
     return 1;
 }
 
-/* What is done between two runs. */
-static inline void prepare(struct block *b) {
+/* Makes the calls of a run; zero where one failed. */
+static inline int run_all(struct block *b) { return run_some(b, b->calls, 0, b->n_calls, 0); }
+
+/* What is done between two runs; zero where a call failed. */
+static inline int prepare(struct block *b) {
     copy_all(b->states, b->n_states);
     if (b->n_sets) {
         copy_all(b->sets + b->set * b->copies_of_set, b->copies_of_set);
         b->set = (b->set + 1) % b->n_sets;
     }
+    return run_some(b, b->after, 0, b->n_after, b->n_calls);
 }
 
 EXPORT int32_t graphlap_nothing(void) { return 0; }
@@ -157,7 +168,25 @@ EXPORT int64_t graphlap_time_block(struct block *b, int64_t count) {
         b->started[i] = begin;
         atomic_store_explicit(&b->finished[i], end, memory_order_release);
         due = end + b->gap_ns;
-        prepare(b);
+        if (!prepare(b)) return i + 1;
+    }
+    return count;
+}
+
+/* Times `count` runs with marks of the device's clock in their calls: when each began, when all of
+ * it was queued, and when it was complete; returns how many there were: fewer where a call failed. */
+EXPORT int64_t graphlap_time_marked(struct block *b, int64_t count) {
+    b->failed = -1;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t begin = now_ns();
+        if (!run_some(b, b->calls, 0, b->n_queued, 0)) return i;
+        int64_t queued = now_ns();
+        if (!run_some(b, b->calls, b->n_queued, b->n_calls, 0)) return i;
+        b->scheduled[i] = begin;
+        b->started[i] = queued;
+        b->finished[i] = now_ns();
+        if (!prepare(b)) return i;
+        memcpy(b->readings + i * b->n_readings, b->reading, b->n_readings * sizeof *b->reading);
     }
     return count;
 }
@@ -183,13 +212,13 @@ EXPORT int64_t graphlap_time_queries(struct block *b, int64_t count) {
         int64_t begin = now_ns();
         for (int64_t run = 1; run_all(b); run++) {
             if (run == b->runs_of_query) break;
-            prepare(b);
+            if (!prepare(b)) return i;
         }
         int64_t end = now_ns();
         if (b->failed >= 0) return i;
         b->scheduled[i] = b->started[i] = begin;
         b->finished[i] = end;
-        prepare(b);
+        if (!prepare(b)) return i + 1;
     }
     return count;
 }
@@ -205,7 +234,7 @@ EXPORT int64_t graphlap_time_requests(struct block *b, int64_t count) {
         int64_t end = now_ns();
         b->started[i] = begin;
         b->finished[i] = end;
-        prepare(b);
+        if (!prepare(b)) return i + 1;
     }
     return i;
 }

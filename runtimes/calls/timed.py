@@ -97,6 +97,12 @@ class _Block(c.Structure):
         ("lane", c.c_int64),
         ("turns", c.c_void_p),
         ("calls_of_turn", c.c_int64),
+        ("after", c.POINTER(_Call)),
+        ("n_after", c.c_int64),
+        ("n_queued", c.c_int64),
+        ("reading", c.c_void_p),
+        ("readings", c.c_void_p),
+        ("n_readings", c.c_int64),
     )
 
 
@@ -121,7 +127,7 @@ class TimedCalls:
 
     After each run `states` are copied, then the copies of the next of `sets` in turn; all sets
     have equally many. A gap is waited out by the policy, of which `hybrid` sleeps until
-    `hybrid_margin_ns` before its end.
+    `hybrid_margin_ns` before its end. The calls of `after` follow the copies, outside the clock.
     """
 
     def __init__(
@@ -132,8 +138,10 @@ class TimedCalls:
         gap_ns: int = 0,
         wait: str = "spin",
         hybrid_margin_ns: int = 0,
+        after: Sequence[Call] = (),
     ) -> None:
-        self._calls = tuple(calls)
+        # In the order in which the loop numbers the one that failed.
+        self._calls = (*calls, *after)
         in_turn = [copy for one in sets for copy in one]
         # What C is given the addresses of has to outlive this object's blocks.
         self._kept = (*states, *in_turn)
@@ -148,6 +156,8 @@ class TimedCalls:
             gap_ns=gap_ns,
             hybrid_margin_ns=hybrid_margin_ns,
             wait=_POLICIES[wait],
+            after=(_Call * len(after))(*map(_call, after)),
+            n_after=len(after),
         )
 
     def time(self, scheduled: Times, started: Times, finished: Times, count: int) -> None:
@@ -220,6 +230,27 @@ class TimedCalls:
         timed = _library().graphlap_time_requests
         return self._run(timed, scheduled, started, finished, len(started))
 
+    def mark(
+        self,
+        began: Times,
+        queued: Times,
+        finished: Times,
+        count: int,
+        n_queued: int,
+        reading: np.ndarray,
+    ) -> np.ndarray:
+        """Time `count` runs whose first `n_queued` calls queue a run and whose others wait for it.
+
+        After each run, the calls of `after` have written the float32 array `reading`; the result
+        has a line for each run, [count, len(reading)]. Raises what a call that fails stands for.
+        """
+        block = self._block
+        readings = np.zeros((count, len(reading)), np.float32)
+        block.n_queued, block.n_readings = n_queued, len(reading)
+        block.reading, block.readings = reading.ctypes.data, readings.ctypes.data
+        self._run(_library().graphlap_time_marked, began, queued, finished, count)
+        return readings
+
     def turns(
         self,
         scheduled: Times,
@@ -232,7 +263,7 @@ class TimedCalls:
         equally many of the calls, one after another. Raises what a call that fails stands for.
         """
         block = self._block
-        block.turns, block.calls_of_turn = turns.ctypes.data, len(self._calls) // takers
+        block.turns, block.calls_of_turn = turns.ctypes.data, block.n_calls // takers
         self._run(_library().graphlap_time_turns, scheduled, started, finished, len(turns))
 
     def _run(
@@ -286,6 +317,7 @@ def _library() -> c.CDLL:
         library.graphlap_time_queries,
         library.graphlap_time_requests,
         library.graphlap_time_turns,
+        library.graphlap_time_marked,
     ):
         timed.argtypes, timed.restype = (c.c_void_p, c.c_int64), c.c_int64
     return library

@@ -8,7 +8,18 @@ import ctypes
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    byref,
+    c_char_p,
+    c_float,
+    c_int,
+    c_size_t,
+    c_ubyte,
+    c_uint,
+    c_uint64,
+    c_void_p,
+)
 from functools import cache, partial
 from pathlib import Path
 from typing import Annotated
@@ -40,9 +51,11 @@ _NO_DEVICE = 100
 _NON_BLOCKING_STREAM = 1
 _CAPTURE_THREAD_LOCAL = 1
 _COMPUTE_CAPABILITY = (75, 76)
+_L2_CACHE_SIZE = 38
 _NAME_BYTES = 256
 
 OutAddress = Annotated[Reference, POINTER(c_uint64)]
+Byte = Annotated[int, c_ubyte]
 OutUInt = Annotated[Reference, POINTER(c_uint)]
 OutFloat = Annotated[Reference, POINTER(c_float)]
 OutText = Annotated[Reference, POINTER(c_char_p)]
@@ -72,6 +85,7 @@ class CudaDriver:
     cuMemFree_v2: Callable[[UInt64], Status]
     cuMemAllocHost_v2: Callable[[OutHandle, Size], Status]
     cuMemFreeHost: Callable[[Handle], Status]
+    cuMemsetD8Async: Callable[[UInt64, Byte, Size, Handle], Status]
     cuMemcpyHtoDAsync_v2: Callable[[UInt64, Handle, Size, Handle], Status]
     cuMemcpyDtoHAsync_v2: Callable[[Handle, UInt64, Size, Handle], Status]
     cuMemcpyDtoDAsync_v2: Callable[[UInt64, UInt64, Size, Handle], Status]
@@ -244,13 +258,6 @@ class Gpu:
         self._held.callback(self._c.cuStreamDestroy_v2, stream)
         return stream
 
-    def event(self) -> c_void_p:
-        """A mark in a stream that carries the device's time."""
-        event = c_void_p()
-        self._c.cuEventCreate(byref(event), 0)
-        self._held.callback(self._c.cuEventDestroy_v2, event)
-        return event
-
     def graph(self, stream: c_void_p, enqueue: Step) -> c_void_p:
         """What `enqueue` puts into the stream, recorded as one launchable graph."""
         recorded, graph = c_void_p(), c_void_p()
@@ -270,6 +277,12 @@ class Gpu:
             self._c.cuGraphDestroy(recorded)
         self._held.callback(self._c.cuGraphExecDestroy, graph)
         return graph
+
+    def l2_bytes(self) -> int:
+        """The size of the cache that all multiprocessors share; 0 where the driver has none."""
+        size = c_int()
+        self._c.cuDeviceGetAttribute(byref(size), _L2_CACHE_SIZE, device_of(self.index))
+        return size.value
 
     def launching(self, graph: c_void_p, stream: c_void_p) -> Step:
         """The call that queues the graph."""
@@ -296,15 +309,6 @@ class Gpu:
             self._copies = self.stream()
         self._c.cuMemcpyDtoDAsync_v2(target, source, size, self._copies)
         self._c.cuStreamSynchronize(self._copies)
-
-    def record(self, event: c_void_p, stream: c_void_p) -> None:
-        self._c.cuEventRecord(event, stream)
-
-    def elapsed_ns(self, start: c_void_p, end: c_void_p) -> int:
-        """The device's time between two completed events; its resolution is about 500 ns."""
-        milliseconds = c_float()
-        self._c.cuEventElapsedTime(byref(milliseconds), start, end)
-        return round(milliseconds.value * 1e6)
 
     def synchronizing(self, stream: c_void_p) -> Step:
         """The call that waits until all that is in the stream is complete."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from exporters.diagnostics.catalogue import diagnostic
-from runtimes.base import Device, Runtime, Session, Unavailable
-from runtimes.cuda import driver, options
+from runtimes.base import Device, DeviceEviction, DevicePeak, Runtime, Session, Unavailable
+from runtimes.cuda import driver, options, peaks
 from runtimes.cuda.options import HOST_MEMORY, SYNC
 from runtimes.options import Request, Settings, all_options
 
@@ -122,6 +122,16 @@ def _open(soname: str) -> ctypes.CDLL:
     return ctypes.CDLL(soname, mode=ctypes.RTLD_GLOBAL)
 
 
+def open_first(sonames: Iterable[str]) -> ctypes.CDLL | None:
+    """The first of the libraries that can be opened; None if none can."""
+    for soname in sonames:
+        try:
+            return _open(soname)
+        except OSError:
+            continue
+    return None
+
+
 def wheel_folders() -> list[Path]:
     """Where the nvidia and TensorRT wheels keep their libraries; empty without them."""
     nvidia = [folder for root in _roots("nvidia") for folder in sorted(root.glob("*/lib"))]
@@ -177,6 +187,8 @@ def standard_error_captured() -> Iterator[Captured]:
             captured.text = file.read().decode(errors="replace")
 
 
+_L2_PASSES = 2
+"""So many times its size replaces what a cache held, whichever line it gives up first."""
 _Opened = TypeVar("_Opened", bound=Session)
 
 
@@ -206,6 +218,29 @@ class GpuRuntime(Runtime):
         # The context is made here already.
         driver.wait_by(number, str(all_options(self.options, settings.options)[SYNC.name]))
         return driver.leaving(number, limit_bytes)
+
+    def device_eviction(self, device: str) -> DeviceEviction | None:
+        gpu = driver.Gpu(int(device or self.default_device))
+        size = _L2_PASSES * gpu.l2_bytes()
+        if not size:
+            gpu.close()
+            return None
+        address, stream = gpu.device_buffer(size), gpu.stream().value or 0
+        cuda = driver.library()
+
+        def clear() -> None:
+            cuda.cuMemsetD8Async(address, 0, size, stream)
+            cuda.cuStreamSynchronize(stream)
+
+        calls = (
+            driver.calling("cuMemsetD8Async", address, 0, size, stream),
+            driver.calling("cuStreamSynchronize", stream),
+        )
+        return DeviceEviction(size, clear, calls, gpu.close)
+
+    def device_peak(self, device: str, precision: str) -> DevicePeak | None:
+        number = device or self.default_device
+        return peaks.device_peak(int(number), precision) if number.isdecimal() else None
 
     def _before(self, request: Request) -> None:
         """What must be so before an engine makes the context that all share."""

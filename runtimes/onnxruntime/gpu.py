@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,8 +23,9 @@ from exporters.types import axes_key
 from runtimes.base import Availability, Session, Unavailable
 from runtimes.cuda import runtime
 from runtimes.cuda import runtime as cuda_libraries
+from runtimes.cuda.elf import needed
 from runtimes.cuda.options import stated
-from runtimes.cuda.runtime import GpuRuntime, Libraries
+from runtimes.cuda.runtime import TENSORRT_REMEDY, GpuRuntime, Libraries
 from runtimes.errors import NotAvailable, Unsupported
 from runtimes.execution import Execution, Memory
 from runtimes.onnxruntime.execution import (
@@ -38,6 +39,7 @@ from runtimes.onnxruntime.opening import (
     availability,
     built_for_cuda,
     has_provider,
+    provider_library,
     session_options,
 )
 from runtimes.options import Request
@@ -98,7 +100,25 @@ def _last_error(text: str) -> str:
     return re.sub(r"^.*?\[[EWF]:[^\]]*\] ", "", lines[-1]) if lines else ""
 
 
-INFER = "libnvinfer.so.10"
+_TENSORRT = ("libnvinfer", "libnvonnxparser")
+_OF_NVIDIA = ("libcu", *_TENSORRT)
+_DRIVER = "libcuda.so"
+
+
+def linked_libraries(provider: str) -> tuple[str, ...]:
+    """The libraries of NVIDIA's that a provider's own library is linked against, besides the
+    driver's."""
+    library = provider_library(provider)
+    sonames = needed(library) if library else ()
+    return tuple(s for s in sonames if s.startswith(_OF_NVIDIA) and not s.startswith(_DRIVER))
+
+
+def tensorrt_release() -> str:
+    """The version of the TensorRT that the provider is linked against, as `10.16.1`."""
+    (soname,) = (s for s in linked_libraries("tensorrt") if s.startswith("libnvinfer.so"))
+    return runtime.infer_version(soname)
+
+
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -113,7 +133,7 @@ def engine_folder(request: Request) -> Path | None:
     if not settings.cache_dir:
         return None
     build = {name: request.options[name] for name in ("tf32", "builder_level")}
-    release = runtime.infer_version(INFER)
+    release = tensorrt_release()
     key = json.dumps(
         [model.sha256, axes_key(request.axes), settings.precision, build], sort_keys=True
     )
@@ -173,10 +193,9 @@ def engine_cache_fact(providers: Providers, before: Mapping[str, int]) -> dict[s
 
 
 class OrtGpu(GpuRuntime):
-    """A provider on one GPU; `libraries` are what it is linked against beside CUDA's."""
+    """A provider on one GPU."""
 
     provider: ClassVar[str]
-    libraries: ClassVar[tuple[Libraries, ...]] = ()
     operator_environment = LAUNCHES_WAIT
     engine = "onnxruntime"
     distribution = "onnxruntime-gpu"
@@ -196,8 +215,16 @@ class OrtGpu(GpuRuntime):
             )
         cuda_major = built_for_cuda()
         if reason is None and cuda_major is not None:
-            needed = (cuda_libraries.of_cuda(cuda_major), *self.libraries)
-            reason = cuda_libraries.why_not(needed, cuda_major, engine)
+            cuda = cuda_libraries.of_cuda(cuda_major)
+            linked = linked_libraries(self.name.removeprefix("ort-"))
+            of_tensorrt = tuple(soname for soname in linked if soname.startswith(_TENSORRT))
+            others = tuple(soname for soname in linked if soname not in of_tensorrt)
+            groups = (
+                cuda,
+                Libraries(others, cuda.remedy),
+                Libraries(of_tensorrt, TENSORRT_REMEDY),
+            )
+            reason = cuda_libraries.why_not(groups, cuda_major, engine)
         return reason or found
 
     def load(self) -> None:
@@ -218,29 +245,34 @@ class OrtGpu(GpuRuntime):
 
     def _compile(self, request: Request) -> Session:
         from runtimes.cuda.driver import CudaError, Gpu, compile_fault
+        from runtimes.onnxruntime.ir_version import open_at_earlier_version
 
         try:
             self._before(request)
             gpu = Gpu(int(request.settings.device))
             try:
-                return self._told(request, self._session(request, gpu))
+                return self._told(
+                    request, open_at_earlier_version(partial(self._session, gpu), (request,))
+                )
             except BaseException:
                 gpu.close()
                 raise
         except CudaError as error:
             raise compile_fault(error) from error
 
-    def _session(self, request: Request, gpu: Gpu) -> OrtSession:
-        from runtimes.onnxruntime.gpu_lane import lane_on
+    def _session(self, gpu: Gpu, requests: Sequence[Request]) -> OrtSession:
+        from runtimes.onnxruntime.gpu_lane import OrtGpuLane, lane_on
         from runtimes.onnxruntime.session import OrtSession
 
+        (request,) = requests
         free_bytes = gpu.free_bytes()
         # A replayed graph runs none of the kernels that a profiler times.
         plain = replace(request, options={**request.options, "cuda_graph": False})
         recording = Recording() if request.settings.operator_times else None
         if recording is not None:
             request = plain = self._apart(plain, recording.folder)
-        providers = self._providers(request)
+        stream = self._stream(request, gpu)
+        providers = self._providers(request, stream)
         before = engine_files(providers)
         open_it = partial(
             open_session,
@@ -251,7 +283,7 @@ class OrtGpu(GpuRuntime):
         )
 
         def open_recording(prefix: Path) -> onnxruntime.InferenceSession:
-            return open_session(self.provider, plain, self._providers(plain), prefix)
+            return open_session(self.provider, plain, self._providers(plain, stream), prefix)
 
         engine, executed = opened_and_read(open_it, open_recording, request)
         facts = engine_cache_fact(providers, before)
@@ -268,14 +300,22 @@ class OrtGpu(GpuRuntime):
             warnings=executed.warnings + warnings + cache_warning(providers, request),
             inspection_ms=executed.inspection_ms,
         )
-        return OrtSession(engine, (lane,), execution, recording, partial(_taken, gpu, free_bytes))
+        taken = partial(_taken, gpu, free_bytes)
+        if not stream or not isinstance(lane, OrtGpuLane):
+            return OrtSession(engine, (lane,), execution, recording, taken)
+        spans = partial(lane.spans, stream)
+        return OrtSession(engine, (lane,), execution, recording, taken, spans)
+
+    def _stream(self, request: Request, gpu: Gpu) -> int:
+        """The stream that the provider is to compute on, 0 for one of its own."""
+        return 0
 
     def _has_queue(self, request: Request) -> bool:
         """Whether a run at the device's boundary can be told not to wait for its end."""
         return False
 
     @abstractmethod
-    def _providers(self, request: Request) -> Providers:
+    def _providers(self, request: Request, stream: int) -> Providers:
         """The providers in the order of preference, with ONNX Runtime's own option names."""
 
     def _apart(self, request: Request, folder: Path) -> Request:

@@ -14,8 +14,10 @@ from onnxruntime.capi import onnxruntime_pybind11_state as binding_types
 
 from exporters.types import StatePair
 from runtimes.base import Arrays
+from runtimes.cuda.marks import mark_in_python
 from runtimes.cuda.options import locks_host_memory
 from runtimes.errors import Unsupported
+from runtimes.execution import Spans
 from runtimes.onnxruntime.session import tensor_type, timed_call
 from runtimes.options import Request
 from runtimes.session.host import HostLane, NewArray, aligned_zeros, input_buffers
@@ -129,6 +131,13 @@ class OrtGpuLane(HostLane):
             target, source = self._device_inputs[pair.input], self._device_outputs[pair.output]
             size = self.input_buffers[pair.input].nbytes
             self._memory.copy(target.data_ptr(), source.data_ptr(), size)
+
+    def spans(self, stream: int, runs: int) -> Spans | None:
+        """`runs` more runs between events of the stream that the engine computes on; None where
+        a run can't be queued without a wait for its end."""
+        if self.enqueue is None:
+            return None
+        return mark_in_python(stream, [self.enqueue], runs).spans(has_copies=False)
 
     def close(self) -> None:
         super().close()

@@ -49,8 +49,7 @@ def availability(extra: str, oldest: tuple[int, int] = OLDEST) -> Availability:
     version = installed_release()
     if version is None:
         return Unavailable("ONNX Runtime is not installed", f"pip install 'graphlap[{extra}]'")
-    numbers = re.match(r"(\d+)\.(\d+)", version)
-    if numbers is not None and tuple(map(int, numbers.groups())) < oldest:
+    if _is_older(version, oldest):
         return Unavailable(
             f"ONNX Runtime {version} is older than {'.'.join(map(str, oldest))}",
             f"pip install --upgrade 'graphlap[{extra}]'",
@@ -58,10 +57,27 @@ def availability(extra: str, oldest: tuple[int, int] = OLDEST) -> Availability:
     return Available(version)
 
 
+def is_at_least(release: tuple[int, int]) -> bool:
+    """Whether the installed module is of this release or a later one."""
+    version = installed_release()
+    return version is not None and not _is_older(version, release)
+
+
+def _is_older(version: str, release: tuple[int, int]) -> bool:
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return numbers is not None and tuple(map(int, numbers.groups())) < release
+
+
 def has_provider(name: str) -> bool:
     """Whether the library of a provider, `cuda` or `tensorrt`, came with the installed module."""
+    return provider_library(name) is not None
+
+
+def provider_library(name: str) -> Path | None:
+    """The file of that library; None without one."""
     folder = _folder()
-    return folder is not None and any((folder / "capi").glob(f"*onnxruntime_providers_{name}.*"))
+    found = (folder / "capi").glob(f"*onnxruntime_providers_{name}.*") if folder else ()
+    return next(iter(found), None)
 
 
 def built_for_cuda() -> int | None:

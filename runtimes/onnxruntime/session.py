@@ -12,7 +12,7 @@ import onnxruntime as ort
 
 from runtimes.base import Session
 from runtimes.errors import RuntimeFault
-from runtimes.execution import Execution, Memory, OpTime
+from runtimes.execution import Execution, Memory, OpTime, Spans
 from runtimes.onnxruntime.bound_lane import BoundLane, End
 from runtimes.onnxruntime.c_api import no_numbers
 from runtimes.onnxruntime.errors import run_fault
@@ -97,7 +97,8 @@ class OrtSession(Session):
     """Owns `engine` and `lanes`, of which there is one for each shape.
 
     `memory` asks what the engine takes, where that is known. `recording` is what an engine that was
-    opened with profiling writes; it is removed with the session.
+    opened with profiling writes; it is removed with the session. `spans` are the times of further
+    runs by the device's clock.
     """
 
     def __init__(
@@ -107,9 +108,11 @@ class OrtSession(Session):
         execution: Execution,
         recording: Recording | None = None,
         memory: Callable[[], Memory] = Memory,
+        spans: Callable[[int], Spans | None] = lambda _: None,
     ) -> None:
         self._engine: ort.InferenceSession | None = engine
         self._owned, self._recording, self._memory = tuple(lanes), recording, memory
+        self._spans = spans
         if recording is not None and recording.graph.exists():
             self.executed_graph = recording.graph
         self.lanes = self._owned[:1]
@@ -124,12 +127,17 @@ class OrtSession(Session):
     def memory(self) -> Memory:
         return self._memory()
 
+    def spans(self, runs: int) -> Spans | None:
+        return self._spans(runs)
+
     def fault(self, error: Exception) -> RuntimeFault:
         return run_fault(error)
 
     def close(self) -> None:
+        # It may use a stream of the lanes' device until it ends.
+        self._engine = None
+        self._spans = lambda _: None
         for lane in self._owned:
             lane.close()
-        self._engine = None
         if self._recording is not None:
             self._recording.close()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from exporters.module_adapter import is_row
 from runtimes.base import Arrays, Session
 from runtimes.calls.timed import Call, Copy
 from runtimes.cuda.driver import calling
+from runtimes.cuda.marks import Marks, mark_in_c, mark_in_python
 from runtimes.cuda.options import locks_host_memory, stated
 from runtimes.errors import CompileFault, OutOfMemory, RuntimeFault, Unsupported, tells_of_no_memory
 from runtimes.execution import Execution, Memory, OpTime, Spans
@@ -83,8 +85,11 @@ class Place(Protocol):
     def waiting(self) -> Call:
         """`synchronize` for the loop in C."""
 
-    def times_ns(self, parts: Sequence[Part], runs: int) -> np.ndarray:
-        """The device's time of each part in each run, int64 [parts, runs]."""
+    def marks(self, parts: Sequence[Part], runs: int) -> Marks:
+        """Times of the parts of so many runs."""
+
+    def marks_in_c(self, parts: Sequence[Sequence[Call]], runs: int) -> Marks:
+        """The same of parts that the loop in C can call."""
 
     def peak_bytes(self) -> int | None: ...
 
@@ -148,22 +153,11 @@ class CudaPlace:
     def waiting(self) -> Call:
         return calling("cuStreamSynchronize", self._stream.cuda_stream)
 
-    def times_ns(self, parts: Sequence[Part], runs: int) -> np.ndarray:
-        marks = [
-            torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
-            for _ in range(len(parts) + 1)
-        ]
-        times = np.zeros((len(parts), runs), np.int64)
-        for index in range(runs):
-            marks[0].record()
-            for part, mark in zip(parts, marks[1:], strict=True):
-                part()
-                mark.record()
-            self.synchronize()
-            for number in range(len(parts)):
-                milliseconds = marks[number].elapsed_time(marks[number + 1])
-                times[number, index] = round(milliseconds * 1e6)
-        return times
+    def marks(self, parts: Sequence[Part], runs: int) -> Marks:
+        return mark_in_python(self._stream.cuda_stream, parts, runs)
+
+    def marks_in_c(self, parts: Sequence[Sequence[Call]], runs: int) -> Marks:
+        return mark_in_c(self._stream.cuda_stream, parts, runs)
 
     def peak_bytes(self) -> int | None:
         return torch.cuda.max_memory_allocated(self.device)
@@ -202,6 +196,9 @@ class TorchCudaLane(HostLane):
         self._flat: Callable[[Result], tuple[torch.Tensor, ...]] = flat
         self._recorded = False
         self._in_c = takes_c(str(request.options["call"]))
+        self._part_calls: tuple[tuple[Call, ...], ...] = ()
+        # A copy from memory that is not locked keeps the host busy.
+        self._queues = not self._on_host or locks_host_memory(request.options)
         self.device_inputs = tuple(tensor.to(place.device) for tensor in self._host_inputs)
         inputs = dict(zip(names, self.device_inputs, strict=True))
         self._feedback = [
@@ -233,7 +230,9 @@ class TorchCudaLane(HostLane):
         for name, host in zip(self._output_names, self._host_outputs, strict=True):
             self.output_buffers[name] = host.numpy()
         if recording is not None and self._in_c:
-            self.calls = self._as_calls(recording.launch)
+            self._part_calls = self._as_calls(recording.launch)
+        if self._part_calls:
+            self.calls = (*chain.from_iterable(self._part_calls), self._place.waiting())
         self.run = self._run_on_host if self._on_host else self._run_on_device
         self.enqueue = self._enqueue if self._on_host else self._compute
         self.synchronize = self._place.synchronize
@@ -295,31 +294,32 @@ class TorchCudaLane(HostLane):
 
     def spans(self, runs: int) -> Spans:
         """`runs` more runs, each part of them by the device's clock."""
-        if not self._on_host:
-            (device,) = self._place.times_ns([self._compute], runs)
-            return Spans(device)
-        parts = [self._copy_in, self._compute, self._copy_out]
-        h2d, device, d2h = self._place.times_ns(parts, runs)
-        return Spans(device, h2d, d2h)
+        if self._part_calls:
+            parts = self._part_calls if self._on_host else self._part_calls[1:2]
+            return self._place.marks_in_c(parts, runs).spans(self._on_host)
+        steps: list[Part] = [self._compute]
+        if self._on_host:
+            steps = [self._copy_in, self._compute, self._copy_out]
+        return self._place.marks(steps, runs).spans(self._on_host, self._queues)
 
     def close(self) -> None:
         super().close()
-        self.calls = ()
+        self.calls = self._part_calls = ()
         self._result, self._feedback = [None], []
         self._host_inputs, self._host_outputs, self.device_inputs = [], [], ()
         self._compute = _nothing
 
-    def _as_calls(self, launch: Call) -> tuple[Call, ...]:
-        """The run; empty where a copy of it is more than bytes in their order."""
+    def _as_calls(self, launch: Call) -> tuple[tuple[Call, ...], ...]:
+        """Copies in, the launch, copies out; empty where one is more than bytes in their order."""
         if not self._on_host:
-            return launch, self._place.waiting()
+            return (), (launch,), ()
         taken = zip(self.device_inputs, self._host_inputs, strict=True)
         given = zip(self._host_outputs, self._flat(self._result[0]), strict=True)
         pairs = [[*taken], [*given]]
         if not all(are_same_bytes(*pair) for both in pairs for pair in both):
             return ()
-        before, after = ([self._place.copying(*pair) for pair in both] for both in pairs)
-        return (*before, launch, *after, self._place.waiting())
+        before, after = (tuple(self._place.copying(*pair) for pair in both) for both in pairs)
+        return before, (launch,), after
 
     def _record(self, call: Callable[[], Result]) -> Recording:
         try:

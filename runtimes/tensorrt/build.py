@@ -197,6 +197,11 @@ def _fix_shapes(
     dynamic = False
     for index in range(network.num_inputs):
         tensor: tensorrt.ITensor = network.get_input(index)
+        if tensor.is_shape_tensor:
+            raise Unsupported(
+                f"TensorRT reads the input {tensor.name!r} as a shape while it builds an engine",
+                "use a graph in which this shape is a constant, or ort-cuda",
+            )
         if -1 in tuple(tensor.shape):
             shape = shapes[tensor.name]
             profile.set_shape(tensor.name, shape, shape, shape)

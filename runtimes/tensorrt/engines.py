@@ -23,7 +23,7 @@ from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.types import axes_key
 from runtimes.cuda.driver import Gpu
 from runtimes.cuda.options import stated
-from runtimes.errors import CompileFault
+from runtimes.errors import CompileFault, Unsupported
 from runtimes.execution import Execution
 from runtimes.options import Request
 from runtimes.session.precision import UNKNOWN
@@ -163,6 +163,28 @@ class Maker:
         except OSError:
             warnings.append(diagnostic("engine_not_stored", folder=cache_dir))
         return self._loaded(data, "rebuilt" if reason else "miss", tuple(warnings))
+
+    def store(self, made: Made, folder: Path) -> None:
+        """Write the engine and TensorRT's description of its layers, which other tools read, where
+        they are not there yet; Unsupported for a folder that can't be written."""
+        entry, _ = self._entries()
+        path = folder / f"{self.request.model.name}-{entry.path.stem}.engine"
+        engine = made.loaded[1]
+        texts = {
+            path: bytes(engine.serialize()),
+            path.with_suffix(".layers.json"): build.layers_json(self.trt, engine).encode(),
+        }
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for target, data in texts.items():
+                if not target.exists():
+                    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+                    partial.write_bytes(data)
+                    partial.replace(target)
+        except OSError as error:
+            raise Unsupported(
+                f"engine_dir: {folder} cannot be written ({error.strerror})", "name another folder"
+            ) from error
 
     def execution(self, made: Made) -> Execution:
         """What the loaded engine tells of itself; a precision that it does not tell is unknown."""

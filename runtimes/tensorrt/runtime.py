@@ -5,6 +5,7 @@ built once and stored.
 from __future__ import annotations
 
 from abc import abstractmethod
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from exporters.types import Precision
@@ -100,11 +101,19 @@ class TensorRtGpu(GpuRuntime):
         wanted = self._build_settings(request, gpu.compute_capability)
         maker = Maker(self.package, trt, request, wanted, gpu, log)
         made = maker.made()
+        if folder := str(request.options[ENGINE_DIR.name]):
+            maker.store(made, Path(folder))
         return TensorRtSession(trt, request, made, maker.execution(made), gpu, log)
 
 
 _STRONG_ONLY_MAJOR = 11
 
+ENGINE_DIR = Option(
+    "engine_dir",
+    "",
+    "folder for the engine and its layers as files, for trtexec and polygraphy",
+    tuned=False,
+)
 STREAMS = Option(
     "streams",
     1,
@@ -131,6 +140,7 @@ class TensorRt(TensorRtGpu):
         ),
         BUILDER_LEVEL,
         STREAMS,
+        ENGINE_DIR,
         CALL,
         SESSIONS,
     )
@@ -171,7 +181,7 @@ class TensorRtRtx(TensorRtGpu):
     name = "tensorrt-rtx"
     summary = "TensorRT for RTX, which also checks for GPUs that are not here"
     package = TENSORRT_RTX
-    options = (*GPU_OPTIONS, STREAMS, CALL, SESSIONS)
+    options = (*GPU_OPTIONS, STREAMS, ENGINE_DIR, CALL, SESSIONS)
 
     def devices(self) -> tuple[Device, ...]:
         absent = (

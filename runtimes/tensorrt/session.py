@@ -7,14 +7,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from runtimes.base import Arrays, Session
-from runtimes.calls.timed import Copy
-from runtimes.cuda.driver import OUT_OF_MEMORY, CudaError, Gpu, Step, compile_fault
+from runtimes.calls.timed import Call, Copy
+from runtimes.cuda.driver import OUT_OF_MEMORY, CudaError, Gpu, Step, calling, compile_fault
+from runtimes.cuda.marks import mark_in_c, mark_in_python
 from runtimes.cuda.options import locks_host_memory
 from runtimes.errors import OutOfMemory, RunFault, RuntimeFault, Unsupported
 from runtimes.execution import Execution, Memory, OpTime, Spans
@@ -145,7 +147,6 @@ class TensorRtLane(HostLane):
         self._execute_async = context.execute_async_v3
         self._stream = gpu.stream()
         self._handle = self._stream.value
-        self._marks = [gpu.event() for _ in range(4)]
         model, shapes = request.model, request.shapes
         on_host_array = gpu.pinned if locks_host_memory(request.options) else aligned_zeros
         inputs = {s.name: on_host_array(shapes[s.name], tensor_dtype(s)) for s in model.inputs}
@@ -181,6 +182,9 @@ class TensorRtLane(HostLane):
         ]
         self._poisons = [gpu.upload(addresses[n], a, self._stream) for n, a in outputs.items()]
         self.synchronize: Step = gpu.synchronizing(self._stream)
+        # A copy from memory that is not locked keeps the host busy.
+        self._queues = not self._on_host or locks_host_memory(request.options)
+        self._part_calls: tuple[tuple[Call, ...], ...] = ()
         self._compute: Step = self._execute
         self._queue: Step = self._enqueue
         if cuda_graph:
@@ -235,22 +239,16 @@ class TensorRtLane(HostLane):
         return super().feeding(inputs) if self._on_host else None
 
     def spans(self, runs: int) -> Spans:
-        """`runs` more runs with the device's own marks around their parts."""
-        times = np.zeros((3, runs), np.int64)
-        for index in range(runs):
-            self._gpu.record(self._marks[0], self._stream)
-            if self._on_host:
-                _call_all(self._uploads)
-            self._gpu.record(self._marks[1], self._stream)
-            self._compute()
-            self._gpu.record(self._marks[2], self._stream)
-            if self._on_host:
-                _call_all(self._downloads)
-            self._gpu.record(self._marks[3], self._stream)
-            self.synchronize()
-            for part in range(3):
-                times[part, index] = self._gpu.elapsed_ns(self._marks[part], self._marks[part + 1])
-        return Spans(times[1], times[0], times[2]) if self._on_host else Spans(times[1])
+        """`runs` more runs with events around their parts, by the loop that times."""
+        stream = self._handle or 0
+        if self.calls and self._part_calls:
+            parts = self._part_calls if self._on_host else self._part_calls[1:2]
+            return mark_in_c(stream, parts, runs).spans(self._on_host)
+        copies_in, copies_out = (partial(_call_all, c) for c in (self._uploads, self._downloads))
+        steps: list[Step] = [self._compute]
+        if self._on_host:
+            steps = [copies_in, self._compute, copies_out]
+        return mark_in_python(stream, steps, runs).spans(self._on_host, self._queues)
 
     def layer_times_ms(self, runs: int) -> list[dict[str, float]]:
         """What each layer takes in each of `runs` more runs, by the device's clock."""
@@ -273,7 +271,7 @@ class TensorRtLane(HostLane):
 
     def close(self) -> None:
         super().close()
-        self._addresses, self.calls = {}, ()
+        self._addresses, self.calls, self._part_calls = {}, (), ()
         self._uploads, self._downloads, self._poisons = [], [], []
         self._found.clear()
         self._execute_async = None
@@ -313,6 +311,19 @@ class TensorRtLane(HostLane):
         self._queue = self._gpu.launching(whole, self._stream)
         if in_c:
             self.calls = self._gpu.launched(whole, self._stream)
+            launch, _ = self._gpu.launched(compute, self._stream)
+            self._part_calls = (
+                tuple(self._copy_call("cuMemcpyHtoDAsync_v2", name) for name in self.input_buffers),
+                (launch,),
+                tuple(self._copy_call("cuMemcpyDtoHAsync_v2", n) for n in self.output_buffers),
+            )
+
+    def _copy_call(self, function: str, name: str) -> Call:
+        """The copy of an input to the device, or of an output from it, for the loop in C."""
+        array = (self.input_buffers | self.output_buffers)[name]
+        device, host = self._addresses[name], array.ctypes.data
+        ends = (device, host) if name in self.input_buffers else (host, device)
+        return calling(function, *ends, array.nbytes, self._handle or 0)
 
 
 def _refuse_open(name: str, on_host: bool, cuda_graph: bool) -> None:

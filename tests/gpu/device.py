@@ -6,12 +6,12 @@ import os
 import subprocess
 import time
 from collections.abc import Callable
-from ctypes import byref, c_int
 from dataclasses import dataclass
 from typing import Protocol
 
 from runtimes.cuda import driver
 from runtimes.cuda import driver as identity
+from runtimes.cuda.peaks import rates_of
 
 
 class NotRun(Exception):
@@ -57,22 +57,6 @@ class Device(Protocol):
     def close(self) -> None: ...
 
 
-# Of the driver's cuDeviceGetAttribute, as cuda.h numbers them.
-_CLOCK_KHZ, _MULTIPROCESSORS, _MEMORY_CLOCK_KHZ, _MEMORY_BUS_BITS = 13, 16, 36, 37
-_MAJOR, _MINOR = 75, 76
-# For each compute capability the fp32 lanes of a multiprocessor (CUDA C++ Programming Guide,
-# "Arithmetic Instructions") and the most dense TF32 operations that it does in a clock (the data
-# sheets' peaks over multiprocessors and boost clock; 0 for none).
-_BY_CAPABILITY = {
-    (7, 0): (64, 0),
-    (7, 5): (64, 0),
-    (8, 0): (64, 1024),
-    (8, 6): (128, 512),
-    (8, 9): (128, 512),
-    (9, 0): (128, 2048),
-    (10, 0): (128, 4096),
-    (12, 0): (128, 1024),
-}
 # Bytes per second and lane of each PCIe generation, after its line code.
 _PCIE_LANE = {1: 0.25e9, 2: 0.5e9, 3: 0.985e9, 4: 1.969e9, 5: 3.938e9, 6: 7.563e9}
 
@@ -98,15 +82,11 @@ class CudaDevice:
         driver.library().cuCtxSynchronize()
 
     def limits(self) -> Limits:
-        capability = (self._attribute(_MAJOR), self._attribute(_MINOR))
-        lanes, tf32 = _BY_CAPABILITY.get(capability, (None, None))
-        clocks_per_s = self._attribute(_MULTIPROCESSORS) * self._attribute(_CLOCK_KHZ) * 1e3
-        # Both edges of the memory's clock carry data.
-        memory = 2e3 * self._attribute(_MEMORY_CLOCK_KHZ) * self._attribute(_MEMORY_BUS_BITS) / 8
+        rates = rates_of(0)
         return Limits(
-            None if lanes is None else 2 * lanes * clocks_per_s,
-            tf32 * clocks_per_s if tf32 else None,
-            memory or None,
+            rates.fp32_flop_per_s,
+            rates.tf32_flop_per_s,
+            rates.memory_bytes_per_s,
             self._link_bytes_per_s(),
         )
 
@@ -160,11 +140,6 @@ class CudaDevice:
     def close(self) -> None:
         if self._gpu is not None:
             self._gpu.close()
-
-    def _attribute(self, number: int) -> int:
-        value = c_int()
-        driver.library().cuDeviceGetAttribute(byref(value), number, driver.device_of(0))
-        return value.value
 
     def _smi(self, fields: str) -> list[str]:
         # CUDA's number of a GPU may be another than nvidia-smi's.

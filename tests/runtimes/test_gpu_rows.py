@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from app.cases.round import Limits, MeasureJob, RoundResult
-from app.cases.scenario import Scenario
+from app.cases.scenario import Condition, Scenario
 from app.workers.measure import measure_round
 from exporters.codec import to_json
 from exporters.types import ExportedModel
@@ -44,6 +44,7 @@ def measured(
     folder: Path,
     tell: Callable[[dict[str, Any]], None] = lambda event: None,
     device_memory: int = 0,
+    condition: str = "none",
     **options: OptionValue,
 ) -> RoundResult:
     job = MeasureJob(
@@ -59,6 +60,7 @@ def measured(
         seed=0,
         samples_path=str(folder / "samples.bin"),
         device_memory_limit_bytes=device_memory,
+        condition=Condition.parse(condition),
     )
     return measure_round(job, tell, lambda: False)
 
@@ -163,7 +165,7 @@ def test_devices_share_the_work_each_with_sessions_of_its_own(
 ) -> None:
     """Every buffer, stream and context is given back, whichever device it is on."""
     events: list[dict[str, Any]] = []
-    more = {"sessions": sessions} if sessions > 2 else {}
+    more: dict[str, Any] = {"sessions": sessions} if sessions > 2 else {}
     result = measured(graphs.dense, f"tensorrt:{device}", tmp_path, events.append, **more)
     assert (result.status, result.concurrency) == ("ok", sessions), result.reason
     assert result.check is not None and result.check.output_ok
@@ -189,3 +191,48 @@ def test_a_device_is_as_small_as_a_round_is_told(
     assert driver.live == 0
     if status == "ok":
         assert result.facts["sync"] == "block", "who makes it small has made the context too"
+
+
+@pytest.mark.parametrize("cuda_graph", [False, True])
+def test_the_cache_of_the_gpu_is_evicted_between_two_runs(
+    graphs: Graphs,
+    tmp_path: Path,
+    driver: Driver,
+    tensorrt: ModuleType,
+    cuda_graph: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(TensorRt, "availability", lambda self: Available("10"))
+    driver.cache(1000)
+    driver.told()
+    result = measured(
+        graphs.dense,
+        "tensorrt",
+        tmp_path,
+        condition="cold-l2",
+        boundary="device",
+        cuda_graph=cuda_graph,
+    )
+    assert result.status == "ok", result.reason
+    assert result.facts["evicted_mb"] == 2000 / 1e6
+    assert "device_p50_us" not in result.facts, "runs without an eviction between have warm caches"
+    # Work or a graph, and the wait for it; then memory is filled, and that is waited for.
+    asked, run = driver.told(), "gw" if cuda_graph else "xw"
+    assert asked.count(f"cw{run}") >= 10
+    assert run * 2 not in asked[asked.index(f"cw{run}") :]
+    assert driver.live == 0
+
+
+def test_a_device_without_such_a_cache_is_unsupported(
+    graphs: Graphs,
+    tmp_path: Path,
+    driver: Driver,
+    tensorrt: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(TensorRt, "availability", lambda self: Available("10"))
+    assert measured(graphs.dense, "ort-cpu", tmp_path, condition="cold-l2").status == "unsupported"
+    driver.cache(0)
+    result = measured(graphs.dense, "tensorrt", tmp_path, condition="cold-l2")
+    assert result.status == "unsupported"
+    assert driver.live == 0

@@ -162,6 +162,7 @@ class Measurements(RunLength):
     accuracy: Annotated[
         str,
         Setting(
+            is_capability=True,
             flag="--accuracy",
             metavar="PATH",
             help="test each model on labelled images: a folder of classes, or an .npz",
@@ -179,6 +180,7 @@ class Measurements(RunLength):
     profile_ops: Annotated[
         On,
         Setting(
+            is_capability=True,
             flag="--op-times",
             label="Operator times",
             aliases=("--profile-ops",),
@@ -193,6 +195,7 @@ class Measurements(RunLength):
     largest_batch: Annotated[
         On,
         Setting(
+            is_capability=True,
             flag="--largest-batch",
             label="Largest batch",
             help="search for the largest batch that fits, from --batch or 1 on",
@@ -218,6 +221,7 @@ class Measurements(RunLength):
     slo: Annotated[
         str,
         Setting(
+            is_capability=True,
             flag="--slo",
             metavar="P=TIME",
             help="search for the highest request rate that keeps a target (p99=5ms)",
@@ -235,6 +239,7 @@ class Measurements(RunLength):
     tune: Annotated[
         str,
         Setting(
+            is_capability=True,
             flag="--tune",
             metavar="GOAL",
             help="search runtimes and options for the best p99, mean or throughput",

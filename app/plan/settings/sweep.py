@@ -250,13 +250,14 @@ class Sweep(BaseModel):
         Setting(
             flag="--condition",
             metavar="C,…",
-            help="cold:64MB, sustained:30min, with:MODEL or shapes:FILE (default none)",
+            help="cold:64MB, cold-l2, sustained:30min, with:MODEL, shapes:FILE (none)",
             form=Words(lambda word: str(Condition.parse(word))),
             group=WORK,
             runs_code=_names_code,
             label="Condition",
             term="condition",
-            values="`none`, `cold:64MB`, `sustained:30min`, `with:mlp`, `shapes:mix.csv`",
+            values="`none`, `cold:64MB`, `cold-l2`, `sustained:30min`, `with:mlp`, "
+            "`shapes:mix.csv`",
             notes="[Conditions](conditions.md) added to the scenario: cold caches, a long run, "
             "another model at work, several shapes in one session.",
         ),

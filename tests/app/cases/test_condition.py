@@ -16,6 +16,7 @@ from app.cases.scenario import NO_CONDITION, Condition
         ("cold:64 mib", Condition("cold", bytes=67_108_864), "cold:64MiB"),
         ("cold:1.5GiB", Condition("cold", bytes=1_610_612_736), "cold:1536MiB"),
         ("cold:4097B", Condition("cold", bytes=4097), "cold:4097B"),
+        ("cold-l2", Condition("cold-l2"), "cold-l2"),
         ("sustained:30min", Condition("sustained", seconds=1800.0), "sustained:30m"),
         ("sustained:90s", Condition("sustained", seconds=90.0), "sustained:90s"),
         ("sustained:1.25s", Condition("sustained", seconds=1.25), "sustained:1250ms"),

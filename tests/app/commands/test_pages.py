@@ -17,7 +17,7 @@ from app.plan.settings.table import accepted_by
 
 
 def first_words(page: str) -> list[str]:
-    return re.findall(r"^  ([a-z_]+(?::\S+)?) ", page, re.MULTILINE)
+    return re.findall(r"^  ([a-z_]+(?:-l2|:\S+)?) ", page, re.MULTILINE)
 
 
 def test_each_kind_of_scenario_and_condition_is_explained() -> None:
@@ -28,7 +28,7 @@ def test_each_kind_of_scenario_and_condition_is_explained() -> None:
         for word in first_words(PAGES["conditions"]())
         if word not in ("shapes:FILE", "graphlap")
     }
-    assert conditions == {"none", "cold", "sustained", "with"}
+    assert conditions == {"none", "cold", "cold-l2", "sustained", "with"}
 
 
 def test_every_setting_of_a_run_is_on_the_page_of_settings() -> None:

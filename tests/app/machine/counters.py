@@ -34,8 +34,16 @@ class FakeNvml(SimpleNamespace):
         deaf: tuple[str, ...] = (),
         reasons: int = 0x1,
         uuids: Mapping[str, int] = MappingProxyType({"GPU-a": 0, "GPU-b": 1}),
+        mps_clients: tuple[int, ...] = (),
+        mig_profile: str = "",
     ) -> None:
-        super().__init__(deaf=deaf, reasons=reasons, uuids=uuids)
+        super().__init__(
+            deaf=deaf,
+            reasons=reasons,
+            uuids=uuids,
+            mps_clients=mps_clients,
+            suffix=f" MIG {mig_profile}" if mig_profile else "",
+        )
 
     def nvmlInit(self) -> None: ...  # noqa: N802
 
@@ -43,7 +51,7 @@ class FakeNvml(SimpleNamespace):
         known = {
             **{f"nvmlClocksThrottleReason{reason}": bit for reason, bit in REASONS.items()},
             "nvmlDeviceGetCount": lambda: 2,
-            "nvmlDeviceGetName": lambda gpu: f"GPU {gpu}",
+            "nvmlDeviceGetName": lambda gpu: f"GPU {gpu}{self.suffix}",
             "nvmlDeviceGetHandleByIndex": self._by_index,
             "nvmlDeviceGetHandleByUUID": self._by_uuid,
             "nvmlDeviceGetUUID": lambda gpu: f"GPU-{'ab'[gpu]}",
@@ -64,6 +72,7 @@ class FakeNvml(SimpleNamespace):
                 SimpleNamespace(pid=7, usedGpuMemory=3 * 2**20),
                 SimpleNamespace(pid=8, usedGpuMemory=9 * 2**20),
             ],
+            "nvmlDeviceGetMPSComputeRunningProcesses": lambda _: self.mps_clients,
         }
         if name in self.deaf:
             return self._refuse

@@ -48,6 +48,17 @@ def test_a_part_of_a_gpu_is_known_by_the_other_kind_of_name() -> None:
     assert reading.clock_mhz == 1501
 
 
+def test_sharing_by_parts_and_by_the_service_for_several_processes_is_read() -> None:
+    nvml = Nvml(FakeNvml(uuids={"MIG-part": 1}, mps_clients=(7, 8), mig_profile="3g.40gb"))
+    state, reading = nvml.state("part"), nvml.read(0, "part", pid=7)
+    assert state is not None and state.mig_profile == "3g.40gb"
+    assert reading is not None and reading.mps_clients == 2
+    whole = Nvml(FakeNvml(("nvmlDeviceGetMPSComputeRunningProcesses",)))
+    state, reading = whole.state("a"), whole.read(0, "a", pid=7)
+    assert state is not None and state.mig_profile == ""
+    assert reading is not None and reading.mps_clients is None
+
+
 def test_a_gpu_that_is_not_there_gives_no_reading() -> None:
     nvml = Nvml(FakeNvml())
     assert nvml.read(0, "c", pid=7) is None

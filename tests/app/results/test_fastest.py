@@ -14,6 +14,7 @@ from app.columns.rows import Rows
 from app.comparison.ranking import Fastest, fastest
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
+from app.stats.verdict import CLOCK_CHANGED
 from tests.app.results.runs import ENVIRONMENT, manifest_of, record
 
 ORT, OV, TORCH = (Case("mlp", name) for name in ("ort-cpu", "openvino-cpu", "torch-cpu"))
@@ -122,3 +123,25 @@ def test_options_of_one_runtime_compete_too(path: Path) -> None:
 
 def test_a_wrong_row_wins_nothing(path: Path) -> None:
     assert not compared(path, measured(ORT, SLOW), measured(OV, QUICK, status="wrong_output"))
+
+
+@pytest.mark.parametrize(
+    ("clocks", "uuids", "is_ranked"),
+    [
+        ((1980.0, 1965.0), ("GPU-a", "GPU-a"), True),
+        ((1980.0, 1755.0), ("GPU-a", "GPU-a"), False),
+        ((1980.0, 1755.0), ("GPU-a", "GPU-b"), True),
+        ((1980.0, None), ("GPU-a", "GPU-a"), True),
+    ],
+)
+def test_rows_of_one_gpu_at_different_clocks_are_not_ranked(
+    path: Path, clocks: tuple[float, float | None], uuids: tuple[str, str], is_ranked: bool
+) -> None:
+    compared(path, measured(ORT, QUICK), measured(OV, SLOW))
+    rows = [
+        replace(case, row={**case.row, "gpu_clock_mhz": clock, "gpu_uuid": uuid})
+        for case, clock, uuid in zip(Rows().measured(read_run(path)), clocks, uuids, strict=True)
+    ]
+    (result,) = fastest(rows, BAND)
+    assert result.parted == is_ranked
+    assert (result.verdict.reason == CLOCK_CHANGED) != is_ranked

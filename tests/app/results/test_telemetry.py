@@ -47,6 +47,22 @@ def test_energy_is_a_difference_over_the_runs_in_between(tmp_path: Path) -> None
     assert "gpu_clock_mhz" not in row
 
 
+@pytest.mark.parametrize(("interval_s", "uncertainty"), [(0.1, 0.2), (0.02, 0.04)])
+def test_energy_is_counted_from_step_to_step(
+    tmp_path: Path, interval_s: float, uncertainty: float
+) -> None:
+    """A counter of 20 W that moves every half second, read in between: between readings whose
+    values lag by up to half a second the same counter shows 13 to 27 W. Its steps that are seen are
+    a second apart, and each is known to one interval."""
+    times = np.arange(1.05, 3.0, interval_s)
+    readings = [
+        Reading(at(t), "gpu:0", energy_mj=20_000.0 * (np.floor(2 * t) / 2)) for t in times.tolist()
+    ]
+    row = device_columns(tmp_path, [write_round(tmp_path, readings)])
+    assert row["power_w"] == pytest.approx(20.0, rel=uncertainty)
+    assert row["energy_uncertainty"] == pytest.approx(uncertainty, rel=0.15)
+
+
 def test_the_span_ends_with_the_last_run_of_several_at_once(tmp_path: Path) -> None:
     """The run that began last is not always the one that ended last."""
     clocks = ((1.5, 1200.0), (3.2, 1400.0), (3.8, 9000.0))
@@ -65,6 +81,7 @@ def test_without_a_counter_the_power_is_integrated(tmp_path: Path) -> None:
     row = device_columns(tmp_path, [write_round(tmp_path, readings)])
     assert row["power_w"] == pytest.approx(150.0)
     assert row["energy_mj_per_inference"] == pytest.approx(150_000.0 / 100)
+    assert row["energy_uncertainty"] == pytest.approx(1.0), "a reading is the mean of a second"
 
 
 def test_a_gpus_row_has_the_gpus_figures(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 
 def block_of(lane: Lane, pollution: CacheEviction, runs: int) -> Block:
     block = Block(runs)
-    timing(lane, 0, "spin", WAIT, True, (), pollution.copies)(block, runs)
+    timing(lane, 0, "spin", WAIT, True, (), pollution)(block, runs)
     return block
 
 

@@ -16,6 +16,7 @@ from runtimes.cuda import driver as cuda_driver
 from runtimes.cuda import runtime as libraries
 from runtimes.cuda.runtime import CUDA_REMEDY, Libraries, why_not
 from runtimes.errors import NotAvailable
+from runtimes.onnxruntime import gpu
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda
 from runtimes.options import Settings
 from tests.runtimes.contract import ENGINES
@@ -104,6 +105,7 @@ def test_a_machine_with_all_of_it_is_available(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(libraries, "of_cuda", lambda major: Libraries((), ""))
+    monkeypatch.setattr(gpu, "linked_libraries", lambda provider: ())
     assert isinstance(OrtCuda().availability(), Available)
     assert [(d.key, d.name) for d in OrtCuda().devices()] == [
         ("0", "Stand-in GPU"),

@@ -6,6 +6,7 @@ import ctypes
 import threading
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,9 +14,10 @@ import numpy as np
 import onnxruntime
 
 from exporters.types import ExportedModel
+from runtimes.cuda.driver import Gpu
 from runtimes.execution import Boundary, Execution
 from runtimes.onnxruntime.execution import Recording
-from runtimes.onnxruntime.gpu_lane import lane_on
+from runtimes.onnxruntime.gpu_lane import OrtGpuLane, lane_on
 from runtimes.onnxruntime.opening import Opening, session_options
 from runtimes.onnxruntime.session import OrtSession
 from tests.runtimes.requests import request_of
@@ -79,6 +81,27 @@ class AsOnGpu:
 
     def _place(self, name: str, on_host: str) -> SimpleNamespace:
         return SimpleNamespace(name=on_host if name in self._on_host else "Cuda")
+
+
+class HostGpu(Gpu):
+    """The driver's stand-in, where ONNX Runtime has host memory."""
+
+    kind = "cpu"
+
+
+def on_gpu(model: ExportedModel, batch: int, boundary: Boundary) -> OrtSession:
+    """The session over the driver's stand-in, with the times of its events."""
+    gpu = HostGpu(0)
+    stream = gpu.stream().value or 0
+    request = request_of(model, batch, boundary=boundary, host_memory="pinned", cuda_graph=False)
+    plain = onnxruntime.InferenceSession(
+        model.path, session_options(Opening.of(request)), providers=[CPU]
+    )
+    engine: Any = AsOnGpu(plain, ())
+    lane = lane_on(engine, request, gpu, has_queue=True)
+    assert isinstance(lane, OrtGpuLane)
+    execution = Execution(CPU, "fp32", "host", lane.call_path, boundary=boundary)
+    return OrtSession(engine, (lane,), execution, spans=partial(lane.spans, stream))
 
 
 def on_host(

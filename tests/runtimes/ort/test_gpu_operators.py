@@ -25,8 +25,8 @@ class _OnHost(OrtTensorRt):
     provider = CPU
     asked: ClassVar[list[dict[str, str]]] = []
 
-    def _providers(self, request: Request) -> Providers:
-        ((_, wanted), *_) = super()._providers(request)
+    def _providers(self, request: Request, stream: int) -> Providers:
+        ((_, wanted), *_) = super()._providers(request, stream)
         self.asked.append(wanted)
         return [(CPU, {})]
 

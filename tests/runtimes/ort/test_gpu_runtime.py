@@ -23,6 +23,7 @@ from runtimes.cuda import runtime as libraries
 from runtimes.errors import NotAvailable, Unsupported
 from runtimes.execution import Execution, NodePlacement
 from runtimes.onnxruntime import execution as ort_execution
+from runtimes.onnxruntime import opening
 from runtimes.onnxruntime.execution import mark_shape_arithmetic
 from runtimes.onnxruntime.gpu import cache_warning
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda, OrtTensorRt, set_tf32_of_process
@@ -231,7 +232,7 @@ def test_the_provider_knows_every_option_by_the_name_that_it_gets(
     binary = (Path(onnxruntime.__path__[0]) / "capi" / library).read_bytes()
     settings = Settings(cache_dir=str(graphs.folder))
     request = runtime.request(graphs.dense, {"batch": 1}, settings)
-    (_, wanted), *_ = runtime._providers(request)
+    (_, wanted), *_ = runtime._providers(request, 4096)
     assert wanted["device_id"] == "0"
     for name in wanted:
         assert name.encode() in binary, name
@@ -244,7 +245,7 @@ def test_precision_flags_follow_the_case(graphs: Graphs) -> None:
     for precision in runtime.precisions:
         settings = Settings(precision=precision)
         request = runtime.request(graphs.dense, {"batch": 1}, settings)
-        (_, wanted), *_ = runtime._providers(request)
+        (_, wanted), *_ = runtime._providers(request, 0)
         flags[precision] = [n for n in ("fp16", "bf16", "int8") if wanted[f"trt_{n}_enable"] == "1"]
     assert flags == {"fp32": [], "fp16": ["fp16"], "bf16": ["bf16"], "int8": ["int8"]}
 
@@ -255,16 +256,20 @@ def test_a_convolutions_layout_and_memory_are_the_cases(graphs: Graphs) -> None:
     for chosen in (False, True):
         options = {"prefer_nhwc": chosen, "cudnn_conv_use_max_workspace": not chosen}
         request = runtime.request(graphs.dense, {"batch": 1}, Settings(options=options))
-        ((_, wanted),) = runtime._providers(request)
+        ((_, wanted),) = runtime._providers(request, 0)
         told[chosen] = wanted["prefer_nhwc"], wanted["cudnn_conv_use_max_workspace"]
     assert told == {False: ("0", "1"), True: ("1", "0")}
 
 
 @pytest.mark.usefixtures("pretended")
-def test_runs_are_queued_by_the_cuda_provider_alone_and_not_as_graphs(graphs: Graphs) -> None:
+@pytest.mark.parametrize(("release", "graphs_queued"), [("1.30.0", False), ("1.31.0", True)])
+def test_runs_are_queued_by_the_cuda_provider_alone_and_as_graphs_since_a_release(
+    graphs: Graphs, release: str, graphs_queued: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "installed_release", lambda: release)
     for runtime, cuda_graph, queued in (
         (OrtCuda(), False, True),
-        (OrtCuda(), True, False),
+        (OrtCuda(), True, graphs_queued),
         (OrtTensorRt(), False, False),
     ):
         settings = Settings(options={"boundary": "device", "cuda_graph": cuda_graph})
@@ -280,6 +285,6 @@ def test_an_engine_folder_that_cannot_be_made_is_said(graphs: Graphs, tmp_path: 
     for folder, kept in ((tmp_path / "cache", True), (blocked, False)):
         settings = Settings(cache_dir=str(folder))
         request = runtime.request(graphs.dense, {"batch": 1}, settings)
-        providers = runtime._providers(request)
+        providers = runtime._providers(request, 0)
         assert ("trt_engine_cache_path" in providers[0][1]) is kept
         assert (cache_warning(providers, request) == ()) is kept

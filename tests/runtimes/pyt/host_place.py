@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 import torch
 
 from exporters.types import ExportedModel, Precision
-from runtimes.calls.timed import Call
+from runtimes.calls.timed import Call, TimedCalls
+from runtimes.cuda.marks import Marks
 from runtimes.options import OptionValue, Settings
 from runtimes.pytorch.cuda_session import Recording, TorchCudaSession
 from tests.runtimes.requests import request_of
@@ -36,7 +38,7 @@ class HostPlace:
     def __init__(self) -> None:
         self.waits = 0
         self.entered_by: list[int] = []
-        self.locked = 0
+        self.locked = self.in_c = 0
         self._kept: list[Any] = []
 
     def make_current(self) -> None:
@@ -79,10 +81,21 @@ class HostPlace:
         assert address is not None
         return Call(address, (), RuntimeError)
 
-    def times_ns(self, parts: Sequence[Callable[[], object]], runs: int) -> np.ndarray:
+    def marks(self, parts: Sequence[Callable[[], object]], runs: int) -> Marks:
         for part in list(parts) * runs:
             part()
-        return np.ones((len(parts), runs), np.int64)
+        return self._ones(len(parts), runs)
+
+    def marks_in_c(self, parts: Sequence[Sequence[Call]], runs: int) -> Marks:
+        self.in_c += 1
+        calls = [call for part in parts for call in part]
+        began, queued, finished = (array("q", bytes(8 * runs)) for _ in range(3))
+        nothing = np.zeros(1, np.float32)
+        TimedCalls(calls).mark(began, queued, finished, runs, len(calls), nothing)
+        return self._ones(len(parts), runs)
+
+    def _ones(self, parts: int, runs: int) -> Marks:
+        return Marks(*(np.ones(shape, np.int64) for shape in ((parts, runs), runs, runs)))
 
     def peak_bytes(self) -> int | None:
         return 1234

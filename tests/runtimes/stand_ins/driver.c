@@ -20,7 +20,7 @@ enum {
     CONTEXT_IN_USE = 708, UNSUPPORTED = 900, INVALIDATED = 901, WRONG_THREAD = 908
 };
 enum { GLOBAL, THREAD_LOCAL, RELAXED };
-enum { COPY, CALL, MARK };
+enum { COPY, CALL, MARK, FILL };
 
 typedef struct Op {
     int kind;
@@ -48,6 +48,7 @@ static unsigned flags_of[DEVICES]; /* of each device's context */
 static int version = 13000, devices = 2, init_code = OK, alloc_code = OK, live = 0;
 static int host_alloc_code = OK, next_fault = OK, fault = OK;
 static size_t memory = (size_t)1 << 30, used = 0;
+static int l2 = 50 << 20; /* bytes of the cache */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static _Thread_local int *current;
@@ -90,11 +91,13 @@ void stand_in_begin(void) {
 void stand_in_refuse_host(int code) { host_alloc_code = code; }
 /* The next work that is done fails so. */
 void stand_in_fail(int code) { next_fault = code; }
+void stand_in_cache(int bytes) { l2 = bytes; }
 void stand_in_memory(size_t bytes) { memory = bytes; }
 size_t stand_in_used(void) { return used; }
 int stand_in_live(void) { return live; }
 
-/* What was asked for in its order: i and o copies in and out, x work, g a graph, w a wait. */
+/* What was asked for in its order: i and o copies in and out, x work, g a graph, w a wait, c a
+ * filling of memory, which a cache is cleared by. */
 enum { TOLD = 1 << 12 };
 static char told[TOLD];
 static int told_so_far;
@@ -134,6 +137,7 @@ static void run(Queue *queue) {
         if (next_fault) { fault = next_fault; next_fault = OK; }
         if (fault) { free(op); continue; }
         if (op->kind == COPY) memcpy(op->target, op->source, op->size);
+        if (op->kind == FILL) memset(op->target, (int)(uintptr_t)op->source, op->size);
         if (op->kind == CALL) op->function(op->target);
         if (op->kind == MARK) {
             struct timespec now;
@@ -168,6 +172,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     case 16: *value = 132; return OK;  // multiprocessors
     case 36: *value = 2619000; return OK;  // kHz of the memory
     case 37: *value = 5120; return OK;  // bits of its bus
+    case 38: *value = l2; return OK;
     case 75: *value = 9; return OK;
     case 76: *value = 0; return OK;
     }
@@ -241,6 +246,11 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, Stream *stream) {
 }
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, Stream *stream) {
     return put(stream, (Op){COPY, (void *)(uintptr_t)to, (const void *)(uintptr_t)from, size,
+                            NULL, NULL});
+}
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t size, Stream *stream) {
+    tell('c');
+    return put(stream, (Op){FILL, (void *)(uintptr_t)to, (const void *)(uintptr_t)value, size,
                             NULL, NULL});
 }
 int cuLaunchHostFunc(Stream *stream, void (*function)(void *), void *data) {

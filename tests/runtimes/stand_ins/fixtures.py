@@ -49,6 +49,10 @@ class Driver:
         """Let a device have so many bytes."""
         self.library.stand_in_memory(ctypes.c_size_t(size))
 
+    def cache(self, size: int) -> None:
+        """Let the cache that all multiprocessors of a device share have so many bytes."""
+        self.library.stand_in_cache(size)
+
     @property
     def used(self) -> int:
         """How many bytes of devices are held."""

@@ -75,8 +75,8 @@ def init_libnvinfer_plugins(logger: ILogger, namespace: str) -> bool:
 
 
 class ITensor:
-    def __init__(self, name: str, shape: Shape) -> None:
-        self.name, self.shape = name, shape
+    def __init__(self, name: str, shape: Shape, is_shape_tensor: bool) -> None:
+        self.name, self.shape, self.is_shape_tensor = name, shape, is_shape_tensor
 
 
 class INetworkDefinition:
@@ -91,7 +91,9 @@ class INetworkDefinition:
     def get_input(self, index: int) -> ITensor:
         value = self._model.graph.input[index]
         sizes = value.type.tensor_type.shape.dim
-        return ITensor(value.name, tuple(d.dim_value or -1 for d in sizes))
+        shapes = {node.input[1] for node in self._model.graph.node if node.op_type == "Reshape"}
+        shape = tuple(d.dim_value or -1 for d in sizes)
+        return ITensor(value.name, shape, value.name in shapes)
 
 
 class OnnxParser:
@@ -226,6 +228,9 @@ class ICudaEngine:
 
     def create_execution_context(self) -> IExecutionContext:
         return IExecutionContext(self._graph)
+
+    def serialize(self) -> IHostMemory:
+        return IHostMemory(self._graph)
 
     def create_engine_inspector(self) -> EngineInspector:
         return EngineInspector(self._model)

@@ -211,3 +211,16 @@ def test_what_a_gpu_cannot_compute_is_unsupported_with_its_node(graphs: Graphs) 
         plan_bytes(graphs.dense, "sm75")
     assert raised.value.node == "z_node"
     assert ".cpp" not in raised.value.cause
+
+
+def test_an_input_that_is_a_shape_is_unsupported_with_its_name(graphs: Graphs) -> None:
+    """The engine would read it on the host, with values that its builder must know."""
+    model = graphs.save(
+        "shaped",
+        [node("Reshape", ["x", "shape"], ["y"])],
+        [vector("x", "float32", 6), vector("shape", "int64", 2)],
+        [vector("y", "float32", 2, 3)],
+    )
+    with pytest.raises(Unsupported, match="'shape'") as raised:
+        plan_bytes(model)
+    assert "ort-cuda" in raised.value.remedy

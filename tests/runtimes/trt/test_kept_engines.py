@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from exporters.diagnostics.catalogue import diagnostic
+from runtimes.errors import Unsupported
 from runtimes.tensorrt.package import TENSORRT
 from tests.runtimes.contract import agrees, reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.stand_ins.fixtures import installed
 from tests.runtimes.trt.opened import compiled
+
+
+def test_an_engine_and_its_layers_are_written_for_other_tools(
+    graphs: Graphs, tensorrt: ModuleType, tmp_path: Path
+) -> None:
+    folder = tmp_path / "engines"
+    for _ in range(2):
+        with compiled(graphs, engine_dir=str(folder)):
+            pass
+    engine, layers = sorted(folder.iterdir())
+    assert (engine.suffixes[-1], layers.name) == (".engine", f"{engine.stem}.layers.json")
+    assert engine.read_bytes() == Path(graphs.dense.path).read_bytes()
+    assert "Layers" in json.loads(layers.read_text("utf-8"))
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(Unsupported, match="engine_dir"):
+        compiled(graphs, engine_dir=str(blocked))
 
 
 def test_an_engine_is_kept_and_used_again(
