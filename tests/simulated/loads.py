@@ -28,12 +28,11 @@ def _come_and_go(rng: np.random.Generator) -> np.ndarray:
 
 def _wander(rng: np.random.Generator) -> np.ndarray:
     """An autoregressive process with a correlation time of five minutes."""
-    from scipy.signal import lfilter
-
     keep = float(np.exp(-GAP_S / 300.0))
-    noise = rng.standard_normal(PASSES)
-    noise[1:] *= np.sqrt(1.0 - keep**2)
-    return 1.0 / (1.0 + np.exp(1.5 - lfilter([1.0], [1.0, -keep], noise)))
+    level = rng.standard_normal(PASSES)
+    for number in range(1, PASSES):
+        level[number] = keep * level[number - 1] + np.sqrt(1.0 - keep**2) * level[number]
+    return 1.0 / (1.0 + np.exp(1.5 - level))
 
 
 def _rise(rng: np.random.Generator) -> np.ndarray:
