@@ -23,9 +23,13 @@ STARTING = (
     # Processes and hosts.
     *("subprocess", "multiprocessing", "dask", "distributed", "socket", "http.server"),
     *("app.__main__", "app.benchmark", "app.headless", "app.interface", "app.remote", "graphlap"),
-    *("app.machine.child", "app.machine.release_environments", "app.console.doctor"),
+    *("app.machine.child", "app.machine.environment", "app.machine.installed_runtimes"),
+    *("app.machine.release_environments", "app.console.doctor", "app.capabilities.tuning.answer"),
+    *("app.plan.estimate", "app.plan.expand", "app.plan.models.Outlines"),
+    *("app.plan.runtime_selection", "app.runs.following", "nbclient"),
     *("app.sweep.cluster", "app.sweep.engine", "app.sweep.local_executor", "app.sweep.run"),
-    *("app.sweep.work.process", "app.sweep.work.export", "exporters.worker"),
+    *("app.sweep.run_creation", "app.sweep.work.process", "app.sweep.work.export"),
+    *("app.workers.colocation", "app.workers.peak", "exporters.worker"),
     # Windows and browsers.
     *("PySide6", "pyqtgraph", "pytestqt", "app.gui"),
     # Sessions, and torch, which takes seconds to import.
@@ -146,6 +150,12 @@ def _module(path: Path) -> _Module:
                     strings.add(text)
                 case ast.ImportFrom(module=str(source), names=names):
                     module.imports.update((a.asname or a.name, f"{source}.{a.name}") for a in names)
+                case ast.Call(
+                    func=ast.Attribute(attr="importorskip"), args=[ast.Constant() as first, *_]
+                ):
+                    name = str(first.value)
+                    module.imports[name] = name
+                    module.automatic.add(name)
                 case ast.Import(names=names):
                     module.imports.update(
                         ((a.asname or a.name).split(".")[0], a.name) for a in names

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pytest
 
 from app.cases.round import MEASURED, RECORD, WARMUP, Limits, Progress
 from app.cases.scenario import Scenario
@@ -69,6 +70,7 @@ def test_limits_without_time_for_warm_up_have_none() -> None:
     assert sampler.measure().iterations >= limits.min_samples
 
 
+@pytest.mark.alone
 def test_what_stands_between_blocks_is_followed_by_runs_that_do_not_count() -> None:
     lane, file, pauses = Counting(), io.BytesIO(), [0]
     one = OneLane(lane, Scenario(), "spin", False, 1000.0)
