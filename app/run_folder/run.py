@@ -254,6 +254,12 @@ class Run:
         model = self.model_of(case) if self.accuracies else None
         return None if model is None else self.accuracies.get(subject_of(case, model).case_id)
 
+    def without_batch(self, case: Case) -> Case:
+        """The case but for its batch size."""
+        model = self.model_of(case)
+        axis = model.batch if model is not None and isinstance(model.batch, str) else "batch"
+        return replace(case, axes={name: size for name, size in case.axes.items() if name != axis})
+
     def cold_starts_of(self, case: Case) -> tuple[ColdStart, ...]:
         """The processes that started cold for a case, in their order; cases share them where only
         their later runs differ."""
