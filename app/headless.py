@@ -24,7 +24,7 @@ from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import run_document
-from app.console.answer.length import fitted
+from app.console.answer.length import fit_to_screen
 from app.console.answer.summary import RunResult
 from app.console.check import check_page
 from app.console.exporting import export, formats_of
@@ -324,7 +324,9 @@ def _print(result: RunResult, shown: ResilientStream, sort: str, form: str, verb
         width = width_of(shown)
         document = run_document(result, width, sort, verbose)
         is_short = form == TABLE and not verbose
-        write_formatted(fitted(document, width) if is_short else document, form, shown, width)
+        write_formatted(
+            fit_to_screen(document, width) if is_short else document, form, shown, width
+        )
 
 
 def exit_code(rows: Sequence[Row], strict: bool, expected: frozenset[Status] = frozenset()) -> int:

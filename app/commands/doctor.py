@@ -10,7 +10,7 @@ from app.commands.output import add_format, print_document
 from app.commands.settings import add_settings
 from app.console.streams import width_of
 from app.plan.command_line import explicit_settings
-from app.present.terminal import wrapped
+from app.present.terminal import wrap_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,9 @@ def run(options: argparse.Namespace) -> int:
         from app.console.hosts import Hosts
 
         hosts = Hosts.at(options.cluster, options.insecure_cluster)
-        return print_document(hosts.blocks, options, {"table": lambda: wrapped(hosts.text, width)})
+        return print_document(
+            hosts.blocks, options, {"table": lambda: wrap_lines(hosts.text, width)}
+        )
     if options.insecure_cluster:
         raise PlanError("--insecure-cluster is of --cluster", "Give --cluster too")
     from app.console.doctor import doctor
@@ -40,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     examination = doctor(environments=releases | users_environments() | named)
     return (
         print_document(
-            examination.blocks, options, {"table": lambda: wrapped(examination.text, width)}
+            examination.blocks, options, {"table": lambda: wrap_lines(examination.text, width)}
         )
         or examination.code
     )

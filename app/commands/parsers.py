@@ -122,7 +122,7 @@ def _unknown(command: Command, parser: argparse.ArgumentParser, word: str) -> Pl
     if matches and not owners:
         return PlanError(cause, f"did you mean {matches[0]!r}?")
     if owners:
-        return PlanError(cause, f"Leave it out, or use {listing(owners[:4], 'or')}, which has it")
+        return PlanError(cause, f"Remove it, or use {listing(owners[:4], 'or')}, which has it")
     return PlanError(cause, help_line)
 
 

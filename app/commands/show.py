@@ -22,11 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the run; 1 if something in it is damaged."""
     from app.console.answer.document import show
-    from app.console.answer.length import fitted
+    from app.console.answer.length import fit_to_screen
 
     width = width_of(sys.stdout)
     found = show(options.folder, width, options.sort, options.verbose, options.time)
     is_short = format_of(options) == TABLE and not options.verbose and not options.time
-    blocks = fitted(found.blocks, width) if is_short else found.blocks
+    blocks = fit_to_screen(found.blocks, width) if is_short else found.blocks
     print_failure = print_document(blocks, options, lines=found.damage)
     return print_failure or found.code

@@ -31,7 +31,7 @@ from app.present.document import Block, Cell, Column, Paragraph, Points, Table, 
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series
 from app.present.svg import svg_document
 from app.present.terminal import as_text as as_text_of
-from app.present.terminal import wrapped
+from app.present.terminal import wrap_lines
 from app.run_folder.table import to_csv
 from app.stats.change_points import FALSE_ALARMS, MINIMUM_RUNS, MINIMUM_SERIES
 
@@ -308,7 +308,7 @@ def as_text(timeline: History, width: int, reasons: Sequence[Reason] = ()) -> st
         f"{line}\n" for line in (*_remarks(timeline), *map(printable, as_lines(reasons)))
     )
     table_text = as_text_of([_trend_table(timeline)], width)
-    return f"{wrapped(head, width)}\n{table_text}\n{wrapped(tail, width)}"
+    return f"{wrap_lines(head, width)}\n{table_text}\n{wrap_lines(tail, width)}"
 
 
 def _trend_table(timeline: History) -> Table:

@@ -63,8 +63,8 @@ def run(
     """
     formats = formats_of((export if isinstance(export, str) else ",".join(export)) or None)
     stored = None if against is None else _folder(against)
-    after = _After(stored, None if history is None else str(history), fail_on, formats)
-    return _measured("run", models, out, progress, settings, {}, after)
+    completion = _Completion(stored, None if history is None else str(history), fail_on, formats)
+    return _measured("run", models, out, progress, settings, {}, completion)
 
 
 def check(
@@ -161,11 +161,11 @@ def _folder(side: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _After:
+class _Completion:
     """What is done with a run that has ended: the stored run that it is compared with, what makes
     the exit code of that, the formats of further files."""
 
-    against: str | None = None
+    stored_run: str | None = None
     history: str | None = None
     fail_on: str | None = None
     formats: tuple[str, ...] = ()
@@ -173,7 +173,7 @@ class _After:
     def comparer(self, plan: Plan) -> Comparer:
         """PlanError or ResultsError for a comparison that is not possible."""
         options = argparse.Namespace(
-            baseline_run=self.against, history=self.history, fail_on=self.fail_on, format="table"
+            baseline_run=self.stored_run, history=self.history, fail_on=self.fail_on, format="table"
         )
         for name in ("junit", "json", "sort", "band", "judge"):
             setattr(options, name, None)
@@ -187,12 +187,12 @@ def _measured(
     progress: bool,
     settings: Mapping[str, Any],
     question: Mapping[str, Any],
-    after: _After = _After(),
+    completion: _Completion = _Completion(),
 ) -> OpenedRun:
     if out is not None and not isinstance(out, str | Path):
         raise PlanError(f"out is no path (got {out!r})", "give the folder of the run")
     plan = plan_of(command, words_of(models), settings, question)
-    comparer = after.comparer(plan)
+    comparer = completion.comparer(plan)
     log = sys.stderr if progress else ResilientStream(None)
     with (
         cluster_of(plan) as cluster,
@@ -203,7 +203,7 @@ def _measured(
         code = measure(
             folder,
             make_run=partial(SweepRun, cluster=cluster),
-            formats=after.formats,
+            formats=completion.formats,
             comparing=comparer,
             out=io.StringIO(),
             log=log,

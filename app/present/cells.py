@@ -7,7 +7,7 @@ from app.present.document import Cell
 
 
 def latency_cell(latency_us: float | None) -> Cell:
-    """`24.1 µs`; `-` where there is none."""
+    """`24.1 µs`; `-` for a missing value."""
     return Cell(text.latency(latency_us), latency_us, unit="us")
 
 
@@ -17,26 +17,26 @@ def latency_interval_cell(low_us: float | None, high_us: float | None) -> Cell:
 
 
 def rate_cell(per_second: float | None) -> Cell:
-    """`727/s`; `-` where there is none."""
+    """`727/s`; `-` for a missing value."""
     return Cell(text.rate_text(per_second), per_second, unit="per_s")
 
 
 def share_cell(value: float | None, digits: int = 0) -> Cell:
-    """`12%`, with so many digits after the point; empty where there is none."""
+    """`12%`, with so many digits after the point; empty for a missing value."""
     return Cell("" if value is None else f"{value:.{digits}%}", value)
 
 
 def amount_cell(number: float | None, unit: str = "") -> Cell:
-    """`1.57 MB` of bytes, `98.3k` without a unit; empty where there is none."""
+    """`1.57 MB` of bytes, `98.3k` without a unit; empty for a missing value."""
     long_unit = "bytes" if unit == "B" else unit
     return Cell("" if number is None else text.amount(number, unit), number, unit=long_unit)
 
 
 def count_cell(number: int | None) -> Cell:
-    """`11,908`; `-` where there is none."""
+    """`11,908`; `-` for a missing value."""
     return Cell(text.count(number), number)
 
 
 def ratio_cell(value: float | None) -> Cell:
-    """`1.43`; `-` where there is none."""
+    """`1.43`; `-` for a missing value."""
     return Cell(text.NOT_MEASURED if value is None else text.significant(value), value)

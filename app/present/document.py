@@ -60,8 +60,8 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell, the value that it was made of, how it is coloured, the value's unit where
-    the column has none, and the ends of an interval that the text has."""
+    """The text of a cell, the value that it was made of, its colour, the value's unit unless the
+    column has one, and the ends of an interval that the text has."""
 
     text: str
     value: Value = None

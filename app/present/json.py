@@ -63,7 +63,9 @@ def csv_text(blocks: Iterable[Block]) -> str:
     rows: list[dict[str, Value]] = [{} for _ in main.rows]
     header: list[str] = []
     for place, (key, column) in enumerate(zip(keys(main.columns), main.columns, strict=True)):
-        cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in _of(main, place)]
+        cells = [
+            cell if isinstance(cell, Cell) else Cell(cell) for cell in _column_cells(main, place)
+        ]
         unit = _units(main, place)
         suffix = f" ({unit})" if unit and not column.unit else ""
         has_interval = any(cell.low is not None for cell in cells)
@@ -80,7 +82,7 @@ def csv_text(blocks: Iterable[Block]) -> str:
     return to_csv(rows, header).decode("utf-8")
 
 
-def _of(table: Table, place: int) -> Iterator[Cell | str]:
+def _column_cells(table: Table, place: int) -> Iterator[Cell | str]:
     """The cells of a column."""
     return (row[place] for row in table.rows)
 
@@ -150,14 +152,14 @@ def _table(table: Table) -> dict[str, Any]:
 
 def _has_figures(table: Table, place: int) -> bool:
     """Whether it is a column of figures, though perhaps aligned as names are."""
-    values = (cell.value for cell in _of(table, place) if isinstance(cell, Cell))
+    values = (cell.value for cell in _column_cells(table, place) if isinstance(cell, Cell))
     numbers = (isinstance(value, int | float) for value in values)
     return not table.columns[place].is_name or any(numbers)
 
 
 def _units(table: Table, place: int) -> str:
     """The unit of the values of a column; "" where they have several."""
-    cells = _of(table, place)
+    cells = _column_cells(table, place)
     units = {
         cell.unit
         for cell in cells

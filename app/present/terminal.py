@@ -68,9 +68,9 @@ _LABEL = re.compile(r"\s*\S+\s{2,}")
 """The first column of a line that begins with a name."""
 
 
-def wrapped(text: str, width: int) -> str:
+def wrap_lines(text: str, width: int) -> str:
     """Lines that are laid out already, none wider than `width` but for a single word, such as a
-    path, which is to be copied whole. What goes on stands below the second column."""
+    path, which stays whole. What goes on stands below the second column."""
     return "".join(
         f"{part}\n" for line in text.splitlines() for part in _wrap_line(line, width) or [""]
     )

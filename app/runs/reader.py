@@ -68,7 +68,7 @@ def _damage_in(data: bytes, result: RoundResult) -> Diagnostic | None:
 
 
 def _fault_in(records: np.ndarray, result: RoundResult) -> str:
-    """A code of `samples_damaged`; "" for records that can be those of the round."""
+    """A code of `samples_damaged`; "" for records that the round may have."""
     phases, lanes = np.ascontiguousarray(records["phase"]), np.ascontiguousarray(records["lane"])
     # Runs after a pause, as between blocks, do not count either and have the phase of warm-up.
     measured = np.count_nonzero(phases == MEASURED)

@@ -54,7 +54,7 @@ ROUNDS: Entries = {
                     "phases": "has other measured runs than the journal counted",
                     "extent": "has times that are further apart than a round can last",
                     "order": "has runs that end before they start",
-                    "lanes": "has lanes beyond those of the case",
+                    "lanes": "has lanes that the case does not have",
                 }
             ),
         },

@@ -243,7 +243,7 @@ def page_answer(result: RunResult) -> Iterator[Block]:
         cells = (cell for row in table.rows for cell in row[1:])
         warned = "amber: with warnings" * any(tone_of(cell) == "warning" for cell in cells)
         marks = legend(matrix, result.plan.band)
-        yield replace(table, caption="  ".join(filter(None, (marks, warned))))
+        yield replace(table, caption="; ".join(filter(None, (*marks.split("  "), warned))))
         yield from _shared_settings(result)
     yield Points(tuple(leader_sentences(result, labels_of_cases(matrix))))
 

@@ -12,7 +12,7 @@ MAXIMUM_LINES = 40
 _MAXIMUM_CAUSE_LINES = 2
 
 
-def fitted(document: Iterable[Block], width: int) -> tuple[Block, ...]:
+def fit_to_screen(document: Iterable[Block], width: int) -> tuple[Block, ...]:
     """The document in at most `MAXIMUM_LINES` of so many columns; as it is where leaving out does
     not achieve that, as with tables that a plan asks for.
 
@@ -28,13 +28,13 @@ def fitted(document: Iterable[Block], width: int) -> tuple[Block, ...]:
         *(place for place, block in reversed([*enumerate(fewer)]) if isinstance(block, Note)),
     ]
     for count in range(len(places) + 1):
-        remaining = _without(fewer, places[:count])
+        remaining = _remaining_blocks(fewer, places[:count])
         if not _is_long(remaining, width):
             return remaining
     return blocks
 
 
-def _without(blocks: Sequence[Block], places: Sequence[int]) -> tuple[Block, ...]:
+def _remaining_blocks(blocks: Sequence[Block], places: Sequence[int]) -> tuple[Block, ...]:
     """The blocks that are not at these places; where causes go, how many stands in their place."""
     causes = sorted(place for place in places if isinstance(blocks[place], Note))
     count = f"... and {len(causes):,} more cause{'s' * (len(causes) != 1)} of missing figures"
