@@ -276,8 +276,8 @@ def _write_notes(run: SweepRun, log: ResilientStream) -> None:
     models = model_labels(case.model for case in run.run.cases)
     for line in run.voided:
         label = case_label(run.cases[line.case_id], models)
-        damage = f"its samples are damaged ({line.reason})"
-        log.write(printable(f"{label} {round_name(line.round)} is measured again: {damage}") + "\n")
+        cause = catalogue.message(line.diagnostic) if line.diagnostic else line.reason
+        log.write(printable(f"{label} {round_name(line.round)} is measured again: {cause}") + "\n")
     sizes = assumed_line(run.folder.manifest.assumed_sizes)
     for note in filter(None, (*map(catalogue.text, run.warnings), sizes, run.kept_table)):
         log.write(f"{printable(note)}\n")

@@ -80,8 +80,8 @@ def code(comparison: Comparison, gate: Gate) -> int:
 
 
 def undecided(comparison: Comparison) -> tuple[Undecided, ...]:
-    """The verdicts without a decision, each with the code of its reason; but for those without
-    figures, which no gate passes."""
+    """The verdicts without a decision, each with the code of its reason. Verdicts without figures
+    are left out: no gate passes them."""
     return tuple(
         Undecided(sides.verdict.reason, case.label, sides.verdict.detail, case.case_id, name)
         for case in comparison.cases

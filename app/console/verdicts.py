@@ -54,7 +54,7 @@ class OutputOptions:
 
 
 def gate_of(flags: argparse.Namespace, gates: Sequence[Gate] = GATES) -> Gate:
-    """What is to fail the job, one of `gates`; PlanError for another `--fail-on`."""
+    """The gate of the job, one of `gates`; PlanError for another `--fail-on`."""
     for gate in gates:
         if flags.fail_on == gate:
             return gate

@@ -301,17 +301,17 @@ def evidence(result: RunResult) -> Iterator[Block]:
         yield Heading("Evidence")
     yield from overview_figures
     yield from card_figures(cases)
-    drawn = models_drawn(cases, result.insights)
-    if len(drawn) < len(names):
+    selection = models_with_figures(cases, result.insights)
+    if len(selection) < len(names):
         yield Paragraph(
-            f"Figures of {len(drawn)} of {len(names)} models, those of findings first. "
-            f"The window has those of every case, {run.manifest.full_table} in the run folder has "
-            "every row.",
+            f"Figures of {len(selection)} of {len(names)} models, models with findings first. "
+            f"The window has the figures of every case, {run.manifest.full_table} in the run "
+            "folder has every row.",
             "quiet",
         )
         yield Command(shell_line([*install_layout.PROGRAM.split(), str(run.path.absolute())]))
     for model, label in names.items():
-        if model not in drawn:
+        if model not in selection:
             continue
         group = [case for case in cases if case.row["model"] == model]
         latency, *details = _model_figures(group)
@@ -324,18 +324,18 @@ def evidence(result: RunResult) -> Iterator[Block]:
             case.forget()
 
 
-def models_drawn(cases: Sequence[TimedCase], insights: Sequence[Insight]) -> frozenset[str]:
-    """The models with figures of their own: all where there are few cases, else those that findings
-    are of, then the others in the plan's order, as many as have `MAXIMUM_CASES` together."""
+def models_with_figures(cases: Sequence[TimedCase], insights: Sequence[Insight]) -> frozenset[str]:
+    """The models with figures of their own: all where there are few cases, else models with
+    findings, then others in the plan's order, up to `MAXIMUM_CASES` in total."""
     models = {case.case_id: str(case.row["model"]) for case in cases}
     counts = Counter(models.values())
-    named = (models.get(case_id, "") for insight in insights for case_id in insight.case_ids)
-    drawn, total = set[str](), 0
-    for model in dict.fromkeys(chain(filter(None, named), counts)):
-        if not drawn or total + counts[model] <= MAXIMUM_CASES:
-            drawn.add(model)
+    notable = (models.get(case_id, "") for insight in insights for case_id in insight.case_ids)
+    selection, total = set[str](), 0
+    for model in dict.fromkeys(chain(filter(None, notable), counts)):
+        if not selection or total + counts[model] <= MAXIMUM_CASES:
+            selection.add(model)
             total += counts[model]
-    return frozenset(drawn)
+    return frozenset(selection)
 
 
 def _model_figures(group: Sequence[TimedCase]) -> list[Figure]:

@@ -37,6 +37,7 @@ from app.run_folder.files import LINE, replacing, text_digest
 from app.run_folder.journal import Operators, TimeSpent, Writer, line_text, line_values
 from app.run_folder.manifest import Manifest, MergedRun
 from exporters.codec import CodecError, to_brief_json
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import read_file
 from exporters.types import ExportedModel, axes_key
 from runtimes.execution import Clock, Samples
@@ -173,7 +174,7 @@ class Run:
     tried: tuple[Case, ...] = ()
     operators: Mapping[str, Operators] = field(default_factory=dict)
     cold_starts: Mapping[str, Mapping[int, ColdStart]] = field(default_factory=dict)
-    damaged: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    damaged: Mapping[str, Mapping[int, Diagnostic]] = field(default_factory=dict)
     models_there: Mapping[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     void: Mapping[str, int] = field(default_factory=dict)

@@ -361,7 +361,7 @@ class SweepRun:
         self._sound = looked_at.sound
         for case_id, damaged in looked_at.damaged.items():
             for number, damage in damaged.items():
-                line = DiscardedRound(case_id, number, damage)
+                line = DiscardedRound(case_id, number, "", diagnostic=damage)
                 self.folder.record(line)
                 self._ledger.take(self.folder.writer(), line)
                 yield line

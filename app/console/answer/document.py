@@ -177,6 +177,8 @@ def _decision_blocks(result: RunResult) -> Iterator[Block]:
     if decision is None:
         return
     rounds, decided, undecided = decision
+    if rounds <= result.run.manifest.rounds:  # a resumed run measures as many
+        return
     purpose = f"may decide {decided:,} of {undecided:,} undecided"
     words = plan_words(result.plan.model_copy(update={"rounds": rounds}))
     if words is not None and len(" ".join(words)) <= _MAXIMUM_LENGTH:

@@ -26,7 +26,10 @@ def apply_theme(name: str) -> Theme:
     that is put into another is dressed again, and all those in it."""
     app, theme = _application(), THEMES[name]
     sheet = style_sheet(theme)
-    if app.styleSheet() != sheet:  # each of these dresses every widget anew
+    if app.styleSheet() != sheet:
+        # Replacing one sheet by another dresses a widget once for each widget that it stands in;
+        # no sheet at first, then the new one, twice.
+        app.setStyleSheet("")
         app.setPalette(_palette(theme))
         app.setStyleSheet(sheet)
     return theme

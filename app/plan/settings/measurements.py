@@ -145,7 +145,8 @@ class RunLength(BaseModel):
             values="seconds",
             absent="the preset's",
             notes="Over how long the rounds of a case are spread at least: see "
-            "[below](#rounds-that-are-spread-over-time). 0 measures them in a row.",
+            "[below](#rounds-that-are-spread-over-time). 0 measures them in a row. Without it "
+            "`standard` takes 2 minutes, and 10 under other load.",
         ),
     ] = None
 

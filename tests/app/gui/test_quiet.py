@@ -70,6 +70,7 @@ def test_a_window_writes_nothing_to_standard_error(tmp_path: Path) -> None:
         "XDG_CONFIG_HOME": str(tmp_path / "home"),
         "XDG_CACHE_HOME": str(tmp_path / "home"),
     }
-    command = [sys.executable, "-c", _ROUND_OF_ACTIONS, tmp_path / "run", tmp_path / "other"]
+    runs = [str(tmp_path / name) for name in ("run", "other")]
+    command = [sys.executable, "-c", _ROUND_OF_ACTIONS, *runs]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
