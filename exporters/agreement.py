@@ -45,13 +45,12 @@ _ROUNDED_TO = {
 def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]) -> float:
     """What outputs may be off by: of the coarsest of the types that they were computed in.
 
-    An output in float16 has 11 bits of mantissa, whatever it was computed in, and one in bfloat16
-    or float8 as many as those have. The errors of `depth` products in a row are independent and add
-    up to the root of their number (N. Higham and T. Mary,
-    A new approach to probabilistic rounding error analysis, 2019), so that deep graphs are given
-    2^-8 sqrt(depth) in bf16, 2^-2 sqrt(depth) in fp8 (E4M3), where that is more, and never more
-    than 0.5. The other types' bounds are above theirs at any depth that there is. Types that are
-    not known count for nothing.
+    An output in float16 has 11 bits of mantissa, whatever it was computed in, in bfloat16 8 and in
+    float8 3 or 4. The errors of `depth` products in a row are independent and add up to the root of
+    their number (N. Higham and T. Mary, A new approach to probabilistic rounding error analysis,
+    2019), so that deep graphs are given 2^-8 sqrt(depth) in bf16, 2^-2 sqrt(depth) in fp8 (E4M3),
+    where that is more, and never more than 0.5. The other types' bounds are above theirs at any
+    depth that there is. Types that are not known count for nothing.
 
     No factor bounds a rounded sum relative to its value, since terms cancel; it has a distribution.
     A number is rounded by an even share of its distance d to its neighbour, so by d / sqrt(12) in

@@ -17,9 +17,9 @@ import numpy as np
 class NarrowType:
     """One type by its number in ONNX's TensorProto.DataType.
 
-    `held_as` is numpy's type of its values. Of a float of 8 bits `exponent_bits` and `bias` are
-    those of its format; `has_infinity` of one with infinities, `is_unsigned_zero` of one whose only
-    NaN has the bits of a negative zero.
+    `held_as` is numpy's type of its values. A float of 8 bits has the `exponent_bits` and the
+    `bias` of its format; `has_infinity` marks formats with infinities, `is_unsigned_zero` formats
+    whose only NaN has the bits of a negative zero.
     """
 
     number: int

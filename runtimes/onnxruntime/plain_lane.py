@@ -37,8 +37,8 @@ def _refuse_unfit_tensors(ends: Sequence[TensorSpec]) -> None:
     other = next((spec for spec in ends if spec.owner), None)
     if other is not None:
         raise Unsupported(
-            f"{other.owner!r} is a sequence, map or optional value beside {narrow.name!r}, which "
-            f"holds {narrow.element}",
+            f"{other.owner!r} is a sequence, map or optional value, and {narrow.name!r} holds "
+            f"{narrow.element}",
             "give a graph with one of these kinds alone",
         )
 
