@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.column import Row, number_of
+from app.cases.column import Row
 from app.cases.latency_columns import INTERVALS
 from app.cases.objectives import JUDGED
 from app.cases.units import percentile_label
@@ -223,15 +223,3 @@ def late_columns(deadline_us: float | None, rounds: Sequence[Samples], confidenc
         values["deadline_miss_rate_ci_low"] = late.interval.low
         values["deadline_miss_rate_ci_high"] = late.interval.high
     return values
-
-
-def ratio_columns(row: Row) -> Row:
-    """Of a row whose latencies, rates and powers are there; empty where one of two is not."""
-    slowest, median, per_s, watts = (
-        number_of(row[name])
-        for name in ("latency_max_us", "latency_p50_us", "throughput_per_s", "power_w")
-    )
-    return {
-        "max_to_p50_ratio": slowest / median if slowest and median else None,
-        "throughput_per_s_per_kw": per_s / (watts / 1e3) if per_s and watts else None,
-    }

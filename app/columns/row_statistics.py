@@ -279,9 +279,9 @@ class StoredRows:
             ),
             *(
                 f"{number} {writer.writer} {run.writer_digests.get(writer.writer)}"
-                for number, writer in writers.items()
+                for number, writer in sorted(writers.items())
             ),
-            *(f"{number} {damage}" for number, damage in run.damaged.get(case_id, {}).items()),
+            *(f"{number} {damage!r}" for number, damage in run.damaged.get(case_id, {}).items()),
             repr(run.operators.get(case_id)),
         )
         return text_digest("\n".join(texts).encode())

@@ -23,7 +23,7 @@ from app.plan.plan import Plan
 from app.run_folder.run import Run
 from app.stats.summary import Summary
 
-_COMPARED = frozenset(name for family in COMPARING for name in family.columns)
+_COMPARISON_COLUMNS = frozenset(name for family in COMPARING for name in family.columns)
 """Columns that come from other cases of the run."""
 
 
@@ -69,7 +69,9 @@ class Rows:
             if statistics is not None and count == len(timed):
                 store_statistics(run, case, timed, statistics)
                 row = by_id[case.case_id]
-                stored.put(case, {name: row[name] for name in row if name not in _COMPARED})
+                stored.put(
+                    case, {name: row[name] for name in row if name not in _COMPARISON_COLUMNS}
+                )
         if run.store is not None:
             run.store.save()
 

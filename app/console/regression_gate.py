@@ -8,7 +8,8 @@ from typing import Any, Literal, Self
 from xml.etree import ElementTree
 
 from app.cases.units import percentile_label
-from app.comparison.judge import Comparison, Sides, UncomparedCase
+from app.comparison.judge import Comparison, Sides
+from app.comparison.pairing import UncomparedCase
 from app.formatting.text import printable, ratio_interval
 from app.run_folder.diagnostics import BETWEEN_CODES, CODES
 from app.stats.verdict import TOO_FEW_ROUNDS, TOO_FEW_RUNS
@@ -79,8 +80,8 @@ def code(comparison: Comparison, gate: Gate) -> int:
 
 
 def undecided(comparison: Comparison) -> tuple[Undecided, ...]:
-    """The verdicts without a decision, each with the code of its reason; but for those without
-    figures, which no gate passes."""
+    """The verdicts without a decision, each with the code of its reason. Verdicts without figures
+    are left out: no gate passes them."""
     return tuple(
         Undecided(sides.verdict.reason, case.label, sides.verdict.detail, case.case_id, name)
         for case in comparison.cases

@@ -94,9 +94,9 @@ def spread_advice(run: Run, measured: Sequence[MeasuredCase]) -> str:
     )
     cases = f"{len(close)} case{'' if len(close) == 1 else 's'}"
     return (
-        f"{cases} had all rounds (at most {most}) within {text.duration(longest_s)}, "
-        f"in one state of the machine: --spread {advised} lets their intervals hold for longer, "
-        f"more rounds in a row do not{_rounds_besides(close)}"
+        f"All rounds of {cases} (at most {most} each) lie within {text.duration(longest_s)}, so "
+        "the intervals hold for this state of the machine only. More rounds in a row do not change "
+        f"that, --spread {advised} does{_rounds_besides(close)}"
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.cases.dimensions import MATCHING
+from app.cases.dimensions import matching_key
 from app.columns.load import shape_runs
 from app.comparison import measured_case
 from app.formatting import text
@@ -170,7 +170,7 @@ def sustained_tables(rows: Sequence[Row]) -> Iterator[Block]:
     if not sustained:
         return
     windows = dict.fromkeys(str(row["sustained_window"]) for row in sustained)
-    keys = [tuple(row[name] for name in MATCHING) for row in sustained]
+    keys = [matching_key(row) for row in sustained]
     labels_by_key = measured_case.names(keys)
     cells: list[tuple[Cell | str, ...]] = []
     for key, row in zip(keys, sustained, strict=True):

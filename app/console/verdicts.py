@@ -11,7 +11,8 @@ from typing import Any
 
 from app.cases.errors import PlanError, suggestion
 from app.cases.units import percentile_label
-from app.comparison.judge import ComparedCase, Comparison, Sides, UncomparedCase, interval_note
+from app.comparison.judge import ComparedCase, Comparison, Sides, interval_note
+from app.comparison.pairing import UncomparedCase
 from app.console import regression_gate
 from app.console.output_files import write_output
 from app.console.regression_gate import GATES, Gate, as_junit
@@ -53,7 +54,7 @@ class OutputOptions:
 
 
 def gate_of(flags: argparse.Namespace, gates: Sequence[Gate] = GATES) -> Gate:
-    """What is to fail the job, one of `gates`; PlanError for another `--fail-on`."""
+    """The gate of the job, one of `gates`; PlanError for another `--fail-on`."""
     for gate in gates:
         if flags.fail_on == gate:
             return gate

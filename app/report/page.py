@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from app.capabilities.slo_search.answer import target_text
 from app.cases.errors import PlanError, unwritable
 from app.cases.round import is_imported
 from app.cases.units import percentile_label
@@ -30,7 +29,6 @@ from app.console.row_table import row_table, shown_percentiles
 from app.console.run_comparison import Comparer
 from app.console.run_summary import RunSummary, spread_advice, summarise_run, without_rankings
 from app.console.scaling import throughput_sentences
-from app.console.searches import ladder_tables, rate_figures, rate_tables
 from app.console.verdicts import comparison_blocks
 from app.console.verify import damage
 from app.formatting import text
@@ -205,15 +203,8 @@ def question(result: RunResult) -> str:
         return f"{'Does' if is_one else 'Do'} {model_text} compile on {runtimes}?"
     if result.is_imported:
         return f"What did other programs measure for {model_text}?"
-    if result.rates is not None:
-        target = target_text(result.rates.target)
-        return (
-            f"How many requests per second can be served at {target} ({model_text} on {runtimes})?"
-        )
-    if result.tunes is not None:
-        return f"Which runtime and options give the best {result.tunes.goal.name} for {model_text}?"
-    if plan.largest_batch:
-        return f"How large a batch of {model_text} runs on {runtimes}?"
+    for search in result.answers:
+        return search.question(model_text, runtimes)
     verb = "is" if is_one else "are"
     if plan.baseline:
         return (
@@ -269,11 +260,10 @@ _WIDTH = 200
 def answer(result: RunResult) -> Iterator[Block]:
     """What was measured and what it comes to: searches and comparisons, else who is fastest."""
     yield from page_answer(result)
-    if result.tunes is not None:
-        yield from ladder_tables(result.tunes)
-    if result.rates is not None:
-        yield from rate_tables(result.rates)
-        yield from rate_figures(result.rates)
+    for search in result.answers:
+        if search.is_final:
+            yield from search.tables()
+            yield from search.figures()
     if result.plan.check:
         yield from check_blocks(result.measured, _WIDTH)
     if result.compared is not None:
@@ -283,7 +273,7 @@ def answer(result: RunResult) -> Iterator[Block]:
 
 def more_results(result: RunResult) -> Iterator[Block]:
     """Largest batches, cold starts, operators and what else a plan may ask for."""
-    tables = list(extra_tables(result.run, result.rows, _WIDTH))
+    tables = list(extra_tables(result, _WIDTH))
     if tables:
         yield Heading("More results")
         yield from tables
@@ -301,7 +291,7 @@ def evidence(result: RunResult) -> Iterator[Block]:
     overview = (
         ratios(cases),
         comparison_figures.accuracy(cases),
-        comparison_figures.largest_batch(run, result.measured),
+        *chain.from_iterable(search.evidence(result.measured) for search in result.answers),
         comparison_figures.hosts(result.throughputs),
         execution_figures.fit(cases),
     )
@@ -311,17 +301,17 @@ def evidence(result: RunResult) -> Iterator[Block]:
         yield Heading("Evidence")
     yield from overview_figures
     yield from card_figures(cases)
-    drawn = models_drawn(cases, result.insights)
-    if len(drawn) < len(names):
+    selection = models_with_figures(cases, result.insights)
+    if len(selection) < len(names):
         yield Paragraph(
-            f"Figures of {len(drawn)} of {len(names)} models, those of findings first. "
-            f"The window has those of every case, {run.manifest.full_table} in the run folder has "
-            "every row.",
+            f"Figures of {len(selection)} of {len(names)} models, models with findings first. "
+            f"The window has the figures of every case, {run.manifest.full_table} in the run "
+            "folder has every row.",
             "quiet",
         )
         yield Command(shell_line([*install_layout.PROGRAM.split(), str(run.path.absolute())]))
     for model, label in names.items():
-        if model not in drawn:
+        if model not in selection:
             continue
         group = [case for case in cases if case.row["model"] == model]
         latency, *details = _model_figures(group)
@@ -334,18 +324,18 @@ def evidence(result: RunResult) -> Iterator[Block]:
             case.forget()
 
 
-def models_drawn(cases: Sequence[TimedCase], insights: Sequence[Insight]) -> frozenset[str]:
-    """The models with figures of their own: all where there are few cases, else those that findings
-    are of, then the others in the plan's order, as many as have `MAXIMUM_CASES` together."""
+def models_with_figures(cases: Sequence[TimedCase], insights: Sequence[Insight]) -> frozenset[str]:
+    """The models with figures of their own: all where there are few cases, else models with
+    findings, then others in the plan's order, up to `MAXIMUM_CASES` in total."""
     models = {case.case_id: str(case.row["model"]) for case in cases}
     counts = Counter(models.values())
-    named = (models.get(case_id, "") for insight in insights for case_id in insight.case_ids)
-    drawn, total = set[str](), 0
-    for model in dict.fromkeys(chain(filter(None, named), counts)):
-        if not drawn or total + counts[model] <= MAXIMUM_CASES:
-            drawn.add(model)
+    notable = (models.get(case_id, "") for insight in insights for case_id in insight.case_ids)
+    selection, total = set[str](), 0
+    for model in dict.fromkeys(chain(filter(None, notable), counts)):
+        if not selection or total + counts[model] <= MAXIMUM_CASES:
+            selection.add(model)
             total += counts[model]
-    return frozenset(drawn)
+    return frozenset(selection)
 
 
 def _model_figures(group: Sequence[TimedCase]) -> list[Figure]:
@@ -371,7 +361,7 @@ def run_page(intact: IntactRun, measured: Sequence[MeasuredCase], label: str) ->
     yield Heading("Answer")
     yield from answer(result)
     overview = summarise_run(measured, manifest.requested_plan.band, result.contests)
-    if manifest.requested_plan.goal is not None:
+    if result.replaces_rows:
         overview = without_rankings(overview)
     yield from _confidence(result, overview)
     yield from _findings(result, overview)

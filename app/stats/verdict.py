@@ -172,7 +172,8 @@ class Verdict:
 
     `interval` is the one that decided, at `confidence`: it lies beyond the band where the word is
     slower or faster, within it where it is same, and neither where the size of the change leaves
-    it undecided. `family` is how many comparisons were judged together.
+    it undecided. `family` is how many comparisons were judged together, `difference` what was
+    judged; None with too few rounds.
     """
 
     word: Word
@@ -182,7 +183,12 @@ class Verdict:
     confidence: float = CONFIDENCE
     family: int = 1
     reason: str = ""
-    variation: RunVariation | None = None
+    difference: Difference | None = None
+
+    @property
+    def variation(self) -> RunVariation | None:
+        """What the two runs differ by without a change, where it counted."""
+        return None if self.difference is None else self.difference.variation
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,11 +331,11 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
     ratio, interval = math.exp(d.log), interval_of(d, step.confidence)
     if step.rejected:
         word: Word = "slower" if d.log > 0 else "faster"
-        return Verdict(word, ratio, interval, "", step.confidence, variation=d.variation)
+        return Verdict(word, ratio, interval, "", step.confidence, difference=d)
     both_sides = 2.0 * confidence - 1.0
     if _is_equivalent(d, band, confidence):
         equivalence_interval = interval_of(d, both_sides)
-        return Verdict("same", ratio, equivalence_interval, "", both_sides, variation=d.variation)
+        return Verdict("same", ratio, equivalence_interval, "", both_sides, difference=d)
     edge = math.expm1(math.log1p(band) + d.resolution)
     detectable_change = smallest_change(d.error, d.freedom, edge, step.confidence)
     detail, reason = f"would find a change of {detectable_change:.0%}", NOT_RESOLVED
@@ -342,7 +348,7 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
         detail,
         step.confidence,
         reason=reason,
-        variation=d.variation,
+        difference=d,
     )
 
 

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
-import psutil
-
+from app.capabilities.registry import complete_plan
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.machine import installed_runtimes
@@ -38,8 +37,6 @@ from exporters.file_access import OWNER_ALONE
 from exporters.model_names import factory_path, is_factory_file
 
 _SEED_BITS = 63
-SEARCH_SHARE = 0.75
-"""Of the memory that is free when a search begins, so much is its limit if none is given."""
 
 
 def create_run(
@@ -55,7 +52,7 @@ def create_run(
     is written.
     """
     refuse_without_proc()
-    plan = with_search_values(plan)
+    plan = complete_plan(with_search_values(plan))
     cases = expand(plan, cluster.runtimes if cluster else ())
     if cluster and plan.per_host:
         cases = cluster.cases_of(cases)
@@ -66,10 +63,6 @@ def create_run(
         reject_misplaced(plan)
     installed_runtimes.refuse_unwritable()
     lengths, is_spread = plan.lengths, not (plan.is_search or plan.check)
-    if plan.largest_batch and not plan.memory_limit:
-        available = psutil.virtual_memory().available
-        limit = f"{int(available * SEARCH_SHARE) >> 20}MiB"
-        plan = plan.model_copy(update={"memory_limit": limit})
     manifest = new_manifest(
         name=plan.name,
         seed=plan.seed or 0,

@@ -245,7 +245,9 @@ class TensorRtLane(HostLane):
             parts = self._part_calls if self._on_host else self._part_calls[1:2]
             return mark_in_c(stream, parts, runs).spans(self._on_host)
         copies_in, copies_out = (partial(_call_all, c) for c in (self._uploads, self._downloads))
-        steps = [copies_in, self._compute, copies_out] if self._on_host else [self._compute]
+        steps: list[Step] = [self._compute]
+        if self._on_host:
+            steps = [copies_in, self._compute, copies_out]
         return mark_in_python(stream, steps, runs).spans(self._on_host, self._queues)
 
     def layer_times_ms(self, runs: int) -> list[dict[str, float]]:

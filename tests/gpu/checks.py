@@ -45,6 +45,7 @@ CHECKS = (
     Check("replays read new inputs", result_checks.replays_read_new_inputs, _GRAPHS),
     Check("run has waited", timing_checks.has_waited, _ALL),
     Check("run is possible", timing_checks.is_possible, (*_ALL, _TF32[1])),
+    Check("memory bandwidth", timing_checks.memory_is_possible, (_DEVICE,), limit_s=120.0),
     Check("host clock and events", timing_checks.agrees_with_events, _ALL),
     Check("precision", result_checks.precision_is_as_stated, _TF32),
     Check("copies counted", timing_checks.copies_are_counted, _ALL),

@@ -36,8 +36,16 @@ def has_waited(subject: Subject, options: Options) -> Finding:
 
 
 def is_possible(subject: Subject, options: Options) -> Finding:
-    """A run is not faster than the device's arithmetic, memory and link allow."""
-    model = subject.models.chain
+    """A run is not faster than the device's arithmetic and link allow."""
+    return _possibility(subject, subject.models.chain, options)
+
+
+def memory_is_possible(subject: Subject, options: Options) -> Finding:
+    """Data too large for any cache move no faster than the device's memory allows."""
+    return _possibility(subject, subject.models.large, options)
+
+
+def _possibility(subject: Subject, model: Model, options: Options) -> Finding:
     run_ns = subject.median_ns(subject.lane(model, options).run)
     least_ns = CLOCK_SLACK * floor_ns(subject, model, options)
     return Finding(f"{run_ns / 1e6:.3f} ms", f">= {least_ns / 1e6:.3f} ms", run_ns >= least_ns)
@@ -51,8 +59,10 @@ def floor_ns(subject: Subject, model: Model, options: Options) -> float:
     if peak is None:
         raise NotRun("the peak arithmetic of this GPU is not known")
     seconds = model.flop / peak
-    if limits.memory_bytes_per_s is not None and not model.flop:
-        seconds = max(seconds, model.moved_bytes / limits.memory_bytes_per_s)
+    if not model.flop:
+        if limits.memory_bytes_per_s is None:
+            raise NotRun("the bandwidth of this GPU's memory is not known")
+        seconds = model.moved_bytes / limits.memory_bytes_per_s
     if options.get("boundary") == "host":
         seconds += link_ns(subject, model) / 1e9
     return seconds * 1e9

@@ -165,7 +165,7 @@ def test_devices_share_the_work_each_with_sessions_of_its_own(
 ) -> None:
     """Every buffer, stream and context is given back, whichever device it is on."""
     events: list[dict[str, Any]] = []
-    more = {"sessions": sessions} if sessions > 2 else {}
+    more: dict[str, Any] = {"sessions": sessions} if sessions > 2 else {}
     result = measured(graphs.dense, f"tensorrt:{device}", tmp_path, events.append, **more)
     assert (result.status, result.concurrency) == ("ok", sessions), result.reason
     assert result.check is not None and result.check.output_ok
@@ -203,10 +203,16 @@ def test_the_cache_of_the_gpu_is_evicted_between_two_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(TensorRt, "availability", lambda self: Available("10"))
-    options: dict[str, OptionValue] = {"boundary": "device", "cuda_graph": cuda_graph}
     driver.cache(1000)
     driver.told()
-    result = measured(graphs.dense, "tensorrt", tmp_path, condition="cold-l2", **options)
+    result = measured(
+        graphs.dense,
+        "tensorrt",
+        tmp_path,
+        condition="cold-l2",
+        boundary="device",
+        cuda_graph=cuda_graph,
+    )
     assert result.status == "ok", result.reason
     assert result.facts["evicted_mb"] == 2000 / 1e6
     assert "device_p50_us" not in result.facts, "runs without an eviction between have warm caches"

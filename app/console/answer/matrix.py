@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.cases.column import Row, Value, number_of
-from app.cases.dimensions import MATCHING, without
+from app.cases.dimensions import MATCHING, matching_key, without
 from app.cases.status import TONES
 from app.comparison.measured_case import Key, MeasuredCase, names, runtime_label
 from app.comparison.published_figures import Published, published_for
@@ -72,7 +72,7 @@ def matrix_of(result: RunResult) -> Matrix:
     untimed: list[MeasuredCase] = []
     for measurement in result.model_measurements:
         if _is_main(measurement):
-            key = tuple(measurement.row.get(name) for name in MATCHING)
+            key = matching_key(measurement.row)
             lines.setdefault(key, Line(key)).measured[runtime_label(measurement.row)] = measurement
         else:
             untimed.append(measurement)
@@ -136,7 +136,7 @@ def _line_for(measurement: MeasuredCase, lines: dict[Key, Line]) -> Line:
     fitting.sort(key=lambda line: line.key[place] != precision)
     if fitting:
         return fitting[0]
-    key = tuple(measurement.row.get(name) for name in MATCHING)
+    key = matching_key(measurement.row)
     return lines.setdefault(key, Line(key))
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from app.capabilities.slo_search.answer import RateResults, rate_results
-from app.capabilities.tuning.answer import TuneResults, tune_results
+from app.capabilities.answer import Answer
+from app.capabilities.registry import answers
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.round import is_imported
@@ -46,8 +46,7 @@ class RunResult:
     measured: Sequence[MeasuredCase]
     planned_rounds: Callable[[Case], int]
     compared: Outcome | None = None
-    rates: RateResults | None = None
-    tunes: TuneResults | None = None
+    answers: Sequence[Answer] = ()
     throughputs: Sequence[AggregateThroughput] = ()
     hosts_left_out: Sequence[str] = ()
     shell_folder: Path | None = None
@@ -68,7 +67,12 @@ class RunResult:
     @property
     def has_answer(self) -> bool:
         """Whether the plan asks another question than which runtime is fastest."""
-        return self.rates is not None or self.tunes is not None or self.compared is not None
+        return self.compared is not None or any(answer.is_final for answer in self.answers)
+
+    @property
+    def replaces_rows(self) -> bool:
+        """Whether the answer stands in place of medians, rankings and warnings."""
+        return any(answer.replaces_rows for answer in self.answers)
 
     @property
     def is_imported(self) -> bool:
@@ -98,8 +102,7 @@ def run_result(
         measured,
         lambda case: len(run.rounds_of(case)),
         compared,
-        rates=rate_results(run),
-        tunes=tune_results(run),
+        answers=answers(run),
         throughputs=throughput_over_hosts(run, measured),
     )
 

@@ -16,7 +16,7 @@ from app.cases.column_names import all_names, column
 from app.cases.round import RoundResult
 from app.columns.status import worst_round
 from app.run_folder.diagnostics import DIAGNOSTICS, diagnostics_of, text
-from app.run_folder.files import write_atomically
+from app.run_folder.files import replacing
 from app.run_folder.run import Run
 from exporters.codec import to_json
 from exporters.types import ExportedModel
@@ -49,10 +49,16 @@ def export_json(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
     path = run.path / RESULTS
     # A line for each row: indented, all of it would be written by Python's slow encoder.
     head = _text(finite(document), indent=1).removesuffix("\n}")
-    row_texts = (_text(row_values(row, names)) for row in rows)
-    text = f'{head},\n "rows": [\n  ' + ",\n  ".join(row_texts) + "\n ]\n}\n"
-    write_atomically(path, text.encode(errors="backslashreplace"))
+    with replacing(path) as file:
+        file.write(_encoded(f'{head},\n "rows": [\n  '))
+        for place, row in enumerate(rows):
+            file.write(_encoded((",\n  " if place else "") + _text(row_values(row, names))))
+        file.write(b"\n ]\n}\n")
     return (path,)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="backslashreplace")
 
 
 def row_values(row: Row, names: Sequence[str]) -> dict[str, Any]:

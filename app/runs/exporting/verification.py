@@ -56,7 +56,7 @@ def check_exports(folder: Path, run_id: str, rows: Mapping[str, Row]) -> Iterato
                 yield from fuller_table(name, missing)
             elif problem:
                 again = f"make it again: graphlap export -f {format_}"
-                yield Finding(name, problem, again, harmless=True)
+                yield Finding("table_differs", name, problem, again, harmless=True)
 
 
 def _compare(

@@ -15,17 +15,16 @@ from app.cases.status import TERMINAL, Status
 from app.machine.installed_runtimes import runtime
 from app.run_folder.journal import DiscardedRound
 from app.run_folder.run import Run
-from app.sweep.scheduling.grid import Exports
+from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.hosts import MAXIMUM_LOSSES, Hands, HostSlot, RemoteHost
 from app.sweep.scheduling.round_budget import RoundPolicy, Tally
 from app.sweep.scheduling.round_jobs import (
-    ROUND_OVERHEAD_S,
     Schedule,
     as_status,
-    limits_under,
     round_work,
     settled_round,
 )
+from app.sweep.scheduling.round_scheduler import GridScheduler
 from app.sweep.work.base import WaitWork, Work
 from app.sweep.work.remote_rounds import HostedRound, HostNews
 from app.sweep.work.round import SettledRound
@@ -93,8 +92,8 @@ class _Loss(NamedTuple):
         return f"{self.host} was lost in its {round_name(self.round)} ({self.error})"
 
 
-@dataclass(slots=True)
-class HostedSweep:
+@dataclass
+class HostedSweep(GridScheduler):
     """`recorded` has the rounds that are there; `left_out` tells who gets nothing more, and why."""
 
     schedule: Schedule
@@ -191,43 +190,15 @@ class HostedSweep:
         """How often the case was begun."""
         return self._attempts[case.case_id]
 
-    def planned_rounds(self, case: Case) -> int:
-        """How many rounds the case is to have, as far as is known now."""
-        return self._tally.planned_of(case.case_id)
-
-    def rounds_left(self, case: Case) -> int:
-        """How many processes this case still needs; 0 once it has failed."""
-        return self._tally.remaining_of(case.case_id)
-
-    @property
-    def exports_left(self) -> int:
-        """How many exports have not been handed out."""
-        return self._exports.remaining
-
-    def all_rounds_left(self) -> int:
-        """How many rounds of all cases are still to be measured."""
-        return self._tally.remaining
-
-    def rounds_total(self, recorded: int) -> int:
-        """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
-        return self._tally.planned
-
     @property
     def at_once(self) -> int:
         """How many rounds are measured at the same time, at most."""
         return max(1, len({slot.machine for slot in self.slots if not slot.exclusion}))
 
     def take(self, result: RoundResult) -> None:
-        """Count a round that ended; told twice, it counts once."""
-        counts = result.status != "cancelled"
-        if not (counts and self._tally.take(result.case_id, result.round)):
-            return
-        if result.status in TERMINAL:
-            self._tally.end(result.case_id)
-        else:
-            self._tally.want(
-                result.case_id, self.round_policy.planned_rounds(self._open[result.case_id])
-            )
+        """What was cancelled has a round to come."""
+        if result.status != "cancelled":
+            super().take(result)
 
     def _recorded_host(self, case: Case) -> str:
         writer = self.recorded.writer_of(case)
@@ -396,10 +367,6 @@ class HostedSweep:
         )
         moved = self._moves.get(case.case_id)
         return diagnostics if moved is None else (*diagnostics, moved)
-
-    def _guess_s(self, case: Case) -> float:
-        """How long a round takes of which nothing is known."""
-        return limits_under(case.condition, self.schedule.limits).min_s + ROUND_OVERHEAD_S
 
     def _lacks(self, case: Case, number: int) -> bool:
         """Whether this round is one that the case is to have and has not."""

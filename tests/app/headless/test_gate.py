@@ -57,8 +57,8 @@ def judged(*command: object, fail_on: str = "slower") -> tuple[int, dict[str, An
         attribute = word if word == "skipped" else f"{word}s"
         assert int(suite.get(attribute, "")) == len(suite.findall(f"testcase/{word}"))
     assert answer["gate"]["exit_code"] == code, errors
-    told = {element.get("type") for element in suite.findall("testcase/error")}
-    assert told == {reason["reason"] for reason in answer["gate"]["reasons"]}
+    types = {element.get("type") for element in suite.findall("testcase/error")}
+    assert types == {reason["reason"] for reason in answer["gate"]["reasons"]}
     assert (suite.get("failures") != "0") == (code == 3)
     return code, answer
 
@@ -130,18 +130,18 @@ def test_two_runs_of_which_one_lacks_a_case_say_why(runs: Path, here: Path) -> N
     assert judged("--compare", whole, whole)[0] == 0
 
 
-def test_a_gate_of_undecided_verdicts_passes_what_is_decided_alone(runs: Path, here: Path) -> None:
+def test_a_gate_of_undecided_verdicts_passes_what_is_decided_alone(runs: Path, work: Path) -> None:
     graph, whole = runs / "add.onnx", runs / "whole"
-    passed = judged("--compare", whole, whole)[1]["gate"]
-    assert passed["undecided"] and not passed["reasons"]
+    gate = judged("--compare", whole, whole)[1]["gate"]
+    assert gate["undecided"] and not gate["reasons"]
     code, answer = judged("--compare", whole, whole, fail_on="undecided")
-    verdicts = Counter((one["reason"], one["case_id"]) for one in passed["undecided"])
+    verdicts = Counter((entry["reason"], entry["case_id"]) for entry in gate["undecided"])
     assert (code, Counter(reasons(answer))) == (1, verdicts)
     assert answer["gate"]["fail_on"] == "undecided"
-    assert judged("--resume", paired(here, graph), fail_on="undecided")[0] == 0
-    slower = made(here / "slower", plan_of(graph, baseline=SLOWER))
+    assert judged("--resume", paired(work, graph), fail_on="undecided")[0] == 0
+    slower = made(work / "slower", plan_of(graph, baseline=SLOWER))
     assert judged("--resume", slower, fail_on="undecided")[0] == 3
-    assert run("--history", str(here), "--fail-on", "undecided")[0] == 2, "it has no such verdict"
+    assert run("--history", str(work), "--fail-on", "undecided")[0] == 2, "it has no such verdict"
 
 
 def test_without_a_gate_all_of_it_is_told_and_no_more(runs: Path, here: Path) -> None:

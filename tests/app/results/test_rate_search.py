@@ -17,16 +17,15 @@ from app.capabilities.slo_search.answer import (
     RATES,
     RateAnswer,
     rate,
-    rate_results,
     read_answers,
     sentence,
     subjects,
 )
 from app.capabilities.slo_search.estimate import FIRST_LOOK
+from app.capabilities.slo_search.present import SVG, rate_answer
 from app.capabilities.slo_search.search import CURVE, SearchState, rate_searches
 from app.cases.objectives import MINIMUM_ROUNDS, Target
 from app.cases.scenario import Condition
-from app.console.searches import SVG, rate_tables, write_rates
 from app.plan.command import graphlap_line
 from app.plan.settings.sweep import Sweep
 from app.present.document import Command, Points, Table
@@ -201,9 +200,10 @@ def test_a_search_has_five_times_the_rounds_and_those_of_the_curve(
 def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO, (ONE, TWO)) as folder:
         one, two = play(folder, Script())
-        found = rate_results(read_run(folder.path))
-        assert found is not None
-        write_rates(folder, found)
+        answer = rate_answer(read_run(folder.path))
+        assert answer is not None
+        for name, data in answer.files():
+            folder.write(name, data)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "run" / RATES).read_text("utf-8"))))
     assert len(rows) == len(one.measured) + len(two.measured)
     assert {row["subject"] for row in rows} == {"fake", "fake with 2 sessions"}
@@ -228,7 +228,7 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     assert state is not None
     rates = {one.key: one.sought for one in state.series if one.sought is not None}
     assert rates == answers, "the window has them from the file, and reads no samples"
-    points, _, table = rate_tables(found)
+    points, _, table = answer.tables()
     assert isinstance(points, Points) and isinstance(table, Table)
     assert held.sentence == points.sentences[0]
     assert len(points.sentences) == 2
@@ -247,25 +247,26 @@ def test_a_target_on_the_mean_is_told_as_one(tmp_path: Path) -> None:
 
 def test_another_plan_has_no_search(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", "") as folder:
-        assert rate_results(read_run(folder.path)) is None
+        assert rate_answer(read_run(folder.path)) is None
         assert searched(folder) == []
 
 
 def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO) as folder:
         (searching,) = play(folder, Script(), most_rounds=14)
-        found = rate_results(read_run(folder.path))
-        assert found is not None
-        write_rates(folder, found)
+        answer = rate_answer(read_run(folder.path))
+        assert answer is not None
+        for name, data in answer.files():
+            folder.write(name, data)
     assert not searching.is_over
-    (answer,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
-    assert answer.resume == ("resume", str(tmp_path / "run"))
-    assert (answer.low_hz, answer.high_hz) == (
+    (file_answer,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
+    assert file_answer.resume == ("resume", str(tmp_path / "run"))
+    assert (file_answer.low_hz, file_answer.high_hz) == (
         searching.bracket.low_hz,
         searching.bracket.high_hz,
     )
-    lines = [block.line for block in rate_tables(found) if isinstance(block, Command)]
-    assert lines == [graphlap_line(*answer.resume)]
+    lines = [block.line for block in answer.tables() if isinstance(block, Command)]
+    assert lines == [graphlap_line(*file_answer.resume)]
 
 
 def test_answers_of_schema_3_are_read_with_their_command_line(tmp_path: Path) -> None:

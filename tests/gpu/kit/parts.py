@@ -24,7 +24,7 @@ _PRESET = 2
 
 def write_parts(archives: Sequence[Path], out: Path, python: str, part_bytes: int) -> None:
     """Write folders, the base first, as parts for that Python; the folders are removed."""
-    described = [
+    described: list[dict[str, Any]] = [
         {"name": folder.name, "parts": [*_split(_pack(folder), part_bytes, out)]}
         for folder in archives
     ]

@@ -14,6 +14,7 @@ Exit code: that of the command; 1 for a damaged part or another Python, 3 while 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import lzma
 import os
@@ -119,24 +120,29 @@ def digest(paths: Iterable[Path]) -> str:
     return checksum.hexdigest()
 
 
-class Joined:
+class Joined(io.RawIOBase):
     """The parts of an archive read as one file."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
+        super().__init__()
         self._files = [path.open("rb") for path in paths]
         self._index = 0
 
-    def read(self, size: int = -1) -> bytes:
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
         while self._index < len(self._files):
-            block = self._files[self._index].read(size)
-            if block:
-                return block
+            count = self._files[self._index].readinto(buffer)
+            if count:
+                return count
             self._index += 1
-        return b""
+        return 0
 
     def close(self) -> None:
         for file in self._files:
             file.close()
+        super().close()
 
 
 def unpack(archive: Mapping[str, Any], folder: Path) -> None:
@@ -146,7 +152,7 @@ def unpack(archive: Mapping[str, Any], folder: Path) -> None:
         return
     shutil.rmtree(partial, ignore_errors=True)
     parts = [folder / part["name"] for part in archive["parts"]]
-    joined = Joined(parts)
+    joined = io.BufferedReader(Joined(parts), BLOCK_BYTES)
     try:
         with lzma.open(joined) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             tar.extractall(partial, filter="data")

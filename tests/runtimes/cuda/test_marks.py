@@ -17,6 +17,7 @@ from runtimes.cuda.marks import Marks, mark_in_c, mark_in_python
 from runtimes.execution import Boundary, Spans
 from runtimes.onnxruntime.gpu_runtimes import OrtCuda
 from runtimes.options import Settings
+from tests.runtimes.contract import reference_of
 from tests.runtimes.graphs import Graphs
 from tests.runtimes.ort.on_host import on_gpu
 from tests.runtimes.stand_ins.fixtures import Driver
@@ -83,7 +84,7 @@ def test_an_engine_is_marked_by_the_loop_that_times_it(
 ) -> None:
     with compiled(graphs, boundary=boundary, cuda_graph=cuda_graph) as session:
         lane = session.lanes[0]
-        lane.bind({"x": np.ones(lane.input_buffers["x"].shape, np.float32)})
+        lane.bind(reference_of(graphs.dense, 1).inputs)
         driver.told()
         spans = session.spans(RUNS)
         asked = driver.told()

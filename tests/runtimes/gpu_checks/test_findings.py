@@ -15,7 +15,7 @@ from tests.gpu.subject import Finding, Subject
 TOOLS = {"trtexec", "onnxruntime_perf_test"}
 FOUND_BY = {
     "early-return": {"run has waited"},
-    "impossible-speed": {"run is possible"},
+    "impossible-speed": {"run is possible", "memory bandwidth"},
     "short-events": {"host clock and events"},
     "always-tf32": {"precision", "run is possible"},
     "never-tf32": {"precision"},
