@@ -214,8 +214,8 @@ class MainWindow(WindowParts):
         self.badge.show_run(state)
         mine = self.control.folder == state.folder
         child = self.control.child
-        written_by = state.live.pid if state.live else None
-        if mine and child is not None and written_by != child.pid:
+        writer = state.live.pid if state.live else None
+        if mine and child is not None and writer != child.pid:
             self.progress.show_start()  # what the folder says is of the process before
         else:
             self.progress.show_run(state, self.control.state if mine else "")
