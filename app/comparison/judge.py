@@ -373,12 +373,12 @@ def adjust_for_gpu_clock(first: MeasuredCase, second: MeasuredCase, verdict: Ver
     """Undecided where the same GPU ran at clocks that differ by more than its steps."""
     uuid = first.row.get("gpu_uuid")
     clocks = [number_of(side.row.get("gpu_clock_mhz")) for side in (first, second)]
-    known = [clock for clock in clocks if clock]
-    if not uuid or uuid != second.row.get("gpu_uuid") or len(known) < len(clocks):
+    numbers_mhz = [clock for clock in clocks if clock]
+    if not uuid or uuid != second.row.get("gpu_uuid") or len(numbers_mhz) < len(clocks):
         return verdict
-    if max(known) <= STEADY_CLOCK * min(known):
+    if max(numbers_mhz) <= STEADY_CLOCK * min(numbers_mhz):
         return verdict
-    detail = f"the GPU's clock was {known[0]:.0f} and {known[1]:.0f} MHz"
+    detail = f"the GPU's clock was {numbers_mhz[0]:.0f} and {numbers_mhz[1]:.0f} MHz"
     return replace(verdict, word="undecided", detail=detail, reason=CLOCK_CHANGED)
 
 
