@@ -13,13 +13,16 @@ HAS_COMPILER := import os, shutil, sysconfig; \
   command = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"; \
   raise SystemExit(shutil.which(command.split()[0]) is None)
 
-.PHONY: bench test fuzz soak coverage check gui benchmarks install wheel wheel-check
+.PHONY: bench test test-fast fuzz soak coverage check gui benchmarks install wheel wheel-check
 
 bench: $(BENCH)  ## the main job: the starter sweep on every runtime present, results as CSV
 	$(BIN)/python -m app run starter
 
 test: $(TEST)  ## all tests: what measures nothing on all cores at once, then the rest
 	$(BIN)/python -m tests
+
+test-fast: $(TEST)  ## the tests that start no process, window or session: about half of them, in two minutes
+	$(BIN)/python -m tests --fast
 
 fuzz: $(TEST)  ## property tests with fresh draws, random nodes against ONNX Runtime; FUZZ_MINUTES (5), FUZZ_SEED
 	$(BIN)/python -m tests.fuzz

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
-from app.capabilities.slo_search.answer import rate_results
-from app.capabilities.tuning.answer import tune_results, with_peak
+from app.capabilities.registry import answers
 from app.cases.column import Row
 from app.cases.column_names import parse_columns
 from app.cases.errors import PlanError, ResultsError, current_folder, unwritable
@@ -24,6 +24,7 @@ from app.cases.status import FAILED, INCOMPLETE, STRICT, Status
 from app.comparison.aggregate_throughput import throughput_over_hosts
 from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import run_document
+from app.console.answer.length import fitted
 from app.console.answer.summary import RunResult
 from app.console.check import check_page
 from app.console.exporting import export, formats_of
@@ -35,7 +36,6 @@ from app.console.row_table import sort_column
 from app.console.run_comparison import Comparer, comparer_of
 from app.console.scaling import write_throughputs
 from app.console.scenario_tables import gap_figures
-from app.console.searches import ladder_code, write_ladder, write_rates
 from app.console.streams import ResilientStream, report, width_of, write_error_file
 from app.console.verdicts import write
 from app.formatting.case_labels import case_label, model_labels
@@ -53,7 +53,7 @@ from app.plan.runtime_selection import environments_of, with_default_runtimes
 from app.plan.validation import reject_misplaced
 from app.plot_data.curves import idleness
 from app.present.svg import svg_document
-from app.present.terminal import write_formatted
+from app.present.terminal import TABLE, write_formatted
 from app.run_folder.folder import RESULTS, RunFolder
 from app.run_folder.manifest import Manifest
 from app.run_folder.run import Run
@@ -62,7 +62,6 @@ from app.sweep.resumption import resumable_manifest, started_in
 from app.sweep.run import SweepRun, close_quietly
 from app.sweep.run_creation import create_run, new_path, repeat
 from app.tune.ablation import round_name
-from exporters.cache import default_root
 from exporters.diagnostics import catalogue
 
 
@@ -151,7 +150,6 @@ Then = Callable[[Run, Sequence[MeasuredCase]], int]
 """Is given the run as it ended, with its rows; returns an exit code."""
 _OWN_FILES = ("resume", "plan", "baseline_run", "history", "json", "junit", "plot")
 """The options that name a file or a folder, of a run that is resumed or repeated."""
-_TOO_LARGE: frozenset[Status] = frozenset({"out_of_memory"})
 
 
 def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
@@ -228,16 +226,7 @@ def measure(
     shown, errors = ResilientStream(out or sys.stdout), ResilientStream(sys.stderr)
     log = errors if log is None else ResilientStream(log)
     with make_run(folder, describe_host()) as run, Steering(run, stdin) as steering:
-        models = model_labels(case.model for case in run.run.cases)
-        for line in run.voided:
-            what = f"its samples are damaged ({line.reason})"
-            label = case_label(run.cases[line.case_id], models)
-            told = printable(f"{label} {round_name(line.round)} is measured again: {what}")
-            log.write(f"{told}\n")
-        sizes = assumed_line(folder.manifest.assumed_sizes)
-        notes = [*map(catalogue.text, run.warnings), sizes, run.kept_table]
-        for said in filter(None, notes):
-            log.write(f"{printable(said)}\n")
+        _write_notes(run, log)
         display = display_for(run, log)
         try:
             _drive(run, steering, display)
@@ -249,76 +238,106 @@ def measure(
             return FAILURE
         display.close()
         measured = run.measured()
-        rows = [one.row for one in measured]
-        search = folder.manifest.requested_plan.largest_batch
-        tunes = tune_results(run.run)
-        if tunes is not None and not run.stopped:
-            tunes = with_peak(tunes, run.run, default_root())
-        code = INTERRUPTED if run.stopped else exit_code(rows, strict, search)
-        if tunes is not None and not run.stopped and not strict:
-            code = ladder_code(tunes)
-        compared = (comparing or Comparer()).outcome_of(run.run, measured)
-        if compared is not None and code != INTERRUPTED:
-            code = SLOWER if compared.code == SLOWER else code or compared.code
-        try:
-            run.close(code, rows)
-            rates = rate_results(run.run)
-            if rates is not None:
-                write_rates(folder, rates)
-            together = throughput_over_hosts(run.run, measured)
-            write_throughputs(folder, together)
-            if tunes is not None:
-                write_ladder(folder, run.run, tunes)
-            export(run.run, measured, formats, columns)
-        except OSError as error:
-            raise unwritable(folder.path, error, ", then resume it") from error
-        steering.release()  # all is kept, and what is left is to tell it
-        if compared is not None and compared.markdown:
-            shown.write(compared.markdown)
-        elif folder.manifest.requested_plan.check and form == "markdown":
-            shown.write("\n".join(check_page(run.run, measured)) + "\n")
-        elif then is not None:
+        found = answers(run.run)
+        result = RunResult(
+            run.run,
+            measured,
+            run.planned_rounds,
+            (comparing or Comparer()).outcome_of(run.run, measured),
+            found if run.stopped else tuple(answer.complete() for answer in found),
+            throughput_over_hosts(run.run, measured),
+            run.hosts_left_out,
+            here,
+        )
+        code = _code_of(result, run.stopped, strict)
+        _store(run, result, code, formats, columns)
+        steering.release()  # all is kept, and what is left is to print it
+        if then is not None and not (result.compared and result.compared.markdown):
             page_code = then(run.run, measured)
             code = code or page_code
         else:
-            width = width_of(shown)
-            ended = RunResult(
-                run.run,
-                measured,
-                run.planned_rounds,
-                compared,
-                rates,
-                tunes,
-                together,
-                run.hosts_left_out,
-                here,
-            )
-            write_formatted(run_document(ended, width, sort, verbose), form, shown, width)
+            _print(result, shown, sort, form, verbose)
         shown.flush()
         if shown.has_lost_output:
             why = shown.fault.strerror if shown.fault else ""
             where = folder.path / RESULTS
             report(f"the table can't be printed ({why}): read {where}", errors)
-        if compared is not None:
-            write(compared.files)
-        if plot and (found := idleness(rows)):
-            write_output(Path(plot), svg_document(gap_figures(found)))
+        if result.compared is not None:
+            write(result.compared.files)
+        if plot and (curves := idleness(result.rows)):
+            write_output(Path(plot), svg_document(gap_figures(curves)))
         elif plot:
             report(f"{plot} is not written: too few pauses were measured", errors)
         return code or int(shown.has_lost_output)
 
 
-def exit_code(rows: Sequence[Row], strict: bool, search: bool = False) -> int:
+def _write_notes(run: SweepRun, log: ResilientStream) -> None:
+    """What is known before anything is measured: damage, warnings, sizes that were assumed."""
+    models = model_labels(case.model for case in run.run.cases)
+    for line in run.voided:
+        label = case_label(run.cases[line.case_id], models)
+        cause = catalogue.message(line.diagnostic) if line.diagnostic else line.reason
+        log.write(printable(f"{label} {round_name(line.round)} is measured again: {cause}") + "\n")
+    sizes = assumed_line(run.folder.manifest.assumed_sizes)
+    for note in filter(None, (*map(catalogue.text, run.warnings), sizes, run.kept_table)):
+        log.write(f"{printable(note)}\n")
+
+
+def _code_of(result: RunResult, is_stopped: bool, strict: bool) -> int:
+    """The exit code of the rows, of an answer that has one, and of the comparison."""
+    if is_stopped:
+        return INTERRUPTED
+    code = exit_code(
+        result.rows, strict, frozenset[Status]().union(*(a.expected for a in result.answers))
+    )
+    for answer in result.answers:
+        if answer.exit_code is not None and not strict:
+            code = answer.exit_code
+    compared = result.compared
+    if compared is None:
+        return code
+    return SLOWER if compared.code == SLOWER else code or compared.code
+
+
+def _store(
+    run: SweepRun, result: RunResult, code: int, formats: Sequence[str], columns: Sequence[str]
+) -> None:
+    """Close the run and write what follows from it into its folder."""
+    folder = run.folder
+    try:
+        run.close(code, result.rows)
+        for name, data in chain.from_iterable(answer.files() for answer in result.answers):
+            folder.write(name, data)
+        write_throughputs(folder, result.throughputs)
+        export(result.run, formats, columns, result.measured)
+    except OSError as error:
+        raise unwritable(folder.path, error, ", then resume it") from error
+
+
+def _print(result: RunResult, shown: ResilientStream, sort: str, form: str, verbose: bool) -> None:
+    """A comparison or a check as the Markdown that was asked for, else the run."""
+    if result.compared is not None and result.compared.markdown:
+        shown.write(result.compared.markdown)
+    elif result.plan.check and form == "markdown":
+        shown.write("\n".join(check_page(result.run, result.measured)) + "\n")
+    else:
+        width = width_of(shown)
+        document = run_document(result, width, sort, verbose)
+        is_short = form == TABLE and not verbose
+        write_formatted(fitted(document, width) if is_short else document, form, shown, width)
+
+
+def exit_code(rows: Sequence[Row], strict: bool, expected: frozenset[Status] = frozenset()) -> int:
     """1 if a row failed or was not come to, or nothing was measured or, of a check, compiled; with
     `strict` also for what could not be run.
 
-    To a search for the largest batch, too little memory is an answer and no failure.
+    `expected` statuses are an answer and no failure, as of a search for a limit.
     """
-    bad = (FAILED | STRICT if strict else FAILED) - (_TOO_LARGE if search else frozenset())
+    bad = (FAILED | STRICT if strict else FAILED) - expected
     bad |= INCOMPLETE
     failed = any(row["status"] in bad for row in rows)
     # A check that came to something says how far.
-    nothing = not search and all(row["iterations"] is row["check_level"] is None for row in rows)
+    nothing = not expected and all(row["iterations"] is row["check_level"] is None for row in rows)
     return FAILURE if failed or nothing else OK
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 from warnings import warn
 
+from app.capabilities.registry import answers
 from app.capabilities.simulated_card.inference import card_runs
 from app.cases.errors import PlanError, ResultsError
 from app.cases.jobs import OperatorTimes
@@ -198,8 +200,9 @@ class OpenedRun:
 
     def largest_batch(self) -> DrawnFigure:
         """How far a search for the largest batch came, and what stopped it."""
+        pictures = (answer.evidence(self.measured) for answer in answers(self.run))
         return _or_why(
-            lambda: comparison_figures.largest_batch(self.run, self.measured),
+            lambda: next(chain.from_iterable(pictures), None),
             "the run has no such search",
         )
 

@@ -34,11 +34,20 @@ _ZERO = 2.0**-72
 """What an output of zeros is measured by, times its inputs' scale: float32 rounded three times."""
 
 
+_ROUNDED_TO = {
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    **dict.fromkeys(("float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz"), "fp8"),
+}
+"""The types of outputs that are coarser than what they may be computed in."""
+
+
 def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]) -> float:
     """What outputs may be off by: of the coarsest of the types that they were computed in.
 
-    An output in float16 has 11 bits of mantissa, whatever it was computed in. The errors of `depth`
-    products in a row are independent and add up to the root of their number (N. Higham and T. Mary,
+    An output in float16 has 11 bits of mantissa, whatever it was computed in, and one in bfloat16
+    or float8 as many as those have. The errors of `depth` products in a row are independent and add
+    up to the root of their number (N. Higham and T. Mary,
     A new approach to probabilistic rounding error analysis, 2019), so that deep graphs are given
     2^-8 sqrt(depth) in bf16, 2^-2 sqrt(depth) in fp8 (E4M3), where that is more, and never more
     than 0.5. The other types' bounds are above theirs at any depth that there is. Types that are
@@ -55,7 +64,7 @@ def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]
     outputs and in 0.14 % with 10; with 2^-2 in 0.19 % and 4 in a million. A graph with fewer
     outputs needs --tolerance. bf16 has 2 x 2^-8 or more in the same way up to a depth of 6.
     """
-    named = {*types, *("fp16" for spec in outputs if spec.dtype == "float16")}
+    named = {*types, *(_ROUNDED_TO.get(spec.element or spec.dtype, "") for spec in outputs)}
     known = [TOLERANCE[name] for name in named if name in TOLERANCE]
     deep = [share * sqrt(depth) for name, share in _BY_DEPTH.items() if name in named]
     return min(_MOST, max([TOLERANCE["fp32"], *deep, *known]))

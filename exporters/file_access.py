@@ -65,6 +65,52 @@ def private_folder(path: Path) -> None:
     path.mkdir(mode=OWNER_ALONE, exist_ok=True)
 
 
+_PIECE_BYTES = 16 << 20
+
+
+def copy_file(source: Path, copy: Path) -> None:
+    """A copy of a file's content that keeps its holes, and shares its blocks where the file system
+    can; OSError.
+
+    A hard link would be free, but a program that rewrites the source in place would change it.
+    """
+    with open_file(source) as read, copy.open("wb") as write:
+        from_file, to_file = read.fileno(), write.fileno()
+        size = os.fstat(from_file).st_size
+        os.ftruncate(to_file, size)
+        end = 0
+        while end < size:
+            try:
+                start = os.lseek(from_file, end, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno == errno.ENXIO:  # only a hole follows
+                    break
+                raise
+            end = os.lseek(from_file, start, os.SEEK_HOLE)
+            _copy_bytes(from_file, to_file, start, end)
+
+
+def _copy_bytes(from_file: int, to_file: int, start: int, end: int) -> None:
+    """The bytes of a range, by the kernel where it can."""
+    copy_range = getattr(os, "copy_file_range", None)
+    while copy_range is not None and start < end:
+        try:
+            count = copy_range(from_file, to_file, end - start, start, start)
+        except OSError as error:
+            if error.errno not in (errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP):
+                raise
+            break
+        if not count:  # some file systems copy nothing and report no error
+            break
+        start += count
+    while start < end:
+        piece = os.pread(from_file, min(_PIECE_BYTES, end - start), start)
+        if not piece:
+            raise OSError(errno.EIO, "it became shorter while it was read")
+        os.pwrite(to_file, piece, start)
+        start += len(piece)
+
+
 def file_sha256(path: Path) -> str:
     """The sha256 of a file's content in hex."""
     with path.open("rb") as file:

@@ -12,6 +12,7 @@ import numpy as np
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.narrow_types import NARROW_TYPES
 from exporters.types import TEXT, ExportError, Precision, Reference, StatePair, TensorSpec
 
 Arrays = Mapping[str, np.ndarray]
@@ -76,7 +77,9 @@ def _draw(spec: TensorSpec, axes: Mapping[str, int], rng: np.random.Generator) -
 def cast_specs(specs: Sequence[TensorSpec], precision: Precision) -> tuple[TensorSpec, ...]:
     """A graph's inputs or outputs in this precision: float16 for float32 in fp16."""
     return tuple(
-        replace(spec, dtype="float16") if precision == "fp16" and spec.dtype == "float32" else spec
+        replace(spec, dtype="float16")
+        if precision == "fp16" and spec.dtype == "float32" and not spec.element
+        else spec
         for spec in specs
     )
 
@@ -120,7 +123,8 @@ def _cast(array: np.ndarray, spec: TensorSpec, precision: Precision) -> np.ndarr
     largest = largest_of(spec, precision)
     if _overflows(array, largest):
         array = np.where(np.isfinite(array), np.clip(array, -largest, largest), array)
-    return array.astype(np.dtype(spec.dtype))
+    array = array.astype(np.dtype(spec.dtype))
+    return NARROW_TYPES[spec.element].rounded(array) if spec.element else array
 
 
 def in_ranges(

@@ -20,6 +20,7 @@ from exporters.model_names import null_of
 from exporters.semantics.evaluator import Evaluator
 from exporters.source import Point
 from exporters.steps import Done, done
+from exporters.structured import has_only_arrays
 from exporters.types import (
     Dimension,
     ExportedModel,
@@ -330,8 +331,15 @@ def null_twin(
     was stored.
 
     One graph for all points where every open size is one of an input's; else one for each.
-    NotBenchmarkable for an output whose sizes only its computation tells, if it was not computed.
+    NotBenchmarkable for an output whose sizes only its computation tells, if it was not computed,
+    and for a model that takes or returns other values than arrays of numbers.
     """
+    if not has_only_arrays(model):
+        raise NotBenchmarkable(
+            f"{model.name} takes or returns texts, sequences, maps or types that numpy lacks, of "
+            "which a no-op copy can't be made",
+            "measure it without --overhead",
+        )
     sized = [_sized(model, point) for point in points or ({},) if not model.at(point).unfit_at]
     is_open = all(one.follows for one in sized) and not model.fixed
     if is_open:

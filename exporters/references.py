@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from exporters.agreement import Bound
 from exporters.cache import Store
@@ -112,41 +113,27 @@ def references_of(
     A point that the graph does not take has none; ExportError where it takes none of them.
     `bound` is how far outputs of the graph's own types may be off.
     """
-    subject, evaluator = source.subject, source.evaluator(graph) if checked else None
+    evaluator = source.evaluator(graph) if checked else None
     there = Packaged(None) if own_inputs else source.packaged(points)
-    packaged = there.reference
-    missing = {PACKAGED: there.refused} if there.refused else {}
-    fed = cast_specs(subject.inputs, precision)
-    examples = subject.examples
+    subject, packaged = source.subject, there.reference
     evaluation = Evaluation(
         subject.inputs,
-        fed,
+        cast_specs(subject.inputs, precision),
         seed,
         own_inputs,
         packaged,
         evaluator,
-        examples,
+        subject.examples,
         subject.called,
         bound,
-        missing,
+        {PACKAGED: there.refused} if there.refused else {},
         precision,
     )
     rows = None if own_inputs else _batch_positions(source, graph)
-    if packaged is not None:
-        by, drawn_from = PACKAGED, arrays_sha256({**packaged.inputs, **packaged.outputs})
-    else:
-        by = evaluator.name if evaluator else ""
-        seeded = f"{seed} {subject.inputs} {arrays_sha256(examples)}"
-        drawn_from = digest_of(own_inputs) if own_inputs else seeded
     about = {
+        **_recipe(evaluation),
         "graph": graph.path.stem,
-        "by": by if checked else "",
-        "needs": evaluator.needs if evaluator else (),
-        "inputs": drawn_from,
-        "types": [spec.dtype for spec in fed],
         "repeated_beyond": LARGEST_COMPUTED if rows else 0,
-        "bound": to_json(bound),
-        "missing": missing,
     }
     made: dict[str, Done] = {}
     unfit: dict[str, ExportError] = {}
@@ -185,6 +172,27 @@ def references_of(
         {key: str(error) for key, error in unfit.items()},
         tuple(limited),
     )
+
+
+def _recipe(evaluation: Evaluation) -> dict[str, Any]:
+    """What references are made from, as far as it is the same at every point."""
+    evaluator, packaged, own_file = evaluation.evaluator, evaluation.packaged, evaluation.own_file
+    if packaged is not None:
+        computed_by = PACKAGED
+        inputs = arrays_sha256({**packaged.inputs, **packaged.outputs})
+    else:
+        computed_by = evaluator.name if evaluator else ""
+        examples_sha256 = arrays_sha256(evaluation.examples)
+        seeded = f"{evaluation.seed} {evaluation.inputs} {examples_sha256}"
+        inputs = digest_of(own_file) if own_file else seeded
+    return {
+        "by": computed_by if evaluator else "",
+        "needs": evaluator.needs if evaluator else (),
+        "inputs": inputs,
+        "types": [spec.dtype for spec in evaluation.fed],
+        "bound": to_json(evaluation.bound),
+        "missing": evaluation.missing,
+    }
 
 
 def _agree_in(reference: Reference, output: str) -> bool:

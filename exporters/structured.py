@@ -11,15 +11,16 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from exporters.narrow_types import widened
 from exporters.types import TEXT, ExportedModel, TensorSpec
 
 Arrays = Mapping[str, np.ndarray]
 
 
 def is_plain(spec: TensorSpec) -> bool:
-    """Whether an input or output is one array of numbers."""
+    """Whether an input or output is one array of numbers of a type of numpy."""
     try:
-        return not spec.owner and np.dtype(spec.dtype).kind in "fiubc"
+        return not (spec.owner or spec.element) and np.dtype(spec.dtype).kind in "fiubc"
     except TypeError:
         return False
 
@@ -78,5 +79,5 @@ def _arrays_of_maps(name: str, maps: list[dict[object, object]]) -> dict[str, np
 
 def _array(value: object) -> np.ndarray:
     """As numbers, or as texts of one width, which need no pickle in a file."""
-    array = np.asarray(value)
+    array = widened(np.asarray(value))
     return array.astype(TEXT) if array.dtype.kind in "OSU" else array

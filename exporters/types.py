@@ -163,7 +163,8 @@ class TensorSpec:
     the largest value that the tables which the tensor indexes have. Generated integers are
     increased by the sizes of `offset`, axes or numbers. `words` are the texts that generated texts
     are drawn from. `owner` is the sequence, map or optional value that the array is a part of,
-    empty for a tensor.
+    empty for a tensor. `element` is the type in the graph where numpy lacks it (`narrow_types`);
+    `dtype` then holds its values.
     """
 
     name: str
@@ -177,6 +178,7 @@ class TensorSpec:
     offset: tuple[Dimension, ...] = ()
     words: tuple[str, ...] = ()
     owner: str = ""
+    element: str = ""
 
     def shape_at(self, axes: Mapping[str, int]) -> tuple[int, ...]:
         """The shape with every named axis replaced; KeyError names one left open."""

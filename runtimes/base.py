@@ -390,10 +390,10 @@ class Runtime(ABC):
             )
         other = next((s for s in (*model.inputs, *model.outputs) if not is_plain(s)), None)
         if self.only_numeric and other is not None:
-            held = "texts" if other.dtype == TEXT else "a sequence or map"
+            other_kind = "texts" if other.dtype == TEXT else "a sequence or map"
             raise Unsupported(
-                f"{(other.owner or other.name)!r} holds {held}, and {self.name} is measured with "
-                "arrays of numbers",
+                f"{(other.owner or other.name)!r} holds {other.element or other_kind}, and "
+                f"{self.name} is measured with arrays of numbers of numpy's types",
                 "use ort-cpu",
             )
 

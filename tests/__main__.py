@@ -3,7 +3,8 @@ were skipped.
 
 First what measures nothing, on all cores at once; then, one after another, what must have the
 machine for itself. Arguments are pytest's: `python -m tests tests/app -k resume`. What takes long
-and rarely breaks is left to `make soak`: `python -m tests --rare`.
+and rarely breaks is left to `make soak`: `python -m tests --rare`. `python -m tests --fast` runs
+what starts no process, window or session (`tests/fast.py`).
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 from tests.parallel import on_all_cores
 
 PARTS = (("not alone and not rare", on_all_cores()), ("alone and not rare", ("--only-alone",)))
-RARE = (("rare", on_all_cores()),)
+SELECTIONS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "--rare": (("rare", on_all_cores()),),
+    "--fast": (("not alone and not rare", (*on_all_cores(), "--only-fast")),),
+}
+"""The parts of the suite that an option of ours names, in place of `PARTS`."""
 _WITHOUT_SKIPS = ("-r", "fExX")
 """pytest's own summary has a line for each file and line that skips."""
 NOTHING_CHOSEN = 5
@@ -29,18 +34,26 @@ NOTHING_CHOSEN = 5
 
 
 def main(arguments: Sequence[str]) -> int:
-    begun, rare = time.monotonic(), "--rare" in arguments
-    arguments = [argument for argument in arguments if argument != "--rare"]
+    begun = time.monotonic()
+    parts = next((SELECTIONS[name] for name in arguments if name in SELECTIONS), PARTS)
+    arguments = [argument for argument in arguments if argument not in SELECTIONS]
     # Hundreds of processes import our sources, and each would compile all that it imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     counts: Counter[str] = Counter()
     skipped: Counter[str] = Counter()
     codes = []
     with tempfile.TemporaryDirectory() as folder:
-        for part, (chosen, how) in enumerate(RARE if rare else PARTS):
+        for part, (chosen, how) in enumerate(parts):
             report = Path(folder) / f"{part}.xml"
             command = [sys.executable, "-m", "pytest", "-q", *_WITHOUT_SKIPS, "-m", chosen, *how]
-            command += ["-p", "tests.alone", f"--junit-xml={report}", *arguments]
+            command += [
+                "-p",
+                "tests.alone",
+                "-p",
+                "tests.fast",
+                f"--junit-xml={report}",
+                *arguments,
+            ]
             codes.append(subprocess.run(command, env=environment, check=False).returncode)
             counts += counted(report)
             skipped += reasons(report)

@@ -7,7 +7,7 @@ these exists elsewhere. A new dimension is an entry here, a field of `Case`, a s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -205,6 +205,12 @@ def without(*names: str) -> tuple[str, ...]:
     """The columns of `MATCHING` without the columns of these dimensions."""
     left_out = {column for name in names for column in BY_NAME[name].matching}
     return tuple(column for column in MATCHING if column not in left_out)
+
+
+def matching_key(row: Row, columns: Sequence[str] = MATCHING) -> tuple[Value, ...]:
+    """What a row shares with those that it is compared with; a row of an earlier version may lack
+    columns."""
+    return tuple(row.get(name) for name in columns)
 
 
 def group_of(case: Case, dimension: Dimension) -> str:

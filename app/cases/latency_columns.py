@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from app.cases.column import Column, Group, count, flag, higher_better, lower_better, number, text
+from app.cases.column import (
+    Column,
+    Group,
+    count,
+    flag,
+    higher_better,
+    lower_better,
+    number,
+    quotient,
+    text,
+    with_formula,
+)
 from app.cases.objectives import HIGHER_IS_BETTER, JUDGED, MEAN, THROUGHPUT
 
 PERCENTILES: dict[str, str] = {
@@ -62,12 +73,11 @@ LATENCY = (
         for group in [_PERCENTILE_GROUP[name]]
     ),
     _latency("max", "Slowest", "The slowest sample.", "latency"),
-    lower_better(
-        "max_to_p50_ratio",
-        "Maximum to p50",
-        "",
-        "The slowest sample over the median.",
-        family="ratios",
+    with_formula(
+        lower_better(
+            "max_to_p50_ratio", "Maximum to p50", "", "The slowest sample over the median."
+        ),
+        lambda row: quotient(row, "latency_max_us", "latency_p50_us"),
     ),
     *(column for name in INTERVALS for column in _bounds(name)),
     text(
@@ -271,7 +281,8 @@ LATENCY = (
         "Inputs/s",
         "Inputs in a second: of a closed loop concurrency times batch over the mean latency, of "
         "multistream a query's over its mean, of offline a block's over the time it took, of ahead "
-        "what is queued together over the mean time until it is complete.",
+        "what is queued together over the mean time until it is complete. Of a graph without a "
+        "batch axis runs in a second.",
         "1/s",
         "higher",
         "throughput",

@@ -158,7 +158,8 @@ class Limits:
 
     A round ends after `min_s` and `min_samples`, at the latest after `max_s`: how sure a figure
     is, rounds decide, and not the runs of one. Warm-up is followed in windows of `window_s`, of
-    which ten must agree. Simulated sessions give exactly `simulated_samples`.
+    which ten must agree; with a `warmup_max_s` of 0 there is none. Simulated sessions give exactly
+    `simulated_samples`.
     """
 
     min_s: float = 1.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.cases.case import Case
-from app.cases.column import Row, number_of
+from app.cases.column import Row
 from app.cases.latency_columns import INTERVALS
 from app.cases.objectives import JUDGED
 from app.cases.units import percentile_label
@@ -18,6 +18,7 @@ from app.stats.intervals import unseen_share
 from app.stats.quantiles import CONFIDENCE
 from app.stats.summary import MEAN, Rate, Summary, rate_of
 from app.stats.tails import late_share_of
+from exporters.types import ExportedModel
 from runtimes.execution import Samples
 
 
@@ -85,11 +86,19 @@ OF_ARRIVAL = (
 """Empty for offline: how long its requests wait follows from how long a block was made."""
 
 
-def throughput_columns(case: Case, summary: Summary, row: Row) -> Row:
+def inputs_per_run(model: ExportedModel | None, batch_size: object) -> int | None:
+    """How many inputs a run computes: the batch, or 1 of a graph without a batch axis; None where
+    neither is known, or where the batch varies from run to run."""
+    if isinstance(batch_size, int):
+        return batch_size
+    return 1 if model is not None and model.batch is None else None
+
+
+def throughput_columns(case: Case, summary: Summary, row: Row, inputs_of_run: int | None) -> Row:
     """Of a closed loop all lanes' inputs over the mean of a run, of multistream a query's over the
     mean of a query, of ahead what all lanes queue over the mean of a wait; offline's are
     `block_columns`."""
-    mean, inputs = summary.figures[MEAN], _inputs_at_once(case, row)
+    mean, inputs = summary.figures[MEAN], _inputs_at_once(case, row, inputs_of_run)
     if not inputs or not mean.value:
         return {}
     values: Row = {"throughput_per_s": inputs * 1e6 / mean.value}
@@ -112,14 +121,14 @@ def block_rate(
     return rate_of(rounds, starts_s=starts_s, is_contended=is_contended)
 
 
-def block_columns(rate: Rate | None, batch_size: object) -> Row:
+def block_columns(rate: Rate, inputs_of_run: int | None) -> Row:
     """A block's inputs over its time, with all its lanes together."""
-    if rate is None or not isinstance(batch_size, int):
+    if inputs_of_run is None:
         return {}
-    values: Row = {"throughput_per_s": batch_size * rate.per_s}
+    values: Row = {"throughput_per_s": inputs_of_run * rate.per_s}
     if rate.interval is not None:
-        values["throughput_ci_low_per_s"] = batch_size * rate.interval.low
-        values["throughput_ci_high_per_s"] = batch_size * rate.interval.high
+        values["throughput_ci_low_per_s"] = inputs_of_run * rate.interval.low
+        values["throughput_ci_high_per_s"] = inputs_of_run * rate.interval.high
     return values
 
 
@@ -138,14 +147,14 @@ def rates_by_round(
     return tuple(at_once * 1e6 / mean_us for mean_us in summary.figures[MEAN].by_round)
 
 
-def _inputs_at_once(case: Case, row: Row) -> int | None:
+def _inputs_at_once(case: Case, row: Row, inputs_of_run: int | None) -> int | None:
     """How many inputs the mean latency is of; None for what has no such figure."""
-    lanes, batch_size, queued = row["concurrency"], row["batch_size"], case.scenario.count
-    if not isinstance(batch_size, int) or not isinstance(lanes, int):
+    lanes, queued = row["concurrency"], case.scenario.count
+    if inputs_of_run is None or not isinstance(lanes, int):
         return None
     at_once = {"closed_loop": lanes, "multistream": queued, "ahead": lanes * queued}
     count = at_once.get(case.scenario.kind)
-    return None if count is None else count * batch_size
+    return None if count is None else count * inputs_of_run
 
 
 def latency_columns(case: Case, summary: Summary) -> Row:
@@ -214,15 +223,3 @@ def late_columns(deadline_us: float | None, rounds: Sequence[Samples], confidenc
         values["deadline_miss_rate_ci_low"] = late.interval.low
         values["deadline_miss_rate_ci_high"] = late.interval.high
     return values
-
-
-def ratio_columns(row: Row) -> Row:
-    """Of a row whose latencies, rates and powers are there; empty where one of two is not."""
-    slowest, median, per_s, watts = (
-        number_of(row[name])
-        for name in ("latency_max_us", "latency_p50_us", "throughput_per_s", "power_w")
-    )
-    return {
-        "max_to_p50_ratio": slowest / median if slowest and median else None,
-        "throughput_per_s_per_kw": per_s / (watts / 1e3) if per_s and watts else None,
-    }

@@ -24,7 +24,7 @@ from app.plan.plan import Plan
 from app.plan.reference_cases import null_case
 from app.run_folder.run import Run
 from app.stats.quantiles import Interval, order_statistic, rank_interval
-from app.stats.verdict import TypicalDifference, typical_difference
+from app.stats.round_pairs import pair_rounds
 from exporters.model_names import is_null
 
 FORGOTTEN = 0.01
@@ -121,7 +121,8 @@ def _columns(measurement: MeasuredCase, twins: Mapping[str, MeasuredCase]) -> Ro
         "overhead_p99_us": twin.value_us(_P99),
     }
     reason = _incomparable_reason(measurement, twin)
-    compute = None if reason else _compute_time(measurement, twin)
+    rounds = pair_rounds(measurement.by_round(_P50), twin.by_round(_P50))
+    compute = None if reason else rounds.typical_difference
     if compute is None:
         return values | {"compute_missing_reason": reason or "no round of both gave a median"}
     values["compute_p50_us"] = compute.value
@@ -140,9 +141,3 @@ def _incomparable_reason(measurement: MeasuredCase, twin: MeasuredCase) -> str:
     if measurement.turn != twin.turn:
         return "its null twin was not measured in turn with it: measure both in one run"
     return ""
-
-
-def _compute_time(measurement: MeasuredCase, twin: MeasuredCase) -> TypicalDifference | None:
-    a, b = measurement.by_round(_P50), twin.by_round(_P50)
-    numbers = [number for number in a if number in b]
-    return typical_difference([a[number] for number in numbers], [b[number] for number in numbers])

@@ -5,14 +5,14 @@ of
 the same number saw the same machine: together they are one observation.
 
 A replica is a copy of the model, or a lane of one, that takes its share of the same work at the
-same time, on one device or on one of several. Its rounds are paired with those of a single one
-alike.
+same time, on one device or on one of several. Its rounds are paired with those of a single one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
@@ -22,21 +22,17 @@ from app.columns.rounds import join_values
 from app.comparison.judge import (
     ComparedCase,
     Comparison,
-    Pair,
     Sides,
-    UncomparedCase,
-    clock_obstacle,
-    ending_reason,
     judge_pairs,
     missing_percentiles,
 )
 from app.comparison.measured_case import MeasuredCase
+from app.comparison.pairing import Pair, Pairing, clock_obstacle, ending_reason, pairing_of
 from app.formatting.case_labels import labels
 from app.machine.installed_runtimes import each_device_of, runtime
 from app.plan.plan import Plan
 from app.plan.reference_cases import baselines, unmatched
-from app.stats.quantiles import CONFIDENCE
-from app.stats.verdict import difference, interval_of
+from app.stats.round_pairs import pair_rounds
 from exporters.model_names import is_null
 from runtimes.options import SESSIONS
 from runtimes.registry import parse_spec
@@ -51,8 +47,8 @@ def compare_with_baseline(
     """
     if not plan.baseline:
         return None
-    pairs, not_compared = _pairs(plan.baseline, measured)
-    cases = judge_pairs(pairs, plan.band, in_turn=True, names=plan.judge)
+    pairing = _pairing(plan.baseline, measured)
+    cases = judge_pairs(pairing.pairs, plan.band, in_turn=True, names=plan.judge)
     real_cases = [
         measurement.case for measurement in measured if not is_null(measurement.case.model)
     ]
@@ -64,7 +60,7 @@ def compare_with_baseline(
         plan.band,
         True,
         cases,
-        (*not_compared, *missing_percentiles(pairs, cases)),
+        (*pairing.not_compared, *missing_percentiles(pairing.pairs, cases)),
         tuple(names[case.case_id] for case in unpaired),
         tuple(names[case.case_id] for case in extra_cases),
     )
@@ -74,7 +70,7 @@ def baseline_columns(plan: Plan, measured: Sequence[MeasuredCase]) -> dict[str, 
     """Case id -> the columns of the verdict, of the cases that have one."""
     if not plan.baseline:
         return {}
-    pairs, _ = _pairs(plan.baseline, measured)
+    pairs = _pairing(plan.baseline, measured).pairs
     by_id = {pair.second.case.identity_id: pair for pair in pairs}
     return {
         by_id[compared.case_id].second.case.case_id: _columns(by_id[compared.case_id], compared)
@@ -82,29 +78,21 @@ def baseline_columns(plan: Plan, measured: Sequence[MeasuredCase]) -> dict[str, 
     }
 
 
-def _pairs(
-    baseline: str, measured: Sequence[MeasuredCase]
-) -> tuple[list[Pair], list[UncomparedCase]]:
-    """What is compared, and what is not."""
+def _pairing(baseline: str, measured: Sequence[MeasuredCase]) -> Pairing:
+    """Each case with the baseline's case that differs from it in nothing else."""
     partners = baselines(baseline, [measurement.case for measurement in measured])
     by_id = {measurement.case.case_id: measurement for measurement in measured}
     names = labels([measurement.case for measurement in measured])
-    pairs: list[Pair] = []
-    left_out: list[UncomparedCase] = []
-    for case_id, partner in partners.items():
-        pair = Pair(names[case_id], by_id[partner.case_id], by_id[case_id])
-        reason, detail = _obstacle(pair, names[partner.case_id])
-        if reason:
-            left_out.append(
-                UncomparedCase(pair.second.case.identity_id, pair.label, reason, detail)
-            )
-        else:
-            pairs.append(pair)
-    return pairs, left_out
+    candidates = (
+        Pair(names[case_id], by_id[partner.case_id], by_id[case_id])
+        for case_id, partner in partners.items()
+    )
+    return pairing_of(candidates, partial(_obstacle, names=names))
 
 
-def _obstacle(pair: Pair, partner: str) -> tuple[str, str]:
+def _obstacle(pair: Pair, names: Mapping[str, str]) -> tuple[str, str]:
     """Why a pair can have no verdict: a code and a sentence, both empty if it can have one."""
+    partner = names[pair.first.case.case_id]
     for side, subject in ((pair.second, ""), (pair.first, f"its baseline {partner} is ")):
         if not side.is_well:
             reason, detail = ending_reason(side)
@@ -191,14 +179,8 @@ def _scaling_columns(base: MeasuredCase, measurement: MeasuredCase) -> Row:
         "speedup": speedup,
         "scaling_efficiency": speedup / replicas,
     }
-    numbers = [number for number in base.rates if number in measurement.rates]
-    change = difference(
-        [base.rates[number] for number in numbers],
-        [measurement.rates[number] for number in numbers],
-        in_turn=True,
-    )
-    if change is not None:
-        ends = interval_of(change, CONFIDENCE)
+    ends = pair_rounds(base.rates, measurement.rates).ratio_interval()
+    if ends is not None:
         values["scaling_efficiency_ci_low"] = ends.low / replicas
         values["scaling_efficiency_ci_high"] = ends.high / replicas
     return values
@@ -208,7 +190,7 @@ def _missing_throughput_reason(side: MeasuredCase) -> str:
     if side.case.scenario.kind not in WITH_THROUGHPUT:
         return f"in {side.case.scenario} runs begin at given times, use --scenario offline"
     if side.row["batch_size"] is None:
-        return "the model has no batch axis"
+        return "its batch size varies or is unknown"
     return "its rounds give none"
 
 

@@ -170,6 +170,7 @@ def mixed_graphs(run: Run) -> Iterator[Finding]:
         graphs = run.graphs_of(case)
         if len(graphs) > 1:
             yield Finding(
+                "graphs_mixed",
                 FOLDER,
                 f"has rounds of case {case.case_id} that measured {_graphs_text(graphs)}",
                 "measure the case in a new run",

@@ -7,11 +7,10 @@ samples
 by checksum and size, lines by a digest of their text, the program by a digest of its source
 files, which no one can forget to raise.
 
-A row holds for one key: a digest of the case's own rounds and samples, of the manifest, of
-every
-journal line that is of no round, and of the program. So it depends on more than the statistics
-of
-its samples do, and has an entry of its own: where a manifest is edited, no sample is read anew.
+A row holds for one key: a digest of the case's own rounds, their samples and writers, of the
+manifest, of every journal line of models, searches and other results, and of the program. So
+it depends on more than the statistics of its samples do, and has an entry of its own: where a
+manifest is edited, no sample is read anew.
 """
 
 from __future__ import annotations
@@ -278,8 +277,11 @@ class StoredRows:
                 for round_result in rounds
                 if not round_result.samples
             ),
-            *(f"{number} {writer.writer}" for number, writer in sorted(writers.items())),
-            *(f"{number} {damage}" for number, damage in run.damaged.get(case_id, {}).items()),
+            *(
+                f"{number} {writer.writer} {run.writer_digests.get(writer.writer)}"
+                for number, writer in sorted(writers.items())
+            ),
+            *(f"{number} {damage!r}" for number, damage in run.damaged.get(case_id, {}).items()),
             repr(run.operators.get(case_id)),
         )
         return text_digest("\n".join(texts).encode())

@@ -23,6 +23,9 @@ from app.plan.plan import Plan
 from app.run_folder.run import Run
 from app.stats.summary import Summary
 
+_COMPARISON_COLUMNS = frozenset(name for family in COMPARING for name in family.columns)
+"""Columns that come from other cases of the run."""
+
 
 @dataclass(slots=True)
 class Rows:
@@ -37,7 +40,12 @@ class Rows:
 
     def of(self, run: Run) -> list[Row]:
         """One row for each case, in the plan's order; those that a search tried come after."""
-        return [measurement.row for measurement in self.measured(run)]
+        if _compares_cases(run):
+            return [measurement.row for measurement in self.measured(run)]
+        rows = list(self.iterate(run))
+        if self.stores and run.store is not None:
+            run.store.save()
+        return rows
 
     def measured(self, run: Run) -> list[MeasuredCase]:
         """The same with what the rows are made of."""
@@ -51,15 +59,19 @@ class Rows:
             run.store.save()
         return measured_cases
 
-    def store(self, run: Run) -> None:
-        """Store the statistics that are known of a run whose samples were found to be sound."""
-        stored = StoredRows.of(run)
+    def store(self, run: Run, rows: Sequence[Row]) -> None:
+        """Store these rows of a run whose samples were found to be sound, and the statistics that
+        they were made of."""
+        stored, by_id = StoredRows.of(run), {str(row["case_id"]): row for row in rows}
         for case in run.cases:
             timed = [result for result in run.rounds_of(case) if result.samples]
             count, statistics = self._cache.get(case.case_id, (0, None))
             if statistics is not None and count == len(timed):
                 store_statistics(run, case, timed, statistics)
-                self._build(run, case, stored)
+                row = by_id[case.case_id]
+                stored.put(
+                    case, {name: row[name] for name in row if name not in _COMPARISON_COLUMNS}
+                )
         if run.store is not None:
             run.store.save()
 
@@ -68,17 +80,17 @@ class Rows:
 
         Where rows are compared with each other, the first comes when all are there.
         """
-        plan = run.manifest.requested_plan
-        if plan.baseline or plan.null or any(is_multiplied(case) for case in run.cases):
+        if _compares_cases(run):
             yield from self.of(run)
         else:
             stored = StoredRows.of(run)
-            yield from (self._build(run, case, stored)[0] for case in run.cases)
+            yield from (self._build(run, case, stored) for case in run.cases)
 
     def _measured(self, run: Run, case: Case, stored: StoredRows) -> MeasuredCase:
-        row, summed = self._build(run, case, stored)
-        if summed is None or len(run.graphs_of(case)) > 1:
+        row, rounds = self._build(run, case, stored), run.rounds_of(case)
+        if not rounds or len(run.graphs_of(case)) > 1:
             return MeasuredCase(case, row, None)
+        summed = self._statistics_of(run, case, rounds)
         numbers, rates = timed_rounds(run, case), summed.rates
         return MeasuredCase(
             case,
@@ -94,16 +106,16 @@ class Rows:
         """The statistics that the case's row is made of; None where nothing was timed."""
         return self._statistics_of(run, case, run.rounds_of(case)).summary
 
-    def _build(self, run: Run, case: Case, stored: StoredRows) -> tuple[Row, RowStatistics | None]:
-        """The case's row and what it is made of; None where it came to no round."""
+    def _build(self, run: Run, case: Case, stored: StoredRows) -> Row:
+        """The case's row; a stored one takes no statistics."""
         rounds, asked = run.rounds_of(case), self._statistics.plan(run, case)
         if not rounds:
-            return _blank(run, case, asked), None
-        summed = self._statistics_of(run, case, rounds)
+            return _blank(run, case, asked)
         names = row_names(asked)
         stored_row = stored.get(case, names)
         if stored_row is not None:
-            return stored_row, summed
+            return stored_row
+        summed = self._statistics_of(run, case, rounds)
         summary = summed.summary
         rule, planned = asked.stopping, run.planned(case).rounds
         if rule is not None:
@@ -122,7 +134,7 @@ class Rows:
         )
         fill_row(data, row)
         stored.put(case, row)
-        return row, summed
+        return row
 
     def _statistics_of(self, run: Run, case: Case, rounds: Sequence[RoundResult]) -> RowStatistics:
         timed = [result for result in rounds if result.samples]
@@ -131,6 +143,12 @@ class Rows:
             cached = len(timed), self._statistics.of(run, case, timed)
             self._cache[case.case_id] = cached
         return cached[1]
+
+
+def _compares_cases(run: Run) -> bool:
+    """Whether columns of a row come from other cases of the run."""
+    plan = run.manifest.requested_plan
+    return bool(plan.baseline or plan.null) or any(is_multiplied(case) for case in run.cases)
 
 
 def row_names(plan: Plan) -> tuple[str, ...]:

@@ -32,14 +32,14 @@ def worst_round(rounds: Iterable[RoundResult]) -> RoundResult | None:
     return min(rounds, key=lambda result: WORST_FIRST.index(result.status), default=None)
 
 
-def status_columns(rounds: Sequence[RoundResult], damaged: Mapping[int, str]) -> Row:
+def status_columns(rounds: Sequence[RoundResult], damaged: Mapping[int, Diagnostic]) -> Row:
     """Status and reason; a case without a round was not run.
 
     `damaged` says of some rounds by number what became of their samples.
     """
     decisive = worst_round(rounds)
     if decisive is None:
-        reason = " ".join(text(warning) for warning in damaged_warnings(damaged)) or NOT_REACHED
+        reason = " ".join(map(text, damaged.values())) or NOT_REACHED
         return {"status": "not_run", "reason": one_line(reason)}
     timed = [result for result in rounds if result.samples]
     return {
@@ -49,19 +49,11 @@ def status_columns(rounds: Sequence[RoundResult], damaged: Mapping[int, str]) ->
     }
 
 
-def damaged_warnings(damaged: Mapping[int, str]) -> list[Diagnostic]:
-    """A diagnostic for each round whose samples do not count."""
-    return [
-        diagnostic("samples_damaged", round=number + 1, damage=what)
-        for number, what in damaged.items()
-    ]
-
-
 def round_warnings(
-    rounds: Sequence[RoundResult], planned: int, damaged: Mapping[int, str]
+    rounds: Sequence[RoundResult], planned: int, damaged: Mapping[int, Diagnostic]
 ) -> Iterator[Diagnostic]:
     """What the rounds of a case recorded, and which of the `planned` are missing."""
-    yield from damaged_warnings(damaged)
+    yield from damaged.values()
     for result in rounds:
         yield from result.warnings
     decisive = worst_round(rounds)

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     from app.console.run_comparison import compare
 
     reject_outputs(options)
-    fails = verdicts.gate_of(options)
+    gate = verdicts.gate_of(options)
     settings = explicit_settings(options, "plan")
     comparison = compare(
         *options.runs,
@@ -35,8 +35,8 @@ def run(options: argparse.Namespace) -> int:
     )
     verdicts.write(verdicts.files(comparison, verdicts.output_options_of(options)))
     writers = {
-        "json": lambda: verdicts.json_text(verdicts.as_json(comparison, fails)),
-        "markdown": lambda: verdicts.as_markdown(comparison, fails),
+        "json": lambda: verdicts.json_text(verdicts.as_json(comparison, gate)),
+        "markdown": lambda: verdicts.as_markdown(comparison, gate),
     }
-    print_failure = print_document(verdicts.comparison_blocks(comparison, fails), options, writers)
-    return print_failure or code(comparison, fails)
+    print_failure = print_document(verdicts.comparison_blocks(comparison, gate), options, writers)
+    return print_failure or code(comparison, gate)

@@ -14,6 +14,7 @@ from app.commands.pages import PAGES
 from app.commands.parsers import parser_of
 from app.commands.table import BY_NAME, COMMANDS
 from app.console.exporting import FORMATS as EXPORT_FORMATS
+from app.console.regression_gate import GATES
 from app.plan.plan import named_lengths
 from app.plan.plan_files import suite_names
 from app.plan.studies import study_names
@@ -49,7 +50,7 @@ def _values() -> Mapping[str, Sequence[str]]:
         "format": FORMATS,
         "formats": tuple(EXPORT_FORMATS),
         "export": tuple(EXPORT_FORMATS),
-        "fail_on": ("slower",),
+        "fail_on": GATES,
         "study": study_names(),
         "topic": (*PAGES, *BY_NAME),
     }

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
         options.folder,
         band=explicit_settings(options, "plan").get("band"),
         any_host=options.any_host,
-        fail_on_slower=gate_of(options),
+        fail_on_slower=bool(gate_of(options, ("slower",))),
     )
     report.write(json_path=options.json, csv_path=options.csv, plot_path=options.plot)
     writers = {

@@ -18,6 +18,7 @@ from app.commands.legacy import MODE_FLAGS
 from app.commands.output import format_of, output_group
 from app.commands.table import COMMANDS, Command
 from exporters import install_layout
+from exporters.diagnostics.diagnostic import listing
 
 _WIDTH, _HELP_AT = 80, 26
 _SEE = {
@@ -113,18 +114,16 @@ def _unknown(command: Command, parser: argparse.ArgumentParser, word: str) -> Pl
     if not word.startswith("-"):
         return PlanError(f"{word}: {name} takes no such argument", help_line)
     option = word.partition("=")[0]
+    cause = f"{option}: {name} has no such option"
     if option in MODE_FLAGS:
-        return PlanError(
-            f"{option}: not an option of {name}, but a command", "Give one command after the other"
-        )
+        return PlanError(cause, "It is a command of its own: give one command after the other")
     matches = get_close_matches(option, _visible(parser), n=1, cutoff=0.75)
-    owners = _owners(option)
+    owners = [f"graphlap {owner}" for owner in _owners(option)]
     if matches and not owners:
-        return PlanError(f"{option}: not an option of {name}", f"did you mean {matches[0]!r}?")
+        return PlanError(cause, f"did you mean {matches[0]!r}?")
     if owners:
-        owner_text = ", ".join(owners[:4])
-        return PlanError(f"{option}: not an option of {name}, but of {owner_text}", "Leave it out")
-    return PlanError(f"{option}: not an option of {name}", help_line)
+        return PlanError(cause, f"Leave it out, or use {listing(owners[:4], 'or')}, which has it")
+    return PlanError(cause, help_line)
 
 
 def _visible(parser: argparse.ArgumentParser) -> list[str]:

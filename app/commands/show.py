@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from app.commands.output import add_format, add_verbose, print_document
+from app.commands.output import add_format, add_verbose, format_of, print_document
 from app.commands.settings import add_settings
 from app.console.streams import width_of
+from app.present.terminal import TABLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the run; 1 if something in it is damaged."""
     from app.console.answer.document import show
+    from app.console.answer.length import fitted
 
     width = width_of(sys.stdout)
     found = show(options.folder, width, options.sort, options.verbose, options.time)
-    print_failure = print_document(found.blocks, options, lines=found.damage)
+    is_short = format_of(options) == TABLE and not options.verbose and not options.time
+    blocks = fitted(found.blocks, width) if is_short else found.blocks
+    print_failure = print_document(blocks, options, lines=found.damage)
     return print_failure or found.code

@@ -1,12 +1,9 @@
 """The A/A test: each case compared with itself, so that faster and slower are wrong verdicts.
 
 A case is measured in 2 R N rounds, of which each 2 R in a row are one comparison of R rounds a
-side. It need not be listed twice: rounds of a case are fresh processes of the very same work,
-so
-which of two neighbours is called the first side and which the second may be drawn, and is, by
-the
-run's seed. That gives what two alike cases measured in turn would give; the two of a pair lie
-in
+side. It need not be listed twice: rounds of a case are fresh processes of the very same work, so
+which of two neighbours is called the first side and which the second may be drawn, and is, by the
+run's seed. That gives what two alike cases measured in turn would give; the two of a pair lie in
 neighbouring shuffles of all cases, a little further apart in time than in a comparison with a
 baseline, so that the machine is not flattered.
 """
@@ -24,14 +21,8 @@ from app.comparison.measured_case import MeasuredCase, clock_resolution
 from app.formatting.case_labels import labels
 from app.run_folder.run import Run
 from app.stats.quantiles import Interval
-from app.stats.verdict import (
-    Difference,
-    binomial_interval,
-    difference,
-    judge,
-    smallest_change,
-    with_minimum_spread,
-)
+from app.stats.round_pairs import RoundPairs, judge_rounds
+from app.stats.verdict import binomial_interval, smallest_change
 
 ALL = "all"
 
@@ -116,10 +107,11 @@ def _wrong_verdicts(
     for number in range(total):
         places = range(rounds * number, rounds * (number + 1))
         if all(place in figures for figures in pairs.values() for place in places):
-            changes = [
-                _difference(figures, places, resolutions[key]) for key, figures in pairs.items()
+            comparisons = [
+                _comparison(key[1], figures, places, resolutions[key])
+                for key, figures in pairs.items()
             ]
-            verdicts = judge(with_minimum_spread(changes, [name for _, name in pairs]), band)
+            verdicts = judge_rounds(comparisons, band)
             results = zip(pairs, verdicts, strict=True)
             yield {key for key, verdict in results if verdict.word in ("faster", "slower")}
 
@@ -144,9 +136,9 @@ def _pairs(measurement: MeasuredCase, name: str, seed: int) -> Pairs:
     return pairs
 
 
-def _difference(pairs: Pairs, places: Sequence[int], resolution: float) -> Difference | None:
+def _comparison(name: str, pairs: Pairs, places: Sequence[int], resolution: float) -> RoundPairs:
     first, second = ([pairs[place][side] for place in places] for side in (0, 1))
-    return difference(first, second, in_turn=True, resolution=resolution)
+    return RoundPairs(first, second, figure=name, resolution=resolution)
 
 
 def _smallest(pairs: Pairs, rounds: int, band: float) -> float | None:

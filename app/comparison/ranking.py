@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from app.cases.column import Row
-from app.cases.dimensions import MATCHING, without
-from app.comparison.judge import adjust_for_gpu_clock, run_difference
+from app.cases.dimensions import MATCHING, matching_key, without
+from app.comparison.judge import adjust_for_gpu_clock
 from app.comparison.measured_case import Key, MeasuredCase, confidence_of, names, runtime_label
+from app.comparison.pairing import Pair
 from app.stats.intervals import MINIMUM_ROUNDS
-from app.stats.verdict import Difference, Verdict, judge, rounds_to_decide, with_minimum_spread
+from app.stats.round_pairs import judge_rounds
+from app.stats.verdict import Verdict, rounds_to_decide
 
 _P50 = "p50"
 _HOST = "host"
@@ -57,16 +59,17 @@ class Fastest:
 
 @dataclass(frozen=True, slots=True)
 class _Contest:
-    """Cases that are alike, the least median first; `named` says of a row who contends."""
+    """Comparable cases, the least median first; `row_label` names the contender of a row."""
 
     group: Sequence[MeasuredCase]
     label: str
     row_label: Callable[[Row], str]
 
     @property
-    def differences(self) -> list[Difference | None]:
+    def pairs(self) -> list[Pair]:
+        """The first with each of the others."""
         first, *rest = self.group
-        return [run_difference(first, rival, _P50) for rival in rest]
+        return [Pair(self.label, first, rival) for rival in rest]
 
 
 def fastest(measured: Iterable[MeasuredCase], band: float) -> list[Fastest]:
@@ -86,17 +89,15 @@ def fastest(measured: Iterable[MeasuredCase], band: float) -> list[Fastest]:
         *_contests(usable, MATCHING, lambda row: "", runtime_label),
         *_contests(hosted, _MATCHING_OVER_HOSTS, runtime_label, _on_host),
     ]
-    confidence = confidence_of(measurement for contest in contests for measurement in contest.group)
-    measured_differences = [d for contest in contests for d in contest.differences]
-    changes = with_minimum_spread(measured_differences, [_P50] * len(measured_differences))
-    pairs = [(contest.group[0], rival) for contest in contests for rival in contest.group[1:]]
-    verdicts = [
-        adjust_for_gpu_clock(*pair, verdict)
-        for pair, verdict in zip(pairs, judge(changes, band, confidence), strict=True)
-    ]
-    judged = zip(changes, verdicts, strict=True)
+    pairs = [pair for contest in contests for pair in contest.pairs]
+    all_verdicts = judge_rounds(
+        [pair.rounds(_P50) for pair in pairs],
+        band,
+        confidence_of(side for pair in pairs for side in (pair.first, pair.second)),
+    )
+    verdicts = iter(map(adjust_for_gpu_clock, pairs, all_verdicts))
     return [
-        _fastest(contest, list(islice(judged, len(contest.group) - 1)), band)
+        _fastest(contest, list(islice(verdicts, len(contest.group) - 1)), band)
         for contest in contests
     ]
 
@@ -110,7 +111,7 @@ def _contests(
     """Of each set that shares these columns, and what is told `besides`, and has two or more."""
     groups: dict[tuple[Key, str], list[MeasuredCase]] = {}
     for measurement in measured:
-        key = tuple(measurement.row.get(name) for name in columns)
+        key = matching_key(measurement.row, columns)
         groups.setdefault((key, extra_label(measurement.row)), []).append(measurement)
     compared = {key: _by_median(group) for key, group in groups.items() if len(group) > 1}
     labels = names([key for key, _ in compared], columns)
@@ -128,35 +129,30 @@ def _on_host(row: Row) -> str:
     return f"on {row[_HOST]}"
 
 
-def _fastest(
-    contest: _Contest, judged: Sequence[tuple[Difference | None, Verdict]], band: float
-) -> Fastest:
+def _fastest(contest: _Contest, verdicts: Sequence[Verdict], band: float) -> Fastest:
     first, *rest = contest.group
-    changes, verdicts = zip(*judged, strict=True)
     open_places = [place for place, verdict in enumerate(verdicts) if verdict.word != "slower"]
     second_place = open_places[0] if open_places else 0
-    second, second_difference = rest[second_place], changes[second_place]
-    is_unpaired = first.turn != second.turn
+    pair, verdict = contest.pairs[second_place], verdicts[second_place]
+    second = pair.second
     return Fastest(
         contest.label,
         contest.row_label(first.row),
         contest.row_label(second.row),
         (second.value_us(_P50) or 0.0) / (first.value_us(_P50) or 1.0),
-        verdicts[second_place],
+        verdict,
         not open_places,
-        _rounds(first, second, is_unpaired),
-        None
-        if is_unpaired
-        else _needed(second_difference, band, verdicts[second_place].confidence),
+        _rounds(pair),
+        _needed(verdict, band) if pair.alternated else None,
         first.row["clock"] == "simulated",
-        is_unpaired,
+        not pair.alternated,
         (first.case.case_id, second.case.case_id),
         tuple(
             rival.case.case_id
-            for rival, verdict in zip(rest, verdicts, strict=True)
-            if verdict.word == "slower"
+            for rival, result in zip(rest, verdicts, strict=True)
+            if result.word == "slower"
         ),
-        0.0 if open_places else min(_least_ratio(verdict) for verdict in verdicts),
+        0.0 if open_places else min(_least_ratio(result) for result in verdicts),
         tuple(measurement.case.case_id for measurement in contest.group),
         contest.row_label is _on_host,
     )
@@ -166,14 +162,15 @@ def _least_ratio(verdict: Verdict) -> float:
     return verdict.interval.low if verdict.interval is not None else 0.0
 
 
-def _rounds(first: MeasuredCase, second: MeasuredCase, is_unpaired: bool) -> int:
-    a, b = first.by_round(_P50).keys(), second.by_round(_P50).keys()
-    return min(len(a), len(b)) if is_unpaired else len(a & b)
+def _rounds(pair: Pair) -> int:
+    a, b = (side.by_round(_P50).keys() for side in (pair.first, pair.second))
+    return len(a & b) if pair.alternated else min(len(a), len(b))
 
 
-def _needed(change: Difference | None, band: float, confidence: float) -> int | None:
+def _needed(verdict: Verdict, band: float) -> int | None:
     """More rounds than there were, or None where no number that is sensible would do."""
+    change = verdict.difference
     if change is None:
         return MINIMUM_ROUNDS
-    needed = rounds_to_decide(change, band, confidence)
+    needed = rounds_to_decide(change, band, verdict.confidence)
     return None if needed is None else max(needed, round(change.freedom) + 2)

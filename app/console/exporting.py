@@ -21,18 +21,20 @@ from exporters import install_layout
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """`writes` is the function that makes the files and gives their paths; `package` is what it
-    needs beyond ours, which the extra `data` brings."""
+    """`writes` is the function that makes the files of a run and its rows and gives their paths;
+    `package` is what it needs beyond ours, which the extra `data` brings. `compares`: it takes
+    measured cases in the place of rows, since it compares them."""
 
     writes: str
     package: str = ""
+    compares: bool = False
 
 
 _CSV = "csv"
 FORMATS = {
     _CSV: Format("app.runs.exporting.tables:export_csv"),
     "json": Format("app.runs.exporting.json_file:export_json"),
-    "markdown": Format("app.console.markdown:export_markdown"),
+    "markdown": Format("app.console.markdown:export_markdown", compares=True),
     "parquet": Format("app.runs.exporting.tables:export_parquet", "pyarrow"),
     "hdr": Format("app.runs.exporting.traces:export_hdr", "hdrh"),
     "trace": Format("app.runs.exporting.traces:export_trace"),
@@ -57,15 +59,23 @@ def formats_of(text: str | None) -> tuple[str, ...]:
 
 
 def export(
-    run: Run, measured: Sequence[MeasuredCase], names: Sequence[str], columns: Sequence[str] = ()
+    run: Run,
+    names: Sequence[str],
+    columns: Sequence[str] = (),
+    measured: Sequence[MeasuredCase] | None = None,
 ) -> list[Path]:
     """Write the files of these formats into the run folder; DiskError if one can't be. `columns`
-    are the words of `--columns`, for the table for people."""
+    are the words of `--columns`, for the table for people. `measured` are the run's cases, which
+    are read if they are not there yet: rows alone where no format compares them."""
     paths: list[Path] = []
+    if measured is None and any(FORMATS[name].compares for name in names):
+        measured = Rows().measured(run)
+    rows = Rows().of(run) if measured is None else [case.row for case in measured]
     try:
         for name in names:
             options = {"columns": columns} if name == _CSV else {}
-            paths += install_layout.load(FORMATS[name].writes)(run, measured, **options)
+            cases = measured if FORMATS[name].compares else rows
+            paths += install_layout.load(FORMATS[name].writes)(run, cases, **options)
     except OSError as error:
         raise unwritable(run.path, error, ", or copy the run") from error
     return paths
@@ -86,7 +96,7 @@ def export_stored(
         words = _words(intact.run, columns)
         if "csv" in names and (sentence := _back_up(intact.run)):
             backups.append(sentence)
-        paths += export(intact.run, Rows().measured(intact.run), names, words)
+        paths += export(intact.run, names, words)
         runs.append(intact)
     return (*backups, *(f"wrote {path}" for path in paths)), damage(runs)
 

@@ -31,6 +31,7 @@ from app.present.document import Block, Cell, Column, Paragraph, Points, Table, 
 from app.present.figure import Axis, Figure, Mark, ReferenceLine, Series
 from app.present.svg import svg_document
 from app.present.terminal import as_text as as_text_of
+from app.present.terminal import wrapped
 from app.run_folder.table import to_csv
 from app.stats.change_points import FALSE_ALARMS, MINIMUM_RUNS, MINIMUM_SERIES
 
@@ -300,13 +301,14 @@ def history(
 
 def as_text(timeline: History, width: int, reasons: Sequence[Reason] = ()) -> str:
     """How many changed, then each change, then a table of all with those that changed last at its
-    head, then what to know of it, and why a gate can't pass. Lines with paths are not broken."""
+    head, then what to know of it, and why a gate can't pass. Paths are not broken."""
     parts = (_counts(timeline), _changes(timeline), _machine_changes(timeline))
     head = "".join(f"{line}\n" for line in chain(*parts))
     tail = "".join(
         f"{line}\n" for line in (*_remarks(timeline), *map(printable, as_lines(reasons)))
     )
-    return f"{head}\n{as_text_of([_trend_table(timeline)], width)}\n{tail}"
+    table_text = as_text_of([_trend_table(timeline)], width)
+    return f"{wrapped(head, width)}\n{table_text}\n{wrapped(tail, width)}"
 
 
 def _trend_table(timeline: History) -> Table:

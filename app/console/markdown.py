@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
-from app.capabilities.slo_search.answer import rate_results, sentence
-from app.capabilities.tuning.answer import tune_results
+from app.capabilities.registry import answers
 from app.cases.column import Row
 from app.comparison.measured_case import MeasuredCase
 from app.console.check import check_page
@@ -18,7 +18,6 @@ from app.console.row_table import (
 )
 from app.console.run_summary import FASTEST, summarise_run, without_rankings
 from app.insights.rules import HEADING
-from app.plan.command import graphlap_line
 from app.present.markdown import escaped
 from app.run_folder.files import write_atomically
 from app.run_folder.hosts import environments
@@ -31,7 +30,8 @@ def as_markdown(run: Run, measured: Sequence[MeasuredCase]) -> Iterator[str]:
     """Its lines. Names are a user's: nothing in one is taken for Markdown or HTML."""
     plan, rows = run.manifest.requested_plan, [entry.row for entry in measured]
     overview = summarise_run(measured, plan.band)
-    if plan.goal is not None:
+    found = answers(run)
+    if any(answer.replaces_rows for answer in found):
         overview = without_rankings(overview)
     hosts = environments(run.manifest, run.environments, rows)
     machines = " and ".join(
@@ -43,7 +43,7 @@ def as_markdown(run: Run, measured: Sequence[MeasuredCase]) -> Iterator[str]:
         yield from _table(overview.rows, shown_percentiles(plan.percentiles))
         yield ""
     for line in (
-        *_search_lines(run),
+        *chain.from_iterable(answer.sentences() for answer in found),
         *(f"{HEADING}: {entry}" for entry in overview.insights),
         *(f"{FASTEST}: {entry}" for entry in overview.fastest),
         *(f"{failure.status}, {failure.sentence}" for failure in overview.causes),
@@ -55,18 +55,6 @@ def as_markdown(run: Run, measured: Sequence[MeasuredCase]) -> Iterator[str]:
     footer = f"Graphlap {run.manifest.graphlap_version}, {run.manifest.created_at_utc}"
     footer += f", on {machines}" if machines else ""
     yield f"<sub>{escaped(footer)}; run {escaped(run.manifest.run_id)}</sub>"
-
-
-def _search_lines(run: Run) -> Iterator[str]:
-    """What searches over options and for a rate came to."""
-    tunes, rates = tune_results(run), rate_results(run)
-    for _, answer in tunes.searches if tunes is not None else ():
-        yield from answer.sentences
-    if rates is not None:
-        for name, searched in rates.searches:
-            yield sentence(name, searched, rates.target)
-        if not all(searched.is_over for _, searched in rates.searches):
-            yield f"to continue: {graphlap_line(*rates.resume)}"
 
 
 def export_markdown(run: Run, measured: Sequence[MeasuredCase]) -> tuple[Path, ...]:

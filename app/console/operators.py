@@ -8,7 +8,8 @@ from app.cases.column import Row, number_of
 from app.cases.jobs import Operator, OperatorTimes
 from app.formatting import text
 from app.formatting.case_labels import CaseSet, case_label, model_labels
-from app.present.document import Block, Column, Heading, Paragraph, names, table
+from app.present.cells import amount_cell, latency_cell, share_cell
+from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table
 from app.run_folder.journal import Operators
 from app.run_folder.operators import OperatorComparison, compare_operators, read_operators
 from app.run_folder.run import Run
@@ -55,20 +56,20 @@ def _table(
 ) -> Iterator[Block]:
     slowest = sorted(times.ops, key=lambda op: -op.time_us)[:MAXIMUM_OPS]
     total_us = times.total_us
-    figures: dict[str, Callable[[Operator], str]] = {
-        "time": lambda op: text.latency(op.time_us),
-        "share": lambda op: f"{op.time_us / total_us:.1%}" if total_us else "",
-        "MACs": lambda op: _amount(op.macs),
-        "moved": lambda op: _amount(op.bytes_moved, "B"),
-        "of peak": lambda op: "" if op.peak_share is None else f"{op.peak_share:.0%}",
-        "memory": lambda op: _amount(op.peak_bytes, "B"),
-        "waiting": lambda op: "" if not op.pool_wait_us else text.latency(op.pool_wait_us),
+    figures: dict[str, Callable[[Operator], Cell]] = {
+        "time": lambda op: latency_cell(op.time_us),
+        "share": lambda op: share_cell(op.time_us / total_us if total_us else None, 1),
+        "MACs": lambda op: amount_cell(op.macs),
+        "moved": lambda op: amount_cell(op.bytes_moved, "B"),
+        "of peak": lambda op: share_cell(op.peak_share),
+        "memory": lambda op: amount_cell(op.peak_bytes, "B"),
+        "waiting": lambda op: latency_cell(op.pool_wait_us) if op.pool_wait_us else Cell(""),
     }
     visible = {name: [cell(op) for op in slowest] for name, cell in figures.items()}
-    visible = {name: cells for name, cells in visible.items() if any(cells)}
+    visible = {name: cells for name, cells in visible.items() if any(cell.text for cell in cells)}
     room = width >= _ROOM_FOR_WORDS
     columns = [*names("operator", "nodes of the file"), *map(Column, visible)]
-    rows = [
+    rows: list[tuple[Cell | str, ...]] = [
         (
             op.op,
             _nodes(op.holds) or op.node,
@@ -104,7 +105,7 @@ def _caption(times: OperatorTimes, line: Operators, plain_us: float | None, coun
         )
     if (highest := times.high_water) is not None:
         parts.append(
-            f"most memory in use {_amount(highest.peak_bytes, 'B')}, at "
+            f"most memory in use {text.amount(highest.peak_bytes or 0, 'B')}, at "
             f"{_nodes(highest.holds) or highest.node}"
         )
     return "; ".join([*parts, line.file])
@@ -112,14 +113,14 @@ def _caption(times: OperatorTimes, line: Operators, plain_us: float | None, coun
 
 def _comparison_table(comparison: OperatorComparison) -> Iterator[Block]:
     slowest = sorted(comparison.shared, key=lambda group: -max(t or 0.0 for t in group.times_us))
-    rows = [
-        (_nodes(group.nodes), *map(text.latency, group.times_us)) for group in slowest[:MAXIMUM_OPS]
+    rows: list[tuple[Cell | str, ...]] = [
+        (_nodes(group.nodes), *map(latency_cell, group.times_us)) for group in slowest[:MAXIMUM_OPS]
     ]
     rest_times = [group.times_us for group in slowest[MAXIMUM_OPS:]]
     rest = [sum(times[k] or 0.0 for times in rest_times) for k, _ in enumerate(comparison.names)]
     for label, times in (("other nodes", rest), ("of no node of the file", comparison.own_us)):
         if any(times):
-            rows.append((label, *(text.latency(time_us or None) for time_us in times)))
+            rows.append((label, *(latency_cell(time_us or None) for time_us in times)))
     clock = text.CLOCK_TEXT[comparison.clock]
     yield Heading(f"{comparison.label}: nodes of the file side by side, {clock}", 3)
     yield table(
@@ -136,7 +137,3 @@ def _nodes(names: Sequence[str]) -> str:
     return " + ".join(names[:_MAXIMUM_NODES]) + (
         f" and {hidden_count} more" if hidden_count > 0 else ""
     )
-
-
-def _amount(number: int | None, unit: str = "") -> str:
-    return "" if number is None else text.amount(number, unit)

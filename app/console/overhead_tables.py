@@ -9,6 +9,7 @@ from app.cases.column import Row, Value, number_of
 from app.cases.jobs import PHASES, TOTAL, cold_start_subject_of
 from app.formatting import text
 from app.formatting.case_labels import CaseSet, labels
+from app.present.cells import latency_cell, latency_interval_cell, share_cell
 from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table
 from app.run_folder.run import Run
 from app.stats.intervals import MINIMUM_ROUNDS
@@ -63,13 +64,13 @@ def _caption(rows: Sequence[Row]) -> str:
     return caption
 
 
-def _interval(row: Row) -> str:
+def _interval(row: Row) -> Cell:
     low, high = (_as_us(row[f"cold_{TOTAL}_p50_ci_{end}_ms"]) for end in ("low", "high"))
-    return text.interval(low, high)
+    return latency_interval_cell(low, high)
 
 
-def _time(phase: str, figure: str = "p50") -> Callable[[Row], str]:
-    return lambda row: text.latency(_as_us(row[f"cold_{phase}_{figure}_ms"]))
+def _time(phase: str, figure: str = "p50") -> Callable[[Row], Cell]:
+    return lambda row: latency_cell(_as_us(row[f"cold_{phase}_{figure}_ms"]))
 
 
 def _as_us(value: Value) -> float | None:
@@ -77,7 +78,7 @@ def _as_us(value: Value) -> float | None:
     return None if milliseconds is None else milliseconds * 1e3
 
 
-_CELLS: dict[str, Callable[[Row], str]] = {
+_CELLS: dict[str, Callable[[Row], Cell]] = {
     "first answer": _time(TOTAL),
     "95 % interval": _interval,
     "longest": _time(TOTAL, "max"),
@@ -126,12 +127,13 @@ def _cells(case_labels: dict[str, str], row: Row) -> tuple[Cell | str, ...]:
         number_of(row[name]) for name in ("latency_p50_us", "overhead_p50_us", "compute_p50_us")
     )
     low, high = (number_of(row[f"compute_p50_ci_{end}_us"]) for end in ("low", "high"))
-    share = f"{compute / p50:.0%}" if compute is not None and p50 else ""
     return (
         case_labels[str(row["case_id"])],
-        Cell(text.latency(p50), p50, unit="us"),
-        Cell(text.latency(null), null, unit="us"),
-        Cell(text.latency(compute), compute, unit="us"),
-        text.NOT_MEASURED if low is None or high is None else text.latency_range(low, high),
-        Cell(share, compute / p50 if compute is not None and p50 else None),
+        latency_cell(p50),
+        latency_cell(null),
+        latency_cell(compute),
+        text.NOT_MEASURED
+        if low is None or high is None
+        else Cell(text.latency_range(low, high), unit="us", low=low, high=high),
+        share_cell(compute / p50 if compute is not None and p50 else None),
     )

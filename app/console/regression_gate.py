@@ -7,12 +7,18 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 from xml.etree import ElementTree
 
-from app.comparison.judge import Comparison, Sides, UncomparedCase
+from app.cases.units import percentile_label
+from app.comparison.judge import Comparison, Sides
+from app.comparison.pairing import UncomparedCase
 from app.formatting.text import printable, ratio_interval
 from app.run_folder.diagnostics import BETWEEN_CODES, CODES
 from app.stats.verdict import TOO_FEW_ROUNDS, TOO_FEW_RUNS
 
 OK, FAILED, SLOWER = 0, 1, 3
+Gate = Literal["", "slower", "undecided"]
+"""What fails a job: nothing, a slower case or one that can't be judged, or an undecided verdict
+too."""
+GATES: tuple[Gate, ...] = ("slower", "undecided")
 DAMAGED, NOT_PLANNED, NOT_PAIRED = "damaged", "no_longer_planned", "no_partner"
 _NO_FIGURES = (TOO_FEW_ROUNDS, TOO_FEW_RUNS)
 NO_COMPARISON = "nothing_compared"
@@ -34,6 +40,11 @@ class Reason:
     def from_case(cls, case: UncomparedCase) -> Self:
         return cls(case.reason, case.label, case.detail, case.case_id)
 
+    @classmethod
+    def from_verdict(cls, entry: Undecided) -> Self:
+        figure = percentile_label(entry.percentile)
+        return cls(entry.reason, entry.case, f"{figure} is undecided: {entry.why}", entry.case_id)
+
     @property
     def sentence(self) -> str:
         return f"{self.case}: {self.why}" if self.case else self.why
@@ -41,7 +52,8 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A verdict without a decision that fails no gate, with the code of its reason."""
+    """A verdict without a decision, which fails a gate of undecided verdicts alone, with the code
+    of its reason."""
 
     reason: str
     case: str
@@ -50,24 +62,26 @@ class Undecided:
     percentile: str
 
 
-def reasons(comparison: Comparison) -> tuple[Reason, ...]:
+def reasons(comparison: Comparison, gate: Gate = "slower") -> tuple[Reason, ...]:
     """What keeps a gate from a judgement of every case of the baseline."""
-    return tuple(_reasons(comparison))
+    open_verdicts = undecided(comparison) if gate == "undecided" else ()
+    return (*(Reason.from_verdict(entry) for entry in open_verdicts), *_reasons(comparison))
 
 
-def code(comparison: Comparison, fail_on_slower: bool) -> int:
+def code(comparison: Comparison, gate: Gate) -> int:
     """The exit code of a comparison: 3 where a gate found a case slower, else 1 where something is
     damaged or lost, where nothing was compared, or where a gate has another reason."""
-    if fail_on_slower and comparison.cases_with("slower"):
+    if gate and comparison.cases_with("slower"):
         return SLOWER
     is_empty = not comparison.cases and not (comparison.in_turn and comparison.not_compared)
     if is_empty or comparison.damaged or any(case.is_lost for case in comparison.not_compared):
         return FAILED
-    return FAILED if fail_on_slower and reasons(comparison) else OK
+    return FAILED if gate and reasons(comparison, gate) else OK
 
 
 def undecided(comparison: Comparison) -> tuple[Undecided, ...]:
-    """The verdicts that a gate passes without a judgement, each with the code of its reason."""
+    """The verdicts without a decision, each with the code of its reason. Verdicts without figures
+    are left out: no gate passes them."""
     return tuple(
         Undecided(sides.verdict.reason, case.label, sides.verdict.detail, case.case_id, name)
         for case in comparison.cases
@@ -77,26 +91,29 @@ def undecided(comparison: Comparison) -> tuple[Undecided, ...]:
 
 
 def as_json(
-    code: int, gate_reasons: Iterable[Reason], undecided_verdicts: Iterable[Undecided] | None = None
+    code: int,
+    gate_reasons: Iterable[Reason],
+    undecided_verdicts: Iterable[Undecided] | None = None,
+    gate: Gate = "slower",
 ) -> dict[str, Any]:
     """What a gate made of it, for a job; `passed` is what a comparison left undecided."""
-    gate = {
-        "fail_on": "slower",
+    document: dict[str, Any] = {
+        "fail_on": gate,
         "exit_code": code,
         "reasons": [asdict(entry) for entry in gate_reasons],
     }
     if undecided_verdicts is not None:
-        gate["undecided"] = [asdict(entry) for entry in undecided_verdicts]
-    return gate
+        document["undecided"] = [asdict(entry) for entry in undecided_verdicts]
+    return document
 
 
-def as_lines(gate_reasons: Iterable[Reason]) -> Iterator[str]:
+def as_lines(gate_reasons: Iterable[Reason], gate: Gate = "slower") -> Iterator[str]:
     """A line for each code, with what it is about."""
     sentences_by_reason: dict[str, list[str]] = {}
     for entry in gate_reasons:
         sentences_by_reason.setdefault(entry.reason, []).append(entry.sentence)
     for reason, sentences in sentences_by_reason.items():
-        yield f"--fail-on slower can't pass: {reason}: {'; '.join(sentences)}"
+        yield f"--fail-on {gate} can't pass: {reason}: {'; '.join(sentences)}"
 
 
 def _reasons(comparison: Comparison) -> Iterator[Reason]:
@@ -146,10 +163,10 @@ class _Test:
     codes: tuple[str, ...] = ()
 
 
-def as_junit(comparison: Comparison, fail_on_slower: bool = False) -> str:
+def as_junit(comparison: Comparison, gate: Gate = "") -> str:
     """What is slower fails; what is damaged, or was lost between two runs, is an error, and so is
     for a gate all that keeps it from passing. What else was not compared is skipped."""
-    tests = list(_tests(comparison, fail_on_slower))
+    tests = list(_tests(comparison, gate))
     outcomes = [test.outcome for test in tests]
     suite = ElementTree.Element(
         "testsuite",
@@ -182,16 +199,22 @@ def as_junit(comparison: Comparison, fail_on_slower: bool = False) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _tests(comparison: Comparison, gate: bool) -> Iterator[_Test]:
+def _tests(comparison: Comparison, gate: Gate) -> Iterator[_Test]:
     gate_reasons = (
         {entry.case_id: entry for entry in reasons(comparison) if entry.case_id} if gate else {}
     )
+    fatal = {
+        (entry.case_id, entry.percentile): entry.reason
+        for entry in (undecided(comparison) if gate == "undecided" else ())
+    }
     for case in comparison.cases:
         codes = case.warning_codes
         for name, sides in case.percentiles.items():
             message, word = sides_text(sides), sides.verdict.word
             if word == "slower":
                 yield _Test(case.label, name, "failure", word, message, codes)
+            elif reason := fatal.get((case.case_id, name)):
+                yield _Test(case.label, name, "error", reason, message, codes)
             elif sides.verdict.interval is None and case.case_id in gate_reasons:
                 yield _Test(
                     case.label, name, "error", gate_reasons[case.case_id].reason, message, codes

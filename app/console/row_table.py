@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.cases.column import Row, Value, number_of
 from app.cases.column_names import column as column_of
@@ -17,6 +17,7 @@ from app.comparison.published_figures import Published, published_for
 from app.formatting import text
 from app.formatting.case_labels import model_labels, unusual_options
 from app.formatting.text import printable
+from app.present.cells import latency_cell, rate_cell
 from app.present.document import Cell, Column, Table
 from app.run_folder.folder import RESULTS
 
@@ -32,13 +33,14 @@ DEFAULT_PERCENTILES = ("p50", "p99")
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """`cell` gives a row's text, `published` that of a figure under the rows. Where there is no
+    """`cell` gives a row's text, `published` the cell of a figure under the rows. Where there is no
     room for all, the least `spare` is fitted in first; 0 stays. A name may be folded, a figure
-    may not: `figure` is the column of results.csv that it is the text of, "" for a name."""
+    may not: `figure` is the column of results.csv that it is the text of, "" for a name; of an
+    interval its lower end."""
 
     heading: str
     cell: Callable[[Row], str]
-    published: Callable[[Published], str] = lambda _: ""
+    published: Callable[[Published], Cell] = lambda _: Cell("")
     spare: int = 0
     figure: str = ""
 
@@ -98,14 +100,16 @@ def all_columns(
         ),
         _figure("batch", "batch_size", lambda row: text.count(_integer(row["batch_size"]))),
         TableColumn(
-            "runtime", lambda row: printable(str(row["runtime"])), lambda figure: figure.device
+            "runtime",
+            lambda row: printable(str(row["runtime"])),
+            lambda figure: Cell(figure.device),
         ),
         *(TableColumn(heading(name), column_text(name)) for name in varied),
         _latency("mean", _published_mean, spare=0 if published else 2),
         *(
             _latency(
                 name,
-                _published_p99 if name == "p99" else lambda _: "",
+                _published_p99 if name == "p99" else lambda _: Cell(""),
                 spare=0 if place < len(DEFAULT_PERCENTILES) else place,
             )
             for place, name in enumerate(percentiles)
@@ -113,7 +117,7 @@ def all_columns(
         _figure("p50 95 % interval", "latency_p50_ci_low_us", _interval, spare=1),
         *_throughput_columns(rows),
         *_deadline_columns(rows),
-        TableColumn("status", status, lambda figure: f"published ({figure.conditions})"),
+        TableColumn("status", status, lambda figure: Cell(f"published ({figure.conditions})")),
     ]
 
 
@@ -155,13 +159,13 @@ def _figure(
     name: str,
     column: str,
     cell: Callable[[Row], str],
-    published: Callable[[Published], str] = lambda _: "",
+    published: Callable[[Published], Cell] = lambda _: Cell(""),
     spare: int = 0,
 ) -> TableColumn:
     return TableColumn(name, cell, published, spare, figure=column)
 
 
-def _latency(name: str, published: Callable[[Published], str], spare: int) -> TableColumn:
+def _latency(name: str, published: Callable[[Published], Cell], spare: int) -> TableColumn:
     column = f"latency_{name}_us"
     return _figure(
         percentile_label(name),
@@ -172,14 +176,14 @@ def _latency(name: str, published: Callable[[Published], str], spare: int) -> Ta
     )
 
 
-def _published_mean(figure: Published) -> str:
+def _published_mean(figure: Published) -> Cell:
     if figure.mean_us:
-        return text.latency(figure.mean_us)
-    return text.rate_text(figure.throughput_per_s)
+        return latency_cell(figure.mean_us)
+    return rate_cell(figure.throughput_per_s)
 
 
-def _published_p99(figure: Published) -> str:
-    return text.latency(figure.p99_us) if figure.p99_us else ""
+def _published_p99(figure: Published) -> Cell:
+    return latency_cell(figure.p99_us) if figure.p99_us else Cell("")
 
 
 def _interval(row: Row) -> str:
@@ -251,7 +255,7 @@ def row_table(
             ids.append(str(row["case_id"]))
         for model in _models(group):
             for figure in figures[model]:
-                cells.append(tuple(Cell(c.published(figure), tone="quiet") for c in columns))
+                cells.append(tuple(replace(c.published(figure), tone="quiet") for c in columns))
                 ids.append("")
     return Table(
         tuple(
@@ -266,10 +270,17 @@ def row_table(
     )
 
 
+_LOWER_END, _UPPER_END = "_ci_low", "_ci_high"
+
+
 def _cell(column: TableColumn, row: Row) -> Cell:
     definition = column_of(column.figure) if column.figure else None
     value = row[column.figure] if column.figure else None
-    return Cell(column.cell(row), value, unit=definition.unit if definition else "")
+    unit = definition.unit if definition else ""
+    if _LOWER_END not in column.figure:
+        return Cell(column.cell(row), value, unit=unit)
+    high = number_of(row[column.figure.replace(_LOWER_END, _UPPER_END)])
+    return Cell(column.cell(row), unit=unit, low=number_of(value), high=high)
 
 
 def _is_measured(rows: Sequence[Row]) -> bool:

@@ -139,12 +139,13 @@ class Comparer:
         already, which no budget bounds."""
         if self.stored is not None:
             self._reject_unlike(self.stored, plan, cases)
-        if not self.output_options.fail_on_slower:
+        gate = self.output_options.gate
+        if not gate:
             return
         rounds = 1 if plan.largest_batch else plan.lengths.rounds
         if rounds < MINIMUM_ROUNDS:
             raise PlanError(
-                f"--fail-on slower: a verdict needs {MINIMUM_ROUNDS} rounds of each case, and the "
+                f"--fail-on {gate}: a verdict needs {MINIMUM_ROUNDS} rounds of each case, and the "
                 f"plan has {rounds}",
                 f"give --rounds {MINIMUM_ROUNDS} or more"
                 if not plan.largest_batch
@@ -156,7 +157,7 @@ class Comparer:
             clocks[case_id] != clocks[reference.case_id] for case_id, reference in pairs.items()
         ):
             raise PlanError(
-                f"--fail-on slower: no case has the clock of its baseline {plan.baseline!r}, and "
+                f"--fail-on {gate}: no case has the clock of its baseline {plan.baseline!r}, and "
                 "clocks are not mixed",
                 "give a runtime of the same clock",
             )
@@ -165,7 +166,7 @@ class Comparer:
             least_s = plan.lengths.limits.min_s * (MINIMUM_ROUNDS * len(cases) - 1)
             if budget_s < least_s:
                 raise PlanError(
-                    f"--fail-on slower: a verdict needs {MINIMUM_ROUNDS} rounds of each "
+                    f"--fail-on {gate}: a verdict needs {MINIMUM_ROUNDS} rounds of each "
                     "case, which "
                     f"take more than the budget of {duration(budget_s)}",
                     f"give --budget {duration(math.ceil(least_s))} or more, or fewer cases",
@@ -194,26 +195,24 @@ class Comparer:
                 f"{stored.name} and this plan have no case in common",
                 "name a run of the same models, runtimes and settings",
             )
-        if self.output_options.fail_on_slower and all(
-            len(o.rounds) < MINIMUM_ROUNDS for o in common
-        ):
+        if self.output_options.gate and all(len(o.rounds) < MINIMUM_ROUNDS for o in common):
             raise PlanError(
-                f"--fail-on slower: a verdict needs {MINIMUM_ROUNDS} rounds of each case, and "
-                f"{stored.name} has fewer of every case of this plan",
+                f"--fail-on {self.output_options.gate}: a verdict needs {MINIMUM_ROUNDS} rounds of "
+                f"each case, and {stored.name} has fewer of every case of this plan",
                 "name a run with more rounds",
             )
 
     def _outcome(self, comparison: Comparison) -> Outcome:
         design = ", round by round" if comparison.in_turn else ""
-        gated = self.output_options.fail_on_slower
+        gate = self.output_options.gate
         return Outcome(
             (
                 Heading(f"against {comparison.first}{design}"),
-                *verdicts.comparison_blocks(comparison, gated),
+                *verdicts.comparison_blocks(comparison, gate),
             ),
             verdicts.files(comparison, self.output_options),
-            code(comparison, gated),
-            verdicts.as_markdown(comparison, gated) if self.output_options.markdown else "",
+            code(comparison, gate),
+            verdicts.as_markdown(comparison, gate) if self.output_options.markdown else "",
         )
 
     def _aa_outcome(self, result: AAResult, folder: Path) -> Outcome:

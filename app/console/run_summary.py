@@ -94,9 +94,9 @@ def spread_advice(run: Run, measured: Sequence[MeasuredCase]) -> str:
     )
     cases = f"{len(close)} case{'' if len(close) == 1 else 's'}"
     return (
-        f"{cases} had all rounds (at most {most}) within {text.duration(longest_s)}, "
-        f"in one state of the machine: --spread {advised} lets their intervals hold for longer, "
-        f"more rounds in a row do not{_rounds_besides(close)}"
+        f"All rounds of {cases} (at most {most} each) lie within {text.duration(longest_s)}, so "
+        "the intervals hold for this state of the machine only. More rounds in a row do not change "
+        f"that, --spread {advised} does{_rounds_besides(close)}"
     )
 
 
@@ -164,15 +164,21 @@ class RunSummary:
     precision: tuple[str, ...]
 
 
-def summarise_run(measured: Sequence[MeasuredCase], band: float = BAND) -> RunSummary:
-    """What there is to say of these; a change within `band` is none."""
+def summarise_run(
+    measured: Sequence[MeasuredCase],
+    band: float = BAND,
+    contests: Sequence[Fastest] | None = None,
+) -> RunSummary:
+    """What there is to say of these; a change within `band` is none. `contests` are the rankings
+    of the cases without no-op copies, which are made if they are not there yet."""
     rows = [measurement.row for measurement in measured]
     started = tuple(row for row in rows if row["status"] not in INCOMPLETE)
     case_set = CaseSet([measurement.case for measurement in measured])
     groups = warning_groups(started)
-    contests = fastest(
-        [measurement for measurement in measured if not is_null(measurement.case.model)], band
-    )
+    if contests is None:
+        contests = fastest(
+            [measurement for measurement in measured if not is_null(measurement.case.model)], band
+        )
     return RunSummary(
         started,
         _marks(groups),

@@ -12,6 +12,7 @@ from app.formatting import text
 from app.formatting.case_labels import CaseSet, labels
 from app.plan.curves import SHARED_WORK
 from app.plan.plan import Plan
+from app.present.cells import rate_cell, ratio_cell, share_cell
 from app.present.document import Block, Cell, Column, Heading, Paragraph, names, table
 from app.run_folder.folder import RunFolder
 from app.stats.intervals import MINIMUM_ROUNDS
@@ -73,18 +74,18 @@ def _caption(added: Sequence[AggregateThroughput]) -> str:
     return f"{_CAPTION}; an interval takes {MINIMUM_ROUNDS} rounds"
 
 
-def _rows(name: str, throughput: AggregateThroughput) -> Iterator[tuple[str, ...]]:
+def _rows(name: str, throughput: AggregateThroughput) -> Iterator[tuple[Cell | str, ...]]:
     """All of them, then each with its share of the work."""
     totals = (
-        text.significant(throughput.speedup),
-        f"{throughput.efficiency:.0%}",
-        _duration_text(throughput),
+        ratio_cell(throughput.speedup),
+        share_cell(throughput.efficiency),
+        Cell(_duration_text(throughput), throughput.seconds_for(MANY), unit="s"),
     )
-    yield name, text.rate_text(throughput.per_s), "", _interval_text(throughput), *totals
+    yield name, rate_cell(throughput.per_s), "", _interval_cell(throughput), *totals
     for host, rate, share in zip(
         throughput.hosts, throughput.rates, throughput.shares, strict=True
     ):
-        yield f"  {host}", text.rate_text(rate), f"{share:.0%}", "", "", "", ""
+        yield f"  {host}", rate_cell(rate), share_cell(share), "", "", "", ""
 
 
 def _shares_text(throughput: AggregateThroughput) -> str:
@@ -97,6 +98,12 @@ def _interval_text(throughput: AggregateThroughput) -> str:
     if throughput.interval is None:
         return ""
     return text.rate_interval(throughput.interval.low, throughput.interval.high)
+
+
+def _interval_cell(throughput: AggregateThroughput) -> Cell:
+    bounds = throughput.interval
+    low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
+    return Cell(_interval_text(throughput), unit="per_s", low=low, high=high)
 
 
 def _duration_text(throughput: AggregateThroughput) -> str:
@@ -184,8 +191,8 @@ def _cells(case_labels: dict[str, str], row: Row) -> tuple[Cell | str, ...]:
     return (
         case_labels[str(row["case_id"])],
         Cell(f"{replicas or 1:g}", replicas or 1),
-        Cell(text.rate_text(rate), rate, unit="per_s"),
+        rate_cell(rate),
         Cell("" if speedup is None else text.significant(speedup), speedup),
-        Cell("" if efficiency is None else f"{efficiency:.0%}", efficiency),
-        interval_text,
+        share_cell(efficiency),
+        Cell(interval_text, low=low, high=high),
     )

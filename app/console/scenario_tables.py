@@ -8,13 +8,14 @@ import numpy as np
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.cases.dimensions import MATCHING
+from app.cases.dimensions import matching_key
 from app.columns.load import shape_runs
 from app.comparison import measured_case
 from app.formatting import text
 from app.formatting.case_labels import labels
 from app.plot_data.curves import GapCurve, GapPoint, Idleness
-from app.present.document import Block, Column, Heading, names, table
+from app.present.cells import count_cell, latency_cell, ratio_cell, share_cell
+from app.present.document import Block, Cell, Column, Heading, names, table
 from app.present.figure import Axis, Figure, Mark, Series
 from app.run_folder.run import Run
 from app.stats.quantiles import supported_quantile
@@ -44,10 +45,10 @@ def batcher_tables(cases: Sequence[Case], rows: Sequence[Row]) -> Iterator[Block
     )
 
 
-def _figures(row: Row) -> Iterator[str]:
-    yield f"{row['batch_size_mean']:.2f}"
-    yield f"{row['batch_fill_fraction']:.0%}"
-    yield from (text.latency(number_of(row[column])) for column in _LATENCIES.values())
+def _figures(row: Row) -> Iterator[Cell]:
+    yield Cell(f"{row['batch_size_mean']:.2f}", row["batch_size_mean"])
+    yield share_cell(number_of(row["batch_fill_fraction"]))
+    yield from (latency_cell(number_of(row[column])) for column in _LATENCIES.values())
 
 
 _SHOWN_PERCENTILES = ("p50", "p99")
@@ -67,17 +68,20 @@ def gap_tables(idle_groups: Sequence[Idleness]) -> Iterator[Block]:
                 ),
             ),
             [
-                (text.latency(gap_us) if gap_us else "none", *_cells(idle, gap_us))
+                (
+                    latency_cell(gap_us) if gap_us else Cell("none", 0.0, unit="us"),
+                    *_cells(idle, gap_us),
+                )
                 for gap_us in idle.gaps_us
             ],
         )
 
 
-def _cells(idle: Idleness, gap_us: float) -> Iterator[str]:
+def _cells(idle: Idleness, gap_us: float) -> Iterator[Cell]:
     for curve in idle.curves:
         point = next((point for point in curve.points if point.gap_us == gap_us), None)
-        yield text.latency(point.p50_us if point else None)
-        yield text.latency(point.p99_us if point else None)
+        yield latency_cell(point.p50_us if point else None)
+        yield latency_cell(point.p99_us if point else None)
 
 
 _PERCENTILES = (("p50", 0), ("p99", 1))
@@ -132,13 +136,13 @@ def _table(run: Run, case: Case, label: str) -> Iterator[Block]:
     shapes = shape_runs(run, case)
     if not shapes:
         return
-    rows = [
+    rows: list[tuple[Cell | str, ...]] = [
         (
             shape.sizes.replace("=", " ").replace(",", " "),
-            f"{shape.share:.1%}",
-            text.count(len(shape.seen_us)),
+            share_cell(shape.share, 1),
+            count_cell(len(shape.seen_us)),
             _range(shape.first_us),
-            *(text.latency(supported_quantile(shape.seen_us, q)) for q in (0.5, 0.99)),
+            *(latency_cell(supported_quantile(shape.seen_us, q)) for q in (0.5, 0.99)),
         )
         for shape in shapes
     ]
@@ -146,12 +150,14 @@ def _table(run: Run, case: Case, label: str) -> Iterator[Block]:
     yield table((*names("shape"), *map(Column, _FIGURES)), rows)
 
 
-def _range(first_us: Sequence[float] | np.ndarray) -> str:
+def _range(first_us: Sequence[float] | np.ndarray) -> Cell:
     """From the shortest to the longest of so few runs, and of how many."""
     if not len(first_us):
-        return text.NOT_MEASURED
-    low, high = text.latency(float(first_us[0])), text.latency(float(first_us[-1]))
-    return f"{low if low == high else f'{low} to {high}'} ({len(first_us)})"
+        return Cell(text.NOT_MEASURED)
+    ends_us = float(first_us[0]), float(first_us[-1])
+    low, high = map(text.latency, ends_us)
+    range_text = f"{low if low == high else f'{low} to {high}'} ({len(first_us)})"
+    return Cell(range_text, unit="us", low=ends_us[0], high=ends_us[1])
 
 
 _NAMES = ("case", "runtime", "")
@@ -164,33 +170,30 @@ def sustained_tables(rows: Sequence[Row]) -> Iterator[Block]:
     if not sustained:
         return
     windows = dict.fromkeys(str(row["sustained_window"]) for row in sustained)
-    keys = [tuple(row[name] for name in MATCHING) for row in sustained]
+    keys = [matching_key(row) for row in sustained]
     labels_by_key = measured_case.names(keys)
-    cells: list[tuple[str, ...]] = []
+    cells: list[tuple[Cell | str, ...]] = []
     for key, row in zip(keys, sustained, strict=True):
-        p50 = ("p50", *_latency_cells(row, "p50"), _slowdown_text(row), _clocks(row))
+        p50 = ("p50", *_latency_cells(row, "p50"), _slowdown(row), _clocks(row))
         cells.append((labels_by_key[key], measured_case.runtime_label(row), *p50))
         cells.append(("", "", "p99", *_latency_cells(row, "p99"), "", ""))
     yield Heading(f"sustained: {' | '.join(windows)}", 3)
     yield table((*names(*_NAMES), *map(Column, _SUSTAINED_TABLE_FIGURES)), cells)
 
 
-def _latency_cells(row: Row, name: str) -> tuple[str, str, str]:
+def _latency_cells(row: Row, name: str) -> tuple[Cell, Cell, Cell]:
     first, last = (number_of(row[f"sustained_{place}_{name}_us"]) for place in ("first", "last"))
     ratio = number_of(row[f"sustained_{name}_ratio"])
-    return text.latency(first), text.latency(last), _ratio(ratio)
+    return latency_cell(first), latency_cell(last), ratio_cell(ratio)
 
 
-def _slowdown_text(row: Row) -> str:
+def _slowdown(row: Row) -> Cell:
     after_s = number_of(row["sustained_slowdown_after_s"])
-    return "stayed" if after_s is None else text.duration(after_s)
+    return Cell("stayed" if after_s is None else text.duration(after_s), after_s, unit="s")
 
 
-def _clocks(row: Row) -> str:
-    clocks = (number_of(row[f"sustained_{place}_clock_mhz"]) for place in ("first", "last"))
-    first, last = clocks
-    return text.NOT_MEASURED if first is None or last is None else f"{first:.0f} to {last:.0f}"
-
-
-def _ratio(value: float | None) -> str:
-    return text.NOT_MEASURED if value is None else text.significant(value)
+def _clocks(row: Row) -> Cell:
+    first, last = (number_of(row[f"sustained_{place}_clock_mhz"]) for place in ("first", "last"))
+    if first is None or last is None:
+        return Cell(text.NOT_MEASURED)
+    return Cell(f"{first:.0f} to {last:.0f}", unit="MHz", low=first, high=last)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from app.cases.errors import PlanError, suggestion
 from app.cases.units import percentile_label
-from app.comparison.judge import ComparedCase, Comparison, Sides, UncomparedCase, interval_note
+from app.comparison.judge import ComparedCase, Comparison, Sides, interval_note
+from app.comparison.pairing import UncomparedCase
 from app.console import regression_gate
 from app.console.output_files import write_output
-from app.console.regression_gate import as_junit
+from app.console.regression_gate import GATES, Gate, as_junit
 from app.formatting import text
 from app.present.document import (
     Block,
@@ -46,19 +47,20 @@ _SOURCES = {
 class OutputOptions:
     """How verdicts are told: what they make of the exit code, the form, and files for a job."""
 
-    fail_on_slower: bool = False
+    gate: Gate = ""
     markdown: bool = False
     json_path: str = ""
     junit_path: str = ""
 
 
-def gate_of(flags: argparse.Namespace) -> bool:
-    """Whether a slower case is to fail the job; PlanError for another `--fail-on`."""
-    if flags.fail_on not in (None, "slower"):
-        raise PlanError(
-            f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, ["slower"])
-        )
-    return flags.fail_on is not None
+def gate_of(flags: argparse.Namespace, gates: Sequence[Gate] = GATES) -> Gate:
+    """The gate of the job, one of `gates`; PlanError for another `--fail-on`."""
+    for gate in gates:
+        if flags.fail_on == gate:
+            return gate
+    if flags.fail_on is not None:
+        raise PlanError(f"--fail-on {flags.fail_on} is not known", suggestion(flags.fail_on, gates))
+    return ""
 
 
 def output_options_of(flags: argparse.Namespace) -> OutputOptions:
@@ -71,9 +73,9 @@ def files(comparison: Comparison, options: OutputOptions) -> dict[str, str]:
     """The files that are wanted, by their paths."""
     contents = {}
     if options.json_path:
-        contents[options.json_path] = json_text(as_json(comparison, options.fail_on_slower))
+        contents[options.json_path] = json_text(as_json(comparison, options.gate))
     if options.junit_path:
-        contents[options.junit_path] = as_junit(comparison, options.fail_on_slower)
+        contents[options.junit_path] = as_junit(comparison, options.gate)
     return contents
 
 
@@ -88,32 +90,32 @@ def write(files: Mapping[str, str]) -> None:
         write_output(Path(path), content.encode(errors="backslashreplace"))
 
 
-def comparison_blocks(comparison: Comparison, fail_on_slower: bool = False) -> Iterator[Block]:
+def comparison_blocks(comparison: Comparison, gate: Gate = "") -> Iterator[Block]:
     """How many cases are slower, then the cases that are, then all others, then what a reader has
     to know."""
     if comparison.cases or comparison.not_compared:
         yield Paragraph(f"{_sentence(comparison)}; {_band(comparison)}")
-    yield from _details(comparison, fail_on_slower)
+    yield from _details(comparison, gate)
 
 
-def as_markdown(comparison: Comparison, fail_on_slower: bool = False) -> str:
+def as_markdown(comparison: Comparison, gate: Gate = "") -> str:
     """For a pull request or a summary of continuous integration, under a heading."""
     head = (Heading(_sentence(comparison), 3), Paragraph(_band(comparison)))
-    return markdown([*head, *_details(comparison, fail_on_slower)])
+    return markdown([*head, *_details(comparison, gate)])
 
 
-def _details(comparison: Comparison, fail_on_slower: bool) -> Iterator[Block]:
+def _details(comparison: Comparison, gate: Gate) -> Iterator[Block]:
     if comparison.cases:
         yield Table(_columns(comparison), tuple(_rows(comparison)), is_main=True)
-    yield Points(tuple(_remarks(comparison, fail_on_slower)))
+    yield Points(tuple(_remarks(comparison, gate)))
 
 
-def as_json(comparison: Comparison, fail_on_slower: bool = False) -> dict[str, Any]:
+def as_json(comparison: Comparison, gate: Gate = "") -> dict[str, Any]:
     """Stable keys: what is added later is a new key.
 
     `percentiles` has all figures that were judged, the mean and the throughput among them.
     `counts` are cases of which some percentile has the verdict, so that a case may be in two of
-    them; `verdict_counts` are percentiles. `gate` is there where the job fails on what is slower.
+    them; `verdict_counts` are percentiles. `gate` is there where the job has one.
     """
     document: dict[str, Any] = {
         "format": "graphlap-comparison",
@@ -157,10 +159,12 @@ def as_json(comparison: Comparison, fail_on_slower: bool = False) -> dict[str, A
             for name, first, second in comparison.environment
         ],
     }
-    if fail_on_slower:
-        why, passed = regression_gate.reasons(comparison), regression_gate.undecided(comparison)
+    if gate:
         document["gate"] = regression_gate.as_json(
-            regression_gate.code(comparison, True), why, passed
+            regression_gate.code(comparison, gate),
+            regression_gate.reasons(comparison, gate),
+            regression_gate.undecided(comparison),
+            gate,
         )
     return document
 
@@ -196,9 +200,15 @@ def _rows(comparison: Comparison) -> Iterator[tuple[Cell | str, ...]]:
                 percentile_label(name),
                 Cell(text.figure(sides.first, sides.unit), sides.first, unit=sides.unit),
                 Cell(text.figure(sides.second, sides.unit), sides.second, unit=sides.unit),
-                Cell(_ratio(sides), sides.ratio),
+                _ratio_cell(sides),
                 Cell(sides.verdict.word, tone=_TONES.get(sides.verdict.word, "")),
             )
+
+
+def _ratio_cell(sides: Sides) -> Cell:
+    interval = sides.verdict.interval
+    low, high = (interval.low, interval.high) if interval is not None else (None, None)
+    return Cell(_ratio(sides), sides.ratio, unit="times", low=low, high=high)
 
 
 def _ratio(sides: Sides) -> str:
@@ -264,7 +274,7 @@ def _count_text(number: int, unit: str) -> str:
     return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
-def _remarks(comparison: Comparison, fail_on_slower: bool) -> Iterator[str]:
+def _remarks(comparison: Comparison, gate: Gate) -> Iterator[str]:
     if not comparison.cases and not comparison.not_compared:
         yield (
             f"{comparison.first} and {comparison.second} share no case: compare runs of "
@@ -301,8 +311,8 @@ def _remarks(comparison: Comparison, fail_on_slower: bool) -> Iterator[str]:
     if comparison.only_second:
         origin = "without a baseline" if comparison.in_turn else f"only in {comparison.second}"
         yield f"{origin}: {', '.join(comparison.only_second)}"
-    if fail_on_slower:
-        yield from regression_gate.as_lines(regression_gate.reasons(comparison))
+    if gate:
+        yield from regression_gate.as_lines(regression_gate.reasons(comparison, gate), gate)
 
 
 def run_variation_notes(comparison: Comparison) -> Iterator[str]:

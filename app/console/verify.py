@@ -57,10 +57,10 @@ class VerifyReport:
     def blocks(self) -> tuple[Block, ...]:
         """The same as a table and a sentence."""
         rows = [
-            (_mark(finding), str(finding.file), finding.problem, finding.remedy)
+            (_mark(finding), finding.code, str(finding.file), finding.problem, finding.remedy)
             for finding in self.verification.findings
         ]
-        findings_table = table(names("verdict", "file", "finding", "action"), rows)
+        findings_table = table(names("verdict", "code", "file", "finding", "action"), rows)
         return findings_table, Paragraph(self._summary())
 
     def _summary(self) -> str:

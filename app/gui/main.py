@@ -62,17 +62,14 @@ def main(paths: Sequence[Path] = (), plan: Plan | None = None) -> int:
 
 
 def shown_window() -> MainWindow:
-    """The window, without garbage being looked for meanwhile: what is loaded and built here stays
-    for as long as it does, and each look through all of it takes a tenth of a second."""
+    """The window. What is loaded and built here stays for as long as it does and is no garbage:
+    each look through all of it would take a tenth of a second."""
     gc.disable()
-    try:
-        from app.gui.window import MainWindow
+    from app.gui.window import MainWindow
 
-        window = MainWindow(Preferences())
-        window.show()
-    finally:
-        gc.freeze()
-        gc.enable()
+    window = MainWindow(Preferences())
+    window.show()
+    gc.freeze()
     return window
 
 

@@ -149,6 +149,6 @@ class RunCommands(QObject):
 
     def _state_changed(self, state: str) -> None:
         if state == "paused":
-            self.said.emit("Pauses after the round in flight; “Go on” (F6) measures the rest")
+            self.said.emit("Pausing after this round")
         elif state == "running" and self._control.folder is not None:
             self.said.emit(f"Measuring into {self._control.folder}")

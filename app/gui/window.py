@@ -213,7 +213,9 @@ class MainWindow(WindowParts):
     def _show_run(self, state: RunState) -> None:
         self.badge.show_run(state)
         mine = self.control.folder == state.folder
-        if mine and self.control.state == "running" and not state.alive:
+        child = self.control.child
+        written_by = state.live.pid if state.live else None
+        if mine and child is not None and written_by != child.pid:
             self.progress.show_start()  # what the folder says is of the process before
         else:
             self.progress.show_run(state, self.control.state if mine else "")
@@ -278,4 +280,5 @@ class MainWindow(WindowParts):
         self.feed.close()
         self.control.close()
         QThreadPool.globalInstance().waitForDone()
+        self._garbage.close()
         event.accept()

@@ -10,12 +10,13 @@ from app.gui.editor.editor import SweepEditor
 from app.gui.editor_commands import EditorCommands
 from app.gui.export_view import Exportable
 from app.gui.file_commands import FileCommands
+from app.gui.garbage import GarbageCollector
 from app.gui.help_commands import HelpCommands
 from app.gui.launch.control import RunControl
 from app.gui.launch.queue import SweepQueue
 from app.gui.look.cursor import RestingCursor
 from app.gui.look.preferences import Preferences
-from app.gui.look.style_sheet import apply_theme
+from app.gui.look.style_sheet import prepare_application
 from app.gui.palette_entries import Finder
 from app.gui.panels.case_tree import CaseTree
 from app.gui.panels.log import LogPanel
@@ -41,8 +42,9 @@ class WindowParts(QMainWindow):
 
     def __init__(self, preferences: Preferences) -> None:
         super().__init__()
+        self._garbage = GarbageCollector(self)
         self.preferences = preferences
-        apply_theme(preferences.theme)  # before any widget is made, which is dressed only once then
+        prepare_application()
         self.setWindowTitle("Graphlap")
         self.setMinimumSize(LEAST)
         self.setAcceptDrops(True)

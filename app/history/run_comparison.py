@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,12 @@ from app.cases.units import DEFAULT, name_of
 from app.columns.rows import Rows
 from app.comparison.judge import (
     Comparison,
-    Key,
-    Pair,
-    RunVariations,
-    UncomparedCase,
-    clock_obstacle,
-    ending_reason,
     judge_pairs,
     missing_percentiles,
 )
 from app.comparison.measured_case import COMPARED, MeasuredCase
+from app.comparison.pairing import Pair, clock_obstacle, ending_reason, pairing_of
+from app.comparison.run_variation import Key, RunVariations
 from app.formatting.case_labels import labels
 from app.history.past_runs import neighbouring_runs, past_run, past_runs
 from app.history.trends import PERCENTILES, History, Trend, differences, history_of, is_well
@@ -187,24 +184,15 @@ def compare_runs(
     """
     first_cases, second_cases = _cases_by_key(first, second)
     names = _labels_of(first_cases, second_cases)
-    pairs: list[Pair] = []
-    left_out: list[UncomparedCase] = []
-    for key, first_case in first_cases.items():
-        second_case = second_cases.get(key)
-        if second_case is None or _is_anchor_alone(first, second, first_case):
-            continue
-        pair = Pair(names[key], first_case, second_case)
-        reason, detail = _obstacle(pair, first.name)
-        if reason:
-            is_lost = _has_figures(first_case) and second_case.summary is None
-            left_out.append(
-                UncomparedCase(second_case.case.identity_id, names[key], reason, detail, is_lost)
-            )
-        else:
-            pairs.append(pair)
+    candidates = (
+        Pair(names[key], first_case, second_cases[key])
+        for key, first_case in first_cases.items()
+        if key in second_cases and not _is_anchor_alone(first, second, first_case)
+    )
+    pairing = pairing_of(candidates, partial(_obstacle, first=first.name), _is_lost)
     figures = judge or figures_of(first, second)
     variations = _variations(first, second, history, figures)
-    cases = judge_pairs(pairs, band, False, figures, variations)
+    cases = judge_pairs(pairing.pairs, band, False, figures, variations)
     anchor = variations.anchor_ratios(figures)
     return Comparison(
         first.name,
@@ -212,10 +200,13 @@ def compare_runs(
         band,
         False,
         cases,
-        (*left_out, *missing_percentiles(pairs, cases)),
+        (*pairing.not_compared, *missing_percentiles(pairing.pairs, cases)),
         tuple(names[key] for key in first_cases if key not in second_cases),
         tuple(names[key] for key in second_cases if key not in first_cases),
-        (*_host_differences(first.environments, second.environments), *_case_differences(pairs)),
+        (
+            *_host_differences(first.environments, second.environments),
+            *_case_differences(pairing.pairs),
+        ),
         anchor=anchor,
     )
 
@@ -277,6 +268,11 @@ def _obstacle(pair: Pair, first: str) -> tuple[str, str]:
         reason = next(status for status in reversed(statuses) if status != "ok")
         return reason, f"{statuses[1]}, and {statuses[0]} in {first}"
     return clock_obstacle(pair)
+
+
+def _is_lost(pair: Pair) -> bool:
+    """Whether the first run measured the case and the second did not."""
+    return _has_figures(pair.first) and pair.second.summary is None
 
 
 def _has_figures(side: MeasuredCase) -> bool:

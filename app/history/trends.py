@@ -21,7 +21,7 @@ import numpy as np
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.objectives import BAND
-from app.comparison.judge import OTHER_CLOCK, UncomparedCase
+from app.comparison.pairing import OTHER_CLOCK, UncomparedCase
 from app.formatting.case_labels import labels
 from app.history.past_runs import PastRun, SkippedFolder, past_runs
 from app.run_folder.hosts import identity_of

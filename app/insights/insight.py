@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.cases.dimensions import MATCHING
+from app.cases.dimensions import MATCHING, matching_key
 from app.columns.environment import STEAL_SHARE, SWITCHES_PER_S
 from app.comparison.measured_case import Key, MeasuredCase
 from app.formatting import text
@@ -106,7 +106,7 @@ def group_except(facts: Sequence[Fact], column: str = "", option: str = "") -> l
     """Groups of two and more that share all settings but this column's, or this option's."""
     groups: dict[tuple[Key, object], list[Fact]] = {}
     for fact in facts:
-        setting_key = tuple(fact.row.get(name) for name in MATCHING if name != column)
+        setting_key = matching_key(fact.row, [name for name in MATCHING if name != column])
         options = {name: value for name, value in fact.options.items() if name != option}
         runtime_key = (fact.case.runtime, tuple(sorted(options.items())))
         groups.setdefault((setting_key, runtime_key), []).append(fact)

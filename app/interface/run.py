@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -12,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from app.cases.errors import PlanError
 from app.cases.objectives import BAND
 from app.comparison.judge import Comparison
+from app.console.exporting import formats_of
+from app.console.run_comparison import Comparer, comparer_of
 from app.console.run_comparison import compare as compared
 from app.console.streams import ResilientStream
 from app.console.verdicts import comparison_blocks
@@ -20,6 +24,7 @@ from app.interface.models import Models, words_of
 from app.interface.settings import CheckSettings, RunSettings, plan_of
 from app.notebook import OpenedRun, comparison_frame
 from app.notebook import open as open_run
+from app.plan.plan import Plan
 from app.present.terminal import as_text
 from app.sweep.cluster import cluster_of
 from app.sweep.run import SweepRun
@@ -36,6 +41,10 @@ def run(
     *,
     out: str | Path | None = None,
     progress: bool = False,
+    against: OpenedRun | str | Path | None = None,
+    history: str | Path | None = None,
+    fail_on: str | None = None,
+    export: str | Sequence[str] = (),
     **settings: Unpack[RunSettings],
 ) -> OpenedRun:
     """Measure models and return the run, which is in the folder `out`, by default a new one in
@@ -43,12 +52,19 @@ def run(
 
     A model is a path, a pattern, a name of the catalogue, `file.py:factory`, an `onnx.ModelProto`,
     a torch module with example inputs, or a function that returns these two. Names of settings are
-    the keys of plan files. With `progress` the rounds are listed on the standard error. PlanError
-    for what can't be measured, ResultsError for a folder that is taken.
+    the keys of plan files. With `progress` the rounds are listed on the standard error.
+
+    The run is compared with the stored run `against`; `history` is a folder of earlier runs that
+    show how far two runs differ. With `fail_on="slower"` the `exit_code` is 3 if a case is slower
+    than that run or than its `baseline`. `export` are formats of further files in the folder, such
+    as `csv`. PlanError for what can't be measured, ResultsError for a folder that is taken.
 
     >>> graphlap.run("net.onnx", runtimes=["ort-cpu", "openvino-cpu"], batch_size=[1, 8])
     """
-    return _measured("run", models, out, progress, settings, {})
+    formats = formats_of((export if isinstance(export, str) else ",".join(export)) or None)
+    stored = None if against is None else _folder(against)
+    after = _After(stored, None if history is None else str(history), fail_on, formats)
+    return _measured("run", models, out, progress, settings, {}, after)
 
 
 def check(
@@ -144,6 +160,26 @@ def _folder(side: object) -> str:
     return str(side)
 
 
+@dataclass(frozen=True, slots=True)
+class _After:
+    """What is done with a run that has ended: the stored run that it is compared with, what makes
+    the exit code of that, the formats of further files."""
+
+    against: str | None = None
+    history: str | None = None
+    fail_on: str | None = None
+    formats: tuple[str, ...] = ()
+
+    def comparer(self, plan: Plan) -> Comparer:
+        """PlanError or ResultsError for a comparison that is not possible."""
+        options = argparse.Namespace(
+            baseline_run=self.against, history=self.history, fail_on=self.fail_on, format="table"
+        )
+        for name in ("junit", "json", "sort", "band", "judge"):
+            setattr(options, name, None)
+        return comparer_of(options, plan)
+
+
 def _measured(
     command: str,
     models: Models,
@@ -151,17 +187,26 @@ def _measured(
     progress: bool,
     settings: Mapping[str, Any],
     question: Mapping[str, Any],
+    after: _After = _After(),
 ) -> OpenedRun:
     if out is not None and not isinstance(out, str | Path):
         raise PlanError(f"out is no path (got {out!r})", "give the folder of the run")
     plan = plan_of(command, words_of(models), settings, question)
+    comparer = after.comparer(plan)
     log = sys.stderr if progress else ResilientStream(None)
     with (
         cluster_of(plan) as cluster,
-        create_run(plan, Path(out) if out is not None else None, cluster) as folder,
+        create_run(
+            plan, Path(out) if out is not None else None, cluster, comparer.reject_useless
+        ) as folder,
     ):
         code = measure(
-            folder, make_run=partial(SweepRun, cluster=cluster), out=io.StringIO(), log=log
+            folder,
+            make_run=partial(SweepRun, cluster=cluster),
+            formats=after.formats,
+            comparing=comparer,
+            out=io.StringIO(),
+            log=log,
         )
     found = open_run(folder.path)
     found.exit_code = code

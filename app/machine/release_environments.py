@@ -34,6 +34,7 @@ _ABANDONED_AFTER_S = 24 * 3600.0
 _ASIDE = ".aside-"
 
 _RELEASE = re.compile(r"\d+(\.\d+){1,3}")
+_FOLDER = re.compile(rf"(?P<packages>[^/]+?)-(?P<name>{_RELEASE.pattern})-")
 _NUMPY_2_SINCE = {"onnxruntime": (1, 19), "onnxruntime-gpu": (1, 19)}
 """Package -> its first release that numpy 2 may be imported with; its earlier wheels don't say."""
 _LIST_PACKAGES = """
@@ -54,6 +55,11 @@ class ReleaseEnvironment:
         """Where it lies, there or not: of one release of Python and one kind of machine."""
         kind = f"{sys.implementation.cache_tag}-{sysconfig.get_platform()}"
         return environments_folder() / f"{'+'.join(self.packages)}-{self.name}-{kind}"
+
+    @property
+    def label(self) -> str:
+        """The packages and their release, `onnxruntime@1.20`."""
+        return f"{'+'.join(self.packages)}@{self.name}"
 
     @property
     def python(self) -> str:
@@ -122,6 +128,19 @@ def create(environment: ReleaseEnvironment) -> None:
 def installed() -> tuple[Path, ...]:
     """The folders of all that were made, by name."""
     return tuple(sorted(pinned.parent for pinned in environments_folder().glob(f"*/{PINNED}")))
+
+
+def usable() -> tuple[ReleaseEnvironment, ...]:
+    """All that were made for this release of Python and whose interpreter is still there."""
+    found = []
+    for folder in installed():
+        match = _FOLDER.match(folder.name)
+        if match is None:
+            continue
+        environment = ReleaseEnvironment(match["name"], tuple(match["packages"].split("+")))
+        if environment.folder == folder and environment.exists:
+            found.append(environment)
+    return tuple(found)
 
 
 def size_bytes() -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,8 @@ def graphlap_line(*words: str, shell_folder: Path | None = None) -> str:
 
 
 def program(shell_folder: Path | None = None) -> tuple[str, ...]:
-    """`graphlap` if the shell finds it, else its path; `python -m app` if it was started so.
+    """`graphlap` if the shell finds this one, else its path; `python -m app` if it was started so
+    and the shell finds no `graphlap` of the same environment.
 
     Where another program holds us, as a notebook does, the usual words.
     """
@@ -59,9 +62,25 @@ def program(shell_folder: Path | None = None) -> tuple[str, ...]:
     if started.name == _SCRIPT:
         return (_command(started, shell_folder),)
     if started.name == _MODULE and started.parent in _PACKAGES and sys.executable:
+        if _has_own_script():
+            return (_SCRIPT,)
         package = install_layout.PREFIX.rstrip(".") or "app"
         return _command(Path(sys.executable), shell_folder), "-m", package
     return tuple(install_layout.PROGRAM.split())
+
+
+def _has_own_script() -> bool:
+    """Whether the shell finds a `graphlap` of this environment that runs this very copy."""
+    script = shutil.which(_SCRIPT)
+    if script is None or Path(script).absolute().parent != Path(sys.executable).parent:
+        return False
+    try:
+        installed = distribution(_SCRIPT)
+    except PackageNotFoundError:
+        return False
+    origin = json.loads(installed.read_text("direct_url.json") or "{}").get("url")
+    root = _PACKAGES[-1]
+    return origin == root.as_uri() or Path(str(installed.locate_file(root.name))) == root
 
 
 def typed_path(path: Path, shell_folder: Path | None = None) -> str:

@@ -115,8 +115,9 @@ def _estimate_of(draft: Plan, cases: int, exact: bool) -> Estimate:
     sustained_s = sum(map(_sustained_s, draft.sweeps))
     runs_s = model_cases * OPERATOR_RUNS_S if draft.profile_ops else 0.0
     budget_s = draft.budget_s or math.inf
-    spread_s = 0.0 if draft.is_search or not cases else draft.lengths.spread_s
-    shortest_s = max(cases * minimum_rounds * shortest + minimum_rounds * sustained_s, spread_s)
+    spreads_s = draft.lengths.spread_s, draft.lengths.contended_spread_s
+    least_s, spread_s = (0.0, 0.0) if draft.is_search or not cases else spreads_s
+    shortest_s = max(cases * minimum_rounds * shortest + minimum_rounds * sustained_s, least_s)
     longest_s = max(cases * maximum_rounds * longest + maximum_rounds * sustained_s, spread_s)
     return Estimate(
         cases,

@@ -71,13 +71,15 @@ class Lengths:
     """How many rounds, and how long each.
 
     `time_limit_s` is when a round is killed, start-up and compilation included. `spread_s` is over
-    how long the rounds of a case are spread at least.
+    how long the rounds of a case are spread at least, `contended_spread_s` the same where other
+    work takes the core.
     """
 
     rounds: int
     time_limit_s: float
     limits: Limits
     spread_s: float = 0.0
+    contended_spread_s: float = 0.0
 
 
 @cache
@@ -88,7 +90,8 @@ def named_lengths() -> dict[str, Lengths]:
         name: Lengths(
             values.pop("rounds"),
             values.pop("time_limit_s"),
-            spread_s=values.pop("spread_s"),
+            spread_s=(spread_s := values.pop("spread_s")),
+            contended_spread_s=values.pop("contended_spread_s", spread_s),
             limits=Limits(**values),
         )
         for name, values in table.items()
@@ -207,6 +210,7 @@ class Plan(PlanSettings):
             self.time_limit_s or profile.time_limit_s,
             profile.limits,
             profile.spread_s if self.spread_s is None else self.spread_s,
+            profile.contended_spread_s if self.spread_s is None else self.spread_s,
         )
 
 

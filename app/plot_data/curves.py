@@ -13,7 +13,7 @@ from app.capabilities.slo_search.answer import RateAnswer
 from app.capabilities.slo_search.search import knee
 from app.cases.case import Case
 from app.cases.column import Row, number_of
-from app.cases.dimensions import without
+from app.cases.dimensions import matching_key, without
 from app.cases.scenario import CLOSED_LOOP, Scenario, ScenarioKind
 from app.comparison.measured_case import Key, names, runtime_label
 from app.formatting.case_labels import differences
@@ -59,7 +59,7 @@ def idleness(rows: Iterable[Row]) -> list[Idleness]:
     groups: dict[Key, dict[str, list[GapPoint]]] = {}
     for row in rows:
         if row["scenario"] in ("paced", "closed_loop") and row["latency_p50_us"] is not None:
-            key = tuple(row[name] for name in _MATCHING_OVER_GAPS)
+            key = matching_key(row, _MATCHING_OVER_GAPS)
             groups.setdefault(key, {}).setdefault(runtime_label(row), []).append(_point(row))
     complete = {key: curves for key, curves in groups.items() if _gaps(curves) >= MINIMUM_GAPS}
     labels = names(list(complete), _MATCHING_OVER_GAPS)

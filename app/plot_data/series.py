@@ -20,8 +20,9 @@ from app.cases.column import Blank
 from app.cases.dimensions import GRID
 from app.cases.round import latency_ns
 from app.cases.status import Status
-from app.comparison.judge import Pair, Sides, judge_pairs
+from app.comparison.judge import Sides, judge_pairs
 from app.comparison.measured_case import MeasuredCase
+from app.comparison.pairing import Pair
 from app.comparison.published_figures import published_for
 from app.formatting.case_labels import differences, model_names
 from app.formatting.text import printable

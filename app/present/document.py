@@ -60,13 +60,15 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell, the value that it was made of, how it is coloured, and the value's unit
-    where the column has none."""
+    """The text of a cell, the value that it was made of, how it is coloured, the value's unit where
+    the column has none, and the ends of an interval that the text has."""
 
     text: str
     value: Value = None
     tone: Tone = ""
     unit: str = ""
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

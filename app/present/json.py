@@ -2,15 +2,16 @@
 
 `{"format": "graphlap-document", "version": 1, "blocks": [...]}`: a block is an object with its
 `type`. A table has `columns` (`key`, `title`, `unit`, `kind`) and `rows`, objects by key. A cell of
-a number is `{"value", "unit", "text"}`, where `value` is null for what has no number; a cell of a
-name is a text, or null. What is added later is a new key or a new type.
+a number is `{"value", "unit", "text"}`, where `value` is null for what has no number, with `low`
+and `high` where it has an interval; a cell of a name is a text, or null. What is added later is a
+new key or a new type.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -52,19 +53,36 @@ def json_text(blocks: Iterable[Block]) -> str:
 def csv_text(blocks: Iterable[Block]) -> str:
     """The table marked as the main one, or the first; PlanError for a document without tables.
 
-    A number is its value, without the unit that the header names.
+    A number is its value, without the unit that the header names; an interval has a column for
+    each end.
     """
     tables = [block for block in unfolded(blocks) if isinstance(block, Table)]
     main = next((table for table in tables if table.is_main), next(iter(tables), None))
     if main is None:
         raise PlanError("csv: there is no table to write", "use another format")
-    units = [_units(main, place) for place in range(len(main.columns))]
-    header = [
-        f"{key} ({unit})" if unit and not column.unit else key
-        for key, unit, column in zip(keys(main.columns), units, main.columns, strict=True)
-    ]
-    rows = [dict(zip(header, map(_plain, row), strict=True)) for row in main.rows]
+    rows: list[dict[str, Value]] = [{} for _ in main.rows]
+    header: list[str] = []
+    for place, (key, column) in enumerate(zip(keys(main.columns), main.columns, strict=True)):
+        cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in _of(main, place)]
+        unit = _units(main, place)
+        suffix = f" ({unit})" if unit and not column.unit else ""
+        has_interval = any(cell.low is not None for cell in cells)
+        columns: dict[str, Iterator[Value]] = {f"{key}{suffix}": map(_plain, cells)}
+        if has_interval and all(cell.value is None for cell in cells):
+            columns = {}
+        if has_interval:
+            columns[f"{key} low{suffix}"] = (finite(cell.low) for cell in cells)
+            columns[f"{key} high{suffix}"] = (finite(cell.high) for cell in cells)
+        for name, values in columns.items():
+            header.append(name)
+            for row, value in zip(rows, values, strict=True):
+                row[name] = value
     return to_csv(rows, header).decode("utf-8")
+
+
+def _of(table: Table, place: int) -> Iterator[Cell | str]:
+    """The cells of a column."""
+    return (row[place] for row in table.rows)
 
 
 def keys(columns: Sequence[Column]) -> list[str]:
@@ -115,7 +133,7 @@ def _table(table: Table) -> dict[str, Any]:
             "key": key,
             "title": column.title,
             "unit": _units(table, place),
-            "kind": "name" if column.is_name else "number",
+            "kind": "number" if _has_figures(table, place) else "name",
         }
         for place, (key, column) in enumerate(zip(names, table.columns, strict=True))
     ]
@@ -130,22 +148,41 @@ def _table(table: Table) -> dict[str, Any]:
     return {"type": "table", "caption": table.caption, "columns": columns, "rows": rows, **ids}
 
 
+def _has_figures(table: Table, place: int) -> bool:
+    """Whether it is a column of figures, though perhaps aligned as names are."""
+    values = (cell.value for cell in _of(table, place) if isinstance(cell, Cell))
+    numbers = (isinstance(value, int | float) for value in values)
+    return not table.columns[place].is_name or any(numbers)
+
+
 def _units(table: Table, place: int) -> str:
     """The unit of the values of a column; "" where they have several."""
-    cells = (row[place] for row in table.rows)
-    units = {cell.unit for cell in cells if isinstance(cell, Cell) and cell.value is not None}
+    cells = _of(table, place)
+    units = {
+        cell.unit
+        for cell in cells
+        if isinstance(cell, Cell) and (cell.value is not None or cell.low is not None)
+    }
     return table.columns[place].unit or (units.pop() if len(units) == 1 else "")
 
 
 def _cell(column: Column, cell: Cell | str) -> Any:
     text = text_of(cell).strip()
     value = cell.value if isinstance(cell, Cell) else None
-    if column.is_name and value is None:
+    has_interval = isinstance(cell, Cell) and cell.low is not None
+    if column.is_name and value is None and not has_interval:
         return text or None
     unit = (cell.unit if isinstance(cell, Cell) else "") or column.unit
     number = finite(value)
     fields = {"value": number, "unit": unit} if unit else {"value": number}
-    return {**fields, "text": text, **_tone(tone_of(cell))}
+    return {**fields, **_interval(cell), "text": text, **_tone(tone_of(cell))}
+
+
+def _interval(cell: Cell | str) -> dict[str, Value]:
+    """The ends of the interval of a cell that has one."""
+    if not isinstance(cell, Cell) or cell.low is None or cell.high is None:
+        return {}
+    return {"low": finite(cell.low), "high": finite(cell.high)}
 
 
 def _tone(tone: str) -> dict[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 from unicodedata import category, east_asian_width
@@ -60,6 +62,30 @@ def filled(text: str, width: int, first: str = "", indent: str = "") -> list[str
             line = indent
         line, has_words = line + last, True
     return [*lines, line] if has_words else lines
+
+
+_LABEL = re.compile(r"\s*\S+\s{2,}")
+"""The first column of a line that begins with a name."""
+
+
+def wrapped(text: str, width: int) -> str:
+    """Lines that are laid out already, none wider than `width` but for a single word, such as a
+    path, which is to be copied whole. What goes on stands below the second column."""
+    return "".join(
+        f"{part}\n" for line in text.splitlines() for part in _wrap_line(line, width) or [""]
+    )
+
+
+def _wrap_line(line: str, width: int) -> list[str]:
+    label = _LABEL.match(line)
+    indent = len(line) - len(line.lstrip()) + 2 if label is None else label.end()
+    return textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=" " * min(indent, width // 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _break_word(word: str, width: int) -> list[str]:

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from app.capabilities.largest_batch.search import largest_fit, stopped_by
-from app.cases.case import Case
-from app.cases.column import number_of
-from app.cases.status import FAILED, FITS, Status
 from app.comparison.aggregate_throughput import AggregateThroughput
-from app.comparison.measured_case import MeasuredCase
 from app.console.scaling import names_of
 from app.formatting import text
-from app.formatting.case_labels import labels
 from app.present.figure import Axis, Figure, Mark, Series
 from app.report.figures import (
     HOLLOW,
@@ -20,9 +14,7 @@ from app.report.figures import (
     TimedCase,
     interval_mark,
     names_axis,
-    without_batch,
 )
-from app.run_folder.run import Run
 
 _RATE = "inferences per second"
 _RATE_COLUMN = "throughput_per_s"
@@ -127,43 +119,6 @@ def replicas(cases: Sequence[TimedCase]) -> Figure | None:
 
 MODEL_FIGURES: tuple[Callable[[Sequence[TimedCase]], Figure | None], ...] = (devices, replicas)
 """Those of the cases of one model."""
-
-
-def largest_batch(run: Run, measured: Sequence[MeasuredCase]) -> Figure | None:
-    """How far each search for the largest batch came, and what stopped it; None without one."""
-    if not run.manifest.requested_plan.largest_batch:
-        return None
-    statuses: dict[str, dict[int, Status]] = {}
-    ids: dict[str, list[str]] = {}
-    subjects: dict[str, Case] = {}
-    for measurement in measured:
-        batch, subject = (
-            number_of(measurement.row["batch_size"]),
-            without_batch(run, measurement.case),
-        )
-        status = next((s for s in FITS | FAILED if s == measurement.row["status"]), None)
-        if batch is not None and status is not None:
-            subjects.setdefault(subject.case_id, subject)
-            ids.setdefault(subject.case_id, []).append(measurement.case.case_id)
-            statuses.setdefault(subject.case_id, {})[int(batch)] = status
-    if not subjects:
-        return None
-    names = labels(list(subjects.values()))
-    series = []
-    for place, (key, batches) in enumerate(statuses.items()):
-        largest = largest_fit(batches)
-        label = f"{largest or 'none'}, {stopped_by(batches)}"
-        mark = Mark(
-            largest or 1.0, place, f"{names[key]}: {label}", label=label, is_hollow=not largest
-        )
-        series.append(Series(names[key], (mark,), cases=tuple(ids[key]), has_legend=False))
-    return Figure(
-        "Largest batch that ran",
-        Axis("batch size", "count", "log"),
-        Axis(names=tuple(names[key] for key in statuses)),
-        tuple(series),
-        note="Right of a mark: what stopped the next batch. Hollow: not even the first ran.",
-    )
 
 
 def hosts(throughputs: Sequence[AggregateThroughput]) -> Figure | None:

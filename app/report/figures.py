@@ -104,7 +104,7 @@ class TimedCase:
     @property
     def without_batch(self) -> Case:
         """The case but for its batch size: the same for all that differ in nothing else."""
-        return without_batch(self.run, self.measured.case)
+        return self.run.without_batch(self.measured.case)
 
     @property
     def without_load(self) -> Case:
@@ -114,13 +114,6 @@ class TimedCase:
     def forget(self) -> None:
         """Let go of the samples."""
         self._pooled = None
-
-
-def without_batch(run: Run, case: Case) -> Case:
-    """The case but for its batch size."""
-    model = run.model_of(case)
-    axis = model.batch if model is not None and isinstance(model.batch, str) else "batch"
-    return replace(case, axes={name: size for name, size in case.axes.items() if name != axis})
 
 
 def timed_cases(run: Run, measured: Sequence[MeasuredCase]) -> list[TimedCase]:

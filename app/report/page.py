@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from app.capabilities.slo_search.answer import target_text
 from app.cases.errors import PlanError, unwritable
 from app.cases.round import is_imported
 from app.cases.units import percentile_label
 from app.columns.rows import Rows
-from app.comparison.aggregate_throughput import AggregateThroughput
 from app.comparison.judge import Comparison
 from app.comparison.measured_case import MeasuredCase
 from app.console.answer.document import extra_tables, findings, page_answer
@@ -30,13 +29,13 @@ from app.console.row_table import row_table, shown_percentiles
 from app.console.run_comparison import Comparer
 from app.console.run_summary import RunSummary, spread_advice, summarise_run, without_rankings
 from app.console.scaling import throughput_sentences
-from app.console.searches import ladder_tables, rate_figures, rate_tables
 from app.console.verdicts import comparison_blocks
 from app.console.verify import damage
 from app.formatting import text
 from app.formatting.case_labels import model_labels
 from app.history.run_comparison import RunSide, compare_runs, history_for, side_of
 from app.history.trends import History
+from app.insights.insight import Insight
 from app.machine.environment import graphlap_version
 from app.plan.command import flags_line, shell_line
 from app.plan.plan import Plan
@@ -204,15 +203,8 @@ def question(result: RunResult) -> str:
         return f"{'Does' if is_one else 'Do'} {model_text} compile on {runtimes}?"
     if result.is_imported:
         return f"What did other programs measure for {model_text}?"
-    if result.rates is not None:
-        target = target_text(result.rates.target)
-        return (
-            f"How many requests per second can be served at {target} ({model_text} on {runtimes})?"
-        )
-    if result.tunes is not None:
-        return f"Which runtime and options give the best {result.tunes.goal.name} for {model_text}?"
-    if plan.largest_batch:
-        return f"How large a batch of {model_text} runs on {runtimes}?"
+    for search in result.answers:
+        return search.question(model_text, runtimes)
     verb = "is" if is_one else "are"
     if plan.baseline:
         return (
@@ -268,11 +260,10 @@ _WIDTH = 200
 def answer(result: RunResult) -> Iterator[Block]:
     """What was measured and what it comes to: searches and comparisons, else who is fastest."""
     yield from page_answer(result)
-    if result.tunes is not None:
-        yield from ladder_tables(result.tunes)
-    if result.rates is not None:
-        yield from rate_tables(result.rates)
-        yield from rate_figures(result.rates)
+    for search in result.answers:
+        if search.is_final:
+            yield from search.tables()
+            yield from search.figures()
     if result.plan.check:
         yield from check_blocks(result.measured, _WIDTH)
     if result.compared is not None:
@@ -282,22 +273,26 @@ def answer(result: RunResult) -> Iterator[Block]:
 
 def more_results(result: RunResult) -> Iterator[Block]:
     """Largest batches, cold starts, operators and what else a plan may ask for."""
-    tables = list(extra_tables(result.run, result.rows, _WIDTH))
+    tables = list(extra_tables(result, _WIDTH))
     if tables:
         yield Heading("More results")
         yield from tables
 
 
-def evidence(
-    run: Run, measured: Sequence[MeasuredCase], throughputs: Sequence[AggregateThroughput]
-) -> Iterator[Block]:
+MAXIMUM_CASES = 300
+"""Cases whose samples are read and drawn: the 34 networks of a study on four runtimes twice."""
+MAXIMUM_ROWS = 1000
+"""Rows on a page; the table in the run folder has all of them."""
+
+
+def evidence(result: RunResult) -> Iterator[Block]:
     """Nothing where there is nothing to draw. Samples are read model by model."""
-    cases = figures_shown(run, measured)
+    run, cases = result.run, figures_shown(result.run, result.measured)
     overview = (
         ratios(cases),
         comparison_figures.accuracy(cases),
-        comparison_figures.largest_batch(run, measured),
-        comparison_figures.hosts(throughputs),
+        *chain.from_iterable(search.evidence(result.measured) for search in result.answers),
+        comparison_figures.hosts(result.throughputs),
         execution_figures.fit(cases),
     )
     names = model_labels(str(case.row["model"]) for case in cases)
@@ -306,7 +301,18 @@ def evidence(
         yield Heading("Evidence")
     yield from overview_figures
     yield from card_figures(cases)
+    selection = models_with_figures(cases, result.insights)
+    if len(selection) < len(names):
+        yield Paragraph(
+            f"Figures of {len(selection)} of {len(names)} models, models with findings first. "
+            f"The window has the figures of every case, {run.manifest.full_table} in the run "
+            "folder has every row.",
+            "quiet",
+        )
+        yield Command(shell_line([*install_layout.PROGRAM.split(), str(run.path.absolute())]))
     for model, label in names.items():
+        if model not in selection:
+            continue
         group = [case for case in cases if case.row["model"] == model]
         latency, *details = _model_figures(group)
         if len(names) == 1:
@@ -316,6 +322,20 @@ def evidence(
             yield Details(f"Figures of {label}", (latency, *details), 3)
         for case in group:
             case.forget()
+
+
+def models_with_figures(cases: Sequence[TimedCase], insights: Sequence[Insight]) -> frozenset[str]:
+    """The models with figures of their own: all where there are few cases, else models with
+    findings, then others in the plan's order, up to `MAXIMUM_CASES` in total."""
+    models = {case.case_id: str(case.row["model"]) for case in cases}
+    counts = Counter(models.values())
+    notable = (models.get(case_id, "") for insight in insights for case_id in insight.case_ids)
+    selection, total = set[str](), 0
+    for model in dict.fromkeys(chain(filter(None, notable), counts)):
+        if not selection or total + counts[model] <= MAXIMUM_CASES:
+            selection.add(model)
+            total += counts[model]
+    return frozenset(selection)
 
 
 def _model_figures(group: Sequence[TimedCase]) -> list[Figure]:
@@ -340,14 +360,14 @@ def run_page(intact: IntactRun, measured: Sequence[MeasuredCase], label: str) ->
     yield Paragraph(question(result))
     yield Heading("Answer")
     yield from answer(result)
-    overview = summarise_run(measured, manifest.requested_plan.band)
-    if manifest.requested_plan.goal is not None:
+    overview = summarise_run(measured, manifest.requested_plan.band, result.contests)
+    if result.replaces_rows:
         overview = without_rankings(overview)
     yield from _confidence(result, overview)
     yield from _findings(result, overview)
     yield from _problems(result, intact.damage_texts)
     yield from _merged(list(plan_differences(manifest.merged)))
-    yield from evidence(run, measured, result.throughputs)
+    yield from evidence(result)
     yield from more_results(result)
     yield from _rows(result, overview)
     if not any(is_imported(measurement.case.runtime) for measurement in measured):
@@ -400,8 +420,14 @@ def _merged(differences: Sequence[str]) -> Iterator[Block]:
 
 def _rows(result: RunResult, overview: RunSummary) -> Iterator[Block]:
     percentiles = shown_percentiles(result.plan.percentiles)
-    table = row_table(result.rows, overview.marks, "", percentiles)
-    yield Details(f"All {len(result.rows):,} rows", (table,))
+    count = len(result.rows)
+    table = row_table(result.rows[:MAXIMUM_ROWS], overview.marks, "", percentiles)
+    if count <= MAXIMUM_ROWS:
+        yield Details(f"All {count:,} rows", (table,))
+    else:
+        full_table = result.run.manifest.full_table
+        rest = Paragraph(f"{full_table} in the run folder has all {count:,} rows.", "quiet")
+        yield Details(f"The first {MAXIMUM_ROWS:,} of {count:,} rows", (rest, table))
 
 
 def _machine_section(intact: IntactRun, hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[Block]:

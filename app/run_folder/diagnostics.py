@@ -90,6 +90,11 @@ _SENTENCES = (
     ("latency_drift", "drift: <direction…> by up to <change>% in <rounds> of <timed> rounds: "),
     ("no_steady_state", "no_steady_state: the medians still moved after <warmup_s> s"),
     ("rounds_missing", "<measured> of <planned> rounds were measured: --resume"),
+    (
+        "samples_cut",
+        "the samples of round <round> do not count, since their file holds <held> of <expected> "
+        "samples: ",
+    ),
     ("samples_damaged", "the samples of round <round> do not count, since their file <damage…>: "),
     ("rounds_cut_short", "<rounds> rounds ended before the <seconds> s were over"),
     ("rounds_cut_short", "<rounds> round ended before the <seconds> s were over"),

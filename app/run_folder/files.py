@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Literal, cast
 
 from app.cases.errors import ResultsError
 from exporters.file_access import read_file
@@ -155,11 +155,39 @@ class Problem:
         return ResultsError(self.cause, self.remedy)
 
 
+FindingCode = Literal[
+    "copy_changed",
+    "foreign_case",
+    "foreign_journal",
+    "graphs_mixed",
+    "line_damaged",
+    "line_torn",
+    "lines_missing",
+    "manifest_damaged",
+    "operators_damaged",
+    "operators_missing",
+    "round_beyond_plan",
+    "rounds_missing",
+    "run_unreadable",
+    "samples_cut",
+    "samples_damaged",
+    "samples_unfinished",
+    "samples_unreadable",
+    "samples_unrecorded",
+    "seal_missing",
+    "table_differs",
+    "table_has_more_rounds",
+    "telemetry_damaged",
+    "unreadable",
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about one file, a path within the folder, and what to do. What is `harmless` loses
-    nothing that was measured."""
+    """Something about one file, a path within the folder, and what to do. `code` is what a program
+    knows it by. What is `harmless` loses nothing that was measured."""
 
+    code: FindingCode
     file: str
     problem: str
     remedy: str

@@ -144,13 +144,14 @@ class DiscardedRound:
     lost before the case was done.
 
     `attempt` is the one that is void, in whichever order lines are read, with those before it; 0
-    for the one that stands.
+    for the one that stands. Damage of samples is a `diagnostic`, and `reason` is then empty.
     """
 
     case_id: str
     round: int
     reason: str
     attempt: int = 0
+    diagnostic: Diagnostic | None = None
 
 
 @dataclass(frozen=True, slots=True)

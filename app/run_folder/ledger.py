@@ -52,6 +52,7 @@ class Ledger:
     _writers_by_round: dict[str, dict[int, Writer]] = field(default_factory=dict)
     _digests: dict[str, dict[int, str]] = field(default_factory=dict)
     _digests_by_journal: dict[str, Any] = field(default_factory=dict)
+    _writer_digests: dict[str, str] = field(default_factory=dict)
     _voided: dict[tuple[str, int], int] = field(default_factory=dict)
     _void_cases: dict[str, int] = field(default_factory=dict)
     _models: dict[tuple[str, str], ExportedModel] = field(default_factory=dict)
@@ -74,13 +75,16 @@ class Ledger:
         circumstances made fail, or is void, which is done again. Writers of several
         hosts are read in any order, so that of the attempts at a case the last one stands.
         """
-        if not isinstance(line, RoundResult):
+        if not isinstance(line, RoundResult | Writer | TimeSpent):
             self._digests_by_journal.setdefault(source.removesuffix(".jsonl"), new_digest()).update(
                 text or line_text(line_values(line))
             )
         match line:
             case Writer():
                 self._writers[source] = line
+                self._writer_digests[line.writer] = text_digest(
+                    text or line_text(line_values(line))
+                )
                 self.environments.setdefault(line.host, line.environment)
             case ModelExported():
                 self._models[line.asked, line.precision] = line.model
@@ -195,5 +199,6 @@ class Ledger:
             journal_digests={
                 source: digest.hexdigest() for source, digest in self._digests_by_journal.items()
             },
+            writer_digests=self._writer_digests,
             store=self.store,
         )

@@ -241,10 +241,11 @@ class Manifest(RunHeader):
     `files` are the user's own that it depends on, `repeats` the id of the run that it repeats,
     `merged` are the runs that a merged one is of: it is read as any other, and never resumed.
     `fingerprints` are of what else it depends on. Relative paths of the cases count from the folder
-    `started_in`, which runs of earlier releases do not name. Rounds are spread over `spread_s`, and
-    the moments of arriving requests are drawn from `arrivals_seed`: earlier releases did not spread
-    them, and drew from `seed`. `assumed_sizes` are those axes of each model whose size nobody
-    gave. `full_table` is the file with every column, for programs.
+    `started_in`, which runs of earlier releases do not name. Rounds are spread over `spread_s`, or
+    over `contended_spread_s` where other work takes the core, and the moments of arriving requests
+    are drawn from `arrivals_seed`: earlier releases did not spread them, and drew from `seed`.
+    `assumed_sizes` are those axes of each model whose size nobody gave. `full_table` is the file
+    with every column, for programs.
     """
 
     cases: tuple[Case, ...]
@@ -257,6 +258,7 @@ class Manifest(RunHeader):
     fingerprints: tuple[Fingerprint, ...] = ()
     started_in: str = ""
     spread_s: float = 0.0
+    contended_spread_s: float = 0.0
     arrivals_seed: int | None = None
     assumed_sizes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     full_table: FullTable = "results.csv"
@@ -284,6 +286,7 @@ def new_manifest(
     repeats: str = "",
     fingerprints: tuple[Fingerprint, ...] = (),
     spread_s: float = 0.0,
+    contended_spread_s: float = 0.0,
     arrivals_seed: int | None = None,
     assumed_sizes: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Manifest:
@@ -305,6 +308,7 @@ def new_manifest(
         fingerprints=fingerprints,
         started_in=str(current_folder() or ""),
         spread_s=spread_s,
+        contended_spread_s=contended_spread_s,
         arrivals_seed=arrivals_seed,
         assumed_sizes=assumed_sizes or {},
         full_table=FULL_TABLE,
@@ -372,8 +376,9 @@ def _parse_manifest(data: Mapping[str, Any]) -> Manifest:
         raise ValueError(fault.cause) from None
     if not 1 <= manifest.rounds <= MAXIMUM_ROUNDS:
         raise ValueError(f"manifest.rounds is {manifest.rounds}, not 1 to {MAXIMUM_ROUNDS:,}")
-    if not 0.0 <= manifest.spread_s < math.inf:
-        raise ValueError(f"manifest.spread_s is {manifest.spread_s}, no time")
+    for name in ("spread_s", "contended_spread_s"):
+        if not 0.0 <= (seconds := getattr(manifest, name)) < math.inf:
+            raise ValueError(f"manifest.{name} is {seconds}, no time")
     if not 0.0 < manifest.time_limit_s < math.inf:
         raise ValueError(f"manifest.time_limit_s is {manifest.time_limit_s}, no time")
     for case in manifest.cases:

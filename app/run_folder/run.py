@@ -37,6 +37,7 @@ from app.run_folder.files import LINE, replacing, text_digest
 from app.run_folder.journal import Operators, TimeSpent, Writer, line_text, line_values
 from app.run_folder.manifest import Manifest, MergedRun
 from exporters.codec import CodecError, to_brief_json
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import read_file
 from exporters.types import ExportedModel, axes_key
 from runtimes.execution import Clock, Samples
@@ -157,10 +158,11 @@ class Run:
     process. `tried` are the cases that a search added to those of the plan. `damaged` are rounds
     that are left out, by the id of their case and by number, with what is wrong with their samples.
     `void` has, by the case, the last attempt of which rounds count no more. `digests` are those of
-    the journal lines of rounds that were read, by case and number; `others` those of all other
-    lines, by their journal. `sound` are the timed rounds of each case whose samples were looked at,
-    and `store` has rows and statistics that were computed before. `time_spent` has a line of each
-    writer that ended by itself.
+    the journal lines of rounds that were read, by case and number; `journal_digests` those of all
+    other lines, by their journal, but for the first lines of writers, whose digests are by writer,
+    and for what a writer spent its time on, on which no row depends. `sound` are the timed rounds
+    of each case whose samples were looked at, and `store` has rows and statistics that were
+    computed before. `time_spent` has a line of each writer that ended by itself.
     """
 
     path: Path
@@ -172,13 +174,14 @@ class Run:
     tried: tuple[Case, ...] = ()
     operators: Mapping[str, Operators] = field(default_factory=dict)
     cold_starts: Mapping[str, Mapping[int, ColdStart]] = field(default_factory=dict)
-    damaged: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    damaged: Mapping[str, Mapping[int, Diagnostic]] = field(default_factory=dict)
     models_there: Mapping[tuple[str, str, str], ExportedModel] = field(default_factory=dict)
     environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     void: Mapping[str, int] = field(default_factory=dict)
     time_spent: Sequence[TimeSpent] = ()
     digests: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     journal_digests: Mapping[str, str] = field(default_factory=dict)
+    writer_digests: Mapping[str, str] = field(default_factory=dict)
     sound: Mapping[str, SoundSamples] = field(default_factory=dict)
     store: StatisticsStore | None = None
 
@@ -250,6 +253,12 @@ class Run:
         """The accuracy that holds for a case: cases share it where only their timing differs."""
         model = self.model_of(case) if self.accuracies else None
         return None if model is None else self.accuracies.get(subject_of(case, model).case_id)
+
+    def without_batch(self, case: Case) -> Case:
+        """The case but for its batch size."""
+        model = self.model_of(case)
+        axis = model.batch if model is not None and isinstance(model.batch, str) else "batch"
+        return replace(case, axes={name: size for name, size in case.axes.items() if name != axis})
 
     def cold_starts_of(self, case: Case) -> tuple[ColdStart, ...]:
         """The processes that started cold for a case, in their order; cases share them where only

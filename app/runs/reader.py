@@ -33,6 +33,8 @@ from app.run_folder.run import (
     records_of,
 )
 from exporters.codec import CodecError
+from exporters.diagnostics.catalogue import diagnostic
+from exporters.diagnostics.diagnostic import Diagnostic
 from exporters.file_access import open_file, read_file
 
 _TIMES = ("finished_ns", "started_ns")
@@ -40,45 +42,56 @@ _PHASES = {WARMUP, MEASURED, FIRST_OF_SHAPE}
 _LONGEST_NS = 366 * 24 * 3600 * 10**9
 
 
-def damage(run: Path, result: RoundResult) -> str:
-    """What is wrong with a round's samples, in words that follow the file's name; else ""."""
+def damage(run: Path, result: RoundResult) -> Diagnostic | None:
+    """What is wrong with a round's samples."""
     if not result.samples:
-        return ""
+        return None
     try:
-        data = read_samples(run.joinpath(SAMPLES, result.samples))
-    except FileError as error:
-        return error.fault
+        data = read_file(run.joinpath(SAMPLES, result.samples))
+    except OSError as error:
+        return _unreadable(error, result)
     return _damage_in(data, result)
 
 
-def _damage_in(data: bytes, result: RoundResult) -> str:
-    records = records_of(data)
+def _unreadable(error: OSError, result: RoundResult) -> Diagnostic:
+    reason = error.strerror or type(error).__name__
+    return diagnostic("samples_unreadable", round=result.round + 1, error=reason)
+
+
+def _damage_in(data: bytes, result: RoundResult) -> Diagnostic | None:
+    records, number = records_of(data), result.round + 1
     expected = result.warmup_iterations + result.iterations
     if len(records) < expected:
-        return f"holds {len(records):,} of {expected:,} samples"
+        return diagnostic("samples_cut", round=number, held=len(records), expected=expected)
+    fault = _fault_in(records, result)
+    return diagnostic("samples_damaged", round=number, damage=fault) if fault else None
+
+
+def _fault_in(records: np.ndarray, result: RoundResult) -> str:
+    """A code of `samples_damaged`; "" for records that can be those of the round."""
     phases, lanes = np.ascontiguousarray(records["phase"]), np.ascontiguousarray(records["lane"])
     # Runs after a pause, as between blocks, do not count either and have the phase of warm-up.
     measured = np.count_nonzero(phases == MEASURED)
     is_valid = measured == len(phases) or set(np.unique(phases).tolist()) <= _PHASES
     if not is_valid or measured != result.iterations:
-        return "has other measured runs than the journal counted"
+        return "phases"
     is_open = result.open_loop is not None
     times = [
         np.ascontiguousarray(records[name])
         for name in (_TIMES if not is_open else (*_TIMES, "scheduled_ns"))
     ]
     if any(_extent_ns(values) > _LONGEST_NS for values in times):
-        return "has times that are further apart than a round can last"
+        return "extent"
     # By their difference, which tells of times too far apart for it as well.
     finished, *starts = times
     if any((finished - values < 0).any() for values in starts):
-        return "has runs that end before they start"
+        return "order"
     by_shape = "shapes_sha256" in result.facts
     lanes_valid = not len(lanes) or 0 <= lanes.min() <= lanes.max() < result.concurrency
     if not by_shape and not lanes_valid:
-        return f"has lanes beyond the {result.concurrency} that there were"
+        return "lanes"
     if result.samples_crc32 is not None and crc32(records.data) != result.samples_crc32:
-        return "is not what was measured: its checksum differs"
+        return "checksum"
     return ""
 
 
@@ -96,7 +109,7 @@ def drop_damaged_rounds(run: Run) -> Run:
     cases = {case.case_id: case for case in run.cases}
     statistics = Statistics()
     sound_rounds: dict[str, SoundSamples] = {}
-    damaged: dict[str, dict[int, str]] = {}
+    damaged: dict[str, dict[int, Diagnostic]] = {}
     for case_id, rounds in run.rounds.items():
         case = cases.get(case_id)
         timed = [rounds[number] for number in sorted(rounds) if rounds[number].samples]
@@ -139,15 +152,15 @@ def _unchanged(
 
 def _read_contents(
     run: Path, timed: Sequence[RoundResult]
-) -> tuple[dict[int, Content], dict[int, str]]:
+) -> tuple[dict[int, Content], dict[int, Diagnostic]]:
     """By the number of the round what its file holds, or what is wrong with it."""
     contents: dict[int, Content] = {}
-    damaged: dict[int, str] = {}
+    damaged: dict[int, Diagnostic] = {}
     for result in timed:
         try:
-            data = read_samples(run / SAMPLES / result.samples)
-        except FileError as error:
-            damaged[result.round] = error.fault
+            data = read_file(run / SAMPLES / result.samples)
+        except OSError as error:
+            damaged[result.round] = _unreadable(error, result)
             continue
         if problem := _damage_in(data, result):
             damaged[result.round] = problem

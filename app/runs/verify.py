@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from app.cases.case import Case
 from app.cases.column import Row, are_equal
@@ -26,7 +27,7 @@ from app.cases.status import TERMINAL
 from app.columns.rounds import mixed_graphs
 from app.columns.rows import Rows
 from app.run_folder import journal as lines
-from app.run_folder.files import DOCUMENT, LINE, Finding, read_json
+from app.run_folder.files import DOCUMENT, LINE, Finding, FindingCode, read_json
 from app.run_folder.folder import LIVE, RESULTS, TELEMETRY, is_being_written
 from app.run_folder.journal import FOLDER
 from app.run_folder.ledger import Ledger
@@ -38,6 +39,7 @@ from app.run_folder.table import read_rounds, read_table, rows_of, to_csv
 from app.run_folder.telemetry import damaged_readings
 from app.runs.reader import drop_damaged_rounds
 from exporters.codec import CodecError, from_json
+from exporters.diagnostics import catalogue
 from exporters.file_access import open_file, read_file
 
 _RESTORE = f"restore {FOLDER}/ and samples/ from a copy"
@@ -57,6 +59,7 @@ def missing_lines(live: Live, counts: Mapping[str, int]) -> Iterator[Finding]:
         count = counts.get(name, 0)
         if count < expected_count:
             yield Finding(
+                "lines_missing",
                 f"{FOLDER}/{name}",
                 f"has {count:,} of the {expected_count:,} lines that were written",
                 f"{_RESTORE}, or resume the run: that measures again what they held",
@@ -75,6 +78,7 @@ def missing_rounds(live: Live, run: Run) -> Iterator[Finding]:
         has_ended = any(result.status in TERMINAL for result in results.values())
         if not has_ended and count < manifest.rounds:
             yield Finding(
+                "rounds_missing",
                 FOLDER,
                 f"has {count} of the {manifest.rounds} rounds of case {case.case_id}, which "
                 f"{LIVE} records as measured",
@@ -89,6 +93,7 @@ def impossible_rounds(run: Run) -> Iterator[Finding]:
         case = cases.get(case_id)
         if case is None:
             yield Finding(
+                "foreign_case",
                 FOLDER,
                 f"has {len(results)} rounds of case {case_id:.40}, which the run does not have",
                 "move the journal of another run out of the folder",
@@ -98,6 +103,7 @@ def impossible_rounds(run: Run) -> Iterator[Finding]:
         excess_numbers = [number for number in results if number >= plan.rounds]
         if excess_numbers and not plan.requested_plan.is_search:
             yield Finding(
+                "round_beyond_plan",
                 FOLDER,
                 f"has round {max(excess_numbers) + 1} of case {case_id}, and the plan has "
                 f"{plan.rounds} rounds",
@@ -121,6 +127,7 @@ def fuller_table(name: str, missing: int) -> Iterator[Finding]:
     """The finding of a table that has so many rounds more than the journals."""
     if missing:
         yield Finding(
+            "table_has_more_rounds",
             name,
             f"holds {missing:,} rounds that {FOLDER}/ lacks",
             f"{_RESTORE}, and keep {name}: it has the only figures of these rounds",
@@ -181,9 +188,8 @@ def verify(folder: Path, tables: Tables = lambda *_: ()) -> Verification:
     try:
         intact = read_intact(folder)
     except DamagedManifest as error:
-        return Verification(
-            0, 0, 0, (Finding(MANIFEST, error.fault, "restore it from a copy"),), live
-        )
+        finding = Finding("manifest_damaged", MANIFEST, error.fault, "restore it from a copy")
+        return Verification(0, 0, 0, (finding,), live)
     end = read_end(folder)
     findings, rounds = list(intact.findings), list(intact.rounds())
     findings += _unsealed(folder, intact)
@@ -216,7 +222,7 @@ def read_intact(folder: Path) -> IntactRun:
             if isinstance(line, lines.Writer) and not ledger.manifest.owns(line.run_id):
                 remedy = "move it out of the folder"
                 name = f"{FOLDER}/{path.name}"
-                findings.append(Finding(name, "belongs to another run", remedy))
+                findings.append(Finding("foreign_journal", name, "belongs to another run", remedy))
                 break
             line_count += 1
             if line is not None:
@@ -230,8 +236,11 @@ def read_intact(folder: Path) -> IntactRun:
     intact = drop_damaged_rounds(run)
     for case_id, damaged in intact.damaged.items():
         for number, damage in damaged.items():
-            name = run.rounds[case_id][number].samples
-            findings.append(Finding(f"{SAMPLES}/{name}", damage, f"{_RESUME} measures it again"))
+            file = f"{SAMPLES}/{run.rounds[case_id][number].samples}"
+            problem = f"is damaged. {catalogue.message(damage)}"
+            code = cast("FindingCode", damage.code)
+            remedy = f"{_RESUME} measures it again"
+            findings.append(Finding(code, file, problem, remedy))
     broken = dict(_operators(intact))
     findings += broken.values()
     told = {case_id: line for case_id, line in intact.operators.items() if case_id not in broken}
@@ -263,7 +272,8 @@ class _Journal:
         try:
             *complete, torn = read_file(self.path).split(b"\n")
         except OSError as error:
-            yield b"", Finding(name, f"can't be read ({error.strerror})", "restore it from a copy")
+            problem = f"can't be read ({error.strerror})"
+            yield b"", Finding("unreadable", name, problem, "restore it from a copy")
             return
         self.count = len(complete)
         self.unsealed = tuple(n for n, text in enumerate(complete, 1) if not LINE.has_key(text))
@@ -273,10 +283,10 @@ class _Journal:
             except CodecError as error:
                 problem = f"line {number} is damaged ({error})"
                 remedy = f"remove that line, then {_RESUME} measures its round again"
-                yield text, Finding(name, problem, remedy)
+                yield text, Finding("line_damaged", name, problem, remedy)
         if torn:
             problem = "the last line is torn and does not count"
-            yield torn, Finding(name, problem, f"none, or {_RESUME}", harmless=True)
+            yield torn, Finding("line_torn", name, problem, f"none, or {_RESUME}", harmless=True)
 
 
 def _unsealed(folder: Path, intact: IntactRun) -> Iterator[Finding]:
@@ -285,11 +295,12 @@ def _unsealed(folder: Path, intact: IntactRun) -> Iterator[Finding]:
         if len(numbers) < intact.counts[name]:
             for number in numbers:
                 problem = f"line {number} has no checksum, and others of the file have one"
-                yield Finding(f"{FOLDER}/{name}", problem, "restore it from a copy")
+                file = f"{FOLDER}/{name}"
+                yield Finding("seal_missing", file, problem, "restore it from a copy")
     sealed = bool(intact.counts) and not any(intact.unsealed.values())
     if sealed and not DOCUMENT.has_key(read_file(folder / MANIFEST)):
         problem = "has no checksum, and the journals have them"
-        yield Finding(MANIFEST, problem, "restore it from a copy")
+        yield Finding("seal_missing", MANIFEST, problem, "restore it from a copy")
 
 
 def _missing_records(intact: IntactRun, end: Live) -> Iterator[Finding]:
@@ -313,12 +324,14 @@ def _orphan_samples(folder: Path, names: Collection[str], is_finished: bool) -> 
             continue
         if is_finished:
             yield Finding(
+                "samples_unrecorded",
                 f"{SAMPLES}/{path.name}",
                 "was measured, but no journal line records it",
                 f"restore {FOLDER}/ from a copy, or {_RESUME} measures it again",
             )
         else:
             yield Finding(
+                "samples_unfinished",
                 f"{SAMPLES}/{path.name}",
                 "belongs to a round that did not end",
                 f"none, or {_RESUME} writes it anew",
@@ -336,12 +349,11 @@ def _archived_files(run: Run) -> Iterator[Finding]:
                 is_unchanged = hashlib.file_digest(copy, "sha256").hexdigest() == file.sha256
         except OSError as error:
             problem = f"the copy of {file.path} can't be read ({error.strerror})"
-            yield Finding(file.kept, problem, "restore it from a copy")
+            yield Finding("unreadable", file.kept, problem, "restore it from a copy")
             continue
         if not is_unchanged:
-            yield Finding(
-                file.kept, f"is not {file.path} as it was measured", "restore it from a copy"
-            )
+            problem = f"is not {file.path} as it was measured"
+            yield Finding("copy_changed", file.kept, problem, "restore it from a copy")
 
 
 def _operators(run: Run) -> Iterator[tuple[str, Finding]]:
@@ -351,16 +363,16 @@ def _operators(run: Run) -> Iterator[tuple[str, Finding]]:
             continue
         remedy = f"remove the line of {line.case_id} of the kind operators, then {_RESUME}"
         if not (run.path / line.file).is_file():
-            yield line.case_id, Finding(line.file, "is not there", remedy)
+            yield line.case_id, Finding("operators_missing", line.file, "is not there", remedy)
             continue
         try:
             total_us = read_operators(run.path, line).total_us
         except FileError as error:
-            yield line.case_id, Finding(line.file, error.fault, remedy)
+            yield line.case_id, Finding("operators_damaged", line.file, error.fault, remedy)
             continue
         if line.total_us and not math.isclose(total_us, line.total_us):
             problem = f"holds {total_us:.6g} µs of operators, and {line.total_us:.6g} were measured"
-            yield line.case_id, Finding(line.file, problem, remedy)
+            yield line.case_id, Finding("operators_damaged", line.file, problem, remedy)
 
 
 def _telemetry(run: Run) -> Iterator[Finding]:
@@ -368,9 +380,9 @@ def _telemetry(run: Run) -> Iterator[Finding]:
     for path in sorted((run.path / TELEMETRY).glob("*")):
         if lines_lost := damaged_readings(path):
             problem = f"has {lines_lost:,} damaged line{'s' * (lines_lost > 1)}, which do not count"
-            yield Finding(
-                f"{TELEMETRY}/{path.name}", problem, "restore it from a copy", harmless=True
-            )
+            file = f"{TELEMETRY}/{path.name}"
+            remedy = "restore it from a copy"
+            yield Finding("telemetry_damaged", file, problem, remedy, harmless=True)
 
 
 def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
@@ -380,7 +392,8 @@ def _rows(run: Run, rows: Sequence[Row]) -> Iterator[Finding]:
     computed = rows_of(to_csv(rows).decode()) if is_there else {}
     for name in names:
         if problem := _table_fault(run.path / name, computed, len(rows)):
-            yield Finding(name, problem, "make it again: graphlap export -f csv", harmless=True)
+            remedy = "make it again: graphlap export -f csv"
+            yield Finding("table_differs", name, problem, remedy, harmless=True)
 
 
 def _table_fault(path: Path, computed: Mapping[str, Row], cases: int) -> str:
@@ -394,14 +407,13 @@ def _table_fault(path: Path, computed: Mapping[str, Row], cases: int) -> str:
     filled = columns_with_values(stored).intersection(names)
     ids = [str(row["case_id"]) for row in stored] if "case_id" in names else list(computed)
     by_id = dict(zip(ids, stored, strict=False)) if names else {}
-    differs = sorted(
-        name
-        for name in filled
-        if any(
-            not are_equal(row.get(name), by_id.get(case_id, {}).get(name))
-            for case_id, row in computed.items()
+    differing = set[str]()
+    for case_id, row in computed.items():
+        stored_row = by_id.get(case_id, {})
+        differing.update(
+            name for name in filled if not are_equal(row.get(name), stored_row.get(name))
         )
-    )
+    differs = sorted(differing)
     if not differs and by_id.keys() == computed.keys() and len(stored) == cases:
         return ""
     return f"is not what journal and samples amount to ({', '.join(differs[:3]) or 'its rows'})"

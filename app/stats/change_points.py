@@ -45,7 +45,7 @@ def common_factor(logs: np.ndarray) -> np.ndarray | None:
         return None
     factor, weights = np.zeros(logs.shape[1]), np.ones(len(logs))
     for sweep in range(_SWEEPS):
-        levels = np.nanmedian(logs - factor, axis=1)
+        levels = _row_medians(logs - factor)
         rest = logs - levels[:, None]
         estimate = np.array([_weighted_median(rest[:, run], weights) for run in range(len(factor))])
         estimate[~has_factor] = 0.0
@@ -72,11 +72,23 @@ def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
     return float((ordered[low] + ordered[min(high, len(ordered) - 1)]) / 2.0)
 
 
+def _row_medians(values: np.ndarray) -> np.ndarray:
+    """The median of the values that each row has [rows], NaN of a row without any."""
+    if not values.shape[1]:
+        return np.full(len(values), np.nan)
+    counts = np.count_nonzero(~np.isnan(values), axis=1)
+    ascending, rows = np.sort(values, axis=1), np.arange(len(values))  # NaN comes last
+    lower = ascending[rows, np.maximum(counts - 1, 0) // 2]
+    medians: np.ndarray = (
+        lower + ascending[rows, np.minimum(counts // 2, len(ascending[0]) - 1)]
+    ) / 2.0
+    medians[counts == 0] = np.nan
+    return medians
+
+
 def _weights(rest: np.ndarray) -> np.ndarray:
     """One over the variance of each series from run to run, which no step of its level moves."""
-    steps = np.abs(np.diff(rest, axis=1))
-    present_steps = [row[~np.isnan(row)] for row in steps]
-    deviations = np.array([np.median(row) if len(row) else 0.0 for row in present_steps])
+    deviations = np.nan_to_num(_row_medians(np.abs(np.diff(rest, axis=1))))
     positive = deviations[deviations > 0.0]
     if not len(positive):
         return np.ones(len(rest))

@@ -186,9 +186,10 @@ _LEAST_TO_ESTIMATE = 5
 CLOSE_S = 60.0
 CLOSE_CONTENDED_S = 540.0
 """Rounds that all began within so many seconds may share one state of the machine; the second
-where other work took the core: in two recorded runs of half an hour eight rounds over ten minutes
-held the mean and the p99 of the whole run in 86 to 100 %, over two minutes in 55 to 98 %. A little
-less than ten, since a case may be the last of the first pass and the first of the last one."""
+where other work took the core: in three recorded runs of half an hour eight rounds over ten
+minutes held the mean and the p99 of the whole run in 86 to 100 %, over two minutes in 55 to 99 %.
+The preset `standard` then takes ten (`contended_spread_s`). A little less, since a case may be the
+last of the first pass and the first of the last one."""
 RARELY_DEPENDENT = 0.1
 """The prior probability that the rounds of a case depend on each other."""
 MOSTLY_DEPENDENT = 0.8

@@ -100,25 +100,42 @@ def from_history(
     return RunVariation(max(deviation, MINIMUM_DEVIATION), freedom, "history", sampling)
 
 
-def from_anchor(first: Sequence[float], second: Sequence[float]) -> RunVariation | None:
+BothRuns = tuple[Sequence[float], Sequence[float]]
+"""The rounds' own figures of one case in the first run and in the second one."""
+
+
+def from_anchor(anchor: BothRuns, case: BothRuns | None = None) -> RunVariation | None:
     """From the rounds of the same unchanged case in both runs; None with fewer than two a side.
 
     A run is taken to deviate as a single round of the anchor does, however many rounds it has: on
     a machine whose speed wanders the mean of more rounds is no better. The anchor's own change from
     run to run adds one degree of freedom, the stated deviation four.
+
+    The figures of a `case` may follow the machine more than the anchor's do, as a tail follows the
+    load: where its rounds differ by more than the anchor's, its runs are taken to do so in
+    proportion.
     """
-    a, b = np.log(np.array(first)), np.log(np.array(second))
-    if min(len(a), len(b)) < 2:
+    if min(map(len, anchor)) < 2:
         return None
+    a, b = (np.log(np.array(side)) for side in anchor)
     variance_between = float(b.mean() - a.mean()) ** 2 / 2.0
-    squares_within = float(np.sum((a - a.mean()) ** 2) + np.sum((b - b.mean()) ** 2))
     freedom = len(a) + len(b) - 2
     prior = _PRIOR_FREEDOM * STATED_DEVIATION**2
-    round_variance = squares_within / freedom
+    round_variance = _variance_within(anchor)
     run_variance = (prior + variance_between) / (_PRIOR_FREEDOM + 1.0)
+    sensitivity = 1.0
+    if case is not None and min(map(len, case)) > 1 and round_variance > 0.0:
+        sensitivity = max(1.0, math.sqrt(_variance_within(case) / round_variance))
     if round_variance > run_variance:
-        return RunVariation(math.sqrt(round_variance), freedom, "anchor")
-    return RunVariation(math.sqrt(run_variance), _PRIOR_FREEDOM + 1.0, "anchor")
+        return RunVariation(sensitivity * math.sqrt(round_variance), freedom, "anchor")
+    return RunVariation(sensitivity * math.sqrt(run_variance), _PRIOR_FREEDOM + 1.0, "anchor")
+
+
+def _variance_within(sides: BothRuns) -> float:
+    """Of the logarithms of rounds about the mean of their run."""
+    logs = [np.log(np.array(side)) for side in sides]
+    squares = sum(float(np.sum(np.square(side - side.mean()))) for side in logs)
+    return squares / (sum(map(len, logs)) - len(logs))
 
 
 TOO_FEW_ROUNDS, TOO_FEW_RUNS = "too_few_rounds", "too_few_runs"
@@ -155,7 +172,8 @@ class Verdict:
 
     `interval` is the one that decided, at `confidence`: it lies beyond the band where the word is
     slower or faster, within it where it is same, and neither where the size of the change leaves
-    it undecided. `family` is how many comparisons were judged together.
+    it undecided. `family` is how many comparisons were judged together, `difference` what was
+    judged; None with too few rounds.
     """
 
     word: Word
@@ -165,7 +183,12 @@ class Verdict:
     confidence: float = CONFIDENCE
     family: int = 1
     reason: str = ""
-    variation: RunVariation | None = None
+    difference: Difference | None = None
+
+    @property
+    def variation(self) -> RunVariation | None:
+        """What the two runs differ by without a change, where it counted."""
+        return None if self.difference is None else self.difference.variation
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,11 +331,11 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
     ratio, interval = math.exp(d.log), interval_of(d, step.confidence)
     if step.rejected:
         word: Word = "slower" if d.log > 0 else "faster"
-        return Verdict(word, ratio, interval, "", step.confidence, variation=d.variation)
+        return Verdict(word, ratio, interval, "", step.confidence, difference=d)
     both_sides = 2.0 * confidence - 1.0
     if _is_equivalent(d, band, confidence):
         equivalence_interval = interval_of(d, both_sides)
-        return Verdict("same", ratio, equivalence_interval, "", both_sides, variation=d.variation)
+        return Verdict("same", ratio, equivalence_interval, "", both_sides, difference=d)
     edge = math.expm1(math.log1p(band) + d.resolution)
     detectable_change = smallest_change(d.error, d.freedom, edge, step.confidence)
     detail, reason = f"would find a change of {detectable_change:.0%}", NOT_RESOLVED
@@ -325,7 +348,7 @@ def _verdict(d: Difference | None, step: _Step, band: float, confidence: float) 
         detail,
         step.confidence,
         reason=reason,
-        variation=d.variation,
+        difference=d,
     )
 
 

@@ -42,13 +42,9 @@ from app.sweep.engine import (
 )
 from app.sweep.local_executor import ThisMachine
 from app.sweep.resumption import reject_changed, reject_lost_engines, reject_unknown_cases
-from app.sweep.scheduling.follow_up_policies import FOLLOW_UP_S
-from app.sweep.scheduling.grid import FixedSweep
-from app.sweep.scheduling.remote_grid import HostedSweep
-from app.sweep.scheduling.round_jobs import ROUND_OVERHEAD_S
+from app.sweep.scheduling.follow_up import FOLLOW_UP_S
 from app.sweep.scheduling.run_scheduler import build_scheduler
 from app.sweep.work.base import Work
-from app.sweep.work.checking import MAXIMUM_CHECKS, CheckWork
 from app.sweep.work.export import MAXIMUM_EXPORTERS, ExportWork
 from app.sweep.work.round import RoundWork
 from runtimes.registry import environment_of
@@ -175,8 +171,6 @@ def _doing(in_flight: tuple[Work, ...]) -> tuple[str, str]:
 
 EXPORT_S = 3.0
 """A first guess of what an export takes, the import of torch shared by several."""
-CHECK_S = 1.0
-"""A first guess of what compiling a case takes, the import of its engine shared by many."""
 
 
 class SweepRun:
@@ -209,7 +203,6 @@ class SweepRun:
             self.kept_table = back_up_fuller_table(self.run)
         self._rows = Rows(stores=False)
         plan = folder.manifest.requested_plan
-        self._kind = CheckWork.kind if plan.check else RoundWork.kind
         uses_own_interpreter = any(
             not environment_of(case.runtime) for case in folder.manifest.cases
         )
@@ -289,7 +282,7 @@ class SweepRun:
     @property
     def hosts_left_out(self) -> Sequence[str]:
         """Of which hosts nothing more is asked, a sentence each."""
-        return self._rounds.left_out if isinstance(self._rounds, HostedSweep) else ()
+        return self._rounds.left_out
 
     def step(self, timeout_s: float) -> list[Event]:
         """Poll the engine, record what ended, tell the followers; DiskError ends the sweep."""
@@ -344,8 +337,9 @@ class SweepRun:
         self._time.pass_to(())
         if not self._hosted:  # several hosts are at work at once
             self._record((self._time.line,), "")
-        write_tables(self.folder, self.rows() if rows is None else rows, self._columns)
-        self._rows.store(drop_damaged_rounds(self.run))
+        rows = self.rows() if rows is None else rows
+        write_tables(self.folder, rows, self._columns)
+        self._rows.store(drop_damaged_rounds(self.run), rows)
         complete = self.finished and not self.stopped
         state: State = "finished" if complete else "stopped"
         self.live = replace(self.live, state=state, eta_s=None, exit_code=exit_code)
@@ -367,7 +361,7 @@ class SweepRun:
         self._sound = looked_at.sound
         for case_id, damaged in looked_at.damaged.items():
             for number, damage in damaged.items():
-                line = DiscardedRound(case_id, number, damage)
+                line = DiscardedRound(case_id, number, "", diagnostic=damage)
                 self.folder.record(line)
                 self._ledger.take(self.folder.writer(), line)
                 yield line
@@ -426,20 +420,14 @@ class SweepRun:
         live.rounds_done = live.rounds_total - remaining
         live.cases_failed = len(self._ledger.failed)
         live.exports_eta_s = self._exports_left_s()
-        schedule = self._rounds.schedule
-        checks = self._kind == CheckWork.kind
-        guess_s = CHECK_S if checks else schedule.limits.min_s + ROUND_OVERHEAD_S
-        at_once = MAXIMUM_CHECKS if checks else 1
-        if isinstance(self._rounds, HostedSweep):
-            at_once = self._rounds.at_once
-        rounds_s = remaining * self._usual_s(self._kind, guess_s) / at_once
-        if isinstance(self._rounds, FixedSweep | HostedSweep):
-            rounds_s = max(rounds_s, self._rounds.spread_left_s)
+        rounds = self._rounds
+        round_s = self._usual_s(rounds.kind, rounds.guess_s)
+        rounds_s = max(remaining * round_s / rounds.at_once, rounds.spread_left_s)
         after_s = sum(
             policy.remaining * self._usual_s(policy.kind, FOLLOW_UP_S)
             for policy in self._follow_ups
         )
-        live.eta_s = min(live.exports_eta_s + rounds_s + after_s, schedule.budget.left_s)
+        live.eta_s = min(live.exports_eta_s + rounds_s + after_s, rounds.schedule.budget.left_s)
 
     def _exports_left_s(self) -> float:
         """How long the exports that are left are likely to take, so many at a time."""

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
-import psutil
-
+from app.capabilities.registry import complete_plan
 from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.machine import installed_runtimes
@@ -38,8 +37,6 @@ from exporters.file_access import OWNER_ALONE
 from exporters.model_names import factory_path, is_factory_file
 
 _SEED_BITS = 63
-SEARCH_SHARE = 0.75
-"""Of the memory that is free when a search begins, so much is its limit if none is given."""
 
 
 def create_run(
@@ -55,7 +52,7 @@ def create_run(
     is written.
     """
     refuse_without_proc()
-    plan = with_search_values(plan)
+    plan = complete_plan(with_search_values(plan))
     cases = expand(plan, cluster.runtimes if cluster else ())
     if cluster and plan.per_host:
         cases = cluster.cases_of(cases)
@@ -65,15 +62,11 @@ def create_run(
     if cluster is None:  # its cores are looked at where they are
         reject_misplaced(plan)
     installed_runtimes.refuse_unwritable()
-    lengths = plan.lengths
-    if plan.largest_batch and not plan.memory_limit:
-        available = psutil.virtual_memory().available
-        limit = f"{int(available * SEARCH_SHARE) >> 20}MiB"
-        plan = plan.model_copy(update={"memory_limit": limit})
+    lengths, is_spread = plan.lengths, not (plan.is_search or plan.check)
     manifest = new_manifest(
         name=plan.name,
         seed=plan.seed or 0,
-        rounds=1 if plan.is_search or plan.check else lengths.rounds,
+        rounds=lengths.rounds if is_spread else 1,
         time_limit_s=lengths.time_limit_s,
         limits=lengths.limits,
         plan=plan,
@@ -83,7 +76,8 @@ def create_run(
         fingerprints=fingerprints(
             cases, plan.accuracy, plan.environments, elsewhere=cluster is not None
         ),
-        spread_s=0.0 if plan.is_search or plan.check else lengths.spread_s,
+        spread_s=lengths.spread_s if is_spread else 0.0,
+        contended_spread_s=lengths.contended_spread_s if is_spread else 0.0,
         arrivals_seed=arrivals_seed(plan),
         assumed_sizes=sizes_assumed(plan),
     )
@@ -144,6 +138,7 @@ def repeat(run_path: Path, path: Path | None = None) -> RunFolder:
         ),
         repeats=previous.run_id,
         spread_s=previous.spread_s,
+        contended_spread_s=previous.contended_spread_s,
         arrivals_seed=arrivals_seed(previous.requested_plan),
         assumed_sizes=previous.assumed_sizes,
     )

@@ -15,8 +15,9 @@ import numpy as np
 
 from app.cases.case import Case
 from app.stats.intervals import typical
-from app.stats.verdict import Verdict, judge
-from app.tune.search import Block, Figures, paired_difference
+from app.stats.round_pairs import judge_rounds
+from app.stats.verdict import Verdict
+from app.tune.search import Block, Figures, cost_pairs
 from app.tune.space import Choice, Space
 
 FINAL, AGAIN = 1_000_000, 2_000_000
@@ -102,14 +103,14 @@ def ladder(
     numbers = range(FINAL, FINAL + rounds)
     cases = [case for _, case in path]
     first, winner = cases[0], cases[-1]
-    repetition = paired_difference(figures, winner, winner, numbers, offset=AGAIN - FINAL)
-    changes = [
-        *(paired_difference(figures, a, b, numbers) for a, b in pairwise(cases)),
-        *(paired_difference(figures, first, case, numbers) for case in cases[1:]),
-        paired_difference(figures, winner, rival, numbers) if rival is not None else None,
+    repetition = cost_pairs(figures, winner, winner, numbers, offset=AGAIN - FINAL)
+    comparisons = [
+        *(cost_pairs(figures, a, b, numbers) for a, b in pairwise(cases)),
+        *(cost_pairs(figures, first, case, numbers) for case in cases[1:]),
+        cost_pairs(figures, winner, rival, numbers) if rival is not None else None,
         repetition,
     ]
-    verdicts = judge(changes, band)
+    verdicts = judge_rounds(comparisons, band)
     steps = len(cases) - 1
     ladder_steps = [
         Step(
@@ -121,9 +122,9 @@ def ladder(
         )
         for place, (choice, case) in enumerate(path)
     ]
-    noise = None
-    if repetition is not None:
-        noise = math.expm1(repetition.error * math.sqrt((repetition.freedom + 1) / 2.0))
+    noise, change = None, repetition.difference
+    if change is not None:
+        noise = math.expm1(change.error * math.sqrt((change.freedom + 1) / 2.0))
     rival_verdict = verdicts[-2] if rival is not None else None
     measured = sum(figures.cost(winner, number) is not None for number in numbers)
     return Ladder(tuple(ladder_steps), rival, rival_verdict, verdicts[-1], noise, measured)

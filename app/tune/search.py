@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from app.cases.case import Case
-from app.stats.verdict import Difference, difference
+from app.stats.round_pairs import RoundPairs, pair_rounds
 from app.tune.space import Choice, Space
 
 Values = tuple[Choice, ...]
@@ -341,12 +341,12 @@ class Search:
         return gain > MINIMUM_GAIN
 
 
-def paired_difference(
-    figures: Figures, first: Case, second: Case, numbers: Iterable[int], offset: int = 0
-) -> Difference | None:
+def cost_pairs(
+    figures: Figures, first: Case, second: Case, numbers: Sequence[int], offset: int = 0
+) -> RoundPairs:
     """Of the rounds that both have, those of the second numbered so much higher."""
-    pairs = [
-        (figures.cost(first, number), figures.cost(second, number + offset)) for number in numbers
-    ]
-    complete_pairs = [(a, b) for a, b in pairs if a and b]
-    return difference([a for a, _ in complete_pairs], [b for _, b in complete_pairs], in_turn=True)
+
+    def costs(case: Case, shift: int) -> dict[int, float]:
+        return {number: cost for number in numbers if (cost := figures.cost(case, number + shift))}
+
+    return pair_rounds(costs(first, 0), costs(second, offset))

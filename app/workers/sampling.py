@@ -91,8 +91,11 @@ class Sampler:
     dropped_count: int = 0
 
     def warm_up(self) -> WarmUp:
-        """Run windows until their medians have settled."""
+        """Run windows until their medians have settled; none where limits leave no time for any."""
         limits, start_s = self.limits, time.perf_counter()
+        if not limits.warmup_max_s:
+            first_ns = self.lanes.run_s * 1e9
+            return WarmUp(0, 0.0, None, first_ns, first_ns)
         medians: list[float] = []
         runs: list[np.ndarray] = []
         iterations, is_settled = 0, None

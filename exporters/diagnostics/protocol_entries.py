@@ -46,8 +46,37 @@ ROUNDS: Entries = {
         message="The samples of round {round} do not count, since their file {damage}.",
         condition="A file of samples differs from the record in the journal.",
         action=_RESUME,
-        units={"round": Count(), "damage": MESSAGE},
-        example={"round": 2, "damage": "holds 100 of 5,000 samples"},
+        units={
+            "round": Count(),
+            "damage": Choice(
+                {
+                    "checksum": "is not what was measured: its checksum differs",
+                    "phases": "has other measured runs than the journal counted",
+                    "extent": "has times that are further apart than a round can last",
+                    "order": "has runs that end before they start",
+                    "lanes": "has lanes beyond those of the case",
+                }
+            ),
+        },
+        example={"round": 2, "damage": "checksum"},
+    ),
+    "samples_cut": Entry(
+        title="Samples cut short",
+        message="The samples of round {round} do not count, since their file holds {held} of "
+        "{expected}.",
+        condition="A file of samples is shorter than the journal records.",
+        action=_RESUME,
+        units={"round": Count(), "held": Count(), "expected": Count("sample")},
+        example={"round": 2, "held": 100, "expected": 5000},
+    ),
+    "samples_unreadable": Entry(
+        title="Samples unreadable",
+        message="The samples of round {round} do not count, since their file can't be read "
+        "({error}).",
+        condition="A file of samples is gone, or the system refuses to read it.",
+        action="Put it back, or resume the run (graphlap resume).",
+        units={"round": Count(), "error": MESSAGE},
+        example={"round": 2, "error": "No such file or directory"},
     ),
     "row_unreadable": Entry(
         title="Row cannot be computed",

@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto
 
+from exporters.narrow_types import NARROW_TYPES
 from exporters.onnx_files.graph import ShapeConflict, inferred
 from exporters.types import TEXT, Dimension, ExportError, NotBenchmarkable, TensorSpec
 
@@ -34,13 +35,14 @@ def input_spec(path: Path, value: ValueInfoProto, model: ModelProto) -> Iterator
         keys = TypeProto()
         keys.tensor_type.elem_type = kind.map_type.key_type
         for part, of in (("keys", keys), ("values", kind.map_type.value_type)):
-            dtype = _dtype(path, value.name, of)
+            dtype, element = _element(path, value.name, of)
             yield TensorSpec(
                 f"{value.name}.{part}",
                 dtype,
                 (MAP_ENTRIES,),
                 count_up=part == "keys",
                 owner=value.name,
+                element=element,
             )
         return
     yield _tensor(path, value.name, kind, "", unknown=lambda: _rank(model, value))
@@ -56,7 +58,8 @@ def output_spec(path: Path, value: ValueInfoProto) -> TensorSpec:
     while (of := kind.WhichOneof("value")) != "tensor_type":
         kind = kind.sequence_type.elem_type if of == "sequence_type" else kind.map_type.value_type
         kind = _required(path, value.name, kind)
-    return TensorSpec(value.name, _dtype(path, value.name, kind), (), owner=value.name)
+    dtype, element = _element(path, value.name, kind)
+    return TensorSpec(value.name, dtype, (), owner=value.name, element=element)
 
 
 def has_shape(value: ValueInfoProto) -> bool:
@@ -91,7 +94,7 @@ def _tensor(
     path: Path, name: str, kind: TypeProto, owner: str, unknown: Callable[[], int]
 ) -> TensorSpec:
     """A tensor; `unknown` gives the number of its dimensions where none is declared."""
-    dtype, axis = _dtype(path, name, kind), owner or name
+    (dtype, element), axis = _element(path, name, kind), owner or name
     if not kind.tensor_type.HasField("shape"):
         shape: tuple[Dimension, ...] = tuple(f"{axis}_{place}" for place in range(unknown()))
     else:
@@ -99,31 +102,39 @@ def _tensor(
             d.dim_value if is_fixed(d) else (d.dim_param or f"{axis}_{place}")
             for place, d in enumerate(kind.tensor_type.shape.dim)
         )
-    return TensorSpec(name, dtype, shape, owner=owner)
+    if owner and element:
+        raise NotBenchmarkable(
+            f"{name!r} of {path.name} is a sequence or optional value of {element}",
+            "only tensors of that type can be timed",
+        )
+    return TensorSpec(name, dtype, shape, owner=owner, element=element)
 
 
-def _dtype(path: Path, name: str, kind: TypeProto) -> str:
-    """The numpy dtype of a tensor's elements; NotBenchmarkable for those that numpy lacks."""
+def _element(path: Path, name: str, kind: TypeProto) -> tuple[str, str]:
+    """The dtype and element of a tensor's spec; NotBenchmarkable for other types."""
     elements = kind.tensor_type.elem_type
     if elements == TensorProto.STRING:
-        return TEXT
+        return TEXT, ""
     if elements not in TensorProto.DataType.values():
         raise NotBenchmarkable(
             f"{name!r} of {path.name} holds elements of the type {elements}, which this onnx does "
             "not know",
             "export the file again, or install a newer onnx",
         )
+    declared = TensorProto.DataType.Name(elements).lower()
+    if declared in NARROW_TYPES:
+        return NARROW_TYPES[declared].held_as, declared
     try:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elements)
     except KeyError:
         dtype = np.dtype(object)
-    # The 8-bit and 4-bit floats of ml_dtypes say kind "f" too, but no .npz can hold them.
+    # Floats of ml_dtypes have the kind "f" too, but no .npz can hold them.
     if dtype.kind not in _NUMPY_KINDS or dtype.isbuiltin != 1:
         raise NotBenchmarkable(
-            f"{name!r} of {path.name} holds {TensorProto.DataType.Name(elements).lower()}",
-            "only texts, integers, booleans and float16 to float64 can be timed",
+            f"{name!r} of {path.name} holds {declared}",
+            "only texts, numpy's numbers, bfloat16, float8 and 4-bit integers can be timed",
         )
-    return str(dtype.name)
+    return str(dtype.name), ""
 
 
 def _rank(model: ModelProto, value: ValueInfoProto) -> int:

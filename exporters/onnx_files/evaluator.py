@@ -29,7 +29,9 @@ from exporters.agreement import (
     scale_of,
     two_agree,
 )
+from exporters.engine_values import has_narrow, input_values, output_arrays
 from exporters.file_access import file_sha256
+from exporters.narrow_types import NARROW_TYPES
 from exporters.onnx_files.graph import all_nodes, node_name, reads
 from exporters.semantics.random_operators import RANDOM
 from exporters.source import Point
@@ -67,13 +69,14 @@ class Unoptimised:
     def __init__(
         self,
         path: Path,
-        outputs: Sequence[str],
+        outputs: Sequence[TensorSpec],
         inputs: Sequence[TensorSpec],
         custom_ops: Sequence[str],
     ) -> None:
         self._path = path
         self._inputs = tuple(inputs)
-        self._outputs = list(outputs)
+        self._outputs = [spec.name for spec in outputs]
+        self._is_narrow = has_narrow((*inputs, *outputs))
         self._custom_ops = tuple(custom_ops)
         self.was_open = False
 
@@ -81,6 +84,9 @@ class Unoptimised:
         """The outputs by name; raises what ONNX Runtime raises, ExportError for a library."""
         session = opened(self._path, self._custom_ops)
         self.was_open = True
+        if self._is_narrow:
+            given = input_values(self._inputs, inputs)
+            return output_arrays(self._outputs, session.run_with_ort_values(self._outputs, given))
         values = session.run(self._outputs, values_of(self._inputs, inputs))
         arrays: dict[str, np.ndarray] = {}
         for name, value in zip(self._outputs, values, strict=True):
@@ -205,7 +211,7 @@ class FileEvaluator:
         self._outputs = [spec.name for spec in outputs]
         self._custom_ops = tuple(custom_ops)
         self._inputs = tuple(inputs)
-        self._unoptimised = Unoptimised(path, self._outputs, self._inputs, custom_ops)
+        self._unoptimised = Unoptimised(path, outputs, self._inputs, custom_ops)
         self._too_slow = ""
         self.is_repeatable = is_repeatable
 
@@ -246,7 +252,7 @@ class FileEvaluator:
     def by_onnx(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """The outputs by ONNX's evaluator; raises what it raises."""
         with np.errstate(all="ignore"):
-            values = self._evaluator.run(self._outputs, values_of(self._inputs, inputs))
+            values = self._evaluator.run(self._outputs, self._given(inputs))
         arrays: dict[str, np.ndarray] = {}
         for name, value in zip(self._outputs, values, strict=True):
             arrays |= arrays_of(name, value)
@@ -269,10 +275,21 @@ class FileEvaluator:
 
     def _all_values(self, inputs: Arrays) -> Mapping[str, Any]:
         with np.errstate(all="ignore"):
-            given = values_of(self._inputs, inputs)
+            given = self._given(inputs)
             values: Any = self._evaluator.run(None, given, intermediate=True)
         found: Mapping[str, Any] = values
         return found
+
+    def _given(self, inputs: Arrays) -> dict[str, Any]:
+        """The inputs as ONNX's evaluator takes them."""
+        narrow = {
+            spec.name: onnx.helper.tensor_dtype_to_np_dtype(NARROW_TYPES[spec.element].number)
+            for spec in self._inputs
+            if spec.element
+        }
+        return values_of(self._inputs, inputs) | {
+            name: inputs[name].astype(dtype) for name, dtype in narrow.items()
+        }
 
     @property
     def modules(self) -> tuple[str, ...]:

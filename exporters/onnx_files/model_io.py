@@ -5,7 +5,6 @@ checked copy in the store.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, TensorPr
 from onnx.external_data_helper import ExternalDataInfo, uses_external_data
 from onnx.helper import tensor_dtype_to_np_dtype
 
-from exporters.file_access import file_sha256
+from exporters.file_access import copy_file, file_sha256
 from exporters.onnx_files.ends import input_spec, is_fixed, output_spec
 from exporters.onnx_files.engine import accepted, declare_outputs, ends
 from exporters.onnx_files.graph import part
@@ -383,12 +382,12 @@ def copied(
     stored_names: dict[Path, str] = {}
     for data in dict.fromkeys(face.external.values()):
         copy = folder / "weights.bin"
-        shutil.copyfile(data, copy)
+        copy_file(data, copy)
         name = stored_names[data] = f"{file_sha256(copy)}{copy.suffix}"
         files[name] = copy.rename(folder / name)
     model = folder / f"model{ORT_ENDING if is_engine_format(face.path) else ONNX_ENDING}"
     if is_engine_format(face.path):
-        shutil.copyfile(face.path, model)
+        copy_file(face.path, model)
     elif face.external or face.unnamed or is_part or is_put_in_order:
         for tensor in external_tensors(proto):
             for item in tensor.external_data:
@@ -396,6 +395,6 @@ def copied(
                     item.value = stored_names[face.external[item.value]]
         model.write_bytes(proto.SerializeToString(deterministic=True))
     else:
-        shutil.copyfile(face.path, model)
+        copy_file(face.path, model)
     objection = accepted(model, face.path.name, custom_ops)
     return Made({**files, MODEL: model}, {OBJECTION: objection})

@@ -302,6 +302,12 @@ def _equations(
                 yield shapes[3][3], width // heads
             if attributes.get("sliding_window_cache", 0):
                 yield shapes[3][2], attributes.get("local_window_size", 0)
+        case "Concat" if len({len(shape) for shape in shapes}) == 1:
+            axis = attributes.get("axis", 0) % max(len(shapes[0]), 1)
+            for place, sizes in enumerate(zip(*shapes, strict=True)):
+                known = next((size for size in sizes if isinstance(size, int)), None)
+                if place != axis and known is not None:
+                    yield from ((size, known) for size in sizes)
         case "Add" | "Sub" | "Mul" | "Div" if len(shapes) == 2:
             for shape, constant in ((shapes[0], fixed[1]), (shapes[1], fixed[0])):
                 for dimension, size in zip(reversed(shape), reversed(constant), strict=False):

@@ -6,7 +6,7 @@ how long the card would take is told by the compiler, never by a wall clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from exporters import install_layout
@@ -81,12 +81,18 @@ class Fpga(Runtime):
         provider.register()
 
     def _compile(self, request: Request) -> Session:
+        from runtimes.onnxruntime.ir_version import open_at_earlier_version
+
+        return open_at_earlier_version(self._open_session, (request,))
+
+    def _open_session(self, requests: Sequence[Request]) -> Session:
         from runtimes.fpga.card.compiler import compile_graph
         from runtimes.fpga.cards.target import read_target
         from runtimes.fpga.graph import importer
         from runtimes.fpga.session import FpgaSession
         from runtimes.onnxruntime.session import OrtLane
 
+        (request,) = requests
         texts = _provider_options(request)
         target = read_target(texts)
         states = tuple((pair.input, pair.output) for pair in request.model.states)

@@ -20,6 +20,7 @@ from weakref import finalize
 
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Diagnostic
+from exporters.engine_values import has_narrow, input_values
 from exporters.structured import values_of
 from runtimes.errors import tells_of_no_memory
 from runtimes.execution import NodePlacement, OpTime
@@ -300,7 +301,10 @@ def _told(session: onnxruntime.InferenceSession) -> Told:
 
 def _record(open_recording: Open, prefix: Path, inputs: Values) -> Path:
     recording = open_recording(prefix)
-    recording.run(None, inputs)
+    if inputs and all(hasattr(value, "data_ptr") for value in inputs.values()):
+        recording.run_with_ort_values([end.name for end in recording.get_outputs()], inputs)
+    else:
+        recording.run(None, inputs)
     return Path(recording.end_profiling())
 
 
@@ -311,7 +315,12 @@ def executed(told: Told, record: Record, request: Request) -> Executed:
         return Executed(precision, _placed(told.nodes, precision))
     begun = time.perf_counter()
     try:
-        values = values_of(request.model.inputs, request.reference().inputs)
+        model, arrays = request.model, request.reference().inputs
+        values: Values
+        if has_narrow((*model.inputs, *model.outputs)):
+            values = dict(input_values(model.inputs, arrays))
+        else:
+            values = values_of(model.inputs, arrays)
         kernels = _recorded(record, values)
     except Exception as error:
         unreadable = diagnostic("precision_unreadable", error=type(error).__name__)

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -245,22 +245,26 @@ class OrtGpu(GpuRuntime):
 
     def _compile(self, request: Request) -> Session:
         from runtimes.cuda.driver import CudaError, Gpu, compile_fault
+        from runtimes.onnxruntime.ir_version import open_at_earlier_version
 
         try:
             self._before(request)
             gpu = Gpu(int(request.settings.device))
             try:
-                return self._told(request, self._session(request, gpu))
+                return self._told(
+                    request, open_at_earlier_version(partial(self._session, gpu), (request,))
+                )
             except BaseException:
                 gpu.close()
                 raise
         except CudaError as error:
             raise compile_fault(error) from error
 
-    def _session(self, request: Request, gpu: Gpu) -> OrtSession:
+    def _session(self, gpu: Gpu, requests: Sequence[Request]) -> OrtSession:
         from runtimes.onnxruntime.gpu_lane import OrtGpuLane, lane_on
         from runtimes.onnxruntime.session import OrtSession
 
+        (request,) = requests
         free_bytes = gpu.free_bytes()
         # A replayed graph runs none of the kernels that a profiler times.
         plain = replace(request, options={**request.options, "cuda_graph": False})

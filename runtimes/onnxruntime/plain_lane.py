@@ -1,23 +1,46 @@
-"""One ONNX Runtime session called with plain Python values: texts, sequences, maps and options.
+"""One ONNX Runtime session called with Python values: texts, sequences, maps, optional values, and
+tensors of types that numpy lacks.
 
-No buffer can be bound for these. So the timed call is the engine's `run`, as a program in Python
-calls it: it takes arrays, lists and dictionaries, and makes those that it returns.
+Nothing is bound. The timed call is the engine's `run`, as a program in Python calls it: it takes
+arrays, lists and dictionaries, and makes those that it returns. Where numpy lacks a type, the call
+takes and returns the engine's own tensors, which are converted before and after it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import onnxruntime as ort
 
+from exporters.engine_values import has_narrow, input_values, output_arrays
 from exporters.structured import arrays_of, values_of
+from exporters.types import TensorSpec
 from runtimes.base import Arrays, Lane
+from runtimes.errors import Unsupported
 from runtimes.options import Request
 from runtimes.session.host import closed, refuse_unfit
 
 DIRECT_CALL = "run of the C binding with Python values"
 PUBLIC_CALL = "run with Python values"
+TENSOR_CALL = "run_with_ort_values of the C binding with the engine's tensors"
+
+
+def _refuse_unfit_tensors(ends: Sequence[TensorSpec]) -> None:
+    """Raise Unsupported for what the call with the engine's tensors lacks."""
+    narrow = next(spec for spec in ends if spec.element)
+    if not hasattr(ort.OrtValue, "ortvalue_from_numpy_with_onnx_type"):
+        raise Unsupported(
+            f"this ONNX Runtime takes no {narrow.element} ({narrow.name!r}) from Python",
+            "use a later release",
+        )
+    other = next((spec for spec in ends if spec.owner), None)
+    if other is not None:
+        raise Unsupported(
+            f"{other.owner!r} is a sequence, map or optional value beside {narrow.name!r}, which "
+            f"holds {narrow.element}",
+            "give a graph with one of these kinds alone",
+        )
 
 
 class PlainLane(Lane):
@@ -31,7 +54,12 @@ class PlainLane(Lane):
         self._names = [value.name for value in engine.get_outputs()]
         self._arrays: dict[str, np.ndarray] = {}
         self._feeds: dict[str, object] = {}
-        self._returned: list[list[object] | None] = [None]
+        self._tensors: dict[str, ort.OrtValue] = {}
+        self._returned: list[Sequence[object] | None] = [None]
+        ends = (*request.model.inputs, *request.model.outputs)
+        self._is_narrow = has_narrow(ends)
+        if self._is_narrow:
+            _refuse_unfit_tensors(ends)
         self.run, called = self._call(engine)
         self.call_path = f"{called}, nothing bound, outputs allocated by the engine in each run"
 
@@ -47,6 +75,9 @@ class PlainLane(Lane):
         self._renew()
 
     def outputs(self) -> dict[str, np.ndarray]:
+        if self._is_narrow:
+            returned = self._returned[0]
+            return {} if returned is None else output_arrays(self._names, returned)
         arrays: dict[str, np.ndarray] = {}
         for name, value in zip(self._names, self._returned[0] or (), strict=False):
             arrays |= arrays_of(name, value)
@@ -62,18 +93,31 @@ class PlainLane(Lane):
     def close(self) -> None:
         self.run = closed
         self._feeds.clear()
+        self._tensors.clear()
         self._arrays.clear()
         self._returned[0] = None
 
     def _renew(self) -> None:
         """Fill the one dictionary that every run passes on."""
         self._feeds.clear()
-        self._feeds.update(values_of(self._specs, self._arrays))
+        if self._is_narrow:
+            self._tensors = input_values(self._specs, self._arrays)
+            self._feeds.update({n: tensor._ortvalue for n, tensor in self._tensors.items()})
+        else:
+            self._feeds.update(values_of(self._specs, self._arrays))
 
     def _call(self, engine: ort.InferenceSession) -> tuple[Callable[[], object], str]:
         names, feeds, returned = self._names, self._feeds, self._returned
+        options = ort.RunOptions()
+        if self._is_narrow:
+            of_tensors = engine._sess.run_with_ort_values
+
+            def run_tensors() -> None:
+                returned[0] = of_tensors(feeds, names, options)
+
+            return run_tensors, TENSOR_CALL
         direct = getattr(getattr(engine, "_sess", None), "run", None)
-        call, options = direct or engine.run, ort.RunOptions()
+        call = direct or engine.run
 
         def run() -> None:
             returned[0] = call(names, feeds, options)

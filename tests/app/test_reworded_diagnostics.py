@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from string import Formatter
@@ -39,6 +40,7 @@ from exporters.diagnostics import catalogue
 from exporters.diagnostics.catalogue import diagnostic
 from exporters.diagnostics.diagnostic import Entry
 from tests.app.results.runs import CASE, ENVIRONMENT, manifest_of, record
+from tests.app.sweep.sweeps import write_add_graph
 
 FEW = replace(CASE, threads=2)
 BUSY = replace(CASE, threads=3)
@@ -90,7 +92,7 @@ def observed(path: Path) -> dict[str, Any]:
     assert main(["--export", "csv,json,markdown", str(path)]) == 0
     exported = json.loads((path / "results.json").read_text("utf-8"))["rows"]
     term = Term(CODES, ":", "rounds_differ")
-    junit = ElementTree.fromstring(as_junit(comparison, fail_on_slower=True))
+    junit = ElementTree.fromstring(as_junit(comparison, gate="slower"))
     return {
         "rows": [{k: v for k, v in row.items() if k not in texts} for row in rows],
         "diagnostics": [diagnostics_of(row) for row in rows],
@@ -100,7 +102,7 @@ def observed(path: Path) -> dict[str, Any]:
         "filter": [term.fits(row[CODES]) for row in rows],
         "json": [[(d["code"], d["parameters"]) for d in row[DIAGNOSTICS]] for row in exported],
         "verify": main(["--verify", str(path)]),
-        "gate": as_json(comparison, fail_on_slower=True)["gate"]["exit_code"],
+        "gate": as_json(comparison, gate="slower")["gate"]["exit_code"],
         "junit": [one.attrib for one in junit.iter("property")],
     }
 
@@ -119,6 +121,43 @@ def test_other_words_change_nothing_but_words(
     monkeypatch.setattr(stored_rows, "program", lambda: f"reworded {seed}")
     assert observed(run) == before
     assert [row[WARNINGS] for row in Rows().of(read_run(run))] != texts, "they were reworded"
+
+
+def test_a_resumed_run_does_not_depend_on_words(
+    tmp_path: Path, cache: Path, brief: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Damaged samples are measured again, and what was recorded before is understood."""
+    monkeypatch.setenv("GRAPHLAP_CACHE", str(cache))
+    monkeypatch.chdir(tmp_path)
+    write_add_graph(tmp_path / "add.onnx")
+    assert main(["run", "add.onnx", "--runtimes", "fake", "--rounds", "2", "--out", "run"]) == 0
+    resumed: list[dict[str, Any]] = []
+    for seed in (None, *SEEDS[:1]):
+        path = Path(shutil.copytree("run", f"resumed {seed}"))
+        (path / "samples").joinpath(min(path.glob("samples/*")).name).write_bytes(b"")
+        with monkeypatch.context() as patch:
+            if seed is not None:
+                draw = random.Random(seed)
+                entries = {code: reworded(one, draw) for code, one in catalogue.CATALOGUE.items()}
+                patch.setattr(catalogue, "CATALOGUE", entries)
+                patch.setattr(row_statistics, "program", lambda: "reworded and resumed")
+            (damaged,) = Rows().of(read_run(path))
+            code = main(["resume", str(path)])
+            (row,) = Rows().of(read_run(path))
+            journal = "".join(file.read_text() for file in path.glob("journal/*.jsonl"))
+            discarded = [json.loads(line) for line in journal.splitlines() if '"voided"' in line]
+        resumed.append(
+            {
+                "damaged": diagnostics_of(damaged),
+                "code": code,
+                "rounds": row["rounds"],
+                "status": row["status"],
+                "discarded": [(one["reason"], one["diagnostic"]["code"]) for one in discarded],
+            }
+        )
+    first, second = resumed
+    assert first == second
+    assert (first["code"], first["rounds"], first["discarded"]) == (0, 2, [("", "samples_cut")])
 
 
 def test_the_run_has_what_depends_on_codes(run: Path) -> None:

@@ -175,8 +175,8 @@ def test_simulated_means_and_their_errors_are_those_of_the_samples(
     [
         (["volo"], "there is no study called 'volo': did you mean 'vollo'?"),
         (["vollo", "--batch", "4"], "--batch: the study vollo compares with figures at batch 1"),
-        (["vollo", "--suite", "cells"], "--suite: not an option of graphlap study"),
-        (["vollo", "--check"], "--check: not an option of graphlap study, but a command"),
+        (["vollo", "--suite", "cells"], "--suite: graphlap study has no such option"),
+        (["vollo", "--check"], "--check: graphlap study has no such option"),
         (["vollo", "a", "b"], "a study pages one run, and 2 are named"),
         (["vollo", "a", "--rounds", "2"], "--rounds cannot be used with the run a"),
         (["vollo", "--resume", "a", "--models", "mlp"], "--models cannot be used with the run in"),

@@ -111,7 +111,7 @@ def test_the_parts_of_every_whole_have_plans_and_shares() -> None:
         (["nowhere"], "nowhere has no part of the study dlmark"),
         (["--resume", "nowhere"], "nowhere has no part of the study dlmark"),
         (["--out", "taken", "--models", "alexnet"], "taken is there already"),
-        (["--scenario", "offline"], "--scenario: not an option of graphlap study"),
+        (["--scenario", "offline"], "--scenario: graphlap study has no such option"),
     ],
 )
 def test_what_means_nothing_is_refused_before_anything_is_written(

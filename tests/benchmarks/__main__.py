@@ -1,14 +1,19 @@
 """`python -m tests.benchmarks [NAME ...]`: every `bench_NAME.py` here, or those named.
 
 `--against REVISION` lets `reading` run the commands of another git revision in turn with ours.
+`--write` also renews the tables that pages have of these benchmarks (`tables.py`).
 """
 
 from __future__ import annotations
 
+import io
 import sys
 from argparse import ArgumentParser
+from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
+
+from tests.benchmarks import tables
 
 _COMPARED = "reading"
 
@@ -17,6 +22,7 @@ def main(arguments: list[str]) -> None:
     parser = ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--against", metavar="REVISION", default="")
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     names: list[str] = options.names
     if options.against and names != [_COMPARED]:
@@ -29,7 +35,16 @@ def main(arguments: list[str]) -> None:
         sys.stdout.write(f"\n== {name}\n")
         sys.stdout.flush()
         more = (options.against,) if options.against else ()
-        import_module(f"tests.benchmarks.bench_{name}").main(*more)
+        benchmark = import_module(f"tests.benchmarks.bench_{name}").main
+        if not options.write:
+            benchmark(*more)
+            continue
+        output = io.StringIO()
+        with redirect_stdout(output):
+            benchmark(*more)
+        sys.stdout.write(output.getvalue())
+        for path in tables.write(name, output.getvalue()):
+            sys.stdout.write(f"renewed {path.name}\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Runs that were made apart: wrong verdicts on simulated machines and between stretches of a
-recorded run, what rounds in a row and spread rounds hold, and histories of a rebooted machine."""
+"""Runs that were made apart: wrong verdicts on simulated machines, and histories of a machine that
+is rebooted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 
 from app.stats.change_points import change_points, common_factor
 from app.stats.verdict import STATED, RunVariation
-from tests.benchmarks import stretches
 from tests.simulated.histories import boots, machine_history
 from tests.simulated.runs import called, past_of
 
@@ -81,7 +80,10 @@ def histories() -> Iterator[str]:
     yield f"histories of {RUNS} runs that differ by 1 %, boots of 1.5 %, %: alarms of unchanged"
     yield "series, a slowdown of 5 % of one found in its place, changes of the machine"
     yield ""
-    yield "| series | as they are | without the common factor | own shares of boots (sd 0.3) |"
+    yield (
+        "| series | as measured | shared part removed | shared part removed, each case affected "
+        "differently by a boot (standard deviation 0.3) |"
+    )
     yield "| --- | --- | --- | --- |"
     for series in (2, 3, 5, 20):
         cells = [
@@ -92,9 +94,8 @@ def histories() -> Iterator[str]:
 
 
 def main() -> None:
-    """Markdown tables, in percent; `python -m tests.benchmarks.stretches RUN` has those of a run
-    folder of your own."""
-    parts = (simulated(), histories(), stretches.report(stretches.read_recorded()))
+    """Markdown tables, in percent."""
+    parts = (simulated(), histories())
     for line in chain.from_iterable((*part, "") for part in parts):
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()

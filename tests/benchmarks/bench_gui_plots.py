@@ -22,7 +22,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.cases.round import MEASURED, RECORD
-from app.gui.look.style_sheet import apply_theme
+from app.gui.look.style_sheet import apply_theme, prepare_application
 from app.gui.plots.base import PlotView
 from app.gui.plots.histogram import HistogramView
 from app.gui.plots.timeline import TimelineView
@@ -41,6 +41,7 @@ Shown = TypeVar("Shown", bound=QWidget)
 def main() -> None:
     """Print one line per figure."""
     app = QApplication([])
+    prepare_application()
     apply_theme("dark")
     for name, figure in (
         ("histogram, 6 series x 600 bins, ms a frame (<= 20)", redraw_ms(app)),

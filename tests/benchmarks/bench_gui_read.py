@@ -19,7 +19,7 @@ from PySide6.QtCore import QPoint, QThreadPool
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.gui.look.style_sheet import apply_theme
+from app.gui.look.style_sheet import apply_theme, prepare_application
 from app.gui.plots.base import PlotView
 from app.gui.plots.cumulative import CumulativeView
 from app.gui.plots.histogram import HistogramView
@@ -37,6 +37,7 @@ ROUNDS, A_ROUND = 4, 250_000
 def main() -> None:
     """Print one line per figure."""
     app = QApplication([])
+    prepare_application()
     apply_theme("dark")
     one = million()
     views = [

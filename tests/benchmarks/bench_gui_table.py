@@ -19,7 +19,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QApplication
 
-from app.gui.look.style_sheet import apply_theme
+from app.gui.look.style_sheet import apply_theme, prepare_application
 from app.gui.tables.columns import COLUMNS
 from app.gui.tables.results import ResultsTable
 from app.plot_data.series import Series
@@ -33,6 +33,7 @@ RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fake")
 def main() -> None:
     """Print a line for each act."""
     app = QApplication.instance() or QApplication([])
+    prepare_application()
     apply_theme("light")
     table = ResultsTable()
     table.resize(1280, 800)

@@ -37,6 +37,7 @@ STREAMED = 20_000_000
 STREAMED_PER_S = 100_000
 FRAMES_FOR_S = 10.0
 CASES = 5_000
+SHOWN, LISTED = 40, 288
 GRID = {"models": 7, "runtimes": 3, "batches": 6, "threads": 4}
 """A large sweep as people have them: 504 cases."""
 A_CASE = 21_826
@@ -54,10 +55,18 @@ def main() -> None:
         told = _ask(folder, "open", folder / "large", OPENED)
         _tell(f"run of {OPENED:,} samples opened", told["opened_s"], "s", "< 2")
         _tell("  longest pause of the window meanwhile", told["longest_s"], "s", "")
-        _many(folder / "many")
+        _finished(folder / "many", CASES)
         told = _ask(folder, "scroll", folder / "many")
         _tell(f"run of {CASES:,} cases opened", told["opened_s"], "s", "")
         _tell(f"table of {CASES:,} cases scrolls", told["frames_per_s"], "frames/s", ">= 30")
+        _finished(folder / "shown", SHOWN)
+        told = _ask(folder, "switch", folder / "shown")
+        _tell(f"change to a view of {SHOWN} series, median", told["page_ms"], "ms CPU", "<= 100")
+        _tell("  the slowest view", told["worst_page_ms"], "ms CPU", "<= 100")
+        _tell("change of the theme, every view drawn", told["theme_ms"], "ms CPU", "")
+        _finished(folder / "listed", LISTED)
+        told = _ask(folder, "cold", folder / "listed")
+        _tell(f"{LISTED} cases in the table and drawn", told["opening_s"], "s CPU", "<= 2")
         _sweep(folder / "sweep")
         _tell_cold(_ask(folder, "cold", folder / "sweep"))
         _streams(folder)
@@ -218,8 +227,9 @@ def _finish(run: RunFolder) -> None:
     LiveFile(run).write(live, always=True)
 
 
-def _many(path: Path) -> None:
-    cases = [Case("cnn_tiny", "fake", threads=k + 1) for k in range(CASES)]
+def _finished(path: Path, count: int) -> None:
+    """A finished run of so many cases of 400 samples."""
+    cases = [Case("cnn_tiny", "fake", threads=k + 1) for k in range(count)]
     with _new(path, cases, 1) as run:
         for number, case in enumerate(cases):
             _record(run, case, 0, _records(400, number))

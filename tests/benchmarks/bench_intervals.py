@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 
 from tests.simulated.held_out import HELD_OUT
 from tests.simulated.machine_coverage import BOUNDED, FIGURES, MLPERF, RUNS, Count, covered
@@ -14,32 +15,37 @@ TRIES = 300
 
 
 def main() -> None:
-    """Two Markdown tables, of the kinds that the method was tried on and of those held out."""
+    """Three Markdown tables: intervals on the kinds that the method was tried on and on those held
+    out, and bounds on all kinds."""
     sys.stdout.write(
         f"{TRIES} tries a cell, rounds of {RUNS:,} runs: {', '.join(FIGURES)} of unmarked "
         "intervals, in % of these; in brackets without an interval or marked for correlation, in % "
         "of the tries\n"
     )
+    bounds = []
     for machines in (MACHINES, HELD_OUT):
-        heads = " | ".join(map(str, ROUNDS))
-        sys.stdout.write(
-            f"\n| machine | {heads} | half width, % at 8 | bounds at 5 | at 8 | MLPerf at 8 |\n"
-        )
-        sys.stdout.write("| --- |" + " --- |" * (len(ROUNDS) + 4) + "\n")
+        heads = " | ".join(f"{rounds} rounds" for rounds in ROUNDS)
+        sys.stdout.write(f"\n| machine | {heads} | half width, % at 8 |\n")
+        sys.stdout.write("| --- |" + " --- |" * (len(ROUNDS) + 1) + "\n")
         for machine in machines:
-            sys.stdout.write(f"{_line(machine)}\n")
+            counts = {rounds: covered(machine, rounds, TRIES) for rounds in ROUNDS}
+            cells = [
+                ", ".join(_share(by_name[name]) for name in FIGURES) for by_name in counts.values()
+            ]
+            widths = [_percent(counts[8][name].half_width, 1) for name in FIGURES]
+            sys.stdout.write(f"| {' | '.join([machine.name, *cells, ', '.join(widths)])} |\n")
             sys.stdout.flush()
+            bounds.append(_bounds_line(machine, counts))
+    sys.stdout.write("\n| machine | 5 rounds | 8 rounds | MLPerf, 8 rounds |\n")
+    sys.stdout.write("| --- |" + " --- |" * 3 + "\n")
+    sys.stdout.write("".join(f"{line}\n" for line in bounds))
 
 
-def _line(machine: Machine) -> str:
-    counts = {rounds: covered(machine, rounds, TRIES) for rounds in ROUNDS}
-    cells = [", ".join(_share(counts[rounds][name]) for name in FIGURES) for rounds in ROUNDS]
-    widths = [_percent(counts[8][name].half_width, 1) for name in FIGURES]
+def _bounds_line(machine: Machine, counts: Mapping[int, Mapping[str, Count]]) -> str:
     bounds = [
         ", ".join(_share(counts[rounds][f"{name} bound"]) for name in BOUNDED) for rounds in (5, 8)
     ]
-    mlperf = _share(counts[8][MLPERF])
-    return "| " + " | ".join([machine.name, *cells, ", ".join(widths), *bounds, mlperf]) + " |"
+    return f"| {' | '.join([machine.name, *bounds, _share(counts[8][MLPERF])])} |"
 
 
 def _share(count: Count) -> str:

@@ -64,16 +64,15 @@ def main(against: str = "") -> None:
             ("export csv", (*_APP, "--export", "csv", first)),
             ("compare", (*_APP, "--compare", first, second)),
             ("report", (*_APP, "--report", first, "-o", str(scratch / "page.html"))),
+            ("resume", (*_APP, "--resume", first)),
             ("window", ("-c", _WINDOW, first)),
         ):
             before = _timed(other, arguments) if other else None
             for run in runs:
                 (run / STATISTICS).unlink(missing_ok=True)
-            if what == "verify":  # which stores nothing
-                new = _timed(ROOT, arguments)
+            new = _timed(ROOT, arguments)
+            if what in ("verify", "window"):  # which store nothing
                 _timed(ROOT, (*_APP, "--export", "json", first))
-            else:
-                new = _timed(ROOT, arguments)
             _tell(what, before, new, _timed(ROOT, arguments))
         _history(scratch, other)
 

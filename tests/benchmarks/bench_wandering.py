@@ -58,10 +58,6 @@ def main() -> None:
         sys.stdout.write(f"| {name} | {' | '.join(shares)} |\n")
 
 
-def _marked(logs: np.ndarray) -> float:
-    return float(np.mean([round_correlation(np.exp(one)).is_significant for one in logs]))
-
-
 def _noticed(rng: np.random.Generator, cases: int, rounds: int, shared: float, own: float) -> float:
     found = 0
     for _ in range(TRIES):

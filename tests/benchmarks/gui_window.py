@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -36,6 +39,8 @@ def main() -> None:
         answer |= _cold(window, Path(rest[0]))
     elif mode == "scroll":
         answer |= _open(window, Path(rest[0])) | _scroll(app, window)
+    elif mode == "switch":
+        answer |= _open(window, Path(rest[0])) | _switch(app, window)
     elif mode == "redraw":
         from tests.benchmarks.bench_gui_plots import redraw_ms
 
@@ -76,6 +81,30 @@ def _open(window: MainWindow, folder: Path, samples: int = 1) -> dict[str, float
     longest = _until(there)
     window.views.by_key["histogram"].draw_now()
     return {"opened_s": time.monotonic() - begun, "longest_s": longest}
+
+
+def _switch(app: QApplication, window: MainWindow) -> dict[str, float]:
+    """Milliseconds of the processor until a view that was drawn before is in front again, and
+    until the other theme is on, with every view drawn."""
+    window.table.view.selectAll()
+    for key in window.views.by_key:
+        window.frame.show_key(key)
+        until = time.monotonic() + 0.5
+        _until(lambda until=until: time.monotonic() > until)
+    pages = [_busy_ms(app, partial(window.frame.show_key, key)) for key in window.views.by_key]
+    themes = [_busy_ms(app, window.toggle_theme) for _ in range(6)]
+    return {
+        "page_ms": statistics.median(pages),
+        "worst_page_ms": max(pages),
+        "theme_ms": statistics.median(themes),
+    }
+
+
+def _busy_ms(app: QApplication, act: Callable[[], object]) -> float:
+    begun = time.process_time()
+    act()
+    app.processEvents()
+    return (time.process_time() - begun) * 1e3
 
 
 def _cold(window: MainWindow, folder: Path) -> dict[str, float]:

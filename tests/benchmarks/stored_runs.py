@@ -23,7 +23,8 @@ from runtimes.options import OptionValue
 from tests.app.results.runs import manifest_of
 
 WARMUP_RUNS = 40
-_RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fake", "tensorrt")
+_RUNTIMES = ("ort-cpu", "openvino-cpu", "torch-cpu", "fake")
+_PER_MODEL = 24
 _OPTIONS: dict[str, OptionValue] = {
     "latency_us": 100.0,
     "distribution": "constant",
@@ -44,13 +45,17 @@ def stored_run(
     seed: int = 1,
     percentiles: tuple[float, ...] = (),
 ) -> Path:
-    """A folder of log-normal latencies in sealed journal lines, 25 cases of a model.
+    """A folder of log-normal latencies in sealed journal lines, 24 cases of a model.
 
     Two runs of different `seed` have the same cases and other samples. The journal is written
     at once: a flush for each round is a cost of a sweep and of no reader.
     """
     planned = [
-        Case(f"net{place // 25}.onnx", _RUNTIMES[place % 5], axes={"batch": 1 << place // 5 % 5})
+        Case(
+            f"net{place // _PER_MODEL}.onnx",
+            _RUNTIMES[place % len(_RUNTIMES)],
+            axes={"batch": 1 << place // len(_RUNTIMES) % (_PER_MODEL // len(_RUNTIMES))},
+        )
         for place in range(cases)
     ]
     with RunFolder.create(path, _manifest(planned, rounds, percentiles)) as folder:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from app.cases.round import RoundResult
+from app.cases.telemetry import Interference
 from app.columns.environment import STEAL_SHARE, SWITCHES_PER_S
 from app.columns.rows import Rows
 from app.plan.plan import named_lengths
@@ -29,20 +31,22 @@ from app.stats.intervals import (
     typical,
 )
 from app.stats.verdict import STATED, RunVariation, difference, from_anchor, from_history, judge
+from app.sweep.scheduling.round_budget import Spread
 
 _SIMULATED = Path(__file__).parent.parent / "simulated"
-RECORDED = _SIMULATED / "recorded_rounds.csv"
-"""Looked at while the intervals were made. It lacks the counts of interference; its load was 2 to
-12, so that its rounds count as contended."""
+FIRST = _SIMULATED / "recorded_rounds.csv"
+"""Looked at while the intervals were made; its load was 2 to 12."""
 SECOND = _SIMULATED / "recorded_rounds_2.csv"
 """Its load went from 1 to 11; it was looked at for the mark of rounds that are close in time."""
 THIRD = _SIMULATED / "recorded_rounds_3.csv"
 """Counted once intervals and marks were fixed; load 5 to 17."""
-KEPT = (RECORDED, SECOND, THIRD)
+RECORDINGS = (FIRST, SECOND, THIRD)
 FIGURES = ("p50", "p99", "mean", "throughput")
 _INTERFERENCE = ("switches_per_s", "steal_fraction")
+_ASSUMED_INTERFERENCE = {"switches_per_s": 10.0 * SWITCHES_PER_S, "steal_fraction": 0.0}
+"""Of the first run, which lacks these counts and was measured beside other work."""
 _COLUMNS = ("case", "round", "begun_s", "p50_us", "p99_us", "mean_us", "runs_per_s")
-_STRETCH = 8
+STRETCH = 8
 _PAST_RUNS = 6
 
 Figures = Mapping[str, np.ndarray]
@@ -50,7 +54,7 @@ Figures = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class Recording:
     """A run by case; `begun_s` is when each pass began, from the first on."""
 
     cases: Mapping[str, Figures]
@@ -59,10 +63,34 @@ class Recorded:
     def is_contended(self, case: str, rounds: np.ndarray) -> bool:
         """As `app.columns.environment.is_contended` has it for these rounds."""
         figures = self.cases[case]
-        if any(name not in figures for name in _INTERFERENCE):
-            return True
-        switches, steal = (float(np.mean(figures[name][rounds])) for name in _INTERFERENCE)
+        switches, steal = (
+            float(np.mean(figures[name][rounds]))
+            if name in figures
+            else _ASSUMED_INTERFERENCE[name]
+            for name in _INTERFERENCE
+        )
         return switches >= SWITCHES_PER_S or steal >= STEAL_SHARE
+
+    def results(self, number: int, place: int) -> Iterator[RoundResult]:
+        """The pass at this place as the round of this number of each case, with what other work
+        took from it."""
+        for case, figures in self.cases.items():
+            switches, steal = (
+                float(figures[name][place]) if name in figures else _ASSUMED_INTERFERENCE[name]
+                for name in _INTERFERENCE
+            )
+            interference = Interference(1.0, steal, involuntary_switches=round(switches))
+            yield RoundResult(case, number, "ok", interference=interference)
+
+
+@dataclass(slots=True)
+class _Clock:
+    """The clock of a recorded run."""
+
+    now_s: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +100,22 @@ class Wrong:
 
     comparisons: int
     wrong: int
-    unknown: int
+    undecided: int
 
     @property
     def share(self) -> float:
         return self.wrong / self.comparisons if self.comparisons else 0.0
 
 
-def read_recorded(path: Path = RECORDED) -> Recorded:
+def read_recording(path: Path = FIRST) -> Recording:
     """The run that is kept as text."""
     with path.open(newline="", encoding="utf-8") as file:
-        return _recorded(list(csv.DictReader(file)))
+        return _recording_of(list(csv.DictReader(file)))
 
 
-def recorded_of(folder: Path) -> Recorded:
+def recording_of_folder(folder: Path) -> Recording:
     """A run folder's own rounds."""
-    return _recorded(list(rows_of(folder)))
+    return _recording_of(list(rows_of(folder)))
 
 
 def rows_of(folder: Path) -> Iterator[dict[str, str]]:
@@ -129,7 +157,7 @@ def rows_of(folder: Path) -> Iterator[dict[str, str]]:
             yield dict(zip((*_COLUMNS, *_INTERFERENCE), values, strict=True))
 
 
-def _recorded(rows: Sequence[Mapping[str, str]]) -> Recorded:
+def _recording_of(rows: Sequence[Mapping[str, str]]) -> Recording:
     """The rounds that all cases have."""
     by_case: dict[str, dict[int, Mapping[str, str]]] = {}
     for row in rows:
@@ -145,7 +173,7 @@ def _recorded(rows: Sequence[Mapping[str, str]]) -> Recorded:
         for case, rounds in by_case.items()
     }
     begun = [min(float(rounds[n]["begun_s"]) for rounds in by_case.values()) for n in common]
-    return Recorded(cases, np.array(begun))
+    return Recording(cases, np.array(begun))
 
 
 def _differs(first: np.ndarray, second: np.ndarray, variation: RunVariation | None) -> bool:
@@ -154,15 +182,15 @@ def _differs(first: np.ndarray, second: np.ndarray, variation: RunVariation | No
     return verdict.word in ("faster", "slower")
 
 
-def wrong_verdicts(recorded: Recorded, name: str, source: str, rounds: int = _STRETCH) -> Wrong:
+def wrong_verdicts(recording: Recording, name: str, source: str, rounds: int = STRETCH) -> Wrong:
     """Of all pairs of stretches that do not overlap, each compared as `--compare` would two runs:
     with a `stated` variation, with that of an `anchor`, which another case stands for, with a
     `history` of other stretches, or with `none` as it was before there was one."""
-    comparisons = wrong = unknown = 0
-    names = list(recorded.cases)
+    comparisons = wrong = undecided = 0
+    names = list(recording.cases)
     for place, case in enumerate(names):
-        figures = recorded.cases[case][name]
-        anchor = recorded.cases[names[place - 1]][name]
+        figures = recording.cases[case][name]
+        anchor = recording.cases[names[place - 1]][name]
         begins = range(0, len(figures) - rounds + 1, rounds)
         stretches = [slice(begin, begin + rounds) for begin in begins]
         logs = [float(np.log(figures[one]).mean()) for one in stretches]
@@ -175,7 +203,11 @@ def wrong_verdicts(recorded: Recorded, name: str, source: str, rounds: int = _ST
                 if source == "stated":
                     variation = STATED if name == "p50" else None
                 elif source == "anchor":
-                    variation = from_anchor(anchor[first].tolist(), anchor[second].tolist())
+                    anchor_sides, sides = (
+                        (values[first].tolist(), values[second].tolist())
+                        for values in (anchor, figures)
+                    )
+                    variation = from_anchor(anchor_sides, None if name == "p50" else sides)
                 elif source == "history":
                     rest = [k for k in range(len(stretches)) if k not in (number, other)]
                     past = rng.permutation(rest)[:_PAST_RUNS]
@@ -184,99 +216,119 @@ def wrong_verdicts(recorded: Recorded, name: str, source: str, rounds: int = _ST
                     )
                 comparisons += 1
                 if variation is None and source != "none":
-                    unknown += 1
+                    undecided += 1
                 else:
                     wrong += _differs(figures[first], figures[second], variation)
-    return Wrong(comparisons, wrong, unknown)
+    return Wrong(comparisons, wrong, undecided)
 
 
-def contains(recorded: Recorded, case: str, name: str, rounds: np.ndarray) -> bool:
+def contains(recording: Recording, case: str, name: str, rounds: np.ndarray) -> bool:
     """Whether the interval from these rounds, as a row has it over the rounds, contains the figure
     of the whole run."""
-    figures = recorded.cases[case][name]
-    truth, chosen = typical(figures), figures[rounds]
-    is_likely = name != "p50" and recorded.is_contended(case, rounds)
+    figures = recording.cases[case][name]
+    truth, choice = typical(figures), figures[rounds]
+    is_likely = name != "p50" and recording.is_contended(case, rounds)
     prior = MOSTLY_DEPENDENT if is_likely else RARELY_DEPENDENT
-    inflation = round_correlation(chosen, recorded.begun_s[rounds], prior).inflation
-    interval = interval_between(chosen, inflation=inflation)
+    inflation = round_correlation(choice, recording.begun_s[rounds], prior).inflation
+    interval = interval_between(choice, inflation=inflation)
     return interval is not None and interval.low <= truth <= interval.high
 
 
-def marked_share(recorded: Recorded, samples: Sequence[np.ndarray]) -> float:
+def marked_share(recording: Recording, samples: Sequence[np.ndarray]) -> float:
     """In which share of these samples of all cases `rounds_close_in_time` marks the intervals."""
     marks = []
     for one in samples:
-        span_s = float(recorded.begun_s[one[-1]] - recorded.begun_s[one[0]])
+        span_s = float(recording.begun_s[one[-1]] - recording.begun_s[one[0]])
         marks += [
-            RoundCorrelation(len(one), span_s=span_s).is_close(recorded.is_contended(case, one))
-            for case in recorded.cases
+            RoundCorrelation(len(one), span_s=span_s).is_close(recording.is_contended(case, one))
+            for case in recording.cases
         ]
     return float(np.mean(marks))
 
 
-def scheduled(recorded: Recorded, rounds: int, spread_s: float) -> Iterator[np.ndarray]:
+def schedule_choices(
+    recording: Recording, rounds: int, spread_s: float, contended_s: float = 0.0
+) -> Iterator[np.ndarray]:
     """From every pass on: the passes that a sweep with this spread would have measured, each the
     first that begins when it is due."""
-    due_s = spread_s * np.arange(rounds) / (rounds - 1)
-    for begin, begun_s in enumerate(recorded.begun_s):
-        chosen = [begin]
-        for due in due_s[1:]:
-            later = int(np.searchsorted(recorded.begun_s, begun_s + due))
-            chosen.append(max(later, chosen[-1] + 1))
-        if chosen[-1] < len(recorded.begun_s):
-            yield np.array(chosen)
+    begun_s, clock = recording.begun_s, _Clock()
+    for begin in range(len(begun_s) - rounds + 1):
+        clock.now_s = float(begun_s[begin])
+        spread, choice = Spread(spread_s, rounds, contended_s, clock), [begin]
+        spread.due_s(0)
+        for number in range(1, rounds):
+            for result in recording.results(number - 1, choice[-1]):
+                spread.take(result)
+            later = int(np.searchsorted(begun_s, spread.due_s(number)))
+            choice.append(max(later, choice[-1] + 1))
+            if choice[-1] >= len(begun_s):
+                break
+            clock.now_s = float(begun_s[choice[-1]])
+        else:
+            yield np.array(choice)
 
 
-def evenly(recorded: Recorded, rounds: int) -> Iterator[np.ndarray]:
+def evenly(recording: Recording, rounds: int) -> Iterator[np.ndarray]:
     """So many passes that are evenly spread over the whole run."""
-    distance = len(recorded.begun_s) // rounds
-    for begin in range(len(recorded.begun_s) - distance * (rounds - 1)):
+    distance = len(recording.begun_s) // rounds
+    for begin in range(len(recording.begun_s) - distance * (rounds - 1)):
         yield np.arange(begin, begin + distance * (rounds - 1) + 1, distance)
 
 
-def shares_held(recorded: Recorded, name: str, samples: Sequence[np.ndarray]) -> dict[str, float]:
+def shares_held(recording: Recording, name: str, samples: Sequence[np.ndarray]) -> dict[str, float]:
     """By case in which share of these samples of passes the interval contains the figure."""
     return {
-        case: float(np.mean([contains(recorded, case, name, one) for one in samples]))
-        for case in recorded.cases
+        case: float(np.mean([contains(recording, case, name, one) for one in samples]))
+        for case in recording.cases
     }
 
 
-def report(recorded: Recorded) -> Iterator[str]:
-    """Two Markdown tables, in percent."""
-    minutes = (recorded.begun_s[-1] - recorded.begun_s[0]) / 60.0
-    passes = len(recorded.begun_s)
-    yield f"{passes} passes over {len(recorded.cases)} cases in {minutes:.0f} minutes"
+def choices_of(recording: Recording) -> dict[str, list[np.ndarray]]:
+    """Eight rounds as different schedules would have measured them, by the schedule's name."""
+    standard = named_lengths()["standard"]
+    short_s, long_s = standard.spread_s, standard.contended_spread_s
+    return {
+        "in a row": list(schedule_choices(recording, STRETCH, 0.0)),
+        f"{short_s / 60:g} min": list(schedule_choices(recording, STRETCH, short_s)),
+        "`standard`": list(schedule_choices(recording, STRETCH, short_s, long_s)),
+        "evenly over the run": list(evenly(recording, STRETCH)),
+    }
+
+
+def report(recording: Recording) -> Iterator[str]:
+    """Two Markdown tables of one run, in percent, by case."""
+    minutes = (recording.begun_s[-1] - recording.begun_s[0]) / 60.0
+    passes = len(recording.begun_s)
+    yield f"{passes} passes over {len(recording.cases)} cases in {minutes:.0f} minutes"
     yield ""
     yield "wrong verdicts of stretches compared with each other, % (undecided: variation unknown)"
     yield ""
     yield "| figure, rounds a stretch | before | stated | anchor | history |"
     yield "| --- | --- | --- | --- | --- |"
-    for name in ("p50", "p99"):
+    for name in FIGURES[:3]:
         for rounds in (4, 8, 16):
             cells = []
             for source in ("none", "stated", "anchor", "history"):
-                found = wrong_verdicts(recorded, name, source, rounds)
-                all_unknown = found.unknown == found.comparisons
+                found = wrong_verdicts(recording, name, source, rounds)
+                all_unknown = found.undecided == found.comparisons
                 cells.append("unknown" if all_unknown else f"{100 * found.share:.1f}")
             yield f"| {name}, {rounds} | {' | '.join(cells)} |"
     yield ""
-    yield f"{_STRETCH} rounds contain the figure of the whole run, % by case"
+    yield f"{STRETCH} rounds contain the figure of the whole run, % by case"
     yield ""
-    spreads = {name: named_lengths()[name].spread_s for name in ("standard", "publication")}
-    samples = {"in a row": list(scheduled(recorded, _STRETCH, 0.0))}
-    for name, spread_s in spreads.items():
-        samples[f"{name}, {spread_s / 60:g} min"] = list(scheduled(recorded, _STRETCH, spread_s))
-    samples["spread over the run"] = list(evenly(recorded, _STRETCH))
+    choices = choices_of(recording)
     heads = [
-        f"{name} (marked {100 * marked_share(recorded, of):.0f} %)" for name, of in samples.items()
+        f"{name} (marked {100 * marked_share(recording, choice):.0f} %)"
+        for name, choice in choices.items()
     ]
     yield f"| figure | {' | '.join(heads)} |"
-    yield "| --- |" + " --- |" * len(samples)
+    yield "| --- |" + " --- |" * len(choices)
     for name in FIGURES:
         cells = [
-            ", ".join(f"{100 * share:.0f}" for share in shares_held(recorded, name, of).values())
-            for of in samples.values()
+            ", ".join(
+                f"{100 * share:.0f}" for share in shares_held(recording, name, choice).values()
+            )
+            for choice in choices.values()
         ]
         yield f"| {name} | {' | '.join(cells)} |"
 
@@ -291,10 +343,10 @@ def main(arguments: Sequence[str]) -> None:
             writer.writeheader()
             writer.writerows(rows_of(folder))
         return
-    kept = (read_recorded(path) for path in KEPT)
-    found = [recorded_of(Path(name)) for name in arguments] or list(kept)
-    for recorded in found:
-        sys.stdout.write("\n".join(report(recorded)) + "\n\n")
+    kept = (read_recording(path) for path in RECORDINGS)
+    found = [recording_of_folder(Path(name)) for name in arguments] or list(kept)
+    for recording in found:
+        sys.stdout.write("\n".join(report(recording)) + "\n\n")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from runtimes.fpga.provider.abi import PROVIDER_NAME
 from tests.differential_lowered.draw import Draw
 
 EMPTY = ", of an input without elements"
-Verdict = Literal["agrees", "left to the CPU", "not comparable", "disagrees"]
+Verdict = Literal["agrees", "left to the CPU", "not comparable", "ill-conditioned", "disagrees"]
 
 _ORDER = 1e-5
 """What the order of float32 sums may change, relative to the largest value of the output."""

@@ -25,8 +25,9 @@ class Results:
         self._verdicts.setdefault(name, Counter())[verdict] += 1
 
     def table(self) -> Iterator[str]:
-        """Kinds by their comparable draws, those left to the CPU, known and other disagreements."""
-        yield f"{'kind':34}{'comparable':>11}{'left':>7}{'known':>7}{'disagree':>10}"
+        """Kinds by their comparable draws, those left to the CPU, those that rounding decides,
+        known and other disagreements."""
+        yield f"{'kind':34}{'comparable':>11}{'left':>7}{'ill':>5}{'known':>7}{'disagree':>10}"
         totals: Counter[str] = Counter()
         for name, verdicts in self._verdicts.items():
             totals.update(verdicts)
@@ -46,5 +47,5 @@ class Results:
 def _line(name: str, verdicts: Mapping[str, int]) -> str:
     known, wrong = verdicts.get("known", 0), verdicts.get("disagrees", 0)
     comparable = verdicts.get("agrees", 0) + known + wrong
-    left = verdicts.get("left to the CPU", 0)
-    return f"{name:34}{comparable:>11}{left:>7}{known:>7}{wrong:>10}"
+    left, ill = verdicts.get("left to the CPU", 0), verdicts.get("ill-conditioned", 0)
+    return f"{name:34}{comparable:>11}{left:>7}{ill:>5}{known:>7}{wrong:>10}"

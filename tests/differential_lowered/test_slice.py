@@ -71,7 +71,7 @@ def test_a_disagreement_is_reported_with_the_command_that_repeats_it() -> None:
     results.add("card Conv", 13, Outcome("agrees"))
     (fault,) = results.faults()
     assert "--only 'card Conv' --draw 12" in fault
-    assert [*results.table()][1].split() == ["card", "Conv", "2", "0", "0", "1"]
+    assert [*results.table()][1].split() == ["card", "Conv", "2", "0", "0", "0", "1"]
 
 
 def test_no_known_disagreement_excuses_a_whole_operator() -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from tests.files.kinds import FLOAT, INT64, MICROSOFT, constant, draw, model, one, value
 
@@ -86,6 +86,19 @@ def decoder(bits: int = 0, layers: int = 2, positions: bool = False) -> ModelPro
     nodes += [_norm(f"hidden.{layers}", "gamma.last", "normed"), *last]
     constants += [constant("gamma.last", np.ones(_HIDDEN, np.float32)), *weights]
     return model(nodes, inputs, outputs, constants, 21, 10, [(MICROSOFT, 1)])
+
+
+def half(**options: Any) -> ModelProto:
+    """The decoder in float16, as the builder writes it for GPUs: weights, caches and logits."""
+    made = decoder(**options)
+    for end in (*made.graph.input, *made.graph.output):
+        if end.type.tensor_type.elem_type == FLOAT:
+            end.type.tensor_type.elem_type = TensorProto.FLOAT16
+    for tensor in made.graph.initializer:
+        if tensor.data_type == FLOAT:
+            array = numpy_helper.to_array(tensor).astype(np.float16)
+            tensor.CopyFrom(constant(tensor.name, array))
+    return made
 
 
 def open_head() -> ModelProto:
@@ -312,6 +325,9 @@ KINDS = (
     one("language models", "decoder-prefill", decoder, _PREFILL),
     one("language models", "decoder-int4", partial(decoder, bits=4), _SIZES),
     one("language models", "decoder-positions", partial(decoder, positions=True), _SIZES),
+    one("language models", "decoder-fp16", half, _SIZES),
+    one("language models", "decoder-fp16-prefill", half, _PREFILL),
+    one("language models", "decoder-fp16-int4", partial(half, bits=4, positions=True), _SIZES),
     one("language models", "decoder-assumed", open_head),
     one(
         "language models",

@@ -78,8 +78,9 @@ def _by_blocks(folder: Path, name: str, bits: int, form: str) -> Path:
 
 
 def _channels_of_nncf() -> ModelProto:
-    """Signed weights with a scale for each channel, unsigned data, no zero points of the weights:
-    as NNCF's ONNX backend writes them."""
+    """Float weights behind quantisers in the graph, signed and with a scale for each channel, and
+    one pair of quantisers for data: the layout of the ONNX backend of NNCF 2.14.1, read from a
+    file that it wrote of `convolutions`."""
     nodes = [
         node("QuantizeLinear", ["x", "xs", "xz"], ["q"]),
         node("DequantizeLinear", ["q", "xs", "xz"], ["d"]),

@@ -13,11 +13,8 @@ from tests.files.measured import measured
 
 NOT_MEASURED = {
     "attribute-unknown": "export_failed",  # ONNX Runtime refuses it too
-    "ends-bfloat16": "unsupported",
-    "ends-float8": "unsupported",
-    "ends-int4": "unsupported",
 }
-"""With the status of their rows: numpy has no arrays for the last three."""
+"""With the status of their rows."""
 COMMON = (
     "normalised-extended",
     "convolutions-all",
@@ -46,6 +43,7 @@ COMMON = (
     "hard-links",
     "attribute-unknown",
     "ends-bfloat16",
+    "ends-int4",
 )
 """The kinds of which `make test` measures a file; `make soak` measures all."""
 

@@ -233,11 +233,15 @@ _TYPES = {
     "float64": TensorProto.DOUBLE,
     "bfloat16": TensorProto.BFLOAT16,
     "float8": TensorProto.FLOAT8E4M3FN,
+    "float8-wide": TensorProto.FLOAT8E5M2,
+    "float8-unsigned-zero": TensorProto.FLOAT8E4M3FNUZ,
+    "float8-wide-unsigned-zero": TensorProto.FLOAT8E5M2FNUZ,
     "uint8": TensorProto.UINT8,
     "int16": TensorProto.INT16,
     "uint32": TensorProto.UINT32,
     "bool": TensorProto.BOOL,
     "int4": TensorProto.INT4,
+    "uint4": TensorProto.UINT4,
 }
 
 KINDS = (

@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from app.__main__ import main
-from app.columns.rows import Rows
 from app.console.exporting import export
 from app.machine.environment import graphlap_version
 from app.plan.studies import load_study
@@ -83,7 +82,7 @@ def screens(name: str, path: Path) -> dict[str, str]:
         repeated = found_in(path, load_study("neurio"))
         return {"study.md": as_markdown(study_page(study("neurio"), repeated))}
     if name != "large":
-        export(run, Rows().measured(run), ("markdown", "json"))
+        export(run, ("markdown", "json"))
         found["results.md"] = (path / "results.md").read_text("utf-8")
         found["report.txt"] = text_of_page("".join(page([read_intact(path)])))
     if name in WITH_TABLES:

@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import psutil
+
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.status import FITS, INCOMPLETE, Status
 from app.columns.status import worst_round
 from app.plan.models import batch_axis
+from app.plan.plan import Plan
 from app.run_folder.run import Run
 from exporters.size import parse_size
 
@@ -29,6 +32,8 @@ give a better slope than neighbours do."""
 PREDICTED_TRIES = 12
 """After so many tries memory does not follow the batch, and bisection is surer."""
 _MIB = 2**20
+SEARCH_SHARE = 0.75
+"""Of the memory that is free when a search begins, so much is its limit if none is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +197,14 @@ class Search:
             return False
         batch = case.axes.get(self.axis)
         return batch is not None and case.case_id == self.case_at(batch).case_id
+
+
+def with_memory_limit(plan: Plan) -> Plan:
+    """A plan that searches, with a limit from the memory that is free now if it has none."""
+    if not plan.largest_batch or plan.memory_limit:
+        return plan
+    limit = f"{int(psutil.virtual_memory().available * SEARCH_SHARE) >> 20}MiB"
+    return plan.model_copy(update={"memory_limit": limit})
 
 
 def searches(cases: Iterable[Case], limit_bytes: int = 0) -> Iterator[Search]:

@@ -380,8 +380,8 @@ def _with_peak_share(
 
 
 def _macs_per_input(run: Run, tuned: Tuned) -> tuple[float, int] | None:
-    """The work of one input, and how many inputs a run of the chosen case has; None where nobody
-    counted it, or a size but the batch is another than it was counted at."""
+    """The work of one input, and how many inputs a run of the chosen case has; None if it is not
+    known, or is known for other sizes than this case has."""
     case = tuned.choice
     known = (run.models.get((case.model, p)) for p in (case.precision, "fp32"))
     model = next(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from itertools import chain
 from pathlib import Path
 
-from app.capabilities.slo_search.answer import rate_results
+from app.capabilities.registry import answers
 from app.cases.errors import PlanError
 from app.columns.rows import Rows
 from app.comparison.aggregate_throughput import throughput_over_hosts
@@ -13,7 +14,6 @@ from app.console.answer.document import shown_blocks
 from app.console.exporting import export, formats_of
 from app.console.row_table import sort_column
 from app.console.scaling import write_throughputs
-from app.console.searches import write_rates
 from app.console.verify import RunDocument
 from app.plan.plan import Plan
 from app.present.document import Block
@@ -36,7 +36,7 @@ def import_files(flags: argparse.Namespace, width: int) -> tuple[Block, ...]:
     sort = sort_column(flags.sort, plan.percentiles) if flags.sort is not None else ""
     run = write_run(Path(flags.out) if flags.out else new_path(plan), cases)
     measured = Rows().measured(run)
-    export(run, measured, formats)
+    export(run, formats, measured=measured)
     return shown_blocks(run, measured, width, sort, verbose=flags.verbose)
 
 
@@ -66,16 +66,14 @@ def merge_runs(flags: argparse.Namespace, width: int) -> RunDocument:
 
     merge_result = merge(sources, place)
     measured = Rows().measured(merge_result.run)
-    rates, throughputs = (
-        rate_results(merge_result.run),
-        throughput_over_hosts(merge_result.run, measured),
-    )
-    if rates is not None or throughputs:
+    found = answers(merge_result.run)
+    throughputs = throughput_over_hosts(merge_result.run, measured)
+    if found or throughputs:
         with RunFolder.reopen(merge_result.run.path) as folder:
-            if rates is not None:
-                write_rates(folder, rates)
+            for name, data in chain.from_iterable(answer.files() for answer in found):
+                folder.write(name, data)
             write_throughputs(folder, throughputs)
-    export(merge_result.run, measured, formats)
+    export(merge_result.run, formats, measured=measured)
     damage_lines = tuple(f"damaged and left out: {loss}" for loss in merge_result.damage)
     return RunDocument(
         shown_blocks(

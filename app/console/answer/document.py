@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.capabilities.largest_batch.search import (
-    Search,
-    Try,
-    largest_fit,
-    searches_of,
-    stopped_by,
-    tries_of,
-)
-from app.cases.case import Case
-from app.cases.column import Row
+from app.capabilities import registry
 from app.cases.status import TERMINAL
 from app.columns.rows import Rows
 from app.comparison.aggregate_throughput import AggregateThroughput
@@ -32,8 +23,7 @@ from app.console.answer.summary import (
     warning_paragraph,
 )
 from app.console.check import check_blocks
-from app.console.operators import operator_tables
-from app.console.overhead_tables import cold_tables, null_tables
+from app.console.overhead_tables import null_tables
 from app.console.row_table import (
     DEFAULT_PERCENTILES,
     row_table,
@@ -45,12 +35,10 @@ from app.console.run_comparison import Comparer
 from app.console.run_summary import FASTEST, SURE, RunSummary, spread_advice, summarise_run
 from app.console.scaling import scaling_tables, throughput_tables
 from app.console.scenario_tables import batcher_tables, gap_tables, shape_tables, sustained_tables
-from app.console.searches import ladder_tables, rate_tables
 from app.console.verify import RunDocument, damage
 from app.formatting import text
-from app.formatting.case_labels import model_labels
 from app.formatting.text import duration
-from app.insights.rules import HEADING, find_insights
+from app.insights.rules import HEADING
 from app.plan.command import command_words, graphlap_line, plan_words, typed_path
 from app.plot_data.curves import idleness
 from app.present.document import (
@@ -63,8 +51,6 @@ from app.present.document import (
     Paragraph,
     Points,
     Table,
-    names,
-    table,
     tone_of,
 )
 from app.run_folder.folder import RESULTS
@@ -72,20 +58,19 @@ from app.run_folder.run import Part, Run, TimeParts, time_parts
 from app.runs.verify import read_intact
 
 
-def count_missing_rounds(run: Run, planned_rounds: Callable[[Case], int]) -> int:
-    """How many; `wanted` is how many rounds a case was to have, as far as was known."""
-    plan = run.manifest.requested_plan
-    budget_s = plan.budget_s
-    if budget_s is None or plan.slo or plan.tune:  # whose own sentences say how far they came
+def count_missing_rounds(result: RunResult) -> int:
+    """How many rounds the budget left out, as far as is known how many each case was to have."""
+    run = result.run
+    if result.plan.budget_s is None or any(answer.is_final for answer in result.answers):
         return 0
     statuses_by_case = [
-        (case, [result.status for result in run.rounds_of(case) if result.status != "cancelled"])
+        (case, [entry.status for entry in run.rounds_of(case) if entry.status != "cancelled"])
         for case in run.cases
     ]
     return max(
         0,
         sum(
-            planned_rounds(case) - len(statuses)
+            result.planned_rounds(case) - len(statuses)
             for case, statuses in statuses_by_case
             if TERMINAL.isdisjoint(statuses)
         ),
@@ -150,50 +135,22 @@ def _runtime_cell(part: Part, runtime: str) -> Cell | str:
 
 
 def extra_tables(
-    run: Run,
-    rows: Sequence[Row],
-    width: int,
-    throughputs: Sequence[AggregateThroughput] = (),
+    result: RunResult, width: int, throughputs: Sequence[AggregateThroughput] = ()
 ) -> Iterator[Block]:
-    """One after the other, laid out for so many columns; `together` is what several hosts serve."""
-    if run.manifest.requested_plan.largest_batch:
-        yield from largest_tables(run)
+    """Tables of what a plan adds to its rows, laid out for so many columns; `throughputs` are what
+    several hosts serve."""
+    run, rows = result.run, result.rows
+    for answer in result.answers:
+        if not answer.is_final:
+            yield from answer.tables()
     yield from null_tables(run, rows)
     yield from scaling_tables(run.cases, rows, run.manifest.requested_plan)
     yield from throughput_tables(throughputs)
     yield from batcher_tables(run.cases, rows)
-    yield from cold_tables(run, rows, width)
-    yield from operator_tables(run, rows, width)
+    yield from registry.tables(run, rows, width)
     yield from gap_tables(idleness(rows))
     yield from sustained_tables(rows)
     yield from shape_tables(run)
-
-
-def largest_tables(run: Run) -> Iterator[Block]:
-    """Each search of the run: the largest batch that fits, what stopped it, what was tried."""
-    limit = run.manifest.requested_plan.memory_limit
-    device = run.manifest.requested_plan.device_memory_limit
-    of_device = f", of a GPU's: {device}" if device else ""
-    searches, tries = searches_of(run), tries_of(run)
-    labels = model_labels(search.base.model for search in searches)
-    yield Heading("largest batch", 3)
-    yield table(
-        names("model", "runtime", "largest batch", "stopped by", "tried"),
-        [
-            (labels[search.base.model], search.base.runtime, *_search_cells(search, tries))
-            for search in searches
-        ],
-        caption=f"limit of a measuring process, of the host's memory: {limit}{of_device}",
-    )
-
-
-def _search_cells(search: Search, tries: Sequence[Try]) -> tuple[str, str, str]:
-    """Why the next one failed is told with the causes, at the end."""
-    batches = search.statuses(tries)
-    fits = str(largest_fit(batches) or text.NOT_MEASURED)
-    is_finished = search.next_case(tries) is None
-    reason = stopped_by(batches) if is_finished else "not searched to the end: resume the run"
-    return fits, reason, ", ".join(map(str, batches))
 
 
 _MAXIMUM_LENGTH = 160
@@ -203,7 +160,7 @@ _MAXIMUM_LENGTH = 160
 def next_commands(result: RunResult, verbose: bool = False) -> Iterator[Block]:
     """To finish the run, to decide what is undecided, and to see all of it."""
     run = typed_path(result.run.path, result.shell_folder)
-    missing = count_missing_rounds(result.run, result.planned_rounds)
+    missing = count_missing_rounds(result)
     if missing:
         budget = duration(result.plan.budget_s)
         purpose = f"measure the {missing:,} rounds that the budget of {budget} left out"
@@ -220,6 +177,8 @@ def _decision_blocks(result: RunResult) -> Iterator[Block]:
     if decision is None:
         return
     rounds, decided, undecided = decision
+    if rounds <= result.run.manifest.rounds:  # a resumed run measures as many
+        return
     purpose = f"may decide {decided:,} of {undecided:,} undecided"
     words = plan_words(result.plan.model_copy(update={"rounds": rounds}))
     if words is not None and len(" ".join(words)) <= _MAXIMUM_LENGTH:
@@ -256,16 +215,21 @@ def run_document(
         yield from check_blocks(result.measured, width)
     elif verbose:
         yield from _full_blocks(result, sort)
-    elif result.tunes is None:
+    elif not result.replaces_rows:
         yield from _short_blocks(result, width, sort)
+    yield from _closing_blocks(result)
+    yield from next_commands(result, verbose)
+    yield Command(typed_path(result.run.path / RESULTS, result.shell_folder), "all rows")
+
+
+def _closing_blocks(result: RunResult) -> Iterator[Block]:
+    """Hosts that were left out, advice on the rounds, the time that was spent."""
     for sentence in result.hosts_left_out:
         yield Paragraph(sentence)
     if advice := spread_advice(result.run, result.measured):
-        yield Paragraph(advice)
+        yield Paragraph(advice, tone="quiet")
     if spent := time_line(result.run):
         yield Paragraph(spent, tone="quiet")
-    yield from next_commands(result, verbose)
-    yield Command(typed_path(result.run.path / RESULTS, result.shell_folder), "all rows")
 
 
 def page_answer(result: RunResult) -> Iterator[Block]:
@@ -286,23 +250,20 @@ def page_answer(result: RunResult) -> Iterator[Block]:
 
 def findings(result: RunResult) -> tuple[str, ...]:
     """What is worth a look, in few words each."""
-    insights = find_insights(result.model_measurements, result.cases, result.contests)
-    return tuple(insight.brief for insight in insights if insight.kind not in _LEADER_KINDS)[
+    return tuple(insight.brief for insight in result.insights if insight.kind not in _LEADER_KINDS)[
         :MAXIMUM_FINDINGS
     ]
 
 
 def _requested_blocks(result: RunResult, width: int) -> Iterator[Block]:
     """What searches found, comparisons, and all that a plan asks for beside its rows."""
-    if result.tunes is not None:
-        yield _SPACE
-        yield from ladder_tables(result.tunes)
-    if result.rates is not None:
-        yield _SPACE
-        yield from rate_tables(result.rates)
+    for answer in result.answers:
+        if answer.is_final:
+            yield _SPACE
+            yield from answer.tables()
     if result.compared is not None:
         yield from result.compared.blocks
-    yield from extra_tables(result.run, result.rows, width, result.throughputs)
+    yield from extra_tables(result, width, result.throughputs)
 
 
 def _short_blocks(result: RunResult, width: int, sort: str) -> Iterator[Block]:
@@ -351,7 +312,7 @@ def _full_blocks(result: RunResult, sort: str) -> Iterator[Block]:
     for number, warning in enumerate(overview.warnings, 1):
         yield Note(f"({number})", warning)
     yield from cause_notes(result)
-    if result.tunes is None:
+    if not result.replaces_rows:
         yield from _point_lists(overview)
 
 

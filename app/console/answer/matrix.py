@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.cases.column import Row, Value, number_of
-from app.cases.dimensions import MATCHING, without
+from app.cases.dimensions import MATCHING, matching_key, without
 from app.cases.status import TONES
 from app.comparison.measured_case import Key, MeasuredCase, names, runtime_label
 from app.comparison.published_figures import Published, published_for
@@ -18,13 +18,13 @@ from app.comparison.ranking import Fastest
 from app.console.answer.summary import RunResult
 from app.formatting import text
 from app.formatting.case_labels import differences, model_names
+from app.present.cells import latency_cell, latency_interval_cell, rate_cell
 from app.present.document import Cell, Column, Table, Tone
 from app.present.terminal import width_of_text
 
 MAXIMUM_LINES = 20
 LEADS, UNDECIDED, EQUIVALENT = "*", "?", "="
 _P50 = "latency_p50_us"
-_US = "us"
 _BY_ENGINE = ("precision", "clock", "boundary", "concurrency", "host")
 """Dimensions that a row has only once it was measured, or that a simulated card has otherwise."""
 _BY_PLAN = without(*_BY_ENGINE)
@@ -72,7 +72,7 @@ def matrix_of(result: RunResult) -> Matrix:
     untimed: list[MeasuredCase] = []
     for measurement in result.model_measurements:
         if _is_main(measurement):
-            key = tuple(measurement.row.get(name) for name in MATCHING)
+            key = matching_key(measurement.row)
             lines.setdefault(key, Line(key)).measured[runtime_label(measurement.row)] = measurement
         else:
             untimed.append(measurement)
@@ -136,7 +136,7 @@ def _line_for(measurement: MeasuredCase, lines: dict[Key, Line]) -> Line:
     fitting.sort(key=lambda line: line.key[place] != precision)
     if fitting:
         return fitting[0]
-    key = tuple(measurement.row.get(name) for name in MATCHING)
+    key = matching_key(measurement.row)
     return lines.setdefault(key, Line(key))
 
 
@@ -284,7 +284,7 @@ def _single_runtime_cells(measurement: MeasuredCase | None) -> tuple[Cell, Cell]
     row = measurement.row if measurement is not None else {}
     low, high = (number_of(row.get(f"latency_p50_ci_{end}_us")) for end in ("low", "high"))
     p99 = number_of(row.get("latency_p99_us"))
-    return Cell(text.interval(low, high), high, unit=_US), Cell(text.latency(p99), p99, unit=_US)
+    return latency_interval_cell(low, high), latency_cell(p99)
 
 
 def labels_of_cases(matrix: Matrix) -> dict[str, str]:
@@ -333,7 +333,7 @@ def _cells(matrix: Matrix, line: Line) -> list[Cell]:
     if matrix.device:
         figure = line.published
         mean_us = figure.mean_us if figure else None
-        cells.append(Cell(text.latency(mean_us), mean_us, "quiet", _US))
+        cells.append(replace(latency_cell(mean_us), tone="quiet"))
     return cells
 
 
@@ -346,12 +346,13 @@ def _cell(matrix: Matrix, measurement: MeasuredCase | None) -> Cell:
     if value is None:
         status = str(row["status"])
         return Cell(f"{status.replace('_', ' ')} ", tone=TONES[status])
-    figure = _figure(row)
+    cell = _figure(row)
     if not measurement.is_well:
-        return Cell(f"({figure})", value, "warning", _US)
+        return replace(cell, text=f"({cell.text})", tone="warning")
     mark = matrix.marks.get(str(row["case_id"]), "")
     doubted: Tone = "warning" if row["warnings"] else ""
-    return Cell(figure + (mark or " "), value, doubted or ("ok" if mark == LEADS else ""), _US)
+    tone = doubted or ("ok" if mark == LEADS else "")
+    return replace(cell, text=cell.text + (mark or " "), tone=tone)
 
 
 def _value(row: Row) -> Value:
@@ -359,10 +360,10 @@ def _value(row: Row) -> Value:
     return row[_P50] if row[_P50] is not None else row["throughput_per_s"]
 
 
-def _figure(row: Row) -> str:
+def _figure(row: Row) -> Cell:
     if row[_P50] is not None:
-        return text.latency(number_of(row[_P50]))
-    return text.rate_text(number_of(row["throughput_per_s"]))
+        return latency_cell(number_of(row[_P50]))
+    return rate_cell(number_of(row["throughput_per_s"]))
 
 
 def _minimum_width(table: Table) -> int:

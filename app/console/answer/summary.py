@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from app.capabilities.slo_search.answer import RateResults, rate_results
-from app.capabilities.tuning.answer import TuneResults, tune_results
+from app.capabilities.answer import Answer
+from app.capabilities.registry import answers
 from app.cases.case import Case
 from app.cases.column import Row, number_of
 from app.cases.round import is_imported
@@ -24,6 +24,8 @@ from app.console.run_comparison import Outcome
 from app.console.run_summary import failure_causes, verdict_text
 from app.formatting import text
 from app.formatting.case_labels import CaseSet
+from app.insights.insight import Insight
+from app.insights.rules import find_insights
 from app.plan.plan import Plan
 from app.present.document import Block, Note, Paragraph, Tone
 from app.run_folder.diagnostics import warning_groups
@@ -44,8 +46,7 @@ class RunResult:
     measured: Sequence[MeasuredCase]
     planned_rounds: Callable[[Case], int]
     compared: Outcome | None = None
-    rates: RateResults | None = None
-    tunes: TuneResults | None = None
+    answers: Sequence[Answer] = ()
     throughputs: Sequence[AggregateThroughput] = ()
     hosts_left_out: Sequence[str] = ()
     shell_folder: Path | None = None
@@ -66,7 +67,12 @@ class RunResult:
     @property
     def has_answer(self) -> bool:
         """Whether the plan asks another question than which runtime is fastest."""
-        return self.rates is not None or self.tunes is not None or self.compared is not None
+        return self.compared is not None or any(answer.is_final for answer in self.answers)
+
+    @property
+    def replaces_rows(self) -> bool:
+        """Whether the answer stands in place of medians, rankings and warnings."""
+        return any(answer.replaces_rows for answer in self.answers)
 
     @property
     def is_imported(self) -> bool:
@@ -76,6 +82,10 @@ class RunResult:
     @cached_property
     def contests(self) -> list[Fastest]:
         return fastest(self.model_measurements, self.plan.band)
+
+    @cached_property
+    def insights(self) -> tuple[Insight, ...]:
+        return tuple(find_insights(self.model_measurements, self.cases, self.contests))
 
     @cached_property
     def cases(self) -> CaseSet:
@@ -92,20 +102,17 @@ def run_result(
         measured,
         lambda case: len(run.rounds_of(case)),
         compared,
-        rates=rate_results(run),
-        tunes=tune_results(run),
+        answers=answers(run),
         throughputs=throughput_over_hosts(run, measured),
     )
 
 
-MAXIMUM_CAUSES = 8
 _DEFAULT_TONE: Tone = "error"
 
 
 def cause_notes(result: RunResult) -> Iterator[Block]:
     """Of each cause why cases have no figures, or none that count, whose it is and what it is."""
-    failures = failure_causes(result.rows, result.cases)
-    for failure in failures[:MAXIMUM_CAUSES]:
+    for failure in failure_causes(result.rows, result.cases):
         # A row whose figures do not count has the status `ok` and no tone of its own.
         tone = TONES.get(failure.status, _DEFAULT_TONE)
         yield Note(
@@ -114,8 +121,6 @@ def cause_notes(result: RunResult) -> Iterator[Block]:
             tone,
             failure.status.replace(" ", "_"),
         )
-    if len(failures) > MAXIMUM_CAUSES:
-        yield Paragraph(f"... and {len(failures) - MAXIMUM_CAUSES:,} more in results.csv")
 
 
 def warning_paragraph(result: RunResult) -> Iterator[Paragraph]:

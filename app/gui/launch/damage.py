@@ -45,7 +45,9 @@ class DamageCheck(QObject):
 
     def _failed(self, error: Exception) -> None:
         """A folder that can't be looked at is damaged itself."""
-        self.found.emit(self._folder, (Finding("", str(error), "see graphlap verify"),))
+        self.found.emit(
+            self._folder, (Finding("run_unreadable", "", str(error), "see graphlap verify"),)
+        )
 
 
 def findings(printed: str) -> tuple[Finding, ...]:
@@ -53,7 +55,7 @@ def findings(printed: str) -> tuple[Finding, ...]:
     tables = (block for block in json.loads(printed)["blocks"] if block["type"] == "table")
     rows = next(tables)["rows"]
     return tuple(
-        Finding(row["file"], row["finding"], row["action"])
+        Finding(row["code"], row["file"], row["finding"], row["action"])
         for row in rows
         if row["verdict"] == "damaged"
     )

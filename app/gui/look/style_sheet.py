@@ -14,18 +14,31 @@ from app.gui.look.typeface import points, use_typeface
 from exporters import install_layout
 
 
-def apply_theme(name: str) -> Theme:
-    """Dress the whole application; views are then told with their own `apply_theme`."""
-    app, theme = QApplication.instance(), THEMES[name]
-    assert isinstance(app, QApplication)
+def prepare_application() -> None:
+    """The typeface and the style on which the sheets rest, before any widget is made."""
     use_typeface()
+    if not _application().styleSheet():
+        _application().setStyle("Fusion")
+
+
+def apply_theme(name: str) -> Theme:
+    """Dress the whole application, once its widgets are made: with a sheet in force, every widget
+    that is put into another is dressed again, and all those in it."""
+    app, theme = _application(), THEMES[name]
     sheet = style_sheet(theme)
-    if app.styleSheet() != sheet:  # each of these dresses every widget anew
-        if not app.styleSheet():  # once: each change of the style dresses every widget anew
-            app.setStyle("Fusion")
+    if app.styleSheet() != sheet:
+        # Replacing one sheet by another dresses a widget once for each widget that it stands in;
+        # no sheet at first, then the new one, twice.
+        app.setStyleSheet("")
         app.setPalette(_palette(theme))
         app.setStyleSheet(sheet)
     return theme
+
+
+def _application() -> QApplication:
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    return app
 
 
 def _palette(theme: Theme) -> QPalette:
@@ -200,16 +213,10 @@ def _bars(theme: Theme) -> str:
     QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.accent}; }}
     QTabBar::tab:focus {{ background: {_pale(theme)}; }}
     QTabBar::tab:disabled {{ color: {theme.muted}; }}
-    QToolBar {{ background: {theme.window}; border: none; spacing: 4px; padding: 0 6px; }}
-    QToolBar#trust, QToolBar#noticed {{ padding: 0 4px 1px 4px; }}
-    QToolBar#trust QToolButton, QToolBar#noticed QToolButton {{ padding: 1px 7px; }}
-    QToolBar#trust QToolButton[popupMode="2"],
-    QToolBar#noticed QToolButton[popupMode="2"] {{ padding-right: 20px; }}
     QSplitter::handle {{ background: {theme.border}; }}
     QSplitter::handle:hover {{ background: {theme.accent}; }}
     QMainWindow::separator {{ background: {theme.window}; width: 5px; height: 5px; }}
     QMainWindow::separator:hover {{ background: {theme.accent}; }}
-    QDockWidget::title {{ background: {theme.window}; padding: 3px; }}
     """
 
 

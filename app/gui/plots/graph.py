@@ -125,7 +125,14 @@ class GraphView(PlotView):
         plot.addItem(self._item)
         self.let_read(plot, SpotReader(self._item.spots(engines)))
         if kept is None:
-            self._frame(plot, self._item.boundingRect(), layout.places[0])
+            bounds, first = self._item.boundingRect(), layout.places[0]
+
+            def frame() -> None:
+                if self.follows:
+                    self._frame(plot, bounds, first)
+
+            frame()
+            box.sigResized.connect(frame)  # it gets its size when the canvas is laid out
         else:
             plot.setRange(xRange=kept[0], yRange=kept[1], padding=0)
         clear = pg.mkPen(QColor(0, 0, 0, 0))

@@ -7,7 +7,7 @@ what disturbed the machine is seen at one place in all cases that were measured 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -206,13 +206,18 @@ class TimelineView(RowsView):
             ]
             for one in drawn
         }
-        for key, below in self._lanes.items():
-            below.layer.set_lanes(lanes[key])
-            self.let_read(below.plot, LaneReader(lanes[key], key))
+        self._show_lanes(lanes)
         for plot in dict.fromkeys(self._panels.values()):
             there = [r for key, rs in self._drawn.items() if self._panels[key] is plot for r in rs]
             self._readers[plot] = SampleReader(there, self.part_choice.part)
             self.let_read(plot, self._readers[plot])
+        for key, below in self._lanes.items():  # a range that is marked there is of the samples
+            self._readers[below.plot] = self._readers[self._panels[key]]
+
+    def _show_lanes(self, lanes: Mapping[str, tuple[Lane, ...]]) -> None:
+        for key, below in self._lanes.items():
+            below.layer.set_lanes(lanes[key])
+            self.let_read(below.plot, LaneReader(lanes[key], key))
 
     def _lanes_of(self, series: Series, offsets: Sequence[float]) -> tuple[Lane, ...]:
         """What was recorded beside the rounds, where they lie on the axis."""

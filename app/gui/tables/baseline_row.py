@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from app.cases.objectives import BAND
-from app.comparison.judge import Pair, Sides, judge_pairs
+from app.comparison.judge import Sides, judge_pairs
 from app.comparison.measured_case import COMPARED
+from app.comparison.pairing import Pair
 from app.formatting.text import significant
 from app.gui.tables.columns import Column
 from app.gui.tables.deltas import DeltaColumn

@@ -137,6 +137,7 @@ class Figures(ModelFiles):
     cold_start: Annotated[
         Count | None,
         Setting(
+            is_capability=True,
             flag="--cold-start",
             metavar="N",
             help="also start N fresh processes per case: time to their first answer",

@@ -383,7 +383,7 @@ class Setting:
 
     `commands` accept it, and `common` ones are listed by their short help. `runs_code` says of a
     value whether it makes the program run code: the configuration file of a project must not have
-    such a one.
+    such a one. What `is_capability` asks for is done by a registered capability of its key.
     `toml` is its key in a plan file where that is not the field's name, which stays readable.
 
     For the window, `label` and `example` make a row of the form below the title `fold`, and `term`
@@ -400,6 +400,7 @@ class Setting:
     aliases: tuple[str, ...] = ()
     common: bool = False
     runs_code: Callable[[Any], bool] = never
+    is_capability: bool = False
     toml: str = ""
     label: str = ""
     term: str = ""

@@ -100,7 +100,7 @@ OUTPUTS = (
     Setting(
         key="fail_on",
         flag="--fail-on",
-        metavar="slower",
+        metavar="slower|undecided",
         help="exit with 3 if a case is slower, 1 if one can't be judged",
         form=_WORD,
         group=COMPARISON,

@@ -15,9 +15,8 @@ from app.cases.column import Row
 from app.cases.column_names import all_names, column
 from app.cases.round import RoundResult
 from app.columns.status import worst_round
-from app.comparison.measured_case import MeasuredCase
 from app.run_folder.diagnostics import DIAGNOSTICS, diagnostics_of, text
-from app.run_folder.files import write_atomically
+from app.run_folder.files import replacing
 from app.run_folder.run import Run
 from exporters.codec import to_json
 from exporters.types import ExportedModel
@@ -27,13 +26,12 @@ _SCALARS = frozenset({type(None), bool, int, str})
 """Most values of most rows; whether one is a mapping takes far longer to find out."""
 
 
-def export_json(run: Run, measured: Sequence[MeasuredCase]) -> tuple[Path, ...]:
+def export_json(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
     """Write `results.json` into the run folder; null where nothing was measured, and where what
     came out is infinite or no number, as an error of outputs may be: JSON has neither.
 
     Stable keys: what is added later is a new key.
     """
-    rows = [measurement.row for measurement in measured]
     names = all_names(rows)
     manifest = run.manifest
     document = {
@@ -51,10 +49,16 @@ def export_json(run: Run, measured: Sequence[MeasuredCase]) -> tuple[Path, ...]:
     path = run.path / RESULTS
     # A line for each row: indented, all of it would be written by Python's slow encoder.
     head = _text(finite(document), indent=1).removesuffix("\n}")
-    row_texts = (_text(row_values(row, names)) for row in rows)
-    text = f'{head},\n "rows": [\n  ' + ",\n  ".join(row_texts) + "\n ]\n}\n"
-    write_atomically(path, text.encode(errors="backslashreplace"))
+    with replacing(path) as file:
+        file.write(_encoded(f'{head},\n "rows": [\n  '))
+        for place, row in enumerate(rows):
+            file.write(_encoded((",\n  " if place else "") + _text(row_values(row, names))))
+        file.write(b"\n ]\n}\n")
     return (path,)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode(errors="backslashreplace")
 
 
 def row_values(row: Row, names: Sequence[str]) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from app.cases.column_names import all_names, column
 from app.cases.errors import ResultsError
 from app.cases.round import MEASURED, RECORD, RoundResult, latency_ns
 from app.columns.rows import row_names
-from app.comparison.measured_case import MeasuredCase
 from app.formatting.text import storable
 from app.run_folder.files import replacing, write_atomically
 from app.run_folder.run import SAMPLES, Run, read_records
@@ -119,14 +118,11 @@ SAMPLES_FILE = "samples.csv"
 _CSV_FILES_AT_ONCE = 1 << 14
 
 
-def export_csv(
-    run: Run, measured: Sequence[MeasuredCase], columns: Sequence[str] = ()
-) -> tuple[Path, ...]:
+def export_csv(run: Run, rows: Sequence[Row], columns: Sequence[str] = ()) -> tuple[Path, ...]:
     """Write the tables of the rows and `samples.csv` into the run folder; the latter as in Parquet.
 
     `columns` are the words of `--columns`.
     """
-    rows = [item.row for item in measured]
     samples, results = run.path / SAMPLES_FILE, []
     for name, content in tables(run.manifest, rows, columns):
         write_atomically(run.path / name, content)
@@ -147,7 +143,7 @@ def export_csv(
 RESULTS, PARQUET_SAMPLES_FILE = "results.parquet", "samples.parquet"
 
 
-def export_parquet(run: Run, measured: Sequence[MeasuredCase]) -> tuple[Path, ...]:
+def export_parquet(run: Run, rows: Sequence[Row]) -> tuple[Path, ...]:
     """Write `results.parquet` and `samples.parquet` into the run folder.
 
     The columns of the former have their types whether or not this run fills them, so that those of
@@ -155,7 +151,6 @@ def export_parquet(run: Run, measured: Sequence[MeasuredCase]) -> tuple[Path, ..
     included: case_id, round, phase (`warmup` or `measured`), lane, and in int64 nanoseconds the
     three times and the latency, which an open loop counts from the first of them.
     """
-    rows = [item.row for item in measured]
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from app.cases.column import Row
 from app.cases.round import MEASURED, RoundResult
 from app.cases.telemetry import Disturbance, Reading
 from app.columns.row_statistics import epoch_s
-from app.comparison.measured_case import MeasuredCase
 from app.formatting.case_labels import case_label
 from app.formatting.text import one_line, storable
 from app.run_folder.files import own_subfolder, replacing, write_atomically
@@ -40,7 +40,7 @@ _LONGEST_NS = 24 * 3600 * 10**9
 """A day: all histograms have one range, so that they can be added."""
 
 
-def export_hdr(run: Run, _: Sequence[MeasuredCase]) -> tuple[Path, ...]:
+def export_hdr(run: Run, _: Sequence[Row]) -> tuple[Path, ...]:
     """Write `latency.hlog`, a line for each round, and `hgrm/CASE.hgrm`, all rounds of a case.
 
     The measured samples, in the log's format 1.2: the tag is the case's id, start and length are
@@ -107,7 +107,7 @@ _FACTS = ("steal_ms", "involuntary_switches", "major_faults", "many_interrupts",
 _COUNTERS = ("clock_mhz", "power_w", "temperature_c")
 
 
-def export_trace(run: Run, _: Sequence[MeasuredCase]) -> tuple[Path, ...]:
+def export_trace(run: Run, _: Sequence[Row]) -> tuple[Path, ...]:
     """Write `trace/CASE.ROUND.json.gz` for each round that has samples."""
     folder = own_subfolder(run.path, FOLDER)
     return tuple(_write(run, folder, recording) for recording in recordings(run))

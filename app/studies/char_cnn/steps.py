@@ -12,8 +12,7 @@ from app.console.scaling import throughput_sentences
 from app.formatting import text
 from app.machine.installed_runtimes import each_device_of
 from app.present.document import Block, Column, Heading, Paragraph, Points, Table
-from app.stats.quantiles import CONFIDENCE
-from app.stats.verdict import difference, interval_of
+from app.stats.round_pairs import pair_rounds
 from app.studies.study import Found, Study, cell, figure
 
 RATE = "throughput_per_s"
@@ -37,22 +36,19 @@ def gain(before: MeasuredCase | None, after: MeasuredCase | None) -> str:
     told = times(rates[1], rates[0])
     if not told or before is None or after is None:
         return told
-    both = [number for number in before.rates if number in after.rates]
-    apart = difference(
-        [before.rates[number] * _batch(before) for number in both],
-        [after.rates[number] * _batch(after) for number in both],
-        in_turn=True,
-    )
-    if apart is None:
-        return f"{told} ({len(both)} round{'s' * (len(both) != 1)})"
-    ends = interval_of(apart, CONFIDENCE)
+    pairs = pair_rounds(_inputs_per_s(before), _inputs_per_s(after))
+    ends = pairs.ratio_interval()
+    if ends is None:
+        return f"{told} ({len(pairs.first)} round{'s' * (len(pairs.first) != 1)})"
     if text.is_too_noisy(ends.low, ends.high):
         return f"{told} ({text.TOO_NOISY})"
     return f"{told} ({text.significant(ends.low)} to {text.significant(ends.high)})"
 
 
-def _batch(one: MeasuredCase) -> int:
-    return one.case.axes.get("batch", 1)
+def _inputs_per_s(case: MeasuredCase) -> dict[int, float]:
+    """By the number of the round."""
+    batch = case.case.axes.get("batch", 1)
+    return {number: rate * batch for number, rate in case.rates.items()}
 
 
 def times(after: float | None, before: float | None) -> str:

@@ -22,13 +22,17 @@ from app.sweep.scheduling.round_jobs import (
     models_of,
     settled_round,
 )
+from app.sweep.scheduling.round_scheduler import RoundScheduler
 from app.sweep.work.base import Work
-from app.sweep.work.checking import CheckWork, SettledCheck
+from app.sweep.work.checking import MAXIMUM_CHECKS, CheckWork, SettledCheck
 from app.sweep.work.export import ExportWork
 from exporters.messages import ExportReply
 
+CHECK_S = 1.0
+"""A first guess of what compiling a case takes, the import of its engine shared by many."""
 
-class Checks:
+
+class Checks(RoundScheduler):
     """`done` are the ids of the cases that are recorded, `time_limit_s` bounds each check."""
 
     kind = CheckWork.kind
@@ -72,23 +76,27 @@ class Checks:
         )
 
     def planned_rounds(self, case: Case) -> int:
-        """Each case is checked once."""
         return 1
 
     @property
     def exports_left(self) -> int:
-        """How many exports have not been handed out."""
         return len(self._exports)
 
     def all_rounds_left(self) -> int:
-        """How many cases are still to be checked."""
         return len(self._remaining)
 
     def rounds_total(self, recorded: int) -> int:
         return len(self.schedule.cases)
 
+    @property
+    def guess_s(self) -> float:
+        return CHECK_S
+
+    @property
+    def at_once(self) -> int:
+        return MAXIMUM_CHECKS
+
     def take(self, result: RoundResult) -> None:
-        """Count a check that ended; told twice, it counts once."""
         self._remaining.pop(result.case_id, None)
 
     def _check(self, case: Case) -> Work:

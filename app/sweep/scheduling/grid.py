@@ -6,205 +6,28 @@ import random
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from dataclasses import dataclass, field
 
 from app.cases.case import Case
 from app.cases.round import RoundResult
-from app.cases.scenario import NO_CONDITION
 from app.cases.status import TERMINAL, Status
-from app.machine.installed_runtimes import runtime
+from app.sweep.scheduling.exports import Exports
+from app.sweep.scheduling.opening import Opening, opening_of
 from app.sweep.scheduling.round_budget import MINIMUM_WAIT_S, RoundPolicy, Tally
 from app.sweep.scheduling.round_jobs import (
-    ROUND_OVERHEAD_S,
-    ModelKey,
     Schedule,
-    draft_export,
     early_refusal,
-    limits_under,
-    model_export,
-    models_of,
-    neighbour_case,
-    null_export,
     round_work,
     settled_round,
 )
-from app.sweep.scheduling.round_jobs import points as batch_points
+from app.sweep.scheduling.round_scheduler import GridScheduler
 from app.sweep.work.base import WaitWork, Work
-from app.sweep.work.export import DraftWork, ExportWork
 from app.sweep.work.round import RoundWork, SettledRound
-from exporters.messages import ExportReply, ExportRequest
-from exporters.model_names import is_null, original_of
-from exporters.types import FILE_ENDINGS, ExportedModel, Precision
-from runtimes import registry
+from exporters.types import Precision
 
 
-@dataclass(slots=True)
-class Exports:
-    """`models` are the replies that have come."""
-
-    schedule: Schedule
-    models: dict[ModelKey, ExportReply] = field(default_factory=dict)
-    _waiting: deque[ExportWork] = field(default_factory=deque)
-    _twins: dict[ModelKey, tuple[Case, list[Mapping[str, int]]]] = field(default_factory=dict)
-    _in_flight: int = 0
-
-    def queue(self, cases: Sequence[Case]) -> None:
-        """Each model once, with all its points; a null twin is made of what its model became."""
-        originals = ((_original(case), batch_points(case)) for case in cases)
-        neighbours = ((case, [case.axes]) for case in filter(None, map(neighbour_case, cases)))
-        for case, points in models_of(chain(originals, neighbours)):
-            self._waiting.append(model_export(self.schedule, case, points))
-        for twin, points in models_of((c, batch_points(c)) for c in cases if is_null(c.model)):
-            self._twins[original_of(twin.model), twin.precision] = (twin, points)
-
-    def take(self, work: Work) -> None:
-        """An export that has ended; any other work is passed over, drafts too."""
-        if work.kind == ExportWork.kind and isinstance(work, ExportWork) and work.reply is not None:
-            self._in_flight -= 1
-            self._take_reply(work.request, work.reply)
-
-    def next(self) -> ExportWork | None:
-        """The next to begin, if there is one and the budget has room for it."""
-        if self._waiting and not self.schedule.budget.export_fits:
-            self._waiting.clear()
-            self._twins.clear()
-        if not self._waiting:
-            return None
-        self._in_flight += 1
-        return self._waiting.popleft()
-
-    @property
-    def remaining(self) -> int:
-        """How many have not been handed out."""
-        return len(self._waiting) + len(self._twins)
-
-    @property
-    def in_flight(self) -> int:
-        return self._in_flight
-
-    def replies_of(self, case: Case) -> tuple[ExportReply, ExportReply | None] | None:
-        """What a case and its neighbour, if it has one, became; None if an export was left out."""
-        reply = self.models.get((case.model, case.precision))
-        neighbour = neighbour_case(case)
-        neighbour_reply = self.models.get((neighbour.model, case.precision)) if neighbour else None
-        if reply is None or (neighbour and neighbour_reply is None):
-            return None
-        return reply, neighbour_reply
-
-    def _take_reply(self, request: ExportRequest, reply: ExportReply) -> None:
-        """Keep it, and go on to the model's null twin, which can't be if the model is not."""
-        self.models[request.model, request.precision] = reply
-        case, points = self._twins.pop((request.model, request.precision), (None, []))
-        if case is None:
-            return
-        if reply.model is None:
-            self.models[case.model, case.precision] = reply
-        else:
-            self._waiting.append(null_export(self.schedule, case, points, reply.model))
-
-
-def _original(case: Case) -> Case:
-    """The case itself, or that whose null twin it is."""
-    return replace(case, model=original_of(case.model)) if is_null(case.model) else case
-
-
-@dataclass(slots=True)
-class Opening:
-    """The opening round of `case`; `next` hands out its draft and the round itself."""
-
-    schedule: Schedule
-    case: Case
-    is_drafted: bool = False
-    reply: ExportReply | None = None
-    round: RoundWork | None = None
-    is_over: bool = False
-
-    @property
-    def waits(self) -> bool:
-        """Whether the draft is under way, which everything else waits for."""
-        return self.is_drafted and self.reply is None and not self.is_over
-
-    def next(self) -> Work | None:
-        """The draft, then the round, if the draft can be measured; then nothing."""
-        if self.is_over or self.round is not None:
-            return None
-        if not self.is_drafted:
-            self.is_drafted = True
-            return draft_export(self.schedule, self.case, [self.case.axes])
-        if self.reply is None:
-            return None
-        model = self.reply.model
-        if model is None or not has_known_sizes(model, self.case):
-            self.is_over = True
-            return None
-        work = round_work(self.schedule, self.case, 0, self.reply, awaits_reference=True)
-        if not isinstance(work, RoundWork):
-            self.is_over = True
-            return None
-        self.round = work
-        return work
-
-    def take(self, work: Work) -> None:
-        """Something has ended; what is not of the opening is passed over."""
-        if isinstance(work, DraftWork):
-            self.reply, self.is_over = work.reply, work.reply is None
-        elif work is self.round:
-            self.is_over = True
-
-    def check(self, reply: ExportReply | None) -> None:
-        """Have the round checked with the whole export of its model, or drop it."""
-        if self.round is None or self.is_over or self.reply is None or reply is None:
-            return
-        self.is_over = True
-        draft, model = self.reply.model, reply.model
-        if model is not None and draft is not None and model.sha256 == draft.sha256:
-            checked_model = model.at(self.case.axes)
-            if not checked_model.unfit_at:
-                self.round.check_with(checked_model)
-                return
-        self.round.abandon()
-
-
-def opening_of(schedule: Schedule, cases: Sequence[Case]) -> Opening | None:
-    """The opening of a run of these cases, of the engine that starts first in the registry's order;
-    None where no case can be measured before it is checked."""
-    names = registry.names()
-    fit = [case for case in cases if _is_fit(schedule, case)]
-    if not fit:
-        return None
-    first = min(fit, key=lambda case: names.index(registry.parse_spec(case.runtime).name))
-    return Opening(schedule, first)
-
-
-def _is_fit(schedule: Schedule, case: Case) -> bool:
-    """A user's file as it is, in a closed loop of an engine on a processor of this machine, without
-    limits that another order would meet at another time. Runtimes that are part of us need the
-    references themselves."""
-    engine = runtime(registry.parse_spec(case.runtime).name)
-    return (
-        case.model.endswith(FILE_ENDINGS)
-        and case.precision == "fp32"
-        and case.condition == NO_CONDITION
-        and case.batcher is None
-        and case.scenario.kind == "closed_loop"
-        and schedule.checked
-        and not schedule.memory_limit_bytes
-        and not schedule.budget.is_bounded
-        and engine.engine != ""
-        and not engine.accelerator
-    )
-
-
-def has_known_sizes(model: ExportedModel, case: Case) -> bool:
-    """Whether every output's size follows from the axes: other sizes only references tell."""
-    axes = {**model.axes, **case.axes}
-    sizes = [size for spec in model.outputs for size in spec.shape]
-    return all(isinstance(size, int) or size in axes for size in sizes)
-
-
-@dataclass(slots=True)
-class FixedSweep:
+@dataclass
+class FixedSweep(GridScheduler):
     """`done` maps a case's id to the statuses of the rounds that are already recorded."""
 
     schedule: Schedule
@@ -302,42 +125,8 @@ class FixedSweep:
             return work
         return None
 
-    def rounds_left(self, case: Case) -> int:
-        """How many processes this case still needs; 0 once it has failed."""
-        return self._tally.remaining_of(case.case_id)
-
-    def planned_rounds(self, case: Case) -> int:
-        """How many rounds the case is to have, as far as is known now."""
-        return self._tally.planned_of(case.case_id)
-
-    @property
-    def exports_left(self) -> int:
-        """How many exports have not been handed out."""
-        return self._exports.remaining
-
-    def all_rounds_left(self) -> int:
-        """How many rounds of all cases are still to be measured."""
-        return self._tally.remaining
-
-    def rounds_total(self, recorded: int) -> int:
-        """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
-        return self._tally.planned
-
-    def _guess_s(self, case: Case) -> float:
-        """How long a round takes of which nothing is known."""
-        limits = limits_under(case.condition, self.schedule.limits)
-        return limits.min_s + ROUND_OVERHEAD_S
-
-    def take(self, result: RoundResult) -> None:
-        """Count a round that ended; told twice, it counts once."""
-        if not self._tally.take(result.case_id, result.round):
-            return
-        if result.status in TERMINAL:
-            self._tally.end(result.case_id)
-        else:
-            self._tally.want(
-                result.case_id, self.round_policy.planned_rounds(self._open[result.case_id])
-            )
+    def _learn(self, result: RoundResult) -> None:
+        self.schedule.spread.take(result)
 
     @property
     def spread_left_s(self) -> float:
@@ -353,7 +142,7 @@ class FixedSweep:
         spare_s = self.schedule.budget.spare_s(self._tally.remaining, self._guess_s(case))
         seconds = self.schedule.spread.wait_s(number, spare_s)
         if seconds >= MINIMUM_WAIT_S:
-            return WaitWork(time.monotonic() + seconds)
+            return WaitWork(time.monotonic() + seconds, self.schedule.spread.reason)
         self._started_pass = number
         return None
 

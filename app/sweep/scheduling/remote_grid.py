@@ -15,17 +15,16 @@ from app.cases.status import TERMINAL, Status
 from app.machine.installed_runtimes import runtime
 from app.run_folder.journal import DiscardedRound
 from app.run_folder.run import Run
-from app.sweep.scheduling.grid import Exports
+from app.sweep.scheduling.exports import Exports
 from app.sweep.scheduling.hosts import MAXIMUM_LOSSES, Hands, HostSlot, RemoteHost
 from app.sweep.scheduling.round_budget import RoundPolicy, Tally
 from app.sweep.scheduling.round_jobs import (
-    ROUND_OVERHEAD_S,
     Schedule,
     as_status,
-    limits_under,
     round_work,
     settled_round,
 )
+from app.sweep.scheduling.round_scheduler import GridScheduler
 from app.sweep.work.base import WaitWork, Work
 from app.sweep.work.remote_rounds import HostedRound, HostNews
 from app.sweep.work.round import SettledRound
@@ -93,8 +92,8 @@ class _Loss(NamedTuple):
         return f"{self.host} was lost in its {round_name(self.round)} ({self.error})"
 
 
-@dataclass(slots=True)
-class HostedSweep:
+@dataclass
+class HostedSweep(GridScheduler):
     """`recorded` has the rounds that are there; `left_out` tells who gets nothing more, and why."""
 
     schedule: Schedule
@@ -156,16 +155,17 @@ class HostedSweep:
         if self._exports.in_flight:
             return None
         # Hosts of one machine take turns.
-        waits_s: list[float] = []
+        waits: list[tuple[float, str]] = []
         for slot in sorted(
             self.slots, key=lambda candidate: self._handed_out_s.get(candidate.name, 0.0)
         ):
             if not slot.exclusion and not self.is_busy(slot):
-                work = self._next_of(slot, waits_s)
+                work = self._next_of(slot, waits)
                 if work is not None:
                     return work
-        if waits_s and self._waiting is None:
-            self._waiting = WaitWork(time.monotonic() + min(waits_s))
+        if waits and self._waiting is None:
+            seconds, reason = min(waits)
+            self._waiting = WaitWork(time.monotonic() + seconds, reason)
             return self._waiting
         return None
 
@@ -190,43 +190,15 @@ class HostedSweep:
         """How often the case was begun."""
         return self._attempts[case.case_id]
 
-    def planned_rounds(self, case: Case) -> int:
-        """How many rounds the case is to have, as far as is known now."""
-        return self._tally.planned_of(case.case_id)
-
-    def rounds_left(self, case: Case) -> int:
-        """How many processes this case still needs; 0 once it has failed."""
-        return self._tally.remaining_of(case.case_id)
-
-    @property
-    def exports_left(self) -> int:
-        """How many exports have not been handed out."""
-        return self._exports.remaining
-
-    def all_rounds_left(self) -> int:
-        """How many rounds of all cases are still to be measured."""
-        return self._tally.remaining
-
-    def rounds_total(self, recorded: int) -> int:
-        """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
-        return self._tally.planned
-
     @property
     def at_once(self) -> int:
         """How many rounds are measured at the same time, at most."""
         return max(1, len({slot.machine for slot in self.slots if not slot.exclusion}))
 
     def take(self, result: RoundResult) -> None:
-        """Count a round that ended; told twice, it counts once."""
-        counts = result.status != "cancelled"
-        if not (counts and self._tally.take(result.case_id, result.round)):
-            return
-        if result.status in TERMINAL:
-            self._tally.end(result.case_id)
-        else:
-            self._tally.want(
-                result.case_id, self.round_policy.planned_rounds(self._open[result.case_id])
-            )
+        """What was cancelled has a round to come."""
+        if result.status != "cancelled":
+            super().take(result)
 
     def _recorded_host(self, case: Case) -> str:
         writer = self.recorded.writer_of(case)
@@ -239,6 +211,7 @@ class HostedSweep:
             slot.losses = 0
             self._host_of_case[work.result.case_id] = slot.name
             self.take(work.result)
+            slot.spread.take(work.result)
             seconds = time.monotonic() - self._handed_out_s[slot.name]
             self.schedule.budget.learn(work.result.case_id, seconds)
         elif work.unsent:
@@ -285,9 +258,9 @@ class HostedSweep:
             if self.rounds_left(pending):
                 self._settle(pending, "cancelled", reason)
 
-    def _next_of(self, slot: HostSlot, waits_s: list[float]) -> Work | None:
+    def _next_of(self, slot: HostSlot, waits: list[tuple[float, str]]) -> Work | None:
         """The next round there, of its hand or of another; what is settled needs no process. A pass
-        that is to wait adds for how long to `waits_s`."""
+        that is to wait adds for how long and why to `waits`."""
         schedule = self.schedule
         while True:
             while slot.rounds or slot.queue(schedule.rounds, schedule.seed, self._lacks):
@@ -295,7 +268,7 @@ class HostedSweep:
                     self._tally.remaining, self._guess_s(slot.rounds[0][0])
                 )
                 if seconds := slot.wait_s(spare_s):
-                    waits_s.append(seconds)
+                    waits.append((seconds, slot.spread.reason))
                     return None
                 case, number = slot.rounds.popleft()
                 replies = self._exports.replies_of(case)
@@ -394,10 +367,6 @@ class HostedSweep:
         )
         moved = self._moves.get(case.case_id)
         return diagnostics if moved is None else (*diagnostics, moved)
-
-    def _guess_s(self, case: Case) -> float:
-        """How long a round takes of which nothing is known."""
-        return limits_under(case.condition, self.schedule.limits).min_s + ROUND_OVERHEAD_S
 
     def _lacks(self, case: Case, number: int) -> bool:
         """Whether this round is one that the case is to have and has not."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
 from app.cases.case import Case
+from app.cases.round import RoundResult
+from app.cases.units import duration_text
+from app.columns.environment import is_contended
 from app.columns.precision import target_rounds
 from app.columns.rows import Rows
 from app.run_folder.run import Run
@@ -101,26 +104,76 @@ MINIMUM_WAIT_S = 0.05
 """Less is not waited for."""
 
 
+def _now_s() -> float:
+    return time.monotonic()
+
+
 class Spread:
     """The first of `passes` begins at once and the last no sooner than `seconds` later, the others
-    at even distances; what takes longer than its distance is not waited for."""
+    at even distances; what takes longer than its distance is not waited for.
 
-    def __init__(self, seconds: float = 0.0, passes: int = 1) -> None:
-        self._gap_s = seconds / (passes - 1) if passes > 1 else 0.0
-        self._passes = passes
+    Where the rounds of a case show other work that takes the core, the last pass begins no sooner
+    than `contended_s` after the first: how much such work takes changes over minutes. The passes
+    that follow then have even distances, and passes beyond `passes` the former one again.
+    """
+
+    def __init__(
+        self,
+        seconds: float = 0.0,
+        passes: int = 1,
+        contended_s: float = 0.0,
+        clock: Callable[[], float] = _now_s,
+    ) -> None:
+        self._seconds, self._contended_s = seconds, contended_s
+        self._passes, self._clock = passes, clock
+        self._usual_gap_s = self._gap_s = seconds / (passes - 1) if passes > 1 else 0.0
         self._first: int | None = None
         self._start_s = 0.0
+        self._rounds: dict[str, list[RoundResult]] = {}
+        self.is_stretched = False
 
     def renewed(self) -> Spread:
         """The same for other cases, which begin when their first pass does."""
-        return Spread(self._gap_s * (self._passes - 1), self._passes)
+        return Spread(self._seconds, self._passes, self._contended_s, self._clock)
+
+    @property
+    def reason(self) -> str:
+        """Why passes wait."""
+        if self.is_stretched:
+            longest = duration_text(self._contended_s)
+            return f"other work takes the core, rounds are spread over up to {longest} (--spread)"
+        return "rounds are spread over time (--spread)"
+
+    def take(self, result: RoundResult) -> None:
+        """Look for other work in a round that ended."""
+        if self.is_stretched or self._contended_s <= self._seconds:
+            return
+        rounds = self._rounds.setdefault(result.case_id, [])
+        rounds.append(result)
+        if is_contended(rounds):
+            self._stretch(result.round)
+
+    def _stretch(self, number: int) -> None:
+        """Spread the passes after this one over what is left of `contended_s`."""
+        following = self._passes - 1 - number
+        if following < 1:
+            return
+        gap_s, now_s = self._contended_s / (self._passes - 1), self._clock()
+        first = number if self._first is None else self._first
+        end_s = self.due_s(first) + gap_s * (self._passes - 1 - first)
+        self._first, self._start_s = number, now_s
+        self._gap_s = max(0.0, end_s - now_s) / following
+        self.is_stretched = True
+        self._rounds.clear()
 
     def due_s(self, number: int) -> float:
-        """When the pass of this number may begin (monotonic seconds); the first that is asked for,
-        which is not pass 0 of a run that is resumed, may now."""
+        """When the pass of this number may begin, by the clock; the first that is asked for, which
+        is not pass 0 of a run that is resumed, may now."""
         if self._first is None:
-            self._first, self._start_s = number, time.monotonic()
-        return self._start_s + self._gap_s * (number - self._first)
+            self._first, self._start_s = number, self._clock()
+        last = max(self._passes - 1, self._first)
+        distances = min(number, last) - self._first
+        return self._start_s + self._gap_s * distances + self._usual_gap_s * max(0, number - last)
 
     def left_s(self, number: int) -> float:
         """How long it is at least until the last pass begins, with pass `number` the next."""
@@ -128,18 +181,20 @@ class Spread:
             return 0.0
         if self._first is None:
             return self._gap_s * (self._passes - 1 - number)
-        return max(0.0, self.due_s(self._passes - 1) - time.monotonic())
+        return max(0.0, self.due_s(self._passes - 1) - self._clock())
 
     def wait_s(self, number: int, spare_s: float) -> float:
         """How long to wait before this pass; of the time that a budget leaves to spare each of the
         distances that follow has an even part."""
-        wait_s = self.due_s(number) - time.monotonic()
+        wait_s = self.due_s(number) - self._clock()
         distances = max(1, self._passes - number)
         return max(0.0, min(wait_s, spare_s / distances))
 
 
 EXPORT_SHARE = 0.5
 """Exports that are not begun in this part of the budget are left out, so that rounds are had."""
+SLOW_ROUND = 1.5
+"""A round during other work takes so many times as long as usual."""
 AFTER_SHARE = 0.25
 """So much of the budget is kept at most for what comes after the rounds."""
 
@@ -183,9 +238,10 @@ class Budget:
         return self._case_seconds.get(case_id, usual) <= self.left_s - self._reserved_s
 
     def spare_s(self, rounds: int, guess_s: float) -> float:
-        """What is left beside so many more rounds, each as long as they usually are."""
+        """What is left after this number of rounds, each half as long again as they usually are:
+        a wait must not use the time of a round that turns out slow."""
         usual = self._sum_s / len(self._case_seconds) if self._case_seconds else guess_s
-        return max(0.0, self.left_s - self._reserved_s - rounds * usual)
+        return max(0.0, self.left_s - self._reserved_s - rounds * usual * SLOW_ROUND)
 
     def learn(self, case_id: str, seconds: float) -> None:
         """A round of this case took so long."""

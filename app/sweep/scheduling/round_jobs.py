@@ -215,6 +215,14 @@ class LocalHost:
         return exclusive_needs(engine, device)
 
 
+class RoundRefused(Exception):
+    """A round can't be measured, as is known without a process: its status, and the reason."""
+
+    def __init__(self, status: Status, reason: str, transient: bool = False) -> None:
+        super().__init__(reason)
+        self.status, self.transient = status, transient
+
+
 def round_work(
     schedule: Schedule,
     case: Case,
@@ -229,48 +237,65 @@ def round_work(
 ) -> RoundWork | SettledRound:
     """One round; settled if what is known now ends the case without a process.
 
-    `beside` is the neighbour's export, of a case that has one. `site` is where it is measured, None
-    for this machine, and `made` makes the work for there. `arrivals` names the requests that an
-    open loop meets: rounds of one number and the same name meet the same. With `awaits_reference`
-    the reply has no expected outputs yet.
+    `neighbour_reply` is the export of the neighbour's model, for a case that has one. `site` is
+    the host, None for this machine, and `factory` makes the work for it. `arrivals` names the
+    requests that an open loop meets: rounds of one number and the same name meet the same. With
+    `awaits_reference` the reply has no expected outputs yet.
     """
     site = site or LocalHost(schedule.environments)
-    if reply.model is None:
-        status = as_status(reply.status)
+    try:
+        job = _round_job(schedule, case, number, reply, neighbour_reply, site)
+    except RoundRefused as refusal:
+        status, reason = refusal.status, str(refusal)
         return settled_round(
-            schedule, case, number, status, reply.reason, is_search_case, reply.transient
+            schedule, case, number, status, reason, is_search_case, refusal.transient
         )
-    spec = parse_spec(case.runtime)
-    engine = site.engine(case.runtime)
-    if reason := condition_obstacle(case.condition, engine, spec.device):
-        return settled_round(schedule, case, number, "unsupported", reason, is_search_case)
+    engine, device = site.engine(case.runtime), parse_spec(case.runtime).device
+    return factory(
+        case,
+        replace(
+            job,
+            arrivals_seed=round_seed(schedule.arrivals_seed, arrivals, number),
+            awaits_reference=awaits_reference,
+        ),
+        schedule.time_limit_s + case.condition.seconds,
+        Needs(site.exclusive_resources(engine, device)),
+        schedule.memory_limit_bytes,
+        is_search_case,
+        schedule.compile_limit_s,
+    )
+
+
+def _round_job(
+    schedule: Schedule,
+    case: Case,
+    number: int,
+    reply: ExportReply,
+    neighbour_reply: ExportReply | None,
+    site: ExecutionHost,
+) -> MeasureJob:
+    """What the measuring process gets; RoundRefused where it could not measure."""
+    spec, engine = parse_spec(case.runtime), site.engine(case.runtime)
+    exported = _usable_model(case, reply, engine)
     settings = settings_of(case, site.engines)
-    model = reply.model.at({**case.axes, **next(iter(case.condition.points), {})})
-    unfit = [reply.model.at(axes).unfit_at for axes in points(case)]
-    if any(unfit):
-        return settled_round(
-            schedule, case, number, "export_failed", next(filter(None, unfit)), is_search_case
-        )
+    model = exported.at({**case.axes, **next(iter(case.condition.points), {})})
     try:
         refuse_sessions(engine, model, model.axes, settings)
         sessions = sessions_of(options_on(engine, spec.device), case.options)
-        batch_models = batches(case, reply.model)
-        shapes = shapes_of(case, reply.model, sessions)
+        batch_models = batches(case, exported)
+        shapes = shapes_of(case, exported, sessions)
     except RuntimeFault as fault:
-        return settled_round(
-            schedule, case, number, as_status(fault.status), str(fault), is_search_case
-        )
+        raise RoundRefused(as_status(fault.status), str(fault)) from fault
     if neighbour_reply is not None and neighbour_reply.model is None:
-        reason = f"the neighbour {case.condition.model}: {neighbour_reply.reason}"
-        status = as_status(neighbour_reply.status)
-        return settled_round(
-            schedule, case, number, status, reason, is_search_case, neighbour_reply.transient
+        raise RoundRefused(
+            as_status(neighbour_reply.status),
+            f"the neighbour {case.condition.model}: {neighbour_reply.reason}",
+            neighbour_reply.transient,
         )
-    usable = site.usable(engine, spec.device)
     neighbour = neighbour_job(case, settings, neighbour_reply)
     at_once = sessions + (neighbour is not None)
     cores = case.threads * at_once + spare_cores(engine) if case.threads else 0
-    job = MeasureJob(
+    return MeasureJob(
         case_id=case.case_id,
         round=number,
         model=model,
@@ -282,29 +307,30 @@ def round_work(
         limits=limits_under(case.condition, schedule.limits),
         seed=round_seed(schedule.seed, case.case_id, number),
         samples_path=str(schedule.samples_folder / samples_name(case.case_id, number)),
-        affinity=schedule.cores or cores_for(cores, usable),
+        affinity=schedule.cores or cores_for(cores, site.usable(engine, spec.device)),
         shared=bool(schedule.cores) and site.shares(schedule.cores),
         lock_memory=schedule.lock_memory,
         realtime=schedule.realtime,
         tolerance=schedule.tolerance,
-        arrivals_seed=round_seed(schedule.arrivals_seed, arrivals, number),
         condition=case.condition,
         batcher=case.batcher,
         batches=batch_models,
         neighbour=neighbour,
         shapes=shapes,
         device_memory_limit_bytes=schedule.device_memory_limit_bytes,
-        awaits_reference=awaits_reference,
     )
-    return factory(
-        case,
-        job,
-        schedule.time_limit_s + case.condition.seconds,
-        Needs(site.exclusive_resources(engine, spec.device)),
-        schedule.memory_limit_bytes,
-        is_search_case,
-        schedule.compile_limit_s,
-    )
+
+
+def _usable_model(case: Case, reply: ExportReply, engine: Runtime) -> ExportedModel:
+    """The exported model, if it came and fits at all sizes of the case."""
+    if reply.model is None:
+        raise RoundRefused(as_status(reply.status), reply.reason, reply.transient)
+    if reason := condition_obstacle(case.condition, engine, parse_spec(case.runtime).device):
+        raise RoundRefused("unsupported", reason)
+    unfit = (reply.model.at(axes).unfit_at for axes in points(case))
+    if reason := next(filter(None, unfit), ""):
+        raise RoundRefused("export_failed", reason)
+    return reply.model
 
 
 def models_of(

@@ -233,14 +233,15 @@ WAITING = "wait"
 
 class WaitWork(Work):
     """Over at `until_s` (monotonic seconds), or when the sweep is paused: then it is to be waited
-    for the rest after that."""
+    for the rest after that. `reason` is printed."""
 
     kind = WAITING
     needs = Needs()
 
-    def __init__(self, until_s: float) -> None:
+    def __init__(self, until_s: float, reason: str = "") -> None:
         self._start_s = time.monotonic()
         self._until_s = until_s
+        self._reason = reason
         self.was_interrupted = False
 
     def start(self, place: Executor) -> None:
@@ -280,4 +281,4 @@ class WaitWork(Work):
 
     def text(self, models: ModelNames = FILE_NAMES) -> str:
         waited_s = time.monotonic() - self._start_s
-        return f"waited {duration(waited_s)}: rounds are spread over time (--spread)"
+        return f"waited {duration(waited_s)}: {self._reason}"

@@ -31,6 +31,7 @@ from app.sweep.work.remote_channel import (
 )
 from app.sweep.work.round import RoundWork, gpus_of
 from exporters.codec import CodecError, to_json
+from exporters.diagnostics import catalogue
 from exporters.diagnostics.diagnostic import Diagnostic
 from runtimes.execution import Clock
 from runtimes.registry import names, parse_spec
@@ -216,7 +217,7 @@ def remote_fault(channel: HostChannel, job: MeasureJob, result: RoundResult) -> 
     if negative or result.concurrency < 1:
         return "its counts can't be true"
     fault = damage(Path(job.samples_path).parent.parent, result)
-    return f"its samples: the file {fault}" if fault else ""
+    return catalogue.message(fault) if fault is not None else ""
 
 
 def _clocks(spec: str) -> tuple[Clock, ...]:

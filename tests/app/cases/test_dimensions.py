@@ -10,7 +10,7 @@ import pytest
 from app.cases.case import Case
 from app.cases.column import Value
 from app.cases.columns import BY_NAME as COLUMNS
-from app.cases.dimensions import DIMENSIONS, GRID, MATCHING, SETTINGS, without
+from app.cases.dimensions import DIMENSIONS, GRID, MATCHING, SETTINGS, matching_key, without
 from app.cases.scenario import Batcher, Condition, Scenario
 from app.cases.user_files import UserFiles
 from app.comparison.measured_case import names
@@ -77,7 +77,7 @@ def test_rows_that_differ_in_a_matching_column_are_never_compared(column: str) -
         for index, value in enumerate(values)
     ]
     assert not group_except(facts, option="number")
-    keys = [tuple(fact.row[name] for name in MATCHING) for fact in facts]
+    keys = [matching_key(fact.row) for fact in facts]
     assert len(set(names(keys).values())) == 2, "and their groups have different names"
 
 

@@ -176,7 +176,7 @@ def test_a_changed_clock_is_told_as_that_and_not_as_slower(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--fail-on", "slower"], "--fail-on: not an option of graphlap open"),
+        (["--fail-on", "slower"], "--fail-on: graphlap open has no such option"),
         (["--compare", "absent", "absent"], "absent"),
         (["--compare", "a", "a", "--band", "wide"], "--threshold 'wide' is no share"),
         (["--compare", "a", "a", "--fail-on", "faster"], "--fail-on faster is not known"),

@@ -28,6 +28,11 @@ from tests.app.results.runs import CASE, ENVIRONMENT, OTHER, damage_line, manife
 SLOWER = [1.0] * 8 + [1.1] * 6
 
 
+@pytest.fixture(autouse=True)
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")  # so that no sentence is folded
+
+
 def test_a_slowdown_is_told_with_its_run_and_what_came_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -123,8 +128,8 @@ def test_damaged_and_foreign_folders_are_passed_over_with_a_line_each(
     [
         (["--history", "absent"], "absent is no folder"),
         (["--history", "."], ". has no run folder that can be read"),
-        (["--plot", "x.svg"], "--plot: not an option of graphlap open"),
-        (["--history", "runs", "--junit", "x.xml"], "--junit: not an option of graphlap history"),
+        (["--plot", "x.svg"], "--plot: graphlap open has no such option"),
+        (["--history", "runs", "--junit", "x.xml"], "--junit: graphlap history has no such option"),
         (
             ["--history", "runs", "--plot", "absent/x.svg"],
             "--plot absent/x.svg: its folder is not there",

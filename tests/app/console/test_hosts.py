@@ -27,6 +27,7 @@ def test_hosts_tell_their_devices_and_a_clock_that_is_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("GRAPHLAP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "400")  # so that no sentence is folded
     monkeypatch.setenv(COMMAND_VARIABLE, shlex.join(scripted(tmp_path / "ssh.py", AN_HOUR_AHEAD)))
     assert main(["--doctor", "--cluster", "ssh:pi@board"]) == 0
     told = capsys.readouterr().out

@@ -37,11 +37,11 @@ def test_why_there_is_no_efficiency_is_told_who_asked_for_one(name: str, tmp_pat
         record(folder, ALONE, 0, [100.0] * 30)
         record(folder, TWO, 0, [100.0] * 30, concurrency=2)
     rows = Rows().of(read_run(tmp_path / "run"))
-    assert "the model has no batch axis" in str(rows[1]["scaling_missing_reason"])
+    assert "its batch size varies or is unknown" in str(rows[1]["scaling_missing_reason"])
     told = printed((ALONE, TWO), rows, plan)
     assert bool(told) == asked
     if asked:
-        assert "the model has no batch axis" in told
+        assert "its batch size varies or is unknown" in told
 
 
 @pytest.mark.parametrize(("low", "is_shown"), [(0.1, True), (0.08, False)])

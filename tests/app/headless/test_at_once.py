@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from onnx import helper
 
-from tests.app.headless.batch import FAKE, rows, run
+from tests.app.headless.batch import FAKE, SLEEPING, rows, run
 
 SCRIPT = ("--option", "fake.latency_us=2000", "--option", "fake.wait=sleep")
 MEASURED = ("--headless", "--models", "add.onnx", *FAKE, *SCRIPT, "--profile", "glance")
@@ -58,6 +59,33 @@ def test_replicas_share_a_block_and_are_held_against_one(work: Path) -> None:
     low, high = (float(two[f"scaling_efficiency_ci_{end}"]) for end in ("low", "high"))
     assert low <= speedup / 2 <= high
     assert alone["scaling_efficiency"] == ""
+
+
+def test_a_graph_without_a_batch_axis_has_runs_in_a_second(work: Path) -> None:
+    """Its inputs share no leading size: a run counts as one input, so that replicas can scale."""
+    ends = [helper.make_tensor_value_info(n, 1, [size, 8]) for n, size in (("x", 2), ("h", 3))]
+    joined = helper.make_tensor_value_info("y", 1, [5, 8])
+    graph = helper.make_graph(
+        [helper.make_node("Concat", ["x", "h"], ["y"], axis=0)], "joined", ends, [joined]
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    path = work / "joined.onnx"
+    path.write_bytes(
+        helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+    )
+    flags = ("--runtimes", "fake", *SLEEPING, "--preset", "glance", "--rounds", "1")
+    code, out, errors = run("run", str(path), *flags, "--replicas", "2", "--out", "run")
+    assert code == 0, errors
+    assert "efficiency" in out
+    alone, two = rows(work / "run")
+    assert alone["batch_size"] == two["batch_size"] == ""
+    assert (two["scaling_missing_reason"], two["scaling_baseline_case_id"]) == (
+        "",
+        alone["case_id"],
+    )
+    # Each run sleeps at least 3 ms, in one or in two lanes.
+    assert 0 < float(alone["throughput_per_s"]) <= 1 / 3000e-6
+    assert 0 < float(two["throughput_per_s"]) <= 2 / 3000e-6
 
 
 def test_replicas_are_dealt_over_devices_and_held_against_the_first(work: Path) -> None:

@@ -60,7 +60,7 @@ def test_each_fault_is_one_row_that_explains_it_and_the_sweep_goes_on(work: Path
     assert found["wrong"]["latency_p50_us"] != "", "a wrong row keeps its timing"
     assert "engine_crashed_at_close" in found["close_crash"]["warning_codes"]
     assert "SIGSEGV" in found["close_crash"]["diagnostics"]
-    assert "SIGSEGV" in out and "more in results.csv" in out
+    assert "SIGSEGV" in out
 
 
 @pytest.mark.alone

@@ -25,7 +25,7 @@ from tests.app.headless.faulty_runs import (
 )
 from tests.app.sweep.sweeps import write_add_graph
 
-GATE = ("--fail-on", "slower", "--json", "v.json", "--junit", "v.xml")
+GATE = ("--json", "v.json", "--junit", "v.xml")
 FASTER, SLOWER = (f"fake.latency_us={us:g}" for us in (SLOW_US, FAST_US))
 """The baseline of which the other case is faster, or slower."""
 
@@ -44,9 +44,9 @@ def here(runs: Path, work: Path) -> Iterator[Path]:
     yield work
 
 
-def judged(*command: object) -> tuple[int, dict[str, Any]]:
+def judged(*command: object, fail_on: str = "slower") -> tuple[int, dict[str, Any]]:
     """The exit code and the JSON of a command with a gate; its JUnit says the same."""
-    code, _, errors = run(*map(str, command), *GATE)
+    code, _, errors = run(*map(str, command), "--fail-on", fail_on, *GATE)
     answer = json.loads(Path("v.json").read_text("utf-8"))
     suite = ElementTree.parse("v.xml").getroot()
     tests = suite.findall("testcase")
@@ -57,8 +57,8 @@ def judged(*command: object) -> tuple[int, dict[str, Any]]:
         attribute = word if word == "skipped" else f"{word}s"
         assert int(suite.get(attribute, "")) == len(suite.findall(f"testcase/{word}"))
     assert answer["gate"]["exit_code"] == code, errors
-    told = {element.get("type") for element in suite.findall("testcase/error")}
-    assert told == {reason["reason"] for reason in answer["gate"]["reasons"]}
+    types = {element.get("type") for element in suite.findall("testcase/error")}
+    assert types == {reason["reason"] for reason in answer["gate"]["reasons"]}
     assert (suite.get("failures") != "0") == (code == 3)
     return code, answer
 
@@ -128,6 +128,20 @@ def test_two_runs_of_which_one_lacks_a_case_say_why(runs: Path, here: Path) -> N
     assert (code, reasons(answer)) == (1, [("unsupported", fast_id(whole))])
     assert judged("--compare", alone, whole)[0] == 0, "a new case has no baseline to be judged by"
     assert judged("--compare", whole, whole)[0] == 0
+
+
+def test_a_gate_of_undecided_verdicts_passes_what_is_decided_alone(runs: Path, work: Path) -> None:
+    graph, whole = runs / "add.onnx", runs / "whole"
+    gate = judged("--compare", whole, whole)[1]["gate"]
+    assert gate["undecided"] and not gate["reasons"]
+    code, answer = judged("--compare", whole, whole, fail_on="undecided")
+    verdicts = Counter((entry["reason"], entry["case_id"]) for entry in gate["undecided"])
+    assert (code, Counter(reasons(answer))) == (1, verdicts)
+    assert answer["gate"]["fail_on"] == "undecided"
+    assert judged("--resume", paired(work, graph), fail_on="undecided")[0] == 0
+    slower = made(work / "slower", plan_of(graph, baseline=SLOWER))
+    assert judged("--resume", slower, fail_on="undecided")[0] == 3
+    assert run("--history", str(work), "--fail-on", "undecided")[0] == 2, "it has no such verdict"
 
 
 def test_without_a_gate_all_of_it_is_told_and_no_more(runs: Path, here: Path) -> None:

@@ -81,7 +81,7 @@ def test_what_is_damaged_is_told_and_the_rest_is_merged(work: Path) -> None:
     [
         (["--merge", "absent"], "absent is no run folder"),
         (["--merge", "=x"], "'=x' names no folder"),
-        (["--merge", "a", "--rounds", "3"], "--rounds: not an option of graphlap merge"),
+        (["--merge", "a", "--rounds", "3"], "--rounds: graphlap merge has no such option"),
         (["--merge", "a", "--export", "word"], "--export word is not known"),
     ],
 )

@@ -58,7 +58,7 @@ from tests.app.headless.batch import FAKE, rows, run
         (["--models", "mlp", "--slo", "p99=5ms", "--scenario", "offline"], "chooses its own rates"),
         (
             ["--resume", "future", "--profile-ops"],
-            "--profile-ops: not an option of graphlap resume, but",
+            "--profile-ops: graphlap resume has no such option",
         ),
         (["--models", "mlp", "--bach", "1"], "did you mean '--batch'?"),
         (["--models"], "expected one argument"),

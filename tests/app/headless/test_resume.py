@@ -150,15 +150,16 @@ def test_a_round_whose_samples_are_damaged_does_not_count_and_is_measured_again(
     harm(damaged)
     (row,) = Rows().of(read_run(work / "run"))
     assert row["rounds"] == 1
-    (damaged_samples,) = (one for one in diagnostics_of(row) if one.code == "samples_damaged")
+    code = "samples_unreadable" if harm is Path.unlink else "samples_damaged"
+    (damaged_samples,) = (one for one in diagnostics_of(row) if one.code == code)
     assert damaged_samples.parameters["round"] == 1
-    code, _, log = run("--resume", "run")
-    assert code == 0
-    assert "add.onnx fake round 1 is measured again: its samples are damaged" in log
+    exit_code, _, log = run("--resume", "run")
+    assert exit_code == 0
+    assert "add.onnx fake round 1 is measured again: " in log
     assert whole.read_bytes() == kept
     (row,) = Rows().of(read_run(work / "run"))
     assert row["rounds"] == 2
-    assert "samples_damaged" not in str(row["warning_codes"])
+    assert code not in str(row["warning_codes"])
     assert run("--verify", "run")[0] == 0
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from app.__main__ import main
 from app.cases.errors import PlanError
 from app.machine import release_environments as environments
 from app.machine.installed_runtimes import asked
@@ -76,6 +78,22 @@ def test_the_newest_of_a_release_is_installed_and_written_down() -> None:
     assert isinstance(found.runtimes["ort-cpu"].availability, Available)
     create(of("1.18"))
     assert pinned(of("1.18")) >= {"onnxruntime==1.18.0", "numpy==1.26.4"}
+
+
+def test_the_usable_ones_are_listed_and_examined_by_the_doctor(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    environment = of("1.20")
+    create(environment)
+    other_python = environment.folder.parent / "onnxruntime-1.20-cpython-29-linux-x86_64"
+    shutil.copytree(environment.folder, other_python, symlinks=True)
+    assert environments.usable() == (environment,)
+    main(["doctor", "-f", "json"])
+    line = next(line for line in capsys.readouterr().out.splitlines() if "onnxruntime@1.20" in line)
+    assert environment.python in line
+    assert "ort-cpu" in line
+    Path(environment.python).unlink()
+    assert environments.usable() == ()
 
 
 def test_one_that_can_not_be_installed_leaves_nothing() -> None:

@@ -57,6 +57,20 @@ def test_the_module_is_started_by_its_interpreter(
     assert "env/bin/python" not in program(), "that is another module"
 
 
+def test_the_module_goes_by_its_script_where_the_shell_finds_that(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Only a script of the same environment, which is installed from here, runs this copy."""
+    file = script_at(tmp_path / "env" / "bin")
+    monkeypatch.setattr(sys, "argv", [app.__main__.__file__])
+    monkeypatch.setattr(sys, "executable", str(file.with_name("python")))
+    monkeypatch.setenv("PATH", str(file.parent))
+    assert program() == ("graphlap",)
+    script_at(tmp_path / "other" / "bin")
+    monkeypatch.setenv("PATH", str(tmp_path / "other" / "bin"))
+    assert program()[-2:] == ("-m", "app")
+
+
 def test_a_program_in_the_current_folder_is_not_looked_for_in_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,8 @@ from app.present.figure import (
     Series,
     value_span,
 )
-from app.present.svg import axis_ticks, frame_of, svg, svg_document
+from app.present.svg import svg, svg_document
+from app.present.svg_layout import axis_ticks, frame_of
 from app.studies.dlmark.figures import picture_files, series_of
 
 SVG = "{http://www.w3.org/2000/svg}"

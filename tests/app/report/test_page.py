@@ -62,6 +62,21 @@ def test_its_words_say_what_ran_what_failed_and_what_not_to_trust(run: Path, pag
     assert f"{install_layout.PROGRAM} run {run}<" in text, "and how to repeat it"
 
 
+def test_a_large_run_has_figures_and_rows_of_some_cases_and_an_answer_from_all(
+    run: Path, page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.report.page.MAXIMUM_CASES", 2)
+    monkeypatch.setattr("app.report.page.MAXIMUM_ROWS", 3)
+    brief = tmp_path / "brief.html"
+    assert main(["report", str(run), "-o", str(brief)]) == 0
+    whole, part = (path.read_text("utf-8") for path in (page, brief))
+    assert "8 of 9 cases measured" in part, "all of them count"
+    models = [re.findall(r"Figures of ([\w.]+)<", text) for text in (whole, part)]
+    assert models == [["net.onnx", "other.onnx"], ["net.onnx"]], "whole models, at least one"
+    rows = [re.findall(r'<tr data-case="(\w+)"', text) for text in (whole, part)]
+    assert rows[1] and set(rows[1]) < set(rows[0])
+
+
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None, reason="there is no Chromium: apt install chromium"
 )

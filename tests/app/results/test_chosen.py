@@ -79,7 +79,7 @@ def test_its_columns_come_last_and_are_read_back_as_they_were_written(path: Path
     assert {name: read[name] for name in made} == made
     parquet = pytest.importorskip("pyarrow.parquet")
     run = read_run(path)
-    results, _ = export_parquet(run, Rows().measured(run))
+    results, _ = export_parquet(run, Rows().of(run))
     assert parquet.read_table(results)["latency_p9999_us"].to_pylist() == [made["latency_p9999_us"]]
 
 

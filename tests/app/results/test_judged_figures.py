@@ -71,7 +71,7 @@ def test_less_throughput_is_slower_and_has_a_ratio_below_one(tmp_path: Path) -> 
     assert throughput.verdict.interval is not None
     assert throughput.verdict.interval.low < throughput.ratio < throughput.verdict.interval.high < 1
     assert throughput.first == pytest.approx(1e6 / mean.first, rel=1e-6)
-    assert (code(found, True), code(found, False)) == (SLOWER, OK)
+    assert (code(found, "slower"), code(found, "")) == (SLOWER, OK)
     row = Rows().of(run)[1]
     assert row["baseline_throughput_verdict"] == row["baseline_mean_verdict"] == "slower"
     assert row["baseline_throughput_ratio"] == pytest.approx(1.0 / 1.3, rel=0.02)
@@ -81,7 +81,7 @@ def test_less_throughput_is_slower_and_has_a_ratio_below_one(tmp_path: Path) -> 
 def test_more_throughput_is_faster_and_passes(tmp_path: Path) -> None:
     found = compared(run_of(tmp_path / "run", medians=0.7, judge=("throughput",)))
     assert words(found) == {"throughput": "faster"}
-    assert code(found, True) == OK
+    assert code(found, "slower") == OK
 
 
 def test_a_slower_tail_alone_is_found_in_the_mean_and_not_in_the_median(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from app.run_folder.journal import (
     decode_line,
     line_values,
 )
+from exporters.diagnostics.catalogue import diagnostic
 from tests.app.sweep.sweeps import exported_add
 
 CHECK = Check("torch", 0.5, 0.25, 0.9, 1e-4, False, "y", lane=2)
@@ -36,7 +37,10 @@ def lines_of_every_kind(folder: Path) -> list[Line]:
         Writer("w", 7, "host", "0.1.0", {"cpu": "one", "load_1min": 0.5}),
         ModelExported("add", "fp32", exported_add(folder)),
         ROUND,
-        DiscardedRound("case", 1, "holds 1 of 2 samples"),
+        DiscardedRound("case", 1, "its host was lost"),
+        DiscardedRound(
+            "case", 1, "", diagnostic=diagnostic("samples_cut", round=2, held=1, expected=2)
+        ),
         AccuracyResult("subject", "digits", 0.9, 360, 64),
         SearchCase(CASE),
         Operators("case", "device", 9, file="operators/case.csv", total_us=4.0),

@@ -98,7 +98,7 @@ def test_a_run_of_such_names_is_written_read_back_and_told(tmp_path: Path) -> No
     back = read_rows(tmp_path / "run" / "results.full.csv")
     assert [row["model"] for row in back.values()] == [storable(name) for name in NAMES]
     assert len(pd.read_csv(tmp_path / "run" / "results.full.csv")) == len(NAMES)
-    results, _ = export_parquet(run, Rows().measured(run))
+    results, _ = export_parquet(run, Rows().of(run))
     assert pd.read_parquet(results)["model"].tolist() == [storable(name) for name in NAMES]
     told = [*labels(cases).values(), *model_labels(NAMES).values(), *map(case_label, cases)]
     assert all(label.isprintable() for label in told)

@@ -17,16 +17,15 @@ from app.capabilities.slo_search.answer import (
     RATES,
     RateAnswer,
     rate,
-    rate_results,
     read_answers,
     sentence,
     subjects,
 )
 from app.capabilities.slo_search.estimate import FIRST_LOOK
+from app.capabilities.slo_search.present import SVG, rate_answer
 from app.capabilities.slo_search.search import CURVE, SearchState, rate_searches
 from app.cases.objectives import MINIMUM_ROUNDS, Target
 from app.cases.scenario import Condition
-from app.console.searches import SVG, rate_tables, write_rates
 from app.plan.command import graphlap_line
 from app.plan.settings.sweep import Sweep
 from app.present.document import Command, Points, Table
@@ -53,9 +52,15 @@ def told(found: SearchState, target: Target = TARGET) -> str:
     return sentence("fake", found, target)
 
 
-def test_a_search_is_bracketed_and_told_with_its_bracket(tmp_path: Path) -> None:
-    with new_search(tmp_path / "run", SLO) as folder:
-        (found,) = play(folder, Script())
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> SearchState:
+    """A search that is over, on one lane."""
+    with new_search(tmp_path_factory.mktemp("search") / "run", SLO) as folder:
+        (state,) = play(folder, Script())
+    return state
+
+
+def test_a_search_is_bracketed_and_told_with_its_bracket(found: SearchState) -> None:
     ends = found.bracket
     assert ends.low_hz is not None
     assert ends.high_hz is not None
@@ -65,9 +70,7 @@ def test_a_search_is_bracketed_and_told_with_its_bracket(tmp_path: Path) -> None
     assert rate(ends.high_hz) in told(found), "and the bracket beside it"
 
 
-def test_the_curve_has_rates_far_below_the_answer(tmp_path: Path) -> None:
-    with new_search(tmp_path / "run", SLO) as folder:
-        (found,) = play(folder, Script())
+def test_the_curve_has_rates_far_below_the_answer(found: SearchState) -> None:
     low_hz = found.bracket.low_hz or 0.0
     for part in CURVE:
         (point,) = [
@@ -93,21 +96,17 @@ def test_a_search_that_is_cut_off_anywhere_goes_on_and_ends_alike(tmp_path: Path
     assert searched(folder) == [whole]
 
 
-def test_what_requests_have_to_wait_for_is_in_their_latency(tmp_path: Path) -> None:
-    with new_search(tmp_path / "run", SLO) as folder:
-        (found,) = play(folder, Script())
+def test_what_requests_have_to_wait_for_is_in_their_latency(found: SearchState) -> None:
     figures = [point.rounds[0].figure_us or 0.0 for point in found.measured]
     assert figures[0] == 1000.0, "unloaded it is the service alone"
     assert figures[-1] > TARGET.limit_us
     assert figures == sorted(figures)
 
 
-def test_more_lanes_hold_more_and_are_named(tmp_path: Path) -> None:
-    with new_search(tmp_path / "one", SLO) as folder:
-        (one,) = play(folder, Script())
+def test_more_lanes_hold_more_and_are_named(found: SearchState, tmp_path: Path) -> None:
     with new_search(tmp_path / "two", SLO, (TWO,)) as folder:
         (two,) = play(folder, Script(lanes=2))
-    assert (two.bracket.low_hz or 0.0) > 2.0 * (one.bracket.high_hz or 0.0)
+    assert (two.bracket.low_hz or 0.0) > 2.0 * (found.bracket.high_hz or 0.0)
     assert subjects((TWO,))[TWO.case_id] == "fake with 2 sessions"
     assert subjects((ONE,))[ONE.case_id] == "fake"
     beside = replace(TWO, condition=Condition.parse("with:mlp"))
@@ -201,9 +200,10 @@ def test_a_search_has_five_times_the_rounds_and_those_of_the_curve(
 def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO, (ONE, TWO)) as folder:
         one, two = play(folder, Script())
-        found = rate_results(read_run(folder.path))
-        assert found is not None
-        write_rates(folder, found)
+        answer = rate_answer(read_run(folder.path))
+        assert answer is not None
+        for name, data in answer.files():
+            folder.write(name, data)
     rows = list(csv.DictReader(io.StringIO((tmp_path / "run" / RATES).read_text("utf-8"))))
     assert len(rows) == len(one.measured) + len(two.measured)
     assert {row["subject"] for row in rows} == {"fake", "fake with 2 sessions"}
@@ -228,7 +228,7 @@ def test_the_table_and_the_files_have_every_rate(tmp_path: Path) -> None:
     assert state is not None
     rates = {one.key: one.sought for one in state.series if one.sought is not None}
     assert rates == answers, "the window has them from the file, and reads no samples"
-    points, _, table = rate_tables(found)
+    points, _, table = answer.tables()
     assert isinstance(points, Points) and isinstance(table, Table)
     assert held.sentence == points.sentences[0]
     assert len(points.sentences) == 2
@@ -247,25 +247,26 @@ def test_a_target_on_the_mean_is_told_as_one(tmp_path: Path) -> None:
 
 def test_another_plan_has_no_search(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", "") as folder:
-        assert rate_results(read_run(folder.path)) is None
+        assert rate_answer(read_run(folder.path)) is None
         assert searched(folder) == []
 
 
 def test_a_search_that_is_not_over_is_stored_with_what_continues_it(tmp_path: Path) -> None:
     with new_search(tmp_path / "run", SLO) as folder:
         (searching,) = play(folder, Script(), most_rounds=14)
-        found = rate_results(read_run(folder.path))
-        assert found is not None
-        write_rates(folder, found)
+        answer = rate_answer(read_run(folder.path))
+        assert answer is not None
+        for name, data in answer.files():
+            folder.write(name, data)
     assert not searching.is_over
-    (answer,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
-    assert answer.resume == ("resume", str(tmp_path / "run"))
-    assert (answer.low_hz, answer.high_hz) == (
+    (file_answer,) = {*read_answers(tmp_path / "run" / ANSWERS).values()}
+    assert file_answer.resume == ("resume", str(tmp_path / "run"))
+    assert (file_answer.low_hz, file_answer.high_hz) == (
         searching.bracket.low_hz,
         searching.bracket.high_hz,
     )
-    lines = [block.line for block in rate_tables(found) if isinstance(block, Command)]
-    assert lines == [graphlap_line(*answer.resume)]
+    lines = [block.line for block in answer.tables() if isinstance(block, Command)]
+    assert lines == [graphlap_line(*file_answer.resume)]
 
 
 def test_answers_of_schema_3_are_read_with_their_command_line(tmp_path: Path) -> None:
@@ -293,9 +294,9 @@ def test_rounds_that_another_search_chose_count_too(tmp_path: Path) -> None:
 def test_a_search_that_is_not_over_says_what_it_knows(tmp_path: Path) -> None:
     """In every state: the figure without load, then the ends of the bracket as they come."""
     seen: set[object] = set()
-    for rounds in range(0, 40, 2):
-        with new_search(tmp_path / f"run{rounds}", SLO) as folder:
-            (found,) = play(folder, Script(), most_rounds=rounds)
+    with new_search(tmp_path / "run", SLO) as folder:
+        states = [play(folder, Script(), most_rounds=2 * (step > 0))[0] for step in range(20)]
+    for found in states:
         if found.is_over:
             continue
         said, ends = told(found), found.bracket

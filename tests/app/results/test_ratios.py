@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.cases.column import Row
-from app.columns.latency import ratio_columns
+from app.columns.families import derived_columns
 
 ROW: Row = {
     "latency_max_us": 90.0,
@@ -14,8 +14,8 @@ ROW: Row = {
 
 
 def test_the_slowest_over_the_median_and_inputs_over_kilowatts() -> None:
-    assert ratio_columns(ROW) == {"max_to_p50_ratio": 3.0, "throughput_per_s_per_kw": 2000.0}
+    assert derived_columns(ROW) == {"max_to_p50_ratio": 3.0, "throughput_per_s_per_kw": 2000.0}
 
 
 def test_what_no_device_tells_is_empty() -> None:
-    assert ratio_columns({**ROW, "power_w": None})["throughput_per_s_per_kw"] is None
+    assert derived_columns({**ROW, "power_w": None})["throughput_per_s_per_kw"] is None

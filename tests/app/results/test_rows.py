@@ -209,7 +209,7 @@ def test_parquet_holds_the_same_rows_and_every_sample(folder: RunFolder) -> None
 
     record(folder, CASE, 0, [10.0, 20.0, 30.0], warmup=2)
     run = read_run(folder.path)
-    results, samples = export_parquet(run, Rows().measured(run))
+    results, samples = export_parquet(run, Rows().of(run))
     assert parquet.read_table(results).column_names == list(NAMES)
     table = parquet.read_table(samples).to_pydict()
     assert table["phase"] == ["warmup"] * 2 + ["measured"] * 3

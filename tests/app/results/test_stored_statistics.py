@@ -21,7 +21,7 @@ from app.columns.rows import Rows
 from app.plan.plan import Plan
 from app.run_folder import run as stored_statistics
 from app.run_folder.folder import RunFolder
-from app.run_folder.journal import FOLDER, DiscardedRound
+from app.run_folder.journal import FOLDER, DiscardedRound, TimeSpent
 from app.run_folder.manifest import MANIFEST
 from app.run_folder.run import STATISTICS, StatisticsStore
 from app.runs.reader import read_run
@@ -245,7 +245,7 @@ def test_a_new_round_counts(folder: Path) -> None:
 def test_a_damaged_store_is_ignored_and_written_anew(
     folder: Path, computed: list[str], damage: str
 ) -> None:
-    before = rows_of(folder)
+    before = Rows().measured(read_run(folder))
     path = folder / STATISTICS
     text = path.read_bytes()
     if damage == "cut":
@@ -265,12 +265,64 @@ def test_a_damaged_store_is_ignored_and_written_anew(
     else:
         path.unlink()
         path.mkdir()
-    assert rows_of(folder) == before
+    assert Rows().measured(read_run(folder)) == before
     assert computed == [CASE.case_id] * 2
     if damage == "folder":
         return
-    assert rows_of(folder) == before
+    assert Rows().measured(read_run(folder)) == before
     assert computed == [CASE.case_id] * 2
+
+
+def test_stored_rows_are_read_where_the_statistics_of_their_cases_are_damaged(
+    folder: Path, computed: list[str]
+) -> None:
+    rows = rows_of(folder)
+    path = folder / STATISTICS
+    path.write_bytes(path.read_bytes().replace(b'"min_us":2', b'"min_us":3'))
+    assert rows_of(folder) == rows
+    assert computed == [CASE.case_id]
+
+
+def test_a_resume_with_nothing_left_fills_no_row_and_a_changed_writer_is_noticed(
+    tmp_path: Path, filled: list[str]
+) -> None:
+    folder = tmp_path / "run"
+    with RunFolder.create(folder, manifest_of(rounds=1)) as run:
+        run.begin({"host": "here"})
+        record(run, CASE, 0, LATENCIES_US)
+    rows = rows_of(folder)
+    assert rows[0]["host"] == "here"
+    with RunFolder.reopen(folder) as run:
+        run.begin({"host": "here"})
+        run.record(TimeSpent({"measurement": {"fake": 1.0}}))
+    filled.clear()
+    assert rows_of(folder) == rows
+    assert not [case_id for case_id in filled if case_id == CASE.case_id]
+    for journal in (folder / FOLDER).iterdir():
+        text = journal.read_bytes()
+        journal.write_bytes(text.replace(b'"host":"here"', b'"host":"elsewhere"'))
+        reseal_journal(journal)
+    assert rows_of(folder)[0]["host"] == "elsewhere"
+    assert CASE.case_id in filled
+
+
+def test_the_end_of_a_run_stores_the_rows_that_it_has(folder: Path, filled: list[str]) -> None:
+    writer = Rows(stores=False)
+    rows = [case.row for case in writer.measured(read_run(folder))]
+    writer.store(read_run(folder), rows)
+    assert filled.count(CASE.case_id) == 1
+    assert rows_of(folder) == rows
+    assert filled.count(CASE.case_id) == 1
+
+
+def test_columns_of_comparisons_are_never_stored(tmp_path: Path) -> None:
+    """They come from other cases, and change when those do."""
+    path = written(tmp_path / "run", PLAN.model_copy(update={"baseline": CASE.runtime}))
+    writer, run = Rows(stores=False), read_run(path)
+    rows = [case.row for case in writer.measured(run)]
+    names = {name for family in families.COMPARING for name in family.columns}
+    writer.store(run, [{**row, **dict.fromkeys(names, 2.0)} for row in rows])
+    assert rows_of(path) == rows
 
 
 def test_no_reader_takes_or_waits_for_the_lock_of_a_writer(folder: Path) -> None:
@@ -379,6 +431,5 @@ def test_statistics_are_stored_only_of_samples_that_were_found_to_be_sound(folde
     Rows().of(unchecked)
     assert not (folder / STATISTICS).exists()
     kept = Rows(stores=False)
-    kept.of(unchecked)
-    kept.store(whole)
+    kept.store(whole, kept.of(unchecked))
     assert StatisticsStore(folder).has(CASE.case_id, whole.sound[CASE.case_id].key)

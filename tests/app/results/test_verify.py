@@ -17,6 +17,7 @@ from app.cases.jobs import Operator, OperatorTimes
 from app.cases.round import RECORD
 from app.cases.telemetry import Reading
 from app.columns.rows import Rows
+from app.run_folder.diagnostics import diagnostics_of
 from app.run_folder.folder import RunFolder, telemetry_name
 from app.run_folder.operators import write_operators
 from app.run_folder.table import write_tables
@@ -100,25 +101,27 @@ def _other_lane(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "said"),
+    ("harm", "code", "parameters"),
     [
-        (Path.unlink, "can't be read (No such file or directory)"),
-        (_cut, "holds 4 of 5 samples"),
-        (_turned, "has runs that end before they start"),
-        (_far_apart, "has times that are further apart than a round can last"),
-        (_other_phase, "has other measured runs than the journal counted"),
-        (_other_lane, "has lanes beyond the 1 that there were"),
+        (Path.unlink, "samples_unreadable", {"error": "No such file or directory"}),
+        (_cut, "samples_cut", {"held": 4, "expected": 5}),
+        (_turned, "samples_damaged", {"damage": "order"}),
+        (_far_apart, "samples_damaged", {"damage": "extent"}),
+        (_other_phase, "samples_damaged", {"damage": "phases"}),
+        (_other_lane, "samples_damaged", {"damage": "lanes"}),
     ],
 )
 def test_samples_that_are_not_what_was_measured_are_told(
-    run: Path, harm: Callable[[Path], None], said: str
+    run: Path, harm: Callable[[Path], None], code: str, parameters: dict[str, object]
 ) -> None:
     harm(run / "samples" / f"{CASE.case_id}.0.bin")
     found = verify(run)
     (finding,) = found.findings
     assert found.damaged
-    assert finding.file == f"samples/{CASE.case_id}.0.bin"
-    assert said in finding.problem
+    assert (finding.code, finding.file) == (code, f"samples/{CASE.case_id}.0.bin")
+    row = next(row for row in Rows().of(read_run(run)) if row["case_id"] == CASE.case_id)
+    (damage,) = (one for one in diagnostics_of(row) if one.code == code)
+    assert damage.parameters == {"round": 1, **parameters}
 
 
 def _renamed(run: Path, name: str) -> None:
@@ -145,11 +148,11 @@ def test_what_stands_in_the_place_of_a_file_keeps_nobody_waiting(run: Path, odd:
     (samples,) = (run / "samples").glob("*.1.bin")
     becomes_odd(samples)
     (found,) = verify(run).findings
-    assert (found.file, found.problem[:13]) == (f"samples/{samples.name}", "can't be read")
+    assert (found.code, found.file) == ("samples_unreadable", f"samples/{samples.name}")
     assert len(read_run(run).rounds_of(CASE)) == 1, "and the rest is there"
     becomes_odd(journal(run))
     if odd != "loop":  # a link that leads nowhere is not there
-        assert any("can't be read" in one.problem for one in verify(run).findings)
+        assert any(one.code == "unreadable" for one in verify(run).findings)
         with pytest.raises(ResultsError, match="can't be read"):
             read_run(run)
     becomes_odd(run / "manifest.json")
@@ -163,7 +166,7 @@ def test_readings_that_are_damaged_are_told_and_cost_no_round(run: Path) -> None
     told.parent.mkdir()
     told.write_bytes(f"{whole}\n".encode() + b"\0\0\n[]\n" + f'{whole}\n{{"torn'.encode())
     (found,) = verify(run).findings
-    assert found.problem == "has 2 damaged lines, which do not count"
+    assert found.code == "telemetry_damaged"
     assert (found.file, found.harmless) == (f"telemetry/{told.name}", True)
     assert read_readings(told) == [Reading(1, "cpu", energy_mj=1.0)] * 2
     assert {row["status"] for row in Rows().of(read_run(run))} == {"ok", "crashed"}
@@ -188,7 +191,7 @@ def test_what_a_kill_leaves_is_noted_and_no_damage(run: Path) -> None:
     (run / "samples" / f"{OTHER.case_id}.1.bin").write_bytes(bytes(40))
     found = verify(run)
     assert not found.damaged
-    assert [finding.file.partition("/")[0] for finding in found.findings] == ["journal", "samples"]
+    assert [one.code for one in found.findings] == ["line_torn", "samples_unfinished"]
 
 
 def test_rows_that_do_not_follow_from_the_samples_are_noted(run: Path) -> None:
@@ -197,7 +200,7 @@ def test_rows_that_do_not_follow_from_the_samples_are_noted(run: Path) -> None:
     assert ",crashed," in rows
     results.write_text(rows.replace(",crashed,", ",ok,"))
     (finding,) = verify(run).findings
-    assert finding.harmless
+    assert (finding.code, finding.harmless) == ("table_differs", True)
     assert "status" in finding.problem
 
 
@@ -219,23 +222,23 @@ def _timed(path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("harm", "said"),
+    ("harm", "code"),
     [
-        (Path.unlink, "is not there"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-20]), "can't be read"),
-        (lambda path: path.write_text("x" * 200_000), "can't be read"),
+        (Path.unlink, "operators_missing"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-20]), "operators_damaged"),
+        (lambda path: path.write_text("x" * 200_000), "operators_damaged"),
         (
             lambda path: path.write_text("".join(path.read_text().splitlines(True)[:-1])),
-            "holds 8 µs of operators, and 10 were measured",
+            "operators_damaged",
         ),
     ],
 )
 def test_a_table_of_operators_that_is_not_what_was_measured_is_told_and_left_out(
-    tmp_path: Path, harm: Callable[[Path], object], said: str
+    tmp_path: Path, harm: Callable[[Path], object], code: str
 ) -> None:
     harm(_timed(tmp_path / "run"))
     (finding,) = (one for one in verify(tmp_path / "run").findings if not one.harmless)
-    assert said in finding.problem
+    assert finding.code == code
     assert CASE.case_id in finding.remedy
     assert not read_intact(tmp_path / "run").run.operators
     assert main(["--report", str(tmp_path / "run"), "-o", str(tmp_path / "r.html")]) == 1

@@ -8,8 +8,8 @@ from pathlib import Path
 from app.capabilities.slo_search.search import rate_searches
 from app.cases.round import Limits
 from app.runs.reader import read_run
+from app.sweep.scheduling.rate_search import HighestRate
 from app.sweep.scheduling.round_jobs import Schedule
-from app.sweep.scheduling.searches import HighestRate
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
 from exporters.messages import ExportReply

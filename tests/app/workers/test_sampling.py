@@ -57,6 +57,18 @@ def test_a_model_without_state_is_only_run() -> None:
     assert lane.made == ["run"] * len(records)
 
 
+def test_limits_without_time_for_warm_up_have_none() -> None:
+    lane, file = Counting(), io.BytesIO()
+    one = OneLane(lane, Scenario(), "spin", False, 5000.0)
+    limits = replace(LIMITS, warmup_max_s=0.0)
+    sampler = Sampler(one, limits, file, Watch((0,)), lambda _: None, lambda: False)
+    warm = sampler.warm_up()
+    assert lane.made == []
+    assert (warm.iterations, warm.settled) == (0, None)
+    assert warm.median_ns >= 5000.0
+    assert sampler.measure().iterations >= limits.min_samples
+
+
 def test_what_stands_between_blocks_is_followed_by_runs_that_do_not_count() -> None:
     lane, file, pauses = Counting(), io.BytesIO(), [0]
     one = OneLane(lane, Scenario(), "spin", False, 1000.0)

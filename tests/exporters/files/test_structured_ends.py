@@ -10,8 +10,15 @@ import pytest
 
 from exporters.agreement import Bound, difference
 from exporters.messages import ExportRequest
+from exporters.narrow_types import NARROW_TYPES
 from exporters.structured import arrays_of, values_of
-from exporters.types import ExportedModel, ExportError, Reference, load_reference
+from exporters.types import (
+    ExportedModel,
+    ExportError,
+    NotBenchmarkable,
+    Reference,
+    load_reference,
+)
 from exporters.worker.export import export
 from tests.files.all_kinds import KINDS
 
@@ -40,6 +47,45 @@ def test_texts_are_drawn_from_the_encoders_own_categories(tmp_path: Path) -> Non
     assert found.outputs["probabilities.keys"].tolist() == ["no", "yes"] * 40
     sums = found.outputs["probabilities.values"].reshape(40, 2).sum(1)
     assert np.allclose(sums, 1.0, atol=1e-5)
+
+
+NARROW = {
+    "ends-bfloat16": "bfloat16",
+    "ends-float8": "float8e4m3fn",
+    "ends-float8-wide": "float8e5m2",
+    "ends-float8-unsigned-zero": "float8e4m3fnuz",
+    "ends-float8-wide-unsigned-zero": "float8e5m2fnuz",
+    "ends-int4": "int4",
+    "ends-uint4": "uint4",
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_types_that_numpy_lacks_are_drawn_as_their_values(name: str, tmp_path: Path) -> None:
+    """The graph doubles its input, which is exact in each of these types."""
+    model = exported(name, tmp_path, {"batch": 3})
+    found = reference(model)
+    x, y = found.inputs["x"], found.outputs["y"]
+    narrow = NARROW_TYPES[NARROW[name]]
+    assert (model.inputs[0].element, model.outputs[0].element) == (NARROW[name], NARROW[name])
+    assert x.dtype == y.dtype == np.dtype(narrow.held_as)
+    assert len(np.unique(x)) > 1
+    assert np.array_equal(narrow.rounded(x), x)
+    assert np.array_equal(y, 2 * x)
+
+
+@pytest.mark.parametrize(
+    ("name", "axis"),
+    [("ends-bfloat16", "batch"), ("text-joined", "n"), ("sequence-output", "batch")],
+)
+def test_what_is_no_array_of_numbers_has_no_null_twin(name: str, axis: str, tmp_path: Path) -> None:
+    point = {axis: 2}
+    model = exported(name, tmp_path, point)
+    request = ExportRequest(
+        model.name, points=(point,), cache_dir=str(tmp_path / "cache"), null_of=model
+    )
+    with pytest.raises(NotBenchmarkable, match="no-op copy"):
+        export(request)
 
 
 @pytest.mark.parametrize("past", [0, 12])

@@ -195,6 +195,23 @@ def test_two_rounds_decide_nothing_and_say_what_would(tmp_path: Path) -> None:
     assert "2 rounds" in trust_line(run)
 
 
+@pytest.mark.parametrize(("planned", "advises"), [(2, True), (8, False)])
+def test_no_more_rounds_are_advised_than_the_plan_has(
+    tmp_path: Path, planned: int, advises: bool
+) -> None:
+    """A run that ended early is resumed, which measures the rounds of its plan."""
+    cases = [Case("mlp", runtime) for runtime in RUNTIMES[:2]]
+
+    def fill(folder: RunFolder) -> None:
+        for case, us in zip(cases, (10.0, 30.0), strict=True):
+            for number in range(2):
+                record(folder, case, number, [us] * 40)
+
+    run = ended(tmp_path / "run", cases, fill, rounds=planned)
+    lines = as_lines(run_document(run, 80), 80)
+    assert any("--rounds 3" in line for line in lines) is advises
+
+
 @pytest.mark.parametrize(
     ("status", "told"),
     [("ok", "all outputs right"), ("wrong_output", "1 with wrong outputs")],

@@ -5,11 +5,12 @@ from __future__ import annotations
 from PySide6.QtGui import QFont, QFontInfo, QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
-from app.gui.look.style_sheet import apply_theme
+from app.gui.look.style_sheet import apply_theme, prepare_application
 from app.gui.look.typeface import FAMILY, SIZES, font, points
 
 
 def test_the_bundled_typeface_has_figures_of_one_width(qapp: QApplication) -> None:
+    prepare_application()
     apply_theme("light")
     for bold in (False, True):
         made = font("body", bold=bold)
@@ -21,6 +22,7 @@ def test_the_bundled_typeface_has_figures_of_one_width(qapp: QApplication) -> No
 
 
 def test_sizes_follow_a_larger_desktop_font(qapp: QApplication) -> None:
+    prepare_application()
     apply_theme("light")
     before = QApplication.font()
     larger = QFont(before)

@@ -100,6 +100,15 @@ def test_the_timeline_has_lanes_below_the_samples_and_reads_them(
     assert len(view.plots) == 1
 
 
+def test_a_range_marked_over_the_lanes_is_of_the_samples_above(
+    qtbot: QtBot, recorded: Series
+) -> None:
+    view = on_screen(qtbot, TimelineView(), [recorded])
+    above, lanes = view.plots
+    assert view.brush_between(lanes, 0.0, 0.005) == view.brush_between(above, 0.0, 0.005)
+    assert view.brush_between(lanes, 0.0, 0.005) is not None
+
+
 def test_a_machine_that_tells_nothing_has_no_lanes(qtbot: QtBot) -> None:
     one = series(count=300, rounds=2)
     view = on_screen(

@@ -16,7 +16,6 @@ import pytest
 from app.cases.case import Case
 from app.cases.round import RECORD, Check, OpenLoop
 from app.cases.telemetry import Disturbance, Interference, Reading
-from app.columns.rows import Rows
 from app.console.exporting import FORMATS, export
 from app.run_folder.folder import RunFolder
 from app.run_folder.run import Run
@@ -51,7 +50,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def made(run: Run, name: str) -> list[Path]:
-    return export(run, Rows().measured(run), [name])
+    return export(run, [name])
 
 
 def test_csv_has_every_iteration_with_its_times_and_its_latency(run: Run) -> None:

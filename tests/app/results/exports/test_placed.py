@@ -10,7 +10,6 @@ import pytest
 
 from app.__main__ import main
 from app.cases.errors import DiskError
-from app.columns.rows import Rows
 from app.console.exporting import FORMATS, export
 from app.run_folder.folder import RunFolder
 from app.runs.reader import read_run
@@ -29,7 +28,7 @@ def run(tmp_path: Path) -> Path:
 
 def _exported(path: Path, name: str) -> list[Path]:
     run = read_run(path)
-    return export(run, Rows().measured(run), [name])
+    return export(run, [name])
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -10,7 +10,7 @@ import pytest
 from app.cases.case import Case
 from app.columns.reference_cases import baseline_columns, compare_with_baseline
 from app.columns.rows import Rows
-from app.comparison.judge import run_difference
+from app.comparison.pairing import Pair
 from app.console.check import check_page
 from app.console.markdown import as_markdown
 from app.formatting.case_labels import CaseSet, case_label, labels
@@ -93,7 +93,7 @@ def test_cases_that_were_not_measured_in_turn_are_no_pairs(tmp_path: Path) -> No
     run = merged(tmp_path / "c", a, b).run
     first, second = Rows().measured(run)
     assert first.turn != second.turn
-    found = run_difference(first, second, "p50")
+    found = Pair("", first, second).rounds("p50")
     assert found is not None
     assert not found.in_turn
 

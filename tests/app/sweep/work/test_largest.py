@@ -13,8 +13,8 @@ from app.capabilities.largest_batch.search import Try
 from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.sweep.engine import Engine
+from app.sweep.scheduling.batch_search import LargestBatch
 from app.sweep.scheduling.round_jobs import Schedule
-from app.sweep.scheduling.searches import LargestBatch
 from exporters.types import Reference, load_reference, repeat_reference, save_reference
 from tests.app.sweep.sweeps import SHORT, drive, write_add_graph
 from tests.app.sweep.wide_graph import write_wide_graph
@@ -72,6 +72,7 @@ def test_a_real_search_ends_where_the_limit_is(tmp_path: Path, samples: Path) ->
             assert result.check is not None
             assert result.check.output_ok
             assert (result.rss_peak_mb or 0) <= 300
+            assert result.warmup_iterations == 0
 
     done = [Try(replace(case, axes={"batch": batch}), result) for batch, result in found.items()]
     again, source = run_search(case, samples, 300, done)

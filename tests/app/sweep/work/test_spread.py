@@ -14,6 +14,7 @@ from app.cases.case import Case
 from app.cases.errors import PlanError
 from app.cases.round import RoundResult
 from app.cases.status import Status
+from app.cases.telemetry import Interference
 from app.columns.rows import Rows
 from app.plan.command_line import parse
 from app.plan.options import plan_from_options
@@ -65,13 +66,17 @@ def begun_at(
     spread_s: float,
     rounds: int,
     round_s: float = 2.0,
+    slow_round_s: float = 0.0,
     budget_s: float = 1e9,
     done: dict[str, dict[int, Status]] | None = None,
+    contended_s: float = 0.0,
+    first_contended: int = 0,
 ) -> list[tuple[int, float]]:
-    """The number of each round and when it began, of a sweep whose rounds take so long."""
+    """The number of each round and when it began, of a sweep whose rounds take so long. Other work
+    takes the core from pass `first_contended` on."""
     schedule = Schedule(
         CASES, rounds, SHORT, 60.0, 5, Path("samples"),
-        budget=Budget(budget_s), spread=Spread(spread_s, rounds),
+        budget=Budget(budget_s), spread=Spread(spread_s, rounds, contended_s),
     )  # fmt: skip
     sweep = FixedSweep(schedule, done or {}, FixedRounds(rounds))
     began: list[tuple[int, float]] = []
@@ -83,8 +88,12 @@ def begun_at(
             work.reply = ExportReply("ok", model)
         elif isinstance(work, RoundWork):
             began.append((work.job.round, clock.now_s - begun_s))
-            clock.now_s += round_s
-            work.result = RoundResult(work.job.case_id, work.job.round, "ok")
+            clock.now_s += max(round_s, slow_round_s if work.job.round == rounds - 1 else 0.0)
+            switches = 1000 if work.job.round >= first_contended else 0
+            interference = Interference(round_s, involuntary_switches=switches)
+            work.result = RoundResult(
+                work.job.case_id, work.job.round, "ok", interference=interference
+            )
         elif isinstance(work, WaitWork):
             assert sweep.next([]) is None, "nothing is begun while it lasts"
             clock.now_s = max(clock.now_s, work.due())
@@ -114,12 +123,62 @@ def test_a_budget_is_not_spent_on_waiting(clock: Clock, model: ExportedModel) ->
     assert 30.0 < last_s <= 58.0, "and the time that is left is used"
 
 
+def test_a_last_round_that_is_slow_still_fits_into_the_budget(
+    clock: Clock, model: ExportedModel
+) -> None:
+    began = begun_at(clock, model, 600.0, 4, budget_s=60.0, slow_round_s=2.5)
+    assert len(began) == 4 * len(CASES)
+
+
 def test_a_resumed_run_keeps_the_distances_of_what_it_lacks(
     clock: Clock, model: ExportedModel
 ) -> None:
     done: dict[str, dict[int, Status]] = {case.case_id: {0: "ok", 1: "ok"} for case in CASES}
     began = begun_at(clock, model, 120.0, 4, done=done)
     assert [(number, at) for number, at in began[:: len(CASES)]] == [(2, 0.0), (3, 40.0)]
+
+
+@pytest.mark.parametrize(
+    ("first_contended", "begins_s"),
+    [
+        (0, [0.0, 200.0, 400.0, 600.0]),
+        (2, [0.0, 40.0, 80.0, 600.0]),
+        (3, [0.0, 40.0, 80.0, 120.0]),
+        (4, [0.0, 40.0, 80.0, 120.0]),
+    ],
+)
+def test_rounds_beside_other_work_are_spread_over_a_longer_time(
+    clock: Clock, model: ExportedModel, first_contended: int, begins_s: list[float]
+) -> None:
+    began = begun_at(
+        clock, model, 120.0, 4, contended_s=600.0, first_contended=first_contended, round_s=1.0
+    )
+    # The first round that shows other work has ended: a second of the rest is over.
+    assert [at for _, at in began[:: len(CASES)]] == pytest.approx(begins_s, abs=2.0)
+
+
+def test_a_resumed_run_beside_other_work_keeps_the_longer_distances(
+    clock: Clock, model: ExportedModel
+) -> None:
+    done: dict[str, dict[int, Status]] = {case.case_id: {0: "ok", 1: "ok"} for case in CASES}
+    began = begun_at(clock, model, 120.0, 4, done=done, contended_s=600.0)
+    assert [(number, at) for number, at in began[:: len(CASES)]] == [(2, 0.0), (3, 200.0)]
+
+
+def test_a_budget_bounds_the_longer_spread_too(clock: Clock, model: ExportedModel) -> None:
+    began = begun_at(clock, model, 20.0, 4, budget_s=60.0, contended_s=600.0)
+    assert len(began) == 4 * len(CASES)
+    assert 30.0 < began[-1][1] <= 58.0
+
+
+def test_passes_beyond_the_spread_keep_the_shorter_pace(clock: Clock) -> None:
+    spread = Spread(120.0, 5, 600.0)
+    assert spread.due_s(0) == clock.now_s
+    spread.take(RoundResult("a", 0, "ok", interference=Interference(1.0, involuntary_switches=100)))
+    dues = [spread.due_s(number) - clock.now_s for number in (1, 4, 5, 6)]
+    assert dues == [150.0, 600.0, 630.0, 660.0]
+    assert spread.left_s(1) == 600.0
+    assert not spread.renewed().is_stretched
 
 
 def test_how_long_is_left_counts_the_waiting(clock: Clock) -> None:
@@ -179,20 +238,25 @@ def graph(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("flags", "seconds"),
+    ("flags", "seconds", "contended_s"),
     [
-        (["--profile", "glance"], 0.0),
-        (["--profile", "standard"], 120.0),
-        (["--profile", "standard", "--spread", "0"], 0.0),
-        (["--profile", "glance", "--spread", "10m"], 600.0),
+        (["--profile", "glance"], 0.0, 0.0),
+        (["--profile", "standard"], 120.0, 600.0),
+        (["--profile", "standard", "--spread", "0"], 0.0, 0.0),
+        (["--profile", "standard", "--spread", "3m"], 180.0, 180.0),
+        (["--profile", "glance", "--spread", "10m"], 600.0, 600.0),
     ],
 )
 def test_a_profile_has_a_spread_and_the_flag_replaces_it(
-    graph: str, tmp_path: Path, flags: list[str], seconds: float
+    graph: str, tmp_path: Path, flags: list[str], seconds: float, contended_s: float
 ) -> None:
     words = ["--headless", "--models", graph, "--runtimes", "fake", *flags]
     create_run(plan_from_options(parse(words)), tmp_path / "run").close()
-    assert read_manifest(tmp_path / "run").spread_s == seconds
+    manifest = read_manifest(tmp_path / "run")
+    assert (manifest.spread_s, manifest.contended_spread_s) == (seconds, contended_s)
+    repeat(tmp_path / "run", tmp_path / "again").close()
+    manifest = read_manifest(tmp_path / "again")
+    assert (manifest.spread_s, manifest.contended_spread_s) == (seconds, contended_s)
 
 
 @pytest.mark.parametrize("more", [["--spread", "soon"], ["--spread", "2m", "--largest-batch"]])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -38,6 +40,26 @@ def test_nothing_overlaps_in_the_published_figures() -> None:
     for row in read_rows():
         if row.fits:
             assert hidden_us(row.compile()) == 0.0
+
+
+def test_both_directions_of_the_published_transfers_add_up() -> None:
+    """No row of the table leaves the card while another arrives: the page says what follows."""
+    with (files("runtimes.fpga.cards") / "link_sdk27.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    times_us = {
+        (row["mode"], int(row["input_bytes"]), int(row["output_bytes"])): float(row["mean_us"])
+        for row in rows
+    }
+    shares = []
+    for (mode, sent, fetched), time_us in times_us.items():
+        empty_us = times_us[mode, 64, 64]
+        if min(sent, fetched) >= 2048:
+            alone_us = times_us[mode, sent, 64] + times_us[mode, 64, fetched] - 2 * empty_us
+            shares.append((time_us - empty_us) / alone_us)
+    assert len(shares) == 48
+    # Had they passed at once, equal sizes would take half of the sum.
+    assert min(shares) > 0.75
+    assert 0.97 < float(np.median(shares)) < 1.03
 
 
 def test_rows_that_arrive_while_the_first_product_issues_cost_nothing() -> None:

@@ -1,0 +1,113 @@
+"""Pairs of measured cases: their rounds side by side, and why some can't be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from app.cases.objectives import HIGHER_IS_BETTER
+from app.comparison.measured_case import MeasuredCase, clock_resolution
+from app.comparison.run_variation import STATED_ALONE, RunVariations
+from app.stats.round_pairs import RoundPairs, pair_rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two cases of the same clock to be compared, and what the pair is called."""
+
+    label: str
+    first: MeasuredCase
+    second: MeasuredCase
+
+    @property
+    def alternated(self) -> bool:
+        """Whether rounds of one number were measured in turn, on one machine."""
+        return self.first.turn == self.second.turn
+
+    def rounds(
+        self, name: str, variations: RunVariations = STATED_ALONE, in_turn: bool = True
+    ) -> RoundPairs | None:
+        """One figure round by round: paired by number where both alternated in one run, else all
+        rounds of each. None where nobody knows by how much runs differ."""
+        a, b = _times(self.first, name), _times(self.second, name)
+        resolution = clock_resolution(self.first, self.second, name)
+        if in_turn and self.alternated:
+            return pair_rounds(a, b, name, resolution)
+        variation = variations.of(self.first, self.second, name)
+        if variation is None:
+            return None
+        return RoundPairs(tuple(a.values()), tuple(b.values()), False, name, resolution, variation)
+
+
+@dataclass(frozen=True, slots=True)
+class UncomparedCase:
+    """A case that both sides planned and that has no verdict.
+
+    `reason` is a code: the status of the row that stands in the way, or one of `OTHER_CLOCK`,
+    `NO_PERCENTILE`, `NO_RUNS` and `NOT_VALID`; `why` is a sentence. `lost`: of two runs, the first
+    measured the case and the second did not.
+    """
+
+    case_id: str
+    label: str
+    reason: str
+    detail: str
+    is_lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """What is compared, and the cases that can't be."""
+
+    pairs: tuple[Pair, ...] = ()
+    not_compared: tuple[UncomparedCase, ...] = ()
+
+
+def pairing_of(
+    candidates: Iterable[Pair],
+    obstacle: Callable[[Pair], tuple[str, str]],
+    is_lost: Callable[[Pair], bool] = lambda pair: False,
+) -> Pairing:
+    """The pairs without an obstacle, which is a code and a sentence."""
+    pairs: list[Pair] = []
+    not_compared: list[UncomparedCase] = []
+    for pair in candidates:
+        reason, detail = obstacle(pair)
+        if reason:
+            case_id = pair.second.case.identity_id
+            not_compared.append(UncomparedCase(case_id, pair.label, reason, detail, is_lost(pair)))
+        else:
+            pairs.append(pair)
+    return Pairing(tuple(pairs), tuple(not_compared))
+
+
+OTHER_CLOCK, NO_PERCENTILE = "other_clock", "no_percentile"
+"""Reasons: clocks that are not mixed, no percentile that both sides have."""
+NO_RUNS, NOT_VALID = "no_runs", "not_valid"
+"""Reasons: a row that is `ok` without runs, and one whose measurement broke its protocol."""
+
+
+def ending_reason(side: MeasuredCase) -> tuple[str, str]:
+    """How a case ended that can't be compared, as a code and as a sentence."""
+    status, reason = str(side.row["status"]), side.row["reason"]
+    if status == "ok" and side.row["valid"] is False:
+        return NOT_VALID, f"not valid: {reason or 'the measurement broke its own protocol'}"
+    if status == "ok" and side.summary is None:
+        return NO_RUNS, f"{status}: {reason or 'no run was measured'}"
+    return status, f"{status}: {reason or 'not measured'}"
+
+
+def clock_obstacle(pair: Pair) -> tuple[str, str]:
+    """The same for two clocks that are not mixed, both empty where there is one clock."""
+    first, second = pair.first.row["clock"], pair.second.row["clock"]
+    if first == second:
+        return "", ""
+    return OTHER_CLOCK, f"the clock is {second}, the baseline's {first}"
+
+
+def _times(side: MeasuredCase, name: str) -> Mapping[int, float]:
+    """The rounds' own figures, of which less is better: of a rate the time that an input takes."""
+    figures = side.by_round(name)
+    if name not in HIGHER_IS_BETTER:
+        return figures
+    return {number: 1.0 / rate for number, rate in figures.items() if rate > 0.0}

@@ -1,0 +1,115 @@
+"""The contract of a run's scheduler of rounds, and what schedulers of a plan's grid share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from app.cases.case import Case
+from app.cases.round import RoundResult
+from app.cases.status import TERMINAL
+from app.sweep.scheduling.exports import Exports
+from app.sweep.scheduling.round_budget import RoundPolicy, Tally
+from app.sweep.scheduling.round_jobs import ROUND_OVERHEAD_S, Schedule, limits_under
+from app.sweep.work.base import Work
+from app.sweep.work.round import RoundWork
+
+
+class RoundScheduler(ABC):
+    """A source of exports and rounds that knows how many are left.
+
+    `kind` is the work that it counts, `left_out` has a sentence for each host that gets no more.
+    """
+
+    kind: ClassVar[str] = RoundWork.kind
+    schedule: Schedule
+    left_out: Sequence[str] = ()
+
+    @abstractmethod
+    def next(self, finished: Sequence[Work]) -> Work | None:
+        """The next work, as `Source` has it."""
+
+    @abstractmethod
+    def planned_rounds(self, case: Case) -> int:
+        """How many rounds the case is to have, as far as is known now."""
+
+    @property
+    @abstractmethod
+    def exports_left(self) -> int:
+        """How many exports have not been handed out."""
+
+    @abstractmethod
+    def all_rounds_left(self) -> int:
+        """How many rounds of all cases are still to be measured; of searches at least so many."""
+
+    @abstractmethod
+    def rounds_total(self, recorded: int) -> int:
+        """How many rounds the cases are to have, as far as is known; `recorded` are on disk."""
+
+    @abstractmethod
+    def take(self, result: RoundResult) -> None:
+        """Count a round that ended; given twice, it counts once."""
+
+    @property
+    def guess_s(self) -> float:
+        """How long a round takes as long as none has been measured."""
+        return self.schedule.limits.min_s + ROUND_OVERHEAD_S
+
+    @property
+    def at_once(self) -> int:
+        """How many rounds are measured at the same time, at most."""
+        return 1
+
+    @property
+    def spread_left_s(self) -> float:
+        """How long the rounds that are left take at least, because they are spread."""
+        return 0.0
+
+    def late_cases(self) -> Iterable[Case]:
+        """Cases that follow-up jobs are for and that are known only after the rounds."""
+        return ()
+
+
+class GridScheduler(RoundScheduler):
+    """Counts the rounds of a plan's cases, whichever host measures them."""
+
+    round_policy: RoundPolicy
+    _exports: Exports
+    _tally: Tally
+    _open: dict[str, Case]
+
+    def rounds_left(self, case: Case) -> int:
+        """How many processes this case still needs; 0 once it has failed."""
+        return self._tally.remaining_of(case.case_id)
+
+    def planned_rounds(self, case: Case) -> int:
+        return self._tally.planned_of(case.case_id)
+
+    @property
+    def exports_left(self) -> int:
+        return self._exports.remaining
+
+    def all_rounds_left(self) -> int:
+        return self._tally.remaining
+
+    def rounds_total(self, recorded: int) -> int:
+        return self._tally.planned
+
+    def take(self, result: RoundResult) -> None:
+        if not self._tally.take(result.case_id, result.round):
+            return
+        self._learn(result)
+        if result.status in TERMINAL:
+            self._tally.end(result.case_id)
+        else:
+            self._tally.want(
+                result.case_id, self.round_policy.planned_rounds(self._open[result.case_id])
+            )
+
+    def _learn(self, result: RoundResult) -> None:
+        """Take from a round that counts what those after it depend on."""
+
+    def _guess_s(self, case: Case) -> float:
+        """How long a round of this case takes of which nothing is known."""
+        return limits_under(case.condition, self.schedule.limits).min_s + ROUND_OVERHEAD_S

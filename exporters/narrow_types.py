@@ -1,0 +1,136 @@
+"""Element types that numpy lacks: their values as wider arrays, and their bits for an engine.
+
+Inputs and outputs of these types are held as the narrowest type of numpy that has all their values,
+so that stored references, comparisons and digests need numpy alone. An engine has bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class NarrowType:
+    """One type by its number in ONNX's TensorProto.DataType.
+
+    `held_as` is numpy's type of its values. Of a float of 8 bits `exponent_bits` and `bias` are
+    those of its format; `has_infinity` of one with infinities, `is_unsigned_zero` of one whose only
+    NaN has the bits of a negative zero.
+    """
+
+    number: int
+    held_as: str
+    bits: int
+    exponent_bits: int = 0
+    bias: int = 0
+    has_infinity: bool = False
+    is_unsigned_zero: bool = False
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The value of each pattern of at most 8 bits."""
+        patterns = np.arange(2**self.bits)
+        if self.held_as != "float32":
+            signed = np.where(patterns >= 2 ** (self.bits - 1), patterns - 2**self.bits, patterns)
+            return (signed if self.held_as == "int8" else patterns).astype(self.held_as)
+        mantissa_bits = self.bits - 1 - self.exponent_bits
+        sign = np.where(patterns >> (self.bits - 1), -1.0, 1.0)
+        exponents = (patterns >> mantissa_bits) & (2**self.exponent_bits - 1)
+        fractions = (patterns & (2**mantissa_bits - 1)) / 2.0**mantissa_bits
+        normal = np.ldexp(1 + fractions, exponents - self.bias)
+        values = sign * np.where(exponents, normal, np.ldexp(fractions, 1 - self.bias))
+        magnitudes = patterns & (2 ** (self.bits - 1) - 1)
+        if self.is_unsigned_zero:
+            values[2 ** (self.bits - 1)] = np.nan
+        elif self.has_infinity:
+            is_last = exponents == 2**self.exponent_bits - 1
+            values = np.where(is_last, np.where(fractions == 0, sign * np.inf, np.nan), values)
+        else:
+            values = np.where(magnitudes == 2 ** (self.bits - 1) - 1, np.nan, values)
+        return np.asarray(values, self.held_as)
+
+    @cached_property
+    def _finite(self) -> tuple[np.ndarray, np.ndarray]:
+        """The finite values in ascending order, and their patterns."""
+        patterns = np.flatnonzero(np.isfinite(self.values))
+        order = np.argsort(self.values[patterns], kind="stable")
+        return self.values[patterns][order], patterns[order].astype(np.uint8)
+
+    def rounded(self, array: np.ndarray) -> np.ndarray:
+        """Each number's nearest value of this type; finite numbers stay finite."""
+        return self._values_of(self._patterns(array)).reshape(array.shape)
+
+    def packed(self, array: np.ndarray) -> np.ndarray:
+        """The bits as an engine reads them, in an array of the same shape; of a type of 4 bits the
+        first half of its bytes is in use."""
+        patterns = self._patterns(array)
+        if self.bits != _HALF_BYTE:
+            return patterns.reshape(array.shape)
+        flat = np.zeros(array.size + array.size % 2, np.uint8)
+        flat[: array.size] = patterns.ravel()
+        packed = np.zeros(array.size, np.uint8)
+        packed[: len(flat) // 2] = flat[::2] | flat[1::2] << _HALF_BYTE
+        return packed.reshape(array.shape)
+
+    def unpacked(self, content: bytes, shape: Iterable[int]) -> np.ndarray:
+        """The values of bits as an engine writes them."""
+        shape = tuple(shape)
+        count = int(np.prod(shape))
+        if self.bits == _HALF_BYTE:
+            pairs = np.frombuffer(content, np.uint8)
+            patterns = np.stack([pairs & 0xF, pairs >> _HALF_BYTE], axis=1).ravel()[:count]
+        else:
+            patterns = np.frombuffer(content, np.uint16 if self.bits == 16 else np.uint8)[:count]
+        return self._values_of(patterns).reshape(shape)
+
+    def _patterns(self, array: np.ndarray) -> np.ndarray:
+        if self.bits == 16:
+            return _bfloat16_patterns(array)
+        values, patterns = self._finite
+        numbers = np.nan_to_num(np.asarray(array, np.float64), nan=0.0)
+        numbers = np.clip(numbers, float(values[0]), float(values[-1]))
+        above = np.clip(np.searchsorted(values, numbers), 1, len(values) - 1)
+        is_below = numbers - values[above - 1] < values[above] - numbers
+        found = patterns[np.where(is_below, above - 1, above)]
+        if self.held_as == "float32" and np.isnan(array).any():
+            nan_pattern = np.uint8(np.flatnonzero(np.isnan(self.values))[0])
+            found = np.where(np.isnan(array), nan_pattern, found)
+        return np.asarray(found, np.uint8)
+
+    def _values_of(self, patterns: np.ndarray) -> np.ndarray:
+        if self.bits == 16:
+            return (patterns.astype(np.uint32) << 16).view(np.float32)
+        return self.values[patterns]
+
+
+def _bfloat16_patterns(array: np.ndarray) -> np.ndarray:
+    """The upper halves of float32 numbers, rounded to the nearest, ties to even."""
+    numbers = np.ascontiguousarray(array, np.float32)
+    limit = np.float32(3.3895313892515355e38)
+    finite = np.where(np.isfinite(numbers), np.clip(numbers, -limit, limit), numbers)
+    words = finite.view(np.uint32)
+    rounded = (words + 0x7FFF + ((words >> 16) & 1)) >> 16
+    return np.where(np.isnan(numbers), 0x7FC0, rounded).astype(np.uint16)
+
+
+_HALF_BYTE = 4
+NARROW_TYPES = {
+    "bfloat16": NarrowType(16, "float32", 16),
+    "float8e4m3fn": NarrowType(17, "float32", 8, 4, 7),
+    "float8e4m3fnuz": NarrowType(18, "float32", 8, 4, 8, is_unsigned_zero=True),
+    "float8e5m2": NarrowType(19, "float32", 8, 5, 15, has_infinity=True),
+    "float8e5m2fnuz": NarrowType(20, "float32", 8, 5, 16, is_unsigned_zero=True),
+    "uint4": NarrowType(21, "uint8", 4),
+    "int4": NarrowType(22, "int8", 4),
+}
+"""By the name of the type in ONNX, in lower case; a type is supported from 4 bits on."""
+
+
+def widened(array: np.ndarray) -> np.ndarray:
+    """An array of one of these types, as the package ml_dtypes has them, in its type of numpy."""
+    narrow = NARROW_TYPES.get(array.dtype.name.replace("_", ""))
+    return array if narrow is None else array.astype(narrow.held_as)

@@ -1,0 +1,142 @@
+"""The program without one of its capabilities: a child process removes its line of the registry.
+
+It starts, plans, measures, and reads runs that the capability made; a plan that asks for it is
+refused by the option that does.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.capabilities.registry import CAPABILITIES
+from app.cases.case import Case
+from app.plan.settings.table import PLAN_SETTINGS
+from app.run_folder.folder import RunFolder
+from app.runs.reader import read_run
+from exporters import install_layout
+from tests.app.results.runs import record
+from tests.app.sweep.sweeps import write_add_graph
+from tests.checkout import ROOT
+from tests.golden import runs
+
+LINES = {
+    "slo": ("--slo", "p99=5ms"),
+    "tune": ("--tune", "p50"),
+    "largest_batch": ("--largest-batch",),
+    "cold_start": ("--cold-start", "2"),
+    "profile_ops": ("--op-times",),
+    "accuracy": ("--accuracy", "."),
+}
+"""The words that ask for each."""
+CORE = ("cases", "columns", "comparison", "console", "history", "insights", "run_folder", "sweep")
+"""Packages that reach a capability through the registry alone."""
+OFTEN = ("slo", "cold_start")
+"""A scheduler of rounds and follow-up jobs; a process of each of the others takes seconds too."""
+CHILD = """
+import json, sys
+from app.capabilities.registry import CAPABILITIES
+from app.__main__ import main
+key, commands = json.loads(sys.argv[1])
+del CAPABILITIES[key]
+codes = []
+for words in commands:
+    try:
+        codes.append(main(words))
+    except SystemExit as end:
+        codes.append(end.code)
+print(json.dumps(codes), file=sys.stderr)
+"""
+
+
+def largest(path: Path) -> Path:
+    """A search for the largest batch, of which the second try was too large."""
+    cases = [Case("mlp", "fake", axes={"batch": batch}) for batch in (1, 8)]
+
+    def fill(folder: RunFolder) -> None:
+        runs.measure(folder, cases[0], runs.Speed(10.0), 1)
+        record(folder, cases[1], 0, (), "out_of_memory", reason="too large")
+
+    return runs.make(path, cases, fill, rounds=1, largest_batch=True, memory_limit="1GiB")
+
+
+RUN_MAKERS: dict[str, Callable[[Path], Path]] = {
+    "slo": runs.slo,
+    "tune": runs.tune,
+    "largest_batch": largest,
+}
+"""Runs that have a capability's results; the others' are all in one."""
+
+
+def test_every_capability_has_its_setting() -> None:
+    assert {row.key for row in PLAN_SETTINGS if row.is_capability} == CAPABILITIES.keys()
+    assert LINES.keys() == CAPABILITIES.keys()
+
+
+def test_every_part_of_a_registered_capability_exists() -> None:
+    parts = [
+        getattr(capability, name)
+        for capability in CAPABILITIES.values()
+        for name in capability.__slots__
+    ]
+    assert all(callable(install_layout.load(f"app.{part}")) for part in parts if part)
+
+
+@pytest.mark.parametrize("package", CORE)
+def test_the_core_imports_no_capability_by_name(package: str) -> None:
+    """Schedulers of searches are parts of capabilities, which the registry names."""
+    parts = {entry.rounds.partition(":")[0] for entry in CAPABILITIES.values()}
+    for file in (ROOT / "app" / package).rglob("*.py"):
+        name = ".".join(file.relative_to(ROOT / "app").with_suffix("").parts)
+        modules = {
+            node.module
+            for node in ast.walk(ast.parse(file.read_text("utf-8")))
+            if isinstance(node, ast.ImportFrom) and node.module
+        }
+        imports = {module for module in modules if module.startswith("app.capabilities.")}
+        if name not in parts:
+            assert imports <= {"app.capabilities.registry", "app.capabilities.answer"}, name
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        name if name in OFTEN else pytest.param(name, marks=pytest.mark.rare)
+        for name in CAPABILITIES
+    ],
+)
+def test_the_program_works_without_a_capability(key: str, tmp_path: Path) -> None:
+    example = RUN_MAKERS.get(key, runs.extras)(tmp_path / "example")
+    graph = str(write_add_graph(tmp_path / "add.onnx"))
+    grid_run, refusal = tmp_path / "grid_run", tmp_path / "refusal"
+    plan = ("run", graph, "--runtimes", "fake", "--out")
+    commands = (
+        [*plan, str(grid_run), "--preset", "quick", "--rounds", "1"],
+        ["show", str(example)],
+        ["report", str(example), "-o", str(tmp_path / "page.html")],
+        ["export", str(example), "-f", "json,markdown"],
+        ["verify", str(example)],
+        [*plan, str(refusal), *LINES[key]],
+    )
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD, json.dumps([key, commands])],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    codes = json.loads(child.stderr.splitlines()[-1])
+    assert codes == [0, 0, 0, 0, 0, 2], child.stderr
+    assert {r.status for rounds in read_run(grid_run).rounds.values() for r in rounds.values()} == {
+        "ok"
+    }
+    assert (tmp_path / "page.html").stat().st_size > 0
+    assert LINES[key][0] in child.stderr
+    assert not refusal.exists(), "nothing is measured in its place"

@@ -1,0 +1,56 @@
+"""Tables of benchmarks in pages: `python -m tests.benchmarks --write NAME ...` renews them.
+
+A page has the table between two comments, the first table of `aa` between
+`<!-- benchmark: aa 1 -->` and `<!-- end of benchmark: aa 1 -->`.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from pathlib import Path
+
+from tests.checkout import ROOT
+
+PAGES = ROOT / "docs"
+_MARKED = re.compile(
+    r"<!-- benchmark: (\w+) (\d+) -->\n(.*?)<!-- end of benchmark: \1 \2 -->\n", re.DOTALL
+)
+
+
+def tables_in(output: str) -> list[str]:
+    """The Markdown tables of what a benchmark printed, in their order."""
+    groups = groupby(output.splitlines(), key=lambda line: line.startswith("|"))
+    return ["".join(f"{line}\n" for line in lines) for is_table, lines in groups if is_table]
+
+
+def benchmarks_of(page: str) -> set[str]:
+    """The benchmarks whose tables this text has."""
+    return {match[1] for match in _MARKED.finditer(page)}
+
+
+def with_tables(page: str, name: str, tables: list[str]) -> str:
+    """The text with these tables of one benchmark; ValueError for the number of no table."""
+
+    def table(match: re.Match[str]) -> str:
+        if match[1] != name:
+            return match[0]
+        number = int(match[2])
+        if not 1 <= number <= len(tables):
+            raise ValueError(f"{name}: no table {number} (it prints {len(tables)})")
+        head, end = (f"<!-- {words}benchmark: {name} {number} -->\n" for words in ("", "end of "))
+        return head + tables[number - 1] + end
+
+    return _MARKED.sub(table, page)
+
+
+def write(name: str, output: str, folder: Path = PAGES) -> list[Path]:
+    """Renew the tables of one benchmark in all pages; the pages that changed."""
+    changed = []
+    for path in sorted(folder.glob("*.md")):
+        page = path.read_text("utf-8")
+        renewed = with_tables(page, name, tables_in(output))
+        if renewed != page:
+            path.write_text(renewed, "utf-8")
+            changed.append(path)
+    return changed

@@ -1,0 +1,68 @@
+"""Values and bits of types that numpy lacks, against the independent package ml_dtypes."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+
+from exporters.narrow_types import NARROW_TYPES, widened
+
+OF_PACKAGE = {
+    "bfloat16": ml_dtypes.bfloat16,
+    "float8e4m3fn": ml_dtypes.float8_e4m3fn,
+    "float8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+    "float8e5m2": ml_dtypes.float8_e5m2,
+    "float8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "uint4": ml_dtypes.uint4,
+    "int4": ml_dtypes.int4,
+}
+EACH = pytest.mark.parametrize("name", NARROW_TYPES)
+
+
+@EACH
+def test_a_type_has_the_number_and_values_of_onnx(name: str) -> None:
+    narrow, dtype = NARROW_TYPES[name], OF_PACKAGE[name]
+    assert narrow.number == getattr(onnx.TensorProto, name.upper())
+    patterns = np.arange(2**narrow.bits, dtype=np.uint16 if narrow.bits == 16 else np.uint8)
+    if narrow.bits == 4:
+        content = (patterns[::2] | patterns[1::2] << 4).tobytes()
+        expected = np.array([int(p) - 16 * (name == "int4" and p > 7) for p in patterns])
+    else:
+        content = patterns.tobytes()
+        expected = patterns.view(dtype).astype(np.float32)
+    values = narrow.unpacked(content, [2, len(patterns) // 2])
+    assert values.dtype == narrow.held_as
+    assert np.array_equal(values.ravel(), expected, equal_nan=narrow.held_as == "float32")
+
+
+@EACH
+def test_numbers_are_rounded_as_the_package_rounds_and_kept_by_packing(name: str) -> None:
+    narrow, dtype = NARROW_TYPES[name], OF_PACKAGE[name]
+    drawn = np.random.default_rng(0).standard_normal((7, 9)) * 3
+    array = (np.abs(drawn) if name == "uint4" else drawn).astype(np.float32)
+    if narrow.bits == 4:
+        array = np.rint(array)
+    rounded = narrow.rounded(array)
+    assert np.array_equal(rounded, array.astype(dtype).astype(narrow.held_as))
+    packed = narrow.packed(rounded)
+    assert packed.shape == array.shape
+    assert np.array_equal(narrow.unpacked(packed.tobytes(), array.shape), rounded)
+    assert np.array_equal(widened(rounded.astype(dtype)), rounded)
+
+
+@EACH
+def test_what_is_too_large_becomes_the_largest(name: str) -> None:
+    narrow = NARROW_TYPES[name]
+    largest = narrow.rounded(np.array([np.finfo(np.float32).max]))
+    assert np.isfinite(largest).all()
+    limits = ml_dtypes.iinfo if narrow.bits == 4 else ml_dtypes.finfo
+    assert largest[0] == float(limits(OF_PACKAGE[name]).max)
+
+
+def test_nan_stays_nan_in_floats() -> None:
+    for narrow in NARROW_TYPES.values():
+        if narrow.held_as == "float32":
+            array = np.array([np.nan, 1.0], np.float32)
+            assert np.array_equal(narrow.rounded(array), array, equal_nan=True)
