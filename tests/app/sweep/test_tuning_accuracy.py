@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.sweep.scheduling.accuracy import AccuracyFollowUp
-
 from app.cases.case import Case
+from app.sweep.scheduling.accuracy import AccuracyFollowUp
 from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
 from tests.app.workers.labelled_files import write_arrays

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.sweep.scheduling.cold_start import ColdStartFollowUp
-
 from app.cases.jobs import SCOUT, ColdStart, ColdStartJob, PageCache, cold_start_subject_of
 from app.machine.telemetry import Telemetry
 from app.sweep.engine import Engine
 from app.sweep.local_executor import ThisMachine
+from app.sweep.scheduling.cold_start import ColdStartFollowUp
 from app.sweep.work.base import EXCLUSIVE_CPU, Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.follow_ups import ColdStartWork
