@@ -85,7 +85,7 @@ class DeviceEviction:
 
 @dataclass(frozen=True, slots=True)
 class DevicePeak:
-    """The most that a device computes and moves; `how` says where the figures are from."""
+    """The most that a device computes and moves; `how` names the source of the figures."""
 
     flops_per_s: float
     bytes_per_s: float

@@ -198,7 +198,7 @@ class Peak:
     """The most that the host's cores or a GPU compute, and move while so many bytes are in use.
 
     On the host, what is in use decides from which cache it comes, or from memory; a GPU's figure is
-    its memory's. `how` says who measured it, or from which figures it is.
+    its memory's. `how` names the measurement, or the figures behind it.
     """
 
     flops_per_s: float

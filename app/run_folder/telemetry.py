@@ -36,7 +36,7 @@ _OVER_ROUNDS: dict[str, Callable[[list[float]], float]] = {
     "gpu_mps_clients": max,
 }
 MINIMUM_SPAN_S = 0.5
-"""A shorter difference of energies says little, as counters move in steps."""
+"""A shorter difference of energies is uncertain, as counters move in steps."""
 
 
 def device_columns(run: Path, rounds: Sequence[RoundResult]) -> Row:
@@ -142,7 +142,7 @@ def _round_columns(run: Path, result: RoundResult) -> Row:
     readings_by_device = ([r for r in readings if r.device == device] for device in devices)
     window_ns = (int(start_ns), int(end_ns))
     return values | _sum_over_devices(
-        [_energy(of_device, window_ns, finished_ns) for of_device in readings_by_device]
+        [_energy(series, window_ns, finished_ns) for series in readings_by_device]
     )
 
 
@@ -172,12 +172,12 @@ def _energy(readings: Sequence[Reading], window_ns: _Window, finished_ns: np.nda
     energy_readings = [reading for reading in readings if reading.energy_mj is not None]
     power_readings = [reading for reading in readings if reading.power_w is not None]
     if energy_readings:
-        counted = _between_steps(energy_readings, window_ns)
+        energy = _between_steps(energy_readings, window_ns)
     else:
-        counted = _integrated(power_readings, window_ns)
-    if counted is None:
+        energy = _power_integral(power_readings, window_ns)
+    if energy is None:
         return {}
-    first, last, millijoules, unknown_s = counted
+    first, last, millijoules, unknown_s = energy
     seconds = (last - first) / 1e9
     if seconds < MINIMUM_SPAN_S:
         return {}
@@ -190,17 +190,17 @@ def _energy(readings: Sequence[Reading], window_ns: _Window, finished_ns: np.nda
 
 
 _Window = tuple[int, int]
-_Counted = tuple[int, int, float, float]
+_Energy = tuple[int, int, float, float]
 """From when until when, how many millijoules, and how many seconds the ends may be off."""
 
 
-def _between_steps(readings: Sequence[Reading], window_ns: _Window) -> _Counted | None:
+def _between_steps(readings: Sequence[Reading], window_ns: _Window) -> _Energy | None:
     """By a counter, from its first step in the window to its last. A step came at some time after
     the reading before it, and not longer ago than steps are apart."""
     steps = [
-        (before.time_ns, after.time_ns, float(after.energy_mj or 0.0))
-        for before, after in pairwise(readings)
-        if after.energy_mj != before.energy_mj and window_ns[0] <= after.time_ns <= window_ns[1]
+        (earlier.time_ns, later.time_ns, float(later.energy_mj or 0.0))
+        for earlier, later in pairwise(readings)
+        if later.energy_mj != earlier.energy_mj and window_ns[0] <= later.time_ns <= window_ns[1]
     ]
     if len(steps) < 2:
         return None
@@ -209,7 +209,7 @@ def _between_steps(readings: Sequence[Reading], window_ns: _Window) -> _Counted 
     return first, last, end_mj - start_mj, sum(min(gap_s, _STEP_S) for gap_s in gaps_s)
 
 
-def _integrated(readings: Sequence[Reading], window_ns: _Window) -> _Counted | None:
+def _power_integral(readings: Sequence[Reading], window_ns: _Window) -> _Energy | None:
     """By power over time, without a counter."""
     readings = [r for r in readings if window_ns[0] <= r.time_ns <= window_ns[1]]
     if len(readings) < 2:

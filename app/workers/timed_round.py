@@ -61,16 +61,16 @@ def cache_eviction(context: RoundContext, lanes: int) -> Iterator[CacheEviction 
             f"{condition} goes between two runs, and {lanes} runs at once have no between",
             "use one session and one stream",
         )
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if condition.kind == "cold":
             eviction, size = CacheEviction.of_size(condition.bytes), condition.bytes
             context.warn(*_warm_cache_warnings(context.job))
         else:
             device = _device_eviction(context.job)
-            held.callback(device.close)
+            stack.callback(device.close)
             eviction, size = CacheEviction.on_device(device), device.bytes
-        told = {"evicted_mb": size / 1e6, "eviction_ms": eviction.pass_ns / 1e6}
-        context.note(facts={**context.result.facts, **told})
+        figures = {"evicted_mb": size / 1e6, "eviction_ms": eviction.pass_ns / 1e6}
+        context.note(facts={**context.result.facts, **figures})
         yield eviction
 
 

@@ -227,9 +227,9 @@ def _timed_calls(
         return None
     states, fed = copies
     inter_run_copies = (*(eviction.copies if eviction else ()), *states)
-    after = eviction.device.calls if eviction and eviction.device else ()
+    device_calls = eviction.device.calls if eviction and eviction.device else ()
     return TimedCalls(
-        lane.calls, inter_run_copies, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS, after
+        lane.calls, inter_run_copies, fed, gap_ns, wait_policy, SLEEP_MARGIN_NS, device_calls
     )
 
 

@@ -127,7 +127,7 @@ class TimedCalls:
 
     After each run `states` are copied, then the copies of the next of `sets` in turn; all sets
     have equally many. A gap is waited out by the policy, of which `hybrid` sleeps until
-    `hybrid_margin_ns` before its end. The calls of `after` follow the copies, outside the clock.
+    `hybrid_margin_ns` before its end. The `closing_calls` follow the copies, outside the clock.
     """
 
     def __init__(
@@ -138,10 +138,10 @@ class TimedCalls:
         gap_ns: int = 0,
         wait: str = "spin",
         hybrid_margin_ns: int = 0,
-        after: Sequence[Call] = (),
+        closing_calls: Sequence[Call] = (),
     ) -> None:
         # In the order in which the loop numbers the one that failed.
-        self._calls = (*calls, *after)
+        self._calls = (*calls, *closing_calls)
         in_turn = [copy for one in sets for copy in one]
         # What C is given the addresses of has to outlive this object's blocks.
         self._kept = (*states, *in_turn)
@@ -156,8 +156,8 @@ class TimedCalls:
             gap_ns=gap_ns,
             hybrid_margin_ns=hybrid_margin_ns,
             wait=_POLICIES[wait],
-            after=(_Call * len(after))(*map(_call, after)),
-            n_after=len(after),
+            after=(_Call * len(closing_calls))(*map(_call, closing_calls)),
+            n_after=len(closing_calls),
         )
 
     def time(self, scheduled: Times, started: Times, finished: Times, count: int) -> None:
@@ -232,23 +232,23 @@ class TimedCalls:
 
     def mark(
         self,
-        began: Times,
-        queued: Times,
-        finished: Times,
+        start_ns: Times,
+        queue_ns: Times,
+        end_ns: Times,
         count: int,
         n_queued: int,
         reading: np.ndarray,
     ) -> np.ndarray:
         """Time `count` runs whose first `n_queued` calls queue a run and whose others wait for it.
 
-        After each run, the calls of `after` have written the float32 array `reading`; the result
+        After each run, the closing calls have written the float32 array `reading`; the result
         has a line for each run, [count, len(reading)]. Raises what a call that fails stands for.
         """
         block = self._block
         readings = np.zeros((count, len(reading)), np.float32)
         block.n_queued, block.n_readings = n_queued, len(reading)
         block.reading, block.readings = reading.ctypes.data, readings.ctypes.data
-        self._run(_library().graphlap_time_marked, began, queued, finished, count)
+        self._run(_library().graphlap_time_marked, start_ns, queue_ns, end_ns, count)
         return readings
 
     def turns(

@@ -279,7 +279,7 @@ class Gpu:
         return graph
 
     def l2_bytes(self) -> int:
-        """The size of the cache that all multiprocessors share; 0 where the driver has none."""
+        """The size of the cache that all multiprocessors share; 0 for no such cache."""
         size = c_int()
         self._c.cuDeviceGetAttribute(byref(size), _L2_CACHE_SIZE, device_of(self.index))
         return size.value

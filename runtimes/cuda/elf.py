@@ -16,7 +16,7 @@ _DYNAMIC = struct.Struct("<qQ")
 _DT_NEEDED = 1
 
 
-class Truncated(ValueError):
+class TruncationError(ValueError):
     """The file ends before what its headers name."""
 
 
@@ -44,25 +44,25 @@ def sections(file: BinaryIO) -> list[Section]:
     return [Section(_text(names, h[0]), h[4], h[5], h[6]) for h in headers]
 
 
-def needed(path: Path) -> tuple[str, ...]:
-    """The sonames of the libraries that the loader opens with this one; empty if it has none, or
-    can't be read."""
+def dependencies(path: Path) -> tuple[str, ...]:
+    """The sonames of the libraries that the loader opens with this one; empty for an unreadable
+    file."""
     try:
         with path.open("rb") as file:
-            found = sections(file)
+            parts = sections(file)
             return tuple(
-                _text(_read(file, found[part.link].offset, found[part.link].size), value)
-                for part in found
+                _text(_read(file, parts[part.link].offset, parts[part.link].size), value)
+                for part in parts
                 if part.name == ".dynamic"
                 for tag, value in _DYNAMIC.iter_unpack(_read(file, part.offset, part.size))
                 if tag == _DT_NEEDED
             )
-    except (OSError, Truncated):
+    except (OSError, TruncationError):
         return ()
 
 
 def unpack(file: BinaryIO, layout: struct.Struct, offset: int) -> tuple[int, ...]:
-    """The numbers at an offset; Truncated where the file is shorter."""
+    """The numbers at an offset; TruncationError where the file is shorter."""
     return layout.unpack(_read(file, offset, layout.size))
 
 
@@ -70,7 +70,7 @@ def _read(file: BinaryIO, offset: int, size: int) -> bytes:
     file.seek(offset)
     data = file.read(size)
     if len(data) < size:
-        raise Truncated(f"the file ends before byte {offset + size}")
+        raise TruncationError(f"the file ends before byte {offset + size}")
     return data
 
 

@@ -30,22 +30,22 @@ class Marks:
     def spans(self, has_copies: bool, queues: bool = True) -> Spans:
         """Of one part, or with copies of three. Without `queues` the host takes part in a copy, so
         the time that it spends on queueing is not known."""
-        queued = self.queued_ns if queues else None
+        queue_ns = self.queued_ns if queues else None
         if not has_copies:
-            return Spans(self.parts_ns[0], queued_ns=queued, run_ns=self.run_ns)
+            return Spans(self.parts_ns[0], queued_ns=queue_ns, run_ns=self.run_ns)
         h2d, device, d2h = self.parts_ns
-        return Spans(device, h2d, d2h, queued, self.run_ns)
+        return Spans(device, h2d, d2h, queue_ns, self.run_ns)
 
 
 @contextmanager
 def _events(count: int) -> Iterator[list[c_void_p]]:
     driver = library()
-    with ExitStack() as held:
+    with ExitStack() as stack:
         events = []
         for _ in range(count):
             event = c_void_p()
             driver.cuEventCreate(byref(event), 0)
-            held.callback(driver.cuEventDestroy_v2, event)
+            stack.callback(driver.cuEventDestroy_v2, event)
             events.append(event)
         yield events
 
@@ -68,10 +68,10 @@ def mark_in_c(stream: int, parts: Sequence[Sequence[Call]], runs: int) -> Marks:
             for number in range(len(parts))
         ]
         wait = calling("cuStreamSynchronize", stream)
-        began, queued, finished = (array("q", bytes(8 * runs)) for _ in range(3))
-        timed = TimedCalls([*calls, wait], after=reads)
-        readings = timed.mark(began, queued, finished, runs, len(calls), milliseconds)
-    times = [np.array(series, np.int64) for series in (began, queued, finished)]
+        start_ns, queue_ns, end_ns = (array("q", bytes(8 * runs)) for _ in range(3))
+        loop = TimedCalls([*calls, wait], closing_calls=reads)
+        readings = loop.mark(start_ns, queue_ns, end_ns, runs, len(calls), milliseconds)
+    times = [np.array(series, np.int64) for series in (start_ns, queue_ns, end_ns)]
     return Marks(_in_ns(readings.T), times[1] - times[0], times[2] - times[0])
 
 

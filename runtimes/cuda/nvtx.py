@@ -1,4 +1,4 @@
-"""NVTX ranges: names for stretches of time, which Nsight Systems shows beside the GPU's work.
+"""NVTX ranges: names for stretches of time, which Nsight Systems shows with the GPU's work.
 
 They are made only under a profiler that listens: it names its library in the environment. Called
 through NVIDIA's own library, which forwards to it.
@@ -35,7 +35,7 @@ def end() -> None:
 
 
 def is_missing() -> bool:
-    """Whether a profiler listens, and no library is found to tell it."""
+    """Whether a profiler listens, and NVIDIA's library is not installed."""
     return is_listened_to() and _library() is None
 
 

@@ -1,4 +1,4 @@
-"""Peak arithmetic and memory bandwidth of a GPU, from what its driver says of it."""
+"""Peak arithmetic and memory bandwidth of a GPU, from the figures of its driver."""
 
 from __future__ import annotations
 

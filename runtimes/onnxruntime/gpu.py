@@ -23,7 +23,7 @@ from exporters.types import axes_key
 from runtimes.base import Availability, Session, Unavailable
 from runtimes.cuda import runtime
 from runtimes.cuda import runtime as cuda_libraries
-from runtimes.cuda.elf import needed
+from runtimes.cuda.elf import dependencies
 from runtimes.cuda.options import stated
 from runtimes.cuda.runtime import TENSORRT_REMEDY, GpuRuntime, Libraries
 from runtimes.errors import NotAvailable, Unsupported
@@ -101,7 +101,7 @@ def _last_error(text: str) -> str:
 
 
 _TENSORRT = ("libnvinfer", "libnvonnxparser")
-_OF_NVIDIA = ("libcu", *_TENSORRT)
+_NVIDIA_PREFIXES = ("libcu", *_TENSORRT)
 _DRIVER = "libcuda.so"
 
 
@@ -109,8 +109,8 @@ def linked_libraries(provider: str) -> tuple[str, ...]:
     """The libraries of NVIDIA's that a provider's own library is linked against, besides the
     driver's."""
     library = provider_library(provider)
-    sonames = needed(library) if library else ()
-    return tuple(s for s in sonames if s.startswith(_OF_NVIDIA) and not s.startswith(_DRIVER))
+    sonames = dependencies(library) if library else ()
+    return tuple(s for s in sonames if s.startswith(_NVIDIA_PREFIXES) and not s.startswith(_DRIVER))
 
 
 def tensorrt_release() -> str:
@@ -216,13 +216,13 @@ class OrtGpu(GpuRuntime):
         cuda_major = built_for_cuda()
         if reason is None and cuda_major is not None:
             cuda = cuda_libraries.of_cuda(cuda_major)
-            linked = linked_libraries(self.name.removeprefix("ort-"))
-            of_tensorrt = tuple(soname for soname in linked if soname.startswith(_TENSORRT))
-            others = tuple(soname for soname in linked if soname not in of_tensorrt)
+            sonames = linked_libraries(self.name.removeprefix("ort-"))
+            tensorrt = tuple(soname for soname in sonames if soname.startswith(_TENSORRT))
+            cuda_sonames = tuple(soname for soname in sonames if soname not in tensorrt)
             groups = (
                 cuda,
-                Libraries(others, cuda.remedy),
-                Libraries(of_tensorrt, TENSORRT_REMEDY),
+                Libraries(cuda_sonames, cuda.remedy),
+                Libraries(tensorrt, TENSORRT_REMEDY),
             )
             reason = cuda_libraries.why_not(groups, cuda_major, engine)
         return reason or found
@@ -300,11 +300,11 @@ class OrtGpu(GpuRuntime):
             warnings=executed.warnings + warnings + cache_warning(providers, request),
             inspection_ms=executed.inspection_ms,
         )
-        taken = partial(_taken, gpu, free_bytes)
+        memory = partial(_taken, gpu, free_bytes)
         if not stream or not isinstance(lane, OrtGpuLane):
-            return OrtSession(engine, (lane,), execution, recording, taken)
+            return OrtSession(engine, (lane,), execution, recording, memory)
         spans = partial(lane.spans, stream)
-        return OrtSession(engine, (lane,), execution, recording, taken, spans)
+        return OrtSession(engine, (lane,), execution, recording, memory, spans)
 
     def _stream(self, request: Request, gpu: Gpu) -> int:
         """The stream that the provider is to compute on, 0 for one of its own."""

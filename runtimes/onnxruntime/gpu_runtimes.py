@@ -75,7 +75,7 @@ class OrtCuda(OrtGpu):
         return not request.options["cuda_graph"] or is_at_least(_REPLAY_QUEUED_SINCE)
 
     def _stream(self, request: Request, gpu: Gpu) -> int:
-        """One of ours at the device's boundary: events in it give a run's time on the GPU."""
+        """Our own stream at the device's boundary: its events give a run's time on the GPU."""
         return gpu.stream().value or 0 if request.options["boundary"] == "device" else 0
 
     def _providers(self, request: Request, stream: int) -> Providers:

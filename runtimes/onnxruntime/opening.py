@@ -76,8 +76,8 @@ def has_provider(name: str) -> bool:
 def provider_library(name: str) -> Path | None:
     """The file of that library; None without one."""
     folder = _folder()
-    found = (folder / "capi").glob(f"*onnxruntime_providers_{name}.*") if folder else ()
-    return next(iter(found), None)
+    libraries = (folder / "capi").glob(f"*onnxruntime_providers_{name}.*") if folder else ()
+    return next(iter(libraries), None)
 
 
 def built_for_cuda() -> int | None:

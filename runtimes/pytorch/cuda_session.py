@@ -318,8 +318,8 @@ class TorchCudaLane(HostLane):
         pairs = [[*taken], [*given]]
         if not all(are_same_bytes(*pair) for both in pairs for pair in both):
             return ()
-        before, after = (tuple(self._place.copying(*pair) for pair in both) for both in pairs)
-        return before, (launch,), after
+        uploads, downloads = (tuple(self._place.copying(*pair) for pair in both) for both in pairs)
+        return uploads, (launch,), downloads
 
     def _record(self, call: Callable[[], Result]) -> Recording:
         try:

@@ -217,9 +217,9 @@ def test_the_cache_of_the_gpu_is_evicted_between_two_runs(
     assert result.facts["evicted_mb"] == 2000 / 1e6
     assert "device_p50_us" not in result.facts, "runs without an eviction between have warm caches"
     # Work or a graph, and the wait for it; then memory is filled, and that is waited for.
-    asked, run = driver.told(), "gw" if cuda_graph else "xw"
-    assert asked.count(f"cw{run}") >= 10
-    assert run * 2 not in asked[asked.index(f"cw{run}") :]
+    requests, run = driver.told(), "gw" if cuda_graph else "xw"
+    assert requests.count(f"cw{run}") >= 10
+    assert run * 2 not in requests[requests.index(f"cw{run}") :]
     assert driver.live == 0
 
 

@@ -91,7 +91,7 @@ def _part_size(text: str) -> int:
 
 
 def _names(text: str) -> frozenset[str]:
-    return frozenset(contents.normalized(name) for name in text.split(",") if name)
+    return frozenset(contents.normal_name(name) for name in text.split(",") if name)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from exporters import install_layout
-from runtimes.cuda.elf import Truncated
+from runtimes.cuda.elf import TruncationError
 from tests.checkout import ROOT
 from tests.gpu.kit.fatbin import NotReadable, reduce
 
@@ -26,7 +26,7 @@ MANAGEMENT_LIBRARY = "nvidia-ml-py"
 MACHINE = "x86_64"
 _NEWEST_GLIBC = 28
 _SOURCES = ("app", "assets", "exporters", "runtimes", "tests/gpu", "tests/checkout.py")
-_UNUSED = {".png", ".ttf"}
+_PICTURES = {".png", ".ttf"}
 _TESTS_OF_PACKAGES = ("onnx/backend/test/data", "scipy/**/tests", "numpy/**/tests/data")
 """A sixth of all bytes of the packages, imported by nothing else in them."""
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -44,8 +44,8 @@ class NotBuilt(Exception):
 
 def write_base(folder: Path, python: str, present: Collection[str]) -> None:
     """Our modules with their extensions, and the packages that they import."""
-    needed = [*_PROJECT["project"]["dependencies"], MANAGEMENT_LIBRARY]
-    wheels = download(folder / "wheels", needed, python)
+    requirements = [*_PROJECT["project"]["dependencies"], MANAGEMENT_LIBRARY]
+    wheels = download(folder / "wheels", requirements, python)
     absent = [wheel for wheel in wheels if _name_of(wheel) not in present]
     install(folder / SITE, absent, python)
     shutil.rmtree(folder / "wheels")
@@ -65,44 +65,44 @@ def write_engine(folder: Path, python: str, package: str, arch: int) -> list[str
     for library in sorted((folder / SITE).rglob("*.so*")):
         try:
             reduction = reduce(library, arch)
-        except (NotReadable, Truncated) as error:
+        except (NotReadable, TruncationError) as error:
             raise NotBuilt(f"{library.name}: {error}. Use another release of {package}.") from None
         if reduction.cleared_bytes:
-            kept, cleared = (n / 1e6 for n in (reduction.kept_bytes, reduction.cleared_bytes))
+            kept_mb, zero_mb = (n / 1e6 for n in (reduction.kept_bytes, reduction.cleared_bytes))
             lines.append(
-                f"{library.name}: {kept:.1f} MB of GPU code kept, {cleared:.1f} MB cleared"
+                f"{library.name}: {kept_mb:.1f} MB of GPU code kept, {zero_mb:.1f} MB cleared"
             )
     return lines
 
 
 def copy_sources(folder: Path) -> None:
     """The checkout's files that the checks need, and compiled extensions for any Python."""
-    listed = subprocess.run(
+    listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *_SOURCES],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    if listed.returncode:
+    if listing.returncode:
         raise NotBuilt(f"{ROOT} is not a git checkout. Build the kit in one.")
-    names = [name for name in listed.stdout.split("\0") if name]
+    names = [name for name in listing.stdout.split("\0") if name]
     for name in ["pyproject.toml", *names]:
         path = ROOT / name
-        if path.suffix not in _UNUSED and path.is_file():
+        if path.suffix not in _PICTURES and path.is_file():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
     # A folder without it would give way to any installed package of that name.
     (folder / "tests" / "__init__.py").touch()
     for extension in EXTENSIONS:
-        built = install_layout.extension(extension)
-        if built is None:
+        binary = install_layout.extension(extension)
+        if binary is None:
             raise NotBuilt(
-                f"the extension {extension} is not built: {install_layout.COMPILER_REMEDY}"
+                f"the extension {extension} is not binary: {install_layout.COMPILER_REMEDY}"
             )
         target = folder.joinpath(*extension.split("."))
-        shutil.copyfile(built, target.with_name(target.name + _SUFFIX_OF_ANY_RELEASE))
+        shutil.copyfile(binary, target.with_name(target.name + _SUFFIX_OF_ANY_RELEASE))
 
 
 def download(folder: Path, packages: Sequence[str], python: str, *options: str) -> list[Path]:
@@ -131,21 +131,21 @@ def _target(python: str) -> list[str]:
 
 def _pip(command: str, *arguments: str) -> None:
     quiet = ("--quiet", "--disable-pip-version-check")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "pip", command, *quiet, *arguments],
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["no reason"])[-1]
+    if process.returncode:
+        reason = (process.stderr.strip().splitlines() or ["no reason"])[-1]
         raise NotBuilt(f"pip {command} failed ({reason}). Check the index, --python and --engine.")
 
 
 def _name_of(wheel: Path) -> str:
-    return normalized(wheel.name.partition("-")[0])
+    return normal_name(wheel.name.partition("-")[0])
 
 
-def normalized(name: str) -> str:
+def normal_name(name: str) -> str:
     """A package's name as an index compares it."""
     return re.sub(r"[-_.]+", "-", name).lower()

@@ -27,9 +27,9 @@ def main(arguments: list[str]) -> int:
     command = install_layout.command(MODULE)
     environment = install_layout.child_environment()
     child = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    found = {"this process": origin(), "a child": child.stdout.strip() or child.stderr.strip()}
+    origins = {"this process": origin(), "a child": child.stdout.strip() or child.stderr.strip()}
     expected = folder / ENGINE
-    for place, path in found.items():
+    for place, path in origins.items():
         print(f"{ENGINE_MODULE} in {place}: {path}")
         if expected.is_dir() and not Path(path).is_relative_to(expected):
             wrong.append(f"{place} finds {ENGINE_MODULE} outside {expected} (got {path}).")

@@ -52,13 +52,13 @@ def reduce(path: Path, arch: int) -> Reduction:
     """Clear the code in a library that a GPU of `arch` does not run; nothing without a section."""
     with path.open("r+b") as file:
         entries = list(read_entries(file))
-        kept = set(usable(entries, arch))
+        selection = set(usable(entries, arch))
         for entry in entries:
-            if entry not in kept:
+            if entry not in selection:
                 file.seek(entry.payload)
                 file.write(bytes(entry.size))
     total = sum(entry.size for entry in entries)
-    kept_bytes = sum(entry.size for entry in kept)
+    kept_bytes = sum(entry.size for entry in selection)
     return Reduction(kept_bytes, total - kept_bytes)
 
 

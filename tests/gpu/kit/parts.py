@@ -24,17 +24,17 @@ _PRESET = 2
 
 def write_parts(archives: Sequence[Path], out: Path, python: str, part_bytes: int) -> None:
     """Write folders, the base first, as parts for that Python; the folders are removed."""
-    described: list[dict[str, Any]] = [
+    archive_entries: list[dict[str, Any]] = [
         {"name": folder.name, "parts": [*_split(_pack(folder), part_bytes, out)]}
         for folder in archives
     ]
-    digests = "".join(part["sha256"] for archive in described for part in archive["parts"])
+    digests = "".join(part["sha256"] for archive in archive_entries for part in archive["parts"])
     manifest = {
         "id": hashlib.sha256(digests.encode()).hexdigest()[:12],
         "python": python,
         "machine": MACHINE,
         "check": _CHECK,
-        "archives": described,
+        "archives": archive_entries,
     }
     for folder in sorted(out.iterdir()):
         shutil.copyfile(_START, folder / _START.name)
@@ -79,9 +79,9 @@ def _part_with_room(out: Path, part_bytes: int) -> tuple[Path, int]:
     count = len(list(out.glob("part-*"))) if out.is_dir() else 0
     last = out / f"part-{count}"
     if count:
-        taken = sum(path.stat().st_size for path in last.iterdir())
-        if taken < part_bytes:
-            return last, part_bytes - taken
+        used_bytes = sum(path.stat().st_size for path in last.iterdir())
+        if used_bytes < part_bytes:
+            return last, part_bytes - used_bytes
     folder = out / f"part-{count + 1}"
     folder.mkdir(parents=True)
     return folder, part_bytes

@@ -30,9 +30,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent
 MANIFEST = "manifest.json"
-REFUSED, PARTS_MISSING = 1, 3
+REFUSAL_CODE, PARTS_MISSING = 1, 3
 BLOCK_BYTES = 2**20
 
 
@@ -45,7 +45,7 @@ class MissingParts(Refusal):
 
 
 def main(arguments: Sequence[str]) -> int:
-    manifest = json.loads((HERE / MANIFEST).read_text("utf-8"))
+    manifest = json.loads((FOLDER / MANIFEST).read_text("utf-8"))
     default = Path(tempfile.gettempdir()) / f"graphlap-kit-{manifest['id']}"
     folder = Path(os.environ.get("KIT_FOLDER") or default).resolve()
     try:
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         archives = manifest["archives"]
         missing = {archive["name"]: take_parts(archive, folder) for archive in archives}
-        base, *others = archives
+        base, *extras = archives
         if missing[base["name"]]:
             raise MissingParts(missing_text(base["name"], missing[base["name"]]))
         for archive in archives:
@@ -62,8 +62,8 @@ def main(arguments: Sequence[str]) -> int:
         python = environment(folder, archives)
     except Refusal as reason:
         print(f"start.py: {reason}", file=sys.stderr)
-        return PARTS_MISSING if isinstance(reason, MissingParts) else REFUSED
-    for archive in others:
+        return PARTS_MISSING if isinstance(reason, MissingParts) else REFUSAL_CODE
+    for archive in extras:
         if missing[archive["name"]]:
             print(f"start.py: {missing_text(archive['name'], missing[archive['name']])}")
     code = run(python, "-m", manifest["check"], str(folder))
@@ -76,11 +76,12 @@ def run(python: str, *arguments: str) -> int:
     return subprocess.run([python, "-P", *arguments], env=variables, check=False).returncode
 
 
-def check_interpreter(wanted: str, machine: str) -> None:
-    found = ".".join(map(str, sys.version_info[:2]))
-    if found != wanted:
+def check_interpreter(release: str, machine: str) -> None:
+    own_release = ".".join(map(str, sys.version_info[:2]))
+    if own_release != release:
         raise Refusal(
-            f"the kit is for Python {wanted} (got {found}). Build it with --python {found}."
+            f"the kit is for Python {release} (got {own_release}). "
+            f"Build it with --python {own_release}."
         )
     if platform.machine() != machine:
         raise Refusal(f"the kit is for {machine} (got {platform.machine()}). Use such a machine.")
@@ -89,19 +90,19 @@ def check_interpreter(wanted: str, machine: str) -> None:
 def take_parts(archive: Mapping[str, Any], folder: Path) -> list[str]:
     """Copy the parts that lie beside this file, each checked; the names of those still missing."""
     missing = []
-    places = (HERE, *sorted(path for path in HERE.parent.iterdir() if path.is_dir()))
+    places = (FOLDER, *sorted(path for path in FOLDER.parent.iterdir() if path.is_dir()))
     for part in archive["parts"]:
-        kept = folder / part["name"]
-        if (folder / archive["name"]).is_dir() or kept.exists():
+        target = folder / part["name"]
+        if (folder / archive["name"]).is_dir() or target.exists():
             continue
-        found = [path for place in places if (path := place / part["name"]).is_file()]
-        whole = next((path for path in found if digest([path]) == part["sha256"]), None)
+        copies = [path for place in places if (path := place / part["name"]).is_file()]
+        whole = next((path for path in copies if digest([path]) == part["sha256"]), None)
         if whole is not None:
-            partial = kept.with_name(f"{kept.name}.partial")
+            partial = target.with_name(f"{target.name}.partial")
             shutil.copyfile(whole, partial)
-            partial.replace(kept)
-        elif found:
-            raise Refusal(f"{found[0]}: damaged, its checksum differs. Copy this part again.")
+            partial.replace(target)
+        elif copies:
+            raise Refusal(f"{copies[0]}: damaged, its checksum differs. Copy this part again.")
         else:
             missing.append(part["name"])
     return missing
@@ -120,7 +121,7 @@ def digest(paths: Iterable[Path]) -> str:
     return checksum.hexdigest()
 
 
-class Joined(io.RawIOBase):
+class PartsReader(io.RawIOBase):
     """The parts of an archive read as one file."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
@@ -152,15 +153,15 @@ def unpack(archive: Mapping[str, Any], folder: Path) -> None:
         return
     shutil.rmtree(partial, ignore_errors=True)
     parts = [folder / part["name"] for part in archive["parts"]]
-    joined = io.BufferedReader(Joined(parts), BLOCK_BYTES)
+    stream_of_parts = io.BufferedReader(PartsReader(parts), BLOCK_BYTES)
     try:
-        with lzma.open(joined) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+        with lzma.open(stream_of_parts) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
             tar.extractall(partial, filter="data")
     except (lzma.LZMAError, tarfile.TarError, EOFError, OSError) as error:
         step = f"Free space in {folder}, or copy the parts again."
         raise Refusal(f"{archive['name']}: not unpacked ({error}). {step}") from None
     finally:
-        joined.close()
+        stream_of_parts.close()
     partial.rename(target)
     for part in parts:
         part.unlink()

@@ -50,7 +50,7 @@ def _library() -> CDLL:
 def test_each_part_has_its_own_time(gpu: Gpu, driver: Driver, in_c: bool) -> None:
     stream = gpu.stream().value or 0
     work = queued_work(stream)
-    before = driver.live
+    live = driver.live
     if in_c:
         marks = mark_in_c(stream, [(), (work,), ()], RUNS)
     else:
@@ -65,16 +65,16 @@ def test_each_part_has_its_own_time(gpu: Gpu, driver: Driver, in_c: bool) -> Non
     assert (marks.parts_ns[[0, 2]] < SLEEP_NS).all()
     # It is queued at once, and the rest of the run is a wait.
     assert (marks.run_ns >= SLEEP_NS).all() and (marks.queued_ns < SLEEP_NS).all()
-    assert driver.live == before
+    assert driver.live == live
     gpu.close()
 
 
 def test_what_a_call_of_a_marked_run_fails_with_is_raised(gpu: Gpu, driver: Driver) -> None:
     stream = gpu.stream().value or 0
     driver.fail(700)
-    with pytest.raises(CudaError) as raised:
+    with pytest.raises(CudaError) as error_info:
         mark_in_c(stream, [(calling("cuStreamSynchronize", stream),)], RUNS)
-    assert raised.value.code == 700
+    assert error_info.value.code == 700
 
 
 @pytest.mark.parametrize("boundary", ["host", "device"])
@@ -87,10 +87,10 @@ def test_an_engine_is_marked_by_the_loop_that_times_it(
         lane.bind(reference_of(graphs.dense, 1).inputs)
         driver.told()
         spans = session.spans(RUNS)
-        asked = driver.told()
+        requests = driver.told()
     run = f"{'i' if boundary == 'host' else ''}{'g' if cuda_graph else 'x'}"
     run += f"{'o' if boundary == 'host' else ''}w"
-    assert asked == run * RUNS
+    assert requests == run * RUNS
     assert spans is not None and len(spans.device_ns) == RUNS
     assert (spans.h2d_ns is None) == (boundary == "device")
     assert spans.queued_ns is not None and spans.run_ns is not None

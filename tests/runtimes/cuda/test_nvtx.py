@@ -28,16 +28,16 @@ int nvtxRangePop(void) { note("pop"); return 0; }
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The file of the calls; the library is found where the packages have it."""
-    written, source = tmp_path / "calls", tmp_path / "nvtx.c"
+    call_file, source = tmp_path / "calls", tmp_path / "nvtx.c"
     source.write_text(_SOURCE)
     # A name of its own: the machine may have NVIDIA's library, which comes before the last.
     monkeypatch.setattr(nvtx, "SONAMES", ("libgraphlap_nvtx.so.1",))
     library = tmp_path / nvtx.SONAMES[0]
-    define = f'-DCALLS="{written}"'
+    define = f'-DCALLS="{call_file}"'
     subprocess.run(["cc", "-shared", "-fPIC", define, "-o", library, source], check=True)
     monkeypatch.setattr(runtime, "wheel_folders", lambda: [tmp_path])
     nvtx._library.cache_clear()
-    yield written
+    yield call_file
     nvtx._library.cache_clear()
 
 

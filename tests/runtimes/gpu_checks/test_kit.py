@@ -22,7 +22,7 @@ from tests.gpu.kit.fatbin import CUBIN, PTX, Entry, NotReadable
 from tests.gpu.kit.parts import RESERVE_BYTES, write_parts
 
 PART_BYTES = 2**20
-OWN = f"{sys.version_info[0]}.{sys.version_info[1]}"
+RELEASE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 ORIGINS = f"""
 import json, subprocess, sys
 from exporters import install_layout
@@ -43,13 +43,13 @@ def interpreters() -> Iterator[tuple[str, Path]]:
     """Each CPython of this machine that a kit may be for, by its release."""
     places = [Path(folder) for folder in os.environ["PATH"].split(os.pathsep)]
     places += sorted((Path.home() / ".pyenv" / "versions").glob("*/bin"))
-    seen = {OWN: Path(sys.executable)}
+    pythons = {RELEASE: Path(sys.executable)}
     for minor in range(12, 16):
         for place in places:
             path = place / f"python3.{minor}"
-            if path.is_file() and f"3.{minor}" not in seen and _starts(path):
-                seen[f"3.{minor}"] = path
-    yield from seen.items()
+            if path.is_file() and f"3.{minor}" not in pythons and _starts(path):
+                pythons[f"3.{minor}"] = path
+    yield from pythons.items()
 
 
 def _starts(python: Path) -> bool:
@@ -58,7 +58,7 @@ def _starts(python: Path) -> bool:
 
 
 INTERPRETERS = [
-    pytest.param(release, path, id=release, marks=[] if release == OWN else [pytest.mark.rare])
+    pytest.param(release, path, id=release, marks=[] if release == RELEASE else [pytest.mark.rare])
     for release, path in interpreters()
 ]
 
@@ -114,17 +114,17 @@ def test_parent_and_child_find_the_engine_of_the_kit(
     parts = sorted(out.iterdir())
     assert len(parts) > 2
     assert all(sum(f.stat().st_size for f in p.iterdir()) <= PART_BYTES for p in parts)
-    there = decoy_environment(python, tmp_path / "decoy")
+    decoy_python = decoy_environment(python, tmp_path / "decoy")
     # The parts arrive one after another, and an earlier one is gone when a later one comes.
     codes = []
     for part in parts:
         machine = tmp_path / "machine"
         part.rename(machine)
-        done = start(there, machine, home, "-c", ORIGINS)
-        codes.append(done.returncode)
+        process = start(decoy_python, machine, home, "-c", ORIGINS)
+        codes.append(process.returncode)
         machine.rename(part)
-    assert codes[0] == 3 and codes[-1] == 7, done.stderr
-    engine, engine_of_child, extension, prefix = json.loads(done.stdout.splitlines()[-1])
+    assert codes[0] == 3 and codes[-1] == 7, process.stderr
+    engine, engine_of_child, extension, prefix = json.loads(process.stdout.splitlines()[-1])
     assert engine == engine_of_child == str(home / ENGINE / SITE / ENGINE_MODULE / "__init__.py")
     assert Path(extension).is_relative_to(home)
     assert Path(prefix).is_relative_to(home)
@@ -134,18 +134,18 @@ def test_a_damaged_part_and_another_python_are_refused(tmp_path: Path) -> None:
     out, home = tmp_path / "out", tmp_path / "home"
     (tmp_path / BASE).mkdir()
     (tmp_path / BASE / "file").write_bytes(b"content")
-    write_parts([tmp_path / BASE], out, OWN, PART_BYTES)
+    write_parts([tmp_path / BASE], out, RELEASE, PART_BYTES)
     (piece,) = out.glob("part-1/base.xz.1")
     data = bytearray(piece.read_bytes())
     data[len(data) // 2] ^= 1
     piece.write_bytes(data)
-    done = start(Path(sys.executable), out / "part-1", home)
-    assert done.returncode == 1 and piece.name in done.stderr
+    process = start(Path(sys.executable), out / "part-1", home)
+    assert process.returncode == 1 and piece.name in process.stderr
     assert not (home / BASE).exists()
     manifest = out / "part-1" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace(f'"{OWN}"', '"3.0"'))
-    done = start(Path(sys.executable), out / "part-1", home)
-    assert done.returncode == 1 and "3.0" in done.stderr
+    manifest.write_text(manifest.read_text().replace(f'"{RELEASE}"', '"3.0"'))
+    process = start(Path(sys.executable), out / "part-1", home)
+    assert process.returncode == 1 and "3.0" in process.stderr
 
 
 def wheel(folder: Path, name: str, version: str, module: str, tag: str) -> None:
@@ -178,8 +178,10 @@ def test_the_command_takes_packages_for_the_other_python(tmp_path: Path) -> None
     variables = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
 
     def run(release: str) -> int:
-        done = subprocess.run([*command, "--python", release], cwd=ROOT, env=variables, check=False)
-        return done.returncode
+        process = subprocess.run(
+            [*command, "--python", release], cwd=ROOT, env=variables, check=False
+        )
+        return process.returncode
 
     assert run("3.13") == 1, "there is no engine for it"
     assert run("3.12") == 0
@@ -190,11 +192,11 @@ def test_the_command_takes_packages_for_the_other_python(tmp_path: Path) -> None
     names_there = (
         "import importlib.metadata as m; print(*sorted(d.name for d in m.distributions()))"
     )
-    done = start(python, out / "part-1", tmp_path / "home", "-c", names_there)
-    assert done.returncode == 0, done.stderr
-    there = set(done.stdout.splitlines()[-1].split())
-    assert {"onnx", "onnxruntime-gpu", "nvidia-ml-py"} <= there
-    assert not {"numpy", "scipy"} & there
+    process = start(python, out / "part-1", tmp_path / "home", "-c", names_there)
+    assert process.returncode == 0, process.stderr
+    installed_names = set(process.stdout.splitlines()[-1].split())
+    assert {"onnx", "onnxruntime-gpu", "nvidia-ml-py"} <= installed_names
+    assert not {"numpy", "scipy"} & installed_names
 
 
 def container(*codes: tuple[int, int, bytes]) -> bytes:
@@ -226,21 +228,21 @@ def test_code_of_other_architectures_is_cleared_and_the_library_loads(tmp_path: 
         + container((CUBIN, 80, ampere), (PTX, 80, text))
     )
     library = library_with(section, tmp_path)
-    before = library.read_bytes()
+    original = library.read_bytes()
     reduction = fatbin.reduce(library, 90)
-    after = library.read_bytes()
+    result = library.read_bytes()
     assert reduction.kept_bytes == len(hopper) + len(text)
     assert reduction.cleared_bytes == 2 * len(ampere) + 2 * len(blackwell)
-    assert len(after) == len(before)
+    assert len(result) == len(original)
     with library.open("rb") as file:
         left = [
             (entry.kind, entry.arch)
             for entry in fatbin.read_entries(file)
-            if any(after[entry.payload : entry.payload + entry.size])
+            if any(result[entry.payload : entry.payload + entry.size])
         ]
     assert left == [(CUBIN, 90), (PTX, 80)]
-    changed = [n for n, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
-    assert len(changed) == reduction.cleared_bytes
+    offsets = [n for n, (a, b) in enumerate(zip(original, result, strict=True)) if a != b]
+    assert len(offsets) == reduction.cleared_bytes
     assert ctypes.CDLL(str(library)).answer() == 42
 
 

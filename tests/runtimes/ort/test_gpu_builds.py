@@ -107,12 +107,12 @@ def test_a_check_on_a_gpu_is_skipped_with_the_reason_where_the_build_is_missing(
         available(name)
 
 
-def linked(folder: Path, name: str, soname: str, *needed: Path) -> Path:
+def link(folder: Path, name: str, soname: str, *libraries: Path) -> Path:
     """A library that the loader knows by `soname`, linked against others."""
     source, library = folder / "empty.c", folder / name
     source.write_text("int getInferLibVersion(void) { return 101601; }\n")
     options = ["-shared", "-fPIC", f"-Wl,-soname,{soname}", "-Wl,--no-as-needed"]
-    subprocess.run(["cc", *options, "-o", library, source, *needed], check=True)
+    subprocess.run(["cc", *options, "-o", library, source, *libraries], check=True)
     return library
 
 
@@ -124,14 +124,14 @@ def test_a_provider_is_asked_for_what_it_is_linked_against(
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     sonames = (*runtime.of_cuda(13).sonames, "libcudnn.so.9", "libnvinfer.so.11")
-    libraries = {soname: linked(wheels, soname, soname) for soname in sonames}
+    libraries = {soname: link(wheels, soname, soname) for soname in sonames}
     provider = "libonnxruntime_providers_tensorrt.so"
-    linked(capi, provider, provider, *libraries.values())
+    link(capi, provider, provider, *libraries.values())
     monkeypatch.setattr(runtime, "wheel_folders", lambda: [wheels])
     state = registry.load("ort-tensorrt").availability()
     assert state == Available("1.30.0 with TensorRT 10.16.1")
     for name, remedy in (("libcudnn_absent.so.9", "gpu"), ("libnvinfer_absent.so.11", "tensorrt")):
-        absent = linked(tmp_path, name, name)
-        linked(capi, provider, provider, *libraries.values(), absent)
+        absent = link(tmp_path, name, name)
+        link(capi, provider, provider, *libraries.values(), absent)
         assert name in reason("ort-tensorrt")
         assert f"graphlap[{remedy}]" in reason("ort-tensorrt")

@@ -84,17 +84,17 @@ class HostPlace:
     def marks(self, parts: Sequence[Callable[[], object]], runs: int) -> Marks:
         for part in list(parts) * runs:
             part()
-        return self._ones(len(parts), runs)
+        return self._unit_marks(len(parts), runs)
 
     def marks_in_c(self, parts: Sequence[Sequence[Call]], runs: int) -> Marks:
         self.in_c += 1
         calls = [call for part in parts for call in part]
-        began, queued, finished = (array("q", bytes(8 * runs)) for _ in range(3))
+        start_ns, queue_ns, end_ns = (array("q", bytes(8 * runs)) for _ in range(3))
         nothing = np.zeros(1, np.float32)
-        TimedCalls(calls).mark(began, queued, finished, runs, len(calls), nothing)
-        return self._ones(len(parts), runs)
+        TimedCalls(calls).mark(start_ns, queue_ns, end_ns, runs, len(calls), nothing)
+        return self._unit_marks(len(parts), runs)
 
-    def _ones(self, parts: int, runs: int) -> Marks:
+    def _unit_marks(self, parts: int, runs: int) -> Marks:
         return Marks(*(np.ones(shape, np.int64) for shape in ((parts, runs), runs, runs)))
 
     def peak_bytes(self) -> int | None:
