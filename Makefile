@@ -21,7 +21,7 @@ bench: $(BENCH)  ## the main job: the starter sweep on every runtime present, re
 test: $(TEST)  ## all tests: what measures nothing on all cores at once, then the rest
 	$(BIN)/python -m tests
 
-test-fast: $(TEST)  ## the tests that start no process, window or session: about half of them, in two minutes
+test-fast: $(TEST)  ## the tests that start no process, window or session: about two fifths of them
 	$(BIN)/python -m tests --fast
 
 fuzz: $(TEST)  ## property tests with fresh draws, random nodes against ONNX Runtime; FUZZ_MINUTES (5), FUZZ_SEED
