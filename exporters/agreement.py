@@ -63,9 +63,9 @@ def tolerance_of(types: Iterable[str], depth: int, outputs: Iterable[TensorSpec]
     outputs and in 0.14 % with 10; with 2^-2 in 0.19 % and 4 in a million. A graph with fewer
     outputs needs --tolerance. bf16 has 2 x 2^-8 or more in the same way up to a depth of 6.
     """
-    named = {*types, *(_ROUNDED_TO.get(spec.element or spec.dtype, "") for spec in outputs)}
-    known = [TOLERANCE[name] for name in named if name in TOLERANCE]
-    deep = [share * sqrt(depth) for name, share in _BY_DEPTH.items() if name in named]
+    type_names = {*types, *(_ROUNDED_TO.get(spec.element or spec.dtype, "") for spec in outputs)}
+    known = [TOLERANCE[name] for name in type_names if name in TOLERANCE]
+    deep = [share * sqrt(depth) for name, share in _BY_DEPTH.items() if name in type_names]
     return min(_MOST, max([TOLERANCE["fp32"], *deep, *known]))
 
 

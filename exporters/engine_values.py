@@ -34,7 +34,7 @@ def input_values(
         if spec.element:
             narrow = NARROW_TYPES[spec.element]
             values[spec.name] = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(
-                narrow.packed(array), narrow.number
+                narrow.pack(array), narrow.number
             )
         else:
             values[spec.name] = onnxruntime.OrtValue.ortvalue_from_numpy(array)
@@ -53,5 +53,5 @@ def output_arrays(names: Sequence[str], values: Iterable[Any]) -> dict[str, np.n
         shape = tuple(value.shape())
         count_bytes = -(-int(np.prod(shape)) * narrow.bits // 8)
         content = ctypes.string_at(value.data_ptr(), count_bytes) if count_bytes else b""
-        arrays[name] = narrow.unpacked(content, shape)
+        arrays[name] = narrow.unpack(content, shape)
     return arrays

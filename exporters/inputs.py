@@ -124,7 +124,7 @@ def _cast(array: np.ndarray, spec: TensorSpec, precision: Precision) -> np.ndarr
     if _overflows(array, largest):
         array = np.where(np.isfinite(array), np.clip(array, -largest, largest), array)
     array = array.astype(np.dtype(spec.dtype))
-    return NARROW_TYPES[spec.element].rounded(array) if spec.element else array
+    return NARROW_TYPES[spec.element].round(array) if spec.element else array
 
 
 def in_ranges(

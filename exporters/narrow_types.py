@@ -35,8 +35,8 @@ class NarrowType:
         """The value of each pattern of at most 8 bits."""
         patterns = np.arange(2**self.bits)
         if self.held_as != "float32":
-            signed = np.where(patterns >= 2 ** (self.bits - 1), patterns - 2**self.bits, patterns)
-            return (signed if self.held_as == "int8" else patterns).astype(self.held_as)
+            integers = np.where(patterns >= 2 ** (self.bits - 1), patterns - 2**self.bits, patterns)
+            return (integers if self.held_as == "int8" else patterns).astype(self.held_as)
         mantissa_bits = self.bits - 1 - self.exponent_bits
         sign = np.where(patterns >> (self.bits - 1), -1.0, 1.0)
         exponents = (patterns >> mantissa_bits) & (2**self.exponent_bits - 1)
@@ -60,11 +60,11 @@ class NarrowType:
         order = np.argsort(self.values[patterns], kind="stable")
         return self.values[patterns][order], patterns[order].astype(np.uint8)
 
-    def rounded(self, array: np.ndarray) -> np.ndarray:
+    def round(self, array: np.ndarray) -> np.ndarray:
         """Each number's nearest value of this type; finite numbers stay finite."""
         return self._values_of(self._patterns(array)).reshape(array.shape)
 
-    def packed(self, array: np.ndarray) -> np.ndarray:
+    def pack(self, array: np.ndarray) -> np.ndarray:
         """The bits as an engine reads them, in an array of the same shape; of a type of 4 bits the
         first half of its bytes is in use."""
         patterns = self._patterns(array)
@@ -72,11 +72,11 @@ class NarrowType:
             return patterns.reshape(array.shape)
         flat = np.zeros(array.size + array.size % 2, np.uint8)
         flat[: array.size] = patterns.ravel()
-        packed = np.zeros(array.size, np.uint8)
-        packed[: len(flat) // 2] = flat[::2] | flat[1::2] << _HALF_BYTE
-        return packed.reshape(array.shape)
+        content = np.zeros(array.size, np.uint8)
+        content[: len(flat) // 2] = flat[::2] | flat[1::2] << _HALF_BYTE
+        return content.reshape(array.shape)
 
-    def unpacked(self, content: bytes, shape: Iterable[int]) -> np.ndarray:
+    def unpack(self, content: bytes, shape: Iterable[int]) -> np.ndarray:
         """The values of bits as an engine writes them."""
         shape = tuple(shape)
         count = int(np.prod(shape))
@@ -93,13 +93,13 @@ class NarrowType:
         values, patterns = self._finite
         numbers = np.nan_to_num(np.asarray(array, np.float64), nan=0.0)
         numbers = np.clip(numbers, float(values[0]), float(values[-1]))
-        above = np.clip(np.searchsorted(values, numbers), 1, len(values) - 1)
-        is_below = numbers - values[above - 1] < values[above] - numbers
-        found = patterns[np.where(is_below, above - 1, above)]
+        upper = np.clip(np.searchsorted(values, numbers), 1, len(values) - 1)
+        is_below = numbers - values[upper - 1] < values[upper] - numbers
+        nearest = patterns[np.where(is_below, upper - 1, upper)]
         if self.held_as == "float32" and np.isnan(array).any():
             nan_pattern = np.uint8(np.flatnonzero(np.isnan(self.values))[0])
-            found = np.where(np.isnan(array), nan_pattern, found)
-        return np.asarray(found, np.uint8)
+            nearest = np.where(np.isnan(array), nan_pattern, nearest)
+        return np.asarray(nearest, np.uint8)
 
     def _values_of(self, patterns: np.ndarray) -> np.ndarray:
         if self.bits == 16:
@@ -113,8 +113,8 @@ def _bfloat16_patterns(array: np.ndarray) -> np.ndarray:
     limit = np.float32(3.3895313892515355e38)
     finite = np.where(np.isfinite(numbers), np.clip(numbers, -limit, limit), numbers)
     words = finite.view(np.uint32)
-    rounded = (words + 0x7FFF + ((words >> 16) & 1)) >> 16
-    return np.where(np.isnan(numbers), 0x7FC0, rounded).astype(np.uint16)
+    upper_halves = (words + 0x7FFF + ((words >> 16) & 1)) >> 16
+    return np.where(np.isnan(numbers), 0x7FC0, upper_halves).astype(np.uint16)
 
 
 _HALF_BYTE = 4
@@ -130,7 +130,7 @@ NARROW_TYPES = {
 """By the name of the type in ONNX, in lower case; a type is supported from 4 bits on."""
 
 
-def widened(array: np.ndarray) -> np.ndarray:
+def widen(array: np.ndarray) -> np.ndarray:
     """An array of one of these types, as the package ml_dtypes has them, in its type of numpy."""
     narrow = NARROW_TYPES.get(array.dtype.name.replace("_", ""))
     return array if narrow is None else array.astype(narrow.held_as)

@@ -115,13 +115,13 @@ def references_of(
     """
     evaluator = source.evaluator(graph) if checked else None
     there = Packaged(None) if own_inputs else source.packaged(points)
-    subject, packaged = source.subject, there.reference
+    subject, packaged_reference = source.subject, there.reference
     evaluation = Evaluation(
         subject.inputs,
         cast_specs(subject.inputs, precision),
         seed,
         own_inputs,
-        packaged,
+        packaged_reference,
         evaluator,
         subject.examples,
         subject.called,
@@ -168,7 +168,7 @@ def references_of(
         tuple(point for point in points if axes_key(point) in made),
         files,
         all(reference.stored for reference in made.values()),
-        packaged is not None,
+        packaged_reference is not None,
         {key: str(error) for key, error in unfit.items()},
         tuple(limited),
     )
@@ -176,15 +176,15 @@ def references_of(
 
 def _recipe(evaluation: Evaluation) -> dict[str, Any]:
     """What references are made from, as far as it is the same at every point."""
-    evaluator, packaged, own_file = evaluation.evaluator, evaluation.packaged, evaluation.own_file
-    if packaged is not None:
+    evaluator, reference, own_file = evaluation.evaluator, evaluation.packaged, evaluation.own_file
+    if reference is not None:
         computed_by = PACKAGED
-        inputs = arrays_sha256({**packaged.inputs, **packaged.outputs})
+        inputs = arrays_sha256({**reference.inputs, **reference.outputs})
     else:
         computed_by = evaluator.name if evaluator else ""
         examples_sha256 = arrays_sha256(evaluation.examples)
-        seeded = f"{evaluation.seed} {evaluation.inputs} {examples_sha256}"
-        inputs = digest_of(own_file) if own_file else seeded
+        seed_text = f"{evaluation.seed} {evaluation.inputs} {examples_sha256}"
+        inputs = digest_of(own_file) if own_file else seed_text
     return {
         "by": computed_by if evaluator else "",
         "needs": evaluator.needs if evaluator else (),

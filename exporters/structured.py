@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from exporters.narrow_types import widened
+from exporters.narrow_types import widen
 from exporters.types import TEXT, ExportedModel, TensorSpec
 
 Arrays = Mapping[str, np.ndarray]
@@ -79,5 +79,5 @@ def _arrays_of_maps(name: str, maps: list[dict[object, object]]) -> dict[str, np
 
 def _array(value: object) -> np.ndarray:
     """As numbers, or as texts of one width, which need no pickle in a file."""
-    array = widened(np.asarray(value))
+    array = widen(np.asarray(value))
     return array.astype(TEXT) if array.dtype.kind in "OSU" else array

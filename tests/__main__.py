@@ -34,7 +34,7 @@ NOTHING_CHOSEN = 5
 
 
 def main(arguments: Sequence[str]) -> int:
-    begun = time.monotonic()
+    start_s = time.monotonic()
     parts = next((SELECTIONS[name] for name in arguments if name in SELECTIONS), PARTS)
     arguments = [argument for argument in arguments if argument not in SELECTIONS]
     # Hundreds of processes import our sources, and each would compile all that it imports.
@@ -43,9 +43,9 @@ def main(arguments: Sequence[str]) -> int:
     skipped: Counter[str] = Counter()
     codes = []
     with tempfile.TemporaryDirectory() as folder:
-        for part, (chosen, how) in enumerate(parts):
+        for part, (markers, how) in enumerate(parts):
             report = Path(folder) / f"{part}.xml"
-            command = [sys.executable, "-m", "pytest", "-q", *_WITHOUT_SKIPS, "-m", chosen, *how]
+            command = [sys.executable, "-m", "pytest", "-q", *_WITHOUT_SKIPS, "-m", markers, *how]
             command += [
                 "-p",
                 "tests.alone",
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     for reason, count in skipped.most_common():
         sys.stdout.write(f"skipped {count}: {reason}\n")
     told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    minutes, seconds = divmod(round(time.monotonic() - begun), 60)
+    minutes, seconds = divmod(round(time.monotonic() - start_s), 60)
     sys.stdout.write(f"\nall tests: {told or 'none'} in {minutes} min {seconds} s\n")
     return max((code for code in codes if code != NOTHING_CHOSEN), default=NOTHING_CHOSEN)
 

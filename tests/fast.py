@@ -91,19 +91,19 @@ _STARTS_NOTHING: set[Place] = set()
 
 def started_by(path: Path, name: str) -> str:
     """What a test function uses that starts something, or ""."""
-    seen: set[Place] = set()
+    places: set[Place] = set()
     files = (path, *_conftests(path))
-    waiting = [(path, name), *((file, used) for file in files for used in _module(file).automatic)]
+    waiting = [(path, name), *((file, use) for file in files for use in _module(file).automatic)]
     while waiting:
         place = waiting.pop()
-        if place in seen or place in _STARTS_NOTHING:
+        if place in places or place in _STARTS_NOTHING:
             continue
-        seen.add(place)
-        imported = _module(place[0]).imports.get(place[1], "")
-        if _is_starting(imported) or place[1] in _WINDOW_FIXTURES:
-            return imported or place[1]
+        places.add(place)
+        source = _module(place[0]).imports.get(place[1], "")
+        if _is_starting(source) or place[1] in _WINDOW_FIXTURES:
+            return source or place[1]
         waiting.extend(_used_by(*place))
-    _STARTS_NOTHING.update(seen)
+    _STARTS_NOTHING.update(places)
     return ""
 
 
@@ -111,14 +111,14 @@ def _used_by(path: Path, name: str) -> Iterator[Place]:
     """What a name of a module of the tests uses: of its own module, or where it comes from."""
     module = _module(path)
     if name in module.uses:
-        yield from ((path, used) for used in module.uses[name])
+        yield from ((path, use) for use in module.uses[name])
     elif module.imports.get(name, "").startswith("tests."):
         whole = ROOT / f"{module.imports[name].replace('.', '/')}.py"
-        around = whole.parent.with_suffix(".py")
+        package = whole.parent.with_suffix(".py")
         if whole.is_file():
-            yield from ((whole, defined) for defined in _module(whole).uses)
-        elif around.is_file():
-            yield around, whole.stem
+            yield from ((whole, definition) for definition in _module(whole).uses)
+        elif package.is_file():
+            yield package, whole.stem
     else:
         yield from ((file, name) for file in _conftests(path) if name in _module(file).uses)
 
@@ -137,15 +137,15 @@ class _Module:
 def _module(path: Path) -> _Module:
     module = _Module()
     for node in ast.parse(path.read_text("utf-8")).body:
-        used: set[str] = set()
+        references: set[str] = set()
         strings: set[str] = set()
-        defined: set[str] = set()
+        definitions: set[str] = set()
         for part in ast.walk(node):
             match part:
                 case ast.Name(id=name):
-                    (defined if isinstance(part.ctx, ast.Store) else used).add(name)
+                    (definitions if isinstance(part.ctx, ast.Store) else references).add(name)
                 case ast.arg(arg=name):
-                    used.add(name)
+                    references.add(name)
                 case ast.Constant(value=str(text)) if text.isidentifier():
                     strings.add(text)
                 case ast.ImportFrom(module=str(source), names=names):
@@ -161,13 +161,13 @@ def _module(path: Path) -> _Module:
                         ((a.asname or a.name).split(".")[0], a.name) for a in names
                     )
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            defined = {node.name}
+            definitions = {node.name}
             decorators = " ".join(map(ast.unparse, node.decorator_list))
-            used |= strings if "usefixtures" in decorators else set()
+            references |= strings if "usefixtures" in decorators else set()
             module.automatic.update({node.name} if "autouse" in decorators else ())
-        module.automatic.update(strings if "pytestmark" in defined else ())
-        for name in defined:
-            module.uses[name] |= used
+        module.automatic.update(strings if "pytestmark" in definitions else ())
+        for name in definitions:
+            module.uses[name] |= references
     return module
 
 
@@ -179,8 +179,8 @@ def _conftests(path: Path) -> tuple[Path, ...]:
 
 
 @cache
-def _is_starting(imported: str) -> bool:
-    return any(imported == name or imported.startswith(f"{name}.") for name in STARTING)
+def _is_starting(source: str) -> bool:
+    return any(source == name or source.startswith(f"{name}.") for name in STARTING)
 
 
 def _function_of(item: pytest.Item) -> str:

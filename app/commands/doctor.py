@@ -38,7 +38,9 @@ def run(options: argparse.Namespace) -> int:
     from app.plan.runtime_selection import users_environments
 
     named = explicit_settings(options, "plan").get("environments", {})
-    releases = {one.label: one.python for one in release_environments.usable()}
+    releases = {
+        environment.label: environment.python for environment in release_environments.usable()
+    }
     examination = doctor(environments=releases | users_environments() | named)
     return (
         print_document(

@@ -62,8 +62,8 @@ def run(
     >>> graphlap.run("net.onnx", runtimes=["ort-cpu", "openvino-cpu"], batch_size=[1, 8])
     """
     formats = formats_of((export if isinstance(export, str) else ",".join(export)) or None)
-    stored = None if against is None else _folder(against)
-    completion = _Completion(stored, None if history is None else str(history), fail_on, formats)
+    baseline = None if against is None else _folder(against)
+    completion = _Completion(baseline, None if history is None else str(history), fail_on, formats)
     return _measured("run", models, out, progress, settings, {}, completion)
 
 
@@ -114,8 +114,8 @@ def slo(
 class RunComparison:
     """Two runs, case by case: `found` is what was judged."""
 
-    def __init__(self, found: Comparison) -> None:
-        self.found = found
+    def __init__(self, comparison: Comparison) -> None:
+        self.found = comparison
 
     @property
     def rows(self) -> pd.DataFrame:

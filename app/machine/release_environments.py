@@ -132,15 +132,15 @@ def installed() -> tuple[Path, ...]:
 
 def usable() -> tuple[ReleaseEnvironment, ...]:
     """All that were made for this release of Python and whose interpreter is still there."""
-    found = []
+    environments = []
     for folder in installed():
         match = _FOLDER.match(folder.name)
         if match is None:
             continue
         environment = ReleaseEnvironment(match["name"], tuple(match["packages"].split("+")))
         if environment.folder == folder and environment.exists:
-            found.append(environment)
-    return tuple(found)
+            environments.append(environment)
+    return tuple(environments)
 
 
 def size_bytes() -> int:

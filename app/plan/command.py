@@ -75,12 +75,12 @@ def _has_own_script() -> bool:
     if script is None or Path(script).absolute().parent != Path(sys.executable).parent:
         return False
     try:
-        installed = distribution(_SCRIPT)
+        package = distribution(_SCRIPT)
     except PackageNotFoundError:
         return False
-    origin = json.loads(installed.read_text("direct_url.json") or "{}").get("url")
+    origin = json.loads(package.read_text("direct_url.json") or "{}").get("url")
     root = _PACKAGES[-1]
-    return origin == root.as_uri() or Path(str(installed.locate_file(root.name))) == root
+    return origin == root.as_uri() or Path(str(package.locate_file(root.name))) == root
 
 
 def typed_path(path: Path, shell_folder: Path | None = None) -> str:

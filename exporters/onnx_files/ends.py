@@ -121,9 +121,9 @@ def _element(path: Path, name: str, kind: TypeProto) -> tuple[str, str]:
             "not know",
             "export the file again, or install a newer onnx",
         )
-    declared = TensorProto.DataType.Name(elements).lower()
-    if declared in NARROW_TYPES:
-        return NARROW_TYPES[declared].held_as, declared
+    element = TensorProto.DataType.Name(elements).lower()
+    if element in NARROW_TYPES:
+        return NARROW_TYPES[element].held_as, element
     try:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(elements)
     except KeyError:
@@ -131,7 +131,7 @@ def _element(path: Path, name: str, kind: TypeProto) -> tuple[str, str]:
     # Floats of ml_dtypes have the kind "f" too, but no .npz can hold them.
     if dtype.kind not in _NUMPY_KINDS or dtype.isbuiltin != 1:
         raise NotBenchmarkable(
-            f"{name!r} of {path.name} holds {declared}",
+            f"{name!r} of {path.name} holds {element}",
             "only texts, numpy's numbers, bfloat16, float8 and 4-bit integers can be timed",
         )
     return str(dtype.name), ""

@@ -85,8 +85,8 @@ class Unoptimised:
         session = opened(self._path, self._custom_ops)
         self.was_open = True
         if self._is_narrow:
-            given = input_values(self._inputs, inputs)
-            return output_arrays(self._outputs, session.run_with_ort_values(self._outputs, given))
+            feeds = input_values(self._inputs, inputs)
+            return output_arrays(self._outputs, session.run_with_ort_values(self._outputs, feeds))
         values = session.run(self._outputs, values_of(self._inputs, inputs))
         arrays: dict[str, np.ndarray] = {}
         for name, value in zip(self._outputs, values, strict=True):
@@ -252,7 +252,7 @@ class FileEvaluator:
     def by_onnx(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """The outputs by ONNX's evaluator; raises what it raises."""
         with np.errstate(all="ignore"):
-            values = self._evaluator.run(self._outputs, self._given(inputs))
+            values = self._evaluator.run(self._outputs, self._feeds(inputs))
         arrays: dict[str, np.ndarray] = {}
         for name, value in zip(self._outputs, values, strict=True):
             arrays |= arrays_of(name, value)
@@ -275,12 +275,12 @@ class FileEvaluator:
 
     def _all_values(self, inputs: Arrays) -> Mapping[str, Any]:
         with np.errstate(all="ignore"):
-            given = self._given(inputs)
-            values: Any = self._evaluator.run(None, given, intermediate=True)
+            feeds = self._feeds(inputs)
+            values: Any = self._evaluator.run(None, feeds, intermediate=True)
         found: Mapping[str, Any] = values
         return found
 
-    def _given(self, inputs: Arrays) -> dict[str, Any]:
+    def _feeds(self, inputs: Arrays) -> dict[str, Any]:
         """The inputs as ONNX's evaluator takes them."""
         narrow = {
             spec.name: onnx.helper.tensor_dtype_to_np_dtype(NARROW_TYPES[spec.element].number)

@@ -305,9 +305,9 @@ def _equations(
         case "Concat" if len({len(shape) for shape in shapes}) == 1:
             axis = attributes.get("axis", 0) % max(len(shapes[0]), 1)
             for place, sizes in enumerate(zip(*shapes, strict=True)):
-                known = next((size for size in sizes if isinstance(size, int)), None)
-                if place != axis and known is not None:
-                    yield from ((size, known) for size in sizes)
+                fixed_size = next((size for size in sizes if isinstance(size, int)), None)
+                if place != axis and fixed_size is not None:
+                    yield from ((size, fixed_size) for size in sizes)
         case "Add" | "Sub" | "Mul" | "Div" if len(shapes) == 2:
             for shape, constant in ((shapes[0], fixed[1]), (shapes[1], fixed[0])):
                 for dimension, size in zip(reversed(shape), reversed(constant), strict=False):

@@ -76,8 +76,8 @@ class PlainLane(Lane):
 
     def outputs(self) -> dict[str, np.ndarray]:
         if self._is_narrow:
-            returned = self._returned[0]
-            return {} if returned is None else output_arrays(self._names, returned)
+            values = self._returned[0]
+            return {} if values is None else output_arrays(self._names, values)
         arrays: dict[str, np.ndarray] = {}
         for name, value in zip(self._names, self._returned[0] or (), strict=False):
             arrays |= arrays_of(name, value)
@@ -110,10 +110,10 @@ class PlainLane(Lane):
         names, feeds, returned = self._names, self._feeds, self._returned
         options = ort.RunOptions()
         if self._is_narrow:
-            of_tensors = engine._sess.run_with_ort_values
+            call_tensors = engine._sess.run_with_ort_values
 
             def run_tensors() -> None:
-                returned[0] = of_tensors(feeds, names, options)
+                returned[0] = call_tensors(feeds, names, options)
 
             return run_tensors, TENSOR_CALL
         direct = getattr(getattr(engine, "_sess", None), "run", None)

@@ -164,12 +164,12 @@ class Maker:
             warnings.append(diagnostic("engine_not_stored", folder=cache_dir))
         return self._loaded(data, "rebuilt" if reason else "miss", tuple(warnings))
 
-    def store(self, made: Made, folder: Path) -> None:
+    def store(self, build_result: Made, folder: Path) -> None:
         """Write the engine and TensorRT's description of its layers, which other tools read, where
         they are not there yet; Unsupported for a folder that can't be written."""
         entry, _ = self._entries()
         path = folder / f"{self.request.model.name}-{entry.path.stem}.engine"
-        engine = made.loaded[1]
+        engine = build_result.loaded[1]
         texts = {
             path: bytes(engine.serialize()),
             path.with_suffix(".layers.json"): build.layers_json(self.trt, engine).encode(),

@@ -114,7 +114,7 @@ def test_other_words_change_nothing_but_words(
     before = observed(run)
     texts = [row[WARNINGS] for row in Rows().of(read_run(run))]
     draw = random.Random(seed)
-    entries = {code: reworded(entry, draw) for code, entry in catalogue.CATALOGUE.items()}
+    entries = {key: reworded(entry, draw) for key, entry in catalogue.CATALOGUE.items()}
     monkeypatch.setattr(catalogue, "CATALOGUE", entries)
     # Other words are another program, for which no stored row holds.
     monkeypatch.setattr(row_statistics, "program", lambda: f"reworded {seed}")
@@ -131,31 +131,31 @@ def test_a_resumed_run_does_not_depend_on_words(
     monkeypatch.chdir(tmp_path)
     write_add_graph(tmp_path / "add.onnx")
     assert main(["run", "add.onnx", "--runtimes", "fake", "--rounds", "2", "--out", "run"]) == 0
-    resumed: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for seed in (None, *SEEDS[:1]):
         path = Path(shutil.copytree("run", f"resumed {seed}"))
         (path / "samples").joinpath(min(path.glob("samples/*")).name).write_bytes(b"")
         with monkeypatch.context() as patch:
             if seed is not None:
                 draw = random.Random(seed)
-                entries = {code: reworded(one, draw) for code, one in catalogue.CATALOGUE.items()}
+                entries = {key: reworded(entry, draw) for key, entry in catalogue.CATALOGUE.items()}
                 patch.setattr(catalogue, "CATALOGUE", entries)
                 patch.setattr(row_statistics, "program", lambda: "reworded and resumed")
-            (damaged,) = Rows().of(read_run(path))
+            (damaged_row,) = Rows().of(read_run(path))
             code = main(["resume", str(path)])
             (row,) = Rows().of(read_run(path))
             journal = "".join(file.read_text() for file in path.glob("journal/*.jsonl"))
-            discarded = [json.loads(line) for line in journal.splitlines() if '"voided"' in line]
-        resumed.append(
+            discards = [json.loads(line) for line in journal.splitlines() if '"voided"' in line]
+        results.append(
             {
-                "damaged": diagnostics_of(damaged),
+                "damaged": diagnostics_of(damaged_row),
                 "code": code,
                 "rounds": row["rounds"],
                 "status": row["status"],
-                "discarded": [(one["reason"], one["diagnostic"]["code"]) for one in discarded],
+                "discarded": [(entry["reason"], entry["diagnostic"]["code"]) for entry in discards],
             }
         )
-    first, second = resumed
+    first, second = results
     assert first == second
     assert (first["code"], first["rounds"], first["discarded"]) == (0, 2, [("", "samples_cut")])
 
@@ -177,7 +177,7 @@ def test_a_run_goes_on_whatever_its_warnings_are_called(
     run: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     draw = random.Random(seed)
-    entries = {code: reworded(entry, draw) for code, entry in catalogue.CATALOGUE.items()}
+    entries = {key: reworded(entry, draw) for key, entry in catalogue.CATALOGUE.items()}
     monkeypatch.setattr(catalogue, "CATALOGUE", entries)
     with RunFolder.reopen(run) as folder:
         for number in range(1, 4):

@@ -37,7 +37,7 @@ STREAMED = 20_000_000
 STREAMED_PER_S = 100_000
 FRAMES_FOR_S = 10.0
 CASES = 5_000
-SHOWN, LISTED = 40, 288
+SERIES, TABLE_CASES = 40, 288
 GRID = {"models": 7, "runtimes": 3, "batches": 6, "threads": 4}
 """A large sweep as people have them: 504 cases."""
 A_CASE = 21_826
@@ -49,24 +49,26 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _starts(folder)
-        told = _ask(folder, "redraw")
-        _tell("histogram of 6 series x 600 bins redrawn", told["frame_ms"], "ms/frame", "<= 20")
+        figures = _ask(folder, "redraw")
+        _tell("histogram of 6 series x 600 bins redrawn", figures["frame_ms"], "ms/frame", "<= 20")
         _large(folder / "large")
-        told = _ask(folder, "open", folder / "large", OPENED)
-        _tell(f"run of {OPENED:,} samples opened", told["opened_s"], "s", "< 2")
-        _tell("  longest pause of the window meanwhile", told["longest_s"], "s", "")
-        _finished(folder / "many", CASES)
-        told = _ask(folder, "scroll", folder / "many")
-        _tell(f"run of {CASES:,} cases opened", told["opened_s"], "s", "")
-        _tell(f"table of {CASES:,} cases scrolls", told["frames_per_s"], "frames/s", ">= 30")
-        _finished(folder / "shown", SHOWN)
-        told = _ask(folder, "switch", folder / "shown")
-        _tell(f"change to a view of {SHOWN} series, median", told["page_ms"], "ms CPU", "<= 100")
-        _tell("  the slowest view", told["worst_page_ms"], "ms CPU", "<= 100")
-        _tell("change of the theme, every view drawn", told["theme_ms"], "ms CPU", "")
-        _finished(folder / "listed", LISTED)
-        told = _ask(folder, "cold", folder / "listed")
-        _tell(f"{LISTED} cases in the table and drawn", told["opening_s"], "s CPU", "<= 2")
+        figures = _ask(folder, "open", folder / "large", OPENED)
+        _tell(f"run of {OPENED:,} samples opened", figures["opened_s"], "s", "< 2")
+        _tell("  longest pause of the window meanwhile", figures["longest_s"], "s", "")
+        _write_run(folder / "many", CASES)
+        figures = _ask(folder, "scroll", folder / "many")
+        _tell(f"run of {CASES:,} cases opened", figures["opened_s"], "s", "")
+        _tell(f"table of {CASES:,} cases scrolls", figures["frames_per_s"], "frames/s", ">= 30")
+        _write_run(folder / "shown", SERIES)
+        figures = _ask(folder, "switch", folder / "shown")
+        _tell(
+            f"change to a view of {SERIES} series, median", figures["page_ms"], "ms CPU", "<= 100"
+        )
+        _tell("  the slowest view", figures["worst_page_ms"], "ms CPU", "<= 100")
+        _tell("change of the theme, every view drawn", figures["theme_ms"], "ms CPU", "")
+        _write_run(folder / "listed", TABLE_CASES)
+        figures = _ask(folder, "cold", folder / "listed")
+        _tell(f"{TABLE_CASES} cases in the table and drawn", figures["opening_s"], "s CPU", "<= 2")
         _sweep(folder / "sweep")
         _tell_cold(_ask(folder, "cold", folder / "sweep"))
         _streams(folder)
@@ -227,7 +229,7 @@ def _finish(run: RunFolder) -> None:
     LiveFile(run).write(live, always=True)
 
 
-def _finished(path: Path, count: int) -> None:
+def _write_run(path: Path, count: int) -> None:
     """A finished run of so many cases of 400 samples."""
     cases = [Case("cnn_tiny", "fake", threads=k + 1) for k in range(count)]
     with _new(path, cases, 1) as run:

@@ -29,7 +29,7 @@ def coverage(name: str, contended_s: float, runs: int = RUNS) -> tuple[dict[str,
             spans_s.append(float(run.begun_s[rounds[-1]] - run.begun_s[rounds[0]]))
             for figure in FIGURES:
                 hits[figure] += [contains(run, case, figure, rounds) for case in run.cases]
-    return {figure: float(np.mean(of)) for figure, of in hits.items()}, float(np.median(spans_s))
+    return {figure: float(np.mean(hit)) for figure, hit in hits.items()}, float(np.median(spans_s))
 
 
 def main() -> None:

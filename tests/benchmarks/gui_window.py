@@ -89,8 +89,8 @@ def _switch(app: QApplication, window: MainWindow) -> dict[str, float]:
     window.table.view.selectAll()
     for key in window.views.by_key:
         window.frame.show_key(key)
-        until = time.monotonic() + 0.5
-        _until(lambda until=until: time.monotonic() > until)
+        end_s = time.monotonic() + 0.5
+        _until(lambda end_s=end_s: time.monotonic() > end_s)
     pages = [_busy_ms(app, partial(window.frame.show_key, key)) for key in window.views.by_key]
     themes = [_busy_ms(app, window.toggle_theme) for _ in range(6)]
     return {
@@ -101,10 +101,10 @@ def _switch(app: QApplication, window: MainWindow) -> dict[str, float]:
 
 
 def _busy_ms(app: QApplication, act: Callable[[], object]) -> float:
-    begun = time.process_time()
+    start_s = time.process_time()
     act()
     app.processEvents()
-    return (time.process_time() - begun) * 1e3
+    return (time.process_time() - start_s) * 1e3
 
 
 def _cold(window: MainWindow, folder: Path) -> dict[str, float]:

@@ -186,7 +186,7 @@ def wrong_verdicts(recording: Recording, name: str, source: str, rounds: int = S
     """Of all pairs of stretches that do not overlap, each compared as `--compare` would two runs:
     with a `stated` variation, with that of an `anchor`, which another case stands for, with a
     `history` of other stretches, or with `none` as it was before there was one."""
-    comparisons = wrong = undecided = 0
+    comparisons = wrong = undecided_count = 0
     names = list(recording.cases)
     for place, case in enumerate(names):
         figures = recording.cases[case][name]
@@ -216,10 +216,10 @@ def wrong_verdicts(recording: Recording, name: str, source: str, rounds: int = S
                     )
                 comparisons += 1
                 if variation is None and source != "none":
-                    undecided += 1
+                    undecided_count += 1
                 else:
                     wrong += _differs(figures[first], figures[second], variation)
-    return Wrong(comparisons, wrong, undecided)
+    return Wrong(comparisons, wrong, undecided_count)
 
 
 def contains(recording: Recording, case: str, name: str, rounds: np.ndarray) -> bool:
@@ -310,9 +310,9 @@ def report(recording: Recording) -> Iterator[str]:
         for rounds in (4, 8, 16):
             cells = []
             for source in ("none", "stated", "anchor", "history"):
-                found = wrong_verdicts(recording, name, source, rounds)
-                all_unknown = found.undecided == found.comparisons
-                cells.append("unknown" if all_unknown else f"{100 * found.share:.1f}")
+                verdicts = wrong_verdicts(recording, name, source, rounds)
+                all_unknown = verdicts.undecided == verdicts.comparisons
+                cells.append("unknown" if all_unknown else f"{100 * verdicts.share:.1f}")
             yield f"| {name}, {rounds} | {' | '.join(cells)} |"
     yield ""
     yield f"{STRETCH} rounds contain the figure of the whole run, % by case"
@@ -344,9 +344,9 @@ def main(arguments: Sequence[str]) -> None:
             writer.writeheader()
             writer.writerows(rows_of(folder))
         return
-    kept = (read_recording(path) for path in RECORDINGS)
-    found = [recording_of_folder(Path(name)) for name in arguments] or list(kept)
-    for recording in found:
+    recordings = (read_recording(path) for path in RECORDINGS)
+    chosen_recordings = [recording_of_folder(Path(name)) for name in arguments] or list(recordings)
+    for recording in chosen_recordings:
         sys.stdout.write("\n".join(report(recording)) + "\n\n")
 
 

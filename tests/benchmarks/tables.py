@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.checkout import ROOT
 
 PAGES = ROOT / "docs"
-_MARKED = re.compile(
+_TABLE_BLOCK = re.compile(
     r"<!-- benchmark: (\w+) (\d+) -->\n(.*?)<!-- end of benchmark: \1 \2 -->\n", re.DOTALL
 )
 
@@ -26,7 +26,7 @@ def tables_in(output: str) -> list[str]:
 
 def benchmarks_of(page: str) -> set[str]:
     """The benchmarks whose tables this text has."""
-    return {match[1] for match in _MARKED.finditer(page)}
+    return {match[1] for match in _TABLE_BLOCK.finditer(page)}
 
 
 def with_tables(page: str, name: str, tables: list[str]) -> str:
@@ -41,16 +41,16 @@ def with_tables(page: str, name: str, tables: list[str]) -> str:
         head, end = (f"<!-- {words}benchmark: {name} {number} -->\n" for words in ("", "end of "))
         return head + tables[number - 1] + end
 
-    return _MARKED.sub(table, page)
+    return _TABLE_BLOCK.sub(table, page)
 
 
 def write(name: str, output: str, folder: Path = PAGES) -> list[Path]:
     """Renew the tables of one benchmark in all pages; the pages that changed."""
-    changed = []
+    paths = []
     for path in sorted(folder.glob("*.md")):
         page = path.read_text("utf-8")
-        renewed = with_tables(page, name, tables_in(output))
-        if renewed != page:
-            path.write_text(renewed, "utf-8")
-            changed.append(path)
-    return changed
+        new_page = with_tables(page, name, tables_in(output))
+        if new_page != page:
+            path.write_text(new_page, "utf-8")
+            paths.append(path)
+    return paths

@@ -32,11 +32,11 @@ def sensitivity(
 ) -> dict[str, float]:
     """The largest relative difference of each output, by its name, in runs whose products have
     operands that are off by a random part of a rounding step."""
-    disturbed, operands = _with_disturbances(proto)
+    noisy_proto, operands = _with_disturbances(proto)
     options = quiet_options()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(
-        disturbed.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        noisy_proto.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     none = {_disturbance(name): np.zeros(1, np.float32) for name in operands}
     names = [value.name for value in proto.graph.output]
@@ -46,8 +46,8 @@ def sensitivity(
     rng = np.random.default_rng(0)
     largest = dict.fromkeys(names, 0.0)
     for _ in range(_RUNS):
-        fed = {_disturbance(n): _rounding(array, precision, rng) for n, array in values.items()}
-        for name, array in zip(names, session.run(names, {**feeds, **fed}), strict=True):
+        noise = {_disturbance(n): _rounding(array, precision, rng) for n, array in values.items()}
+        for name, array in zip(names, session.run(names, {**feeds, **noise}), strict=True):
             off = difference(np.asarray(array), exact[name]).relative
             largest[name] = max(largest[name], off)
     return largest
@@ -65,9 +65,9 @@ def _rounding(array: np.ndarray, precision: Precision, rng: np.random.Generator)
 def _with_disturbances(proto: ModelProto) -> tuple[ModelProto, list[str]]:
     """The graph with an input for each operand of a product that is added to it there, and the
     operands, which are outputs too."""
-    made = ModelProto()
-    made.CopyFrom(proto)
-    graph = made.graph
+    copy = ModelProto()
+    copy.CopyFrom(proto)
+    graph = copy.graph
     ends = {value.name for value in graph.output}
     operands: dict[str, None] = {}
     nodes = []
@@ -76,9 +76,9 @@ def _with_disturbances(proto: ModelProto) -> tuple[ModelProto, list[str]]:
             for place, name in enumerate(node.input[:2]):
                 if name not in operands:
                     operands[name] = None
-                    sum_ = helper.make_node("Add", [name, _disturbance(name)], [_disturbed(name)])
+                    sum_ = helper.make_node("Add", [name, _disturbance(name)], [_noisy_name(name)])
                     nodes.append(sum_)
-                node.input[place] = _disturbed(name)
+                node.input[place] = _noisy_name(name)
         nodes.append(node)
     copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
@@ -88,12 +88,12 @@ def _with_disturbances(proto: ModelProto) -> tuple[ModelProto, list[str]]:
         graph.input.append(helper.make_value_info(_disturbance(name), kind))
         if name not in ends:
             graph.output.append(helper.make_value_info(name, kind))
-    return made, list(operands)
+    return copy, list(operands)
 
 
 def _disturbance(name: str) -> str:
     return f"{name}_disturbance"
 
 
-def _disturbed(name: str) -> str:
+def _noisy_name(name: str) -> str:
     return f"{name}_disturbed"

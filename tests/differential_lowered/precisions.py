@@ -60,12 +60,12 @@ def compare(draw: Draw, precision: Precision, dice: Dice) -> Outcome:
             return Outcome("disagrees", f"{type(error).__name__}: {str(error)[:300]}")
     types = ("bf16", "bf16 tensors") if precision == "bf16" else (precision,)
     allowed = tolerance_of(types, arithmetic(converted).depth, ())
-    moved = sensitivity(draw.proto, draw.feeds, precision)
+    shares = sensitivity(draw.proto, draw.feeds, precision)
     for value, ours, theirs in zip(draw.proto.graph.output, got, expected, strict=True):
         off = difference(np.asarray(ours), theirs).relative
-        if off > allowed >= moved[value.name]:
+        if off > allowed >= shares[value.name]:
             return Outcome("disagrees", f"{value.name} is off by {off:.3g}, {allowed:.3g} allowed")
-    for name, share in moved.items():
+    for name, share in shares.items():
         if share > allowed:
             cause = f"one rounding step moves {name} by {share:.3g}, {allowed:.3g} allowed"
             return Outcome("ill-conditioned", cause)

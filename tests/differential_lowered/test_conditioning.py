@@ -29,8 +29,8 @@ def product_and_relu(bias: float, also_the_product: bool = False) -> Draw:
     if also_the_product:
         ends["product"], shapes["product"] = TensorProto.FLOAT, (4, WIDTH)
     exact = x.astype(np.float64) @ weight.astype(np.float64)
-    held = {"w": weight, "b": np.asarray(bias * exact.max(), np.float32)}
-    proto = model(nodes, {"x": x}, ends, held, 17)
+    weights = {"w": weight, "b": np.asarray(bias * exact.max(), np.float32)}
+    proto = model(nodes, {"x": x}, ends, weights, 17)
     for value in proto.graph.output:
         kind = onnx.helper.make_tensor_value_info(value.name, TensorProto.FLOAT, shapes[value.name])
         value.CopyFrom(kind)
@@ -41,16 +41,16 @@ def break_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
     """A converter that leaves weights halved: their scales in int8, their values elsewhere."""
     whole = precisions._converted
 
-    def halved(*arguments: object) -> onnx.ModelProto:
+    def halve(*arguments: object) -> onnx.ModelProto:
         proto = whole(*arguments)  # type: ignore[arg-type]
         for tensor in proto.graph.initializer:
             array = numpy_helper.to_array(tensor)
             if array.dtype.kind not in "iu" and array.size in (1, WIDTH, SIZE * WIDTH):
-                made = (array.astype(np.float32) / 2).astype(array.dtype)
-                tensor.CopyFrom(numpy_helper.from_array(made, tensor.name))
+                half = (array.astype(np.float32) / 2).astype(array.dtype)
+                tensor.CopyFrom(numpy_helper.from_array(half, tensor.name))
         return proto
 
-    monkeypatch.setattr(precisions, "_converted", halved)
+    monkeypatch.setattr(precisions, "_converted", halve)
 
 
 @pytest.mark.parametrize("precision", precisions.PRECISIONS)

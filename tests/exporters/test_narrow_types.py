@@ -7,9 +7,9 @@ import numpy as np
 import onnx
 import pytest
 
-from exporters.narrow_types import NARROW_TYPES, widened
+from exporters.narrow_types import NARROW_TYPES, widen
 
-OF_PACKAGE = {
+PACKAGE_TYPES = {
     "bfloat16": ml_dtypes.bfloat16,
     "float8e4m3fn": ml_dtypes.float8_e4m3fn,
     "float8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
@@ -23,7 +23,7 @@ EACH = pytest.mark.parametrize("name", NARROW_TYPES)
 
 @EACH
 def test_a_type_has_the_number_and_values_of_onnx(name: str) -> None:
-    narrow, dtype = NARROW_TYPES[name], OF_PACKAGE[name]
+    narrow, dtype = NARROW_TYPES[name], PACKAGE_TYPES[name]
     assert narrow.number == getattr(onnx.TensorProto, name.upper())
     patterns = np.arange(2**narrow.bits, dtype=np.uint16 if narrow.bits == 16 else np.uint8)
     if narrow.bits == 4:
@@ -32,37 +32,37 @@ def test_a_type_has_the_number_and_values_of_onnx(name: str) -> None:
     else:
         content = patterns.tobytes()
         expected = patterns.view(dtype).astype(np.float32)
-    values = narrow.unpacked(content, [2, len(patterns) // 2])
+    values = narrow.unpack(content, [2, len(patterns) // 2])
     assert values.dtype == narrow.held_as
     assert np.array_equal(values.ravel(), expected, equal_nan=narrow.held_as == "float32")
 
 
 @EACH
 def test_numbers_are_rounded_as_the_package_rounds_and_kept_by_packing(name: str) -> None:
-    narrow, dtype = NARROW_TYPES[name], OF_PACKAGE[name]
-    drawn = np.random.default_rng(0).standard_normal((7, 9)) * 3
-    array = (np.abs(drawn) if name == "uint4" else drawn).astype(np.float32)
+    narrow, dtype = NARROW_TYPES[name], PACKAGE_TYPES[name]
+    numbers = np.random.default_rng(0).standard_normal((7, 9)) * 3
+    array = (np.abs(numbers) if name == "uint4" else numbers).astype(np.float32)
     if narrow.bits == 4:
         array = np.rint(array)
-    rounded = narrow.rounded(array)
-    assert np.array_equal(rounded, array.astype(dtype).astype(narrow.held_as))
-    packed = narrow.packed(rounded)
-    assert packed.shape == array.shape
-    assert np.array_equal(narrow.unpacked(packed.tobytes(), array.shape), rounded)
-    assert np.array_equal(widened(rounded.astype(dtype)), rounded)
+    nearest = narrow.round(array)
+    assert np.array_equal(nearest, array.astype(dtype).astype(narrow.held_as))
+    content = narrow.pack(nearest)
+    assert content.shape == array.shape
+    assert np.array_equal(narrow.unpack(content.tobytes(), array.shape), nearest)
+    assert np.array_equal(widen(nearest.astype(dtype)), nearest)
 
 
 @EACH
 def test_what_is_too_large_becomes_the_largest(name: str) -> None:
     narrow = NARROW_TYPES[name]
-    largest = narrow.rounded(np.array([np.finfo(np.float32).max]))
+    largest = narrow.round(np.array([np.finfo(np.float32).max]))
     assert np.isfinite(largest).all()
     limits = ml_dtypes.iinfo if narrow.bits == 4 else ml_dtypes.finfo
-    assert largest[0] == float(limits(OF_PACKAGE[name]).max)
+    assert largest[0] == float(limits(PACKAGE_TYPES[name]).max)
 
 
 def test_nan_stays_nan_in_floats() -> None:
     for narrow in NARROW_TYPES.values():
         if narrow.held_as == "float32":
             array = np.array([np.nan, 1.0], np.float32)
-            assert np.array_equal(narrow.rounded(array), array, equal_nan=True)
+            assert np.array_equal(narrow.round(array), array, equal_nan=True)

@@ -90,15 +90,15 @@ def decoder(bits: int = 0, layers: int = 2, positions: bool = False) -> ModelPro
 
 def half(**options: Any) -> ModelProto:
     """The decoder in float16, as the builder writes it for GPUs: weights, caches and logits."""
-    made = decoder(**options)
-    for end in (*made.graph.input, *made.graph.output):
+    proto = decoder(**options)
+    for end in (*proto.graph.input, *proto.graph.output):
         if end.type.tensor_type.elem_type == FLOAT:
             end.type.tensor_type.elem_type = TensorProto.FLOAT16
-    for tensor in made.graph.initializer:
+    for tensor in proto.graph.initializer:
         if tensor.data_type == FLOAT:
             array = numpy_helper.to_array(tensor).astype(np.float16)
             tensor.CopyFrom(constant(tensor.name, array))
-    return made
+    return proto
 
 
 def open_head() -> ModelProto:

@@ -29,7 +29,7 @@ def tables(blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield from tables(block.get("blocks", []))
 
 
-def untyped(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def untyped_cells(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Cells that show a figure and have neither its value nor its interval."""
     for row in table["rows"]:
         for key, cell in row.items():
@@ -48,7 +48,7 @@ def test_every_figure_of_a_table_has_a_value(
     for form in ((), ("--verbose",), ("--time",)):
         document = json.loads(printed("show", path, *form, "-f", "json", columns=80))
         for table in tables(document["blocks"]):
-            assert list(untyped(table)) == [], table["columns"]
+            assert list(untyped_cells(table)) == [], table["columns"]
 
 
 def test_an_interval_has_its_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,13 +57,13 @@ def test_an_interval_has_its_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     rows = list(
         csv.DictReader(io.StringIO(printed("show", path, "--verbose", "-f", "csv", columns=80)))
     )
-    exported = {row["case_id"]: row for row in json.loads(_export(path))["rows"]}
+    records = {row["case_id"]: row for row in json.loads(_export(path))["rows"]}
     expected = [
-        (row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]) for row in exported.values()
+        (row["latency_p50_ci_low_us"], row["latency_p50_ci_high_us"]) for row in records.values()
     ]
     columns = ("p50 95 % interval low (us)", "p50 95 % interval high (us)")
-    shown = [tuple(float(row[name]) for name in columns) for row in rows if row[columns[0]]]
-    assert sorted(shown) == sorted(expected)
+    intervals = [tuple(float(row[name]) for name in columns) for row in rows if row[columns[0]]]
+    assert sorted(intervals) == sorted(expected)
 
 
 def _export(path: str) -> str:

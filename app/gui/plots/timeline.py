@@ -211,13 +211,13 @@ class TimelineView(RowsView):
             there = [r for key, rs in self._drawn.items() if self._panels[key] is plot for r in rs]
             self._readers[plot] = SampleReader(there, self.part_choice.part)
             self.let_read(plot, self._readers[plot])
-        for key, below in self._lanes.items():  # a range that is marked there is of the samples
-            self._readers[below.plot] = self._readers[self._panels[key]]
+        for key, lane_plot in self._lanes.items():  # a range that is marked there is of the samples
+            self._readers[lane_plot.plot] = self._readers[self._panels[key]]
 
     def _show_lanes(self, lanes: Mapping[str, tuple[Lane, ...]]) -> None:
-        for key, below in self._lanes.items():
-            below.layer.set_lanes(lanes[key])
-            self.let_read(below.plot, LaneReader(lanes[key], key))
+        for key, lane_plot in self._lanes.items():
+            lane_plot.layer.set_lanes(lanes[key])
+            self.let_read(lane_plot.plot, LaneReader(lanes[key], key))
 
     def _lanes_of(self, series: Series, offsets: Sequence[float]) -> tuple[Lane, ...]:
         """What was recorded beside the rounds, where they lie on the axis."""

@@ -17,7 +17,7 @@ class _Cycle:
     """Garbage that only a collection finds; it records the thread of its end."""
 
     def __init__(self, ends: list[int]) -> None:
-        self.itself, self._ends = self, ends
+        self.cycle, self._ends = self, ends
 
     def __del__(self) -> None:
         self._ends.append(threading.get_ident())

@@ -72,5 +72,5 @@ def test_a_window_writes_nothing_to_standard_error(tmp_path: Path) -> None:
     }
     runs = [str(tmp_path / name) for name in ("run", "other")]
     command = [sys.executable, "-c", _ROUND_OF_ACTIONS, *runs]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    child = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert (child.returncode, child.stdout, child.stderr) == (0, "done\n", "")

@@ -28,10 +28,10 @@ def test_a_killed_process_is_shown_as_interrupted_and_resumed_as_running(
     assert "measuring" not in statuses(window)
 
     window.actions_by_key["resume_run"].trigger()
-    shown = {window.progress.word.text()}
-    window.feed.beat.connect(lambda: shown.add(window.progress.word.text()))
+    words = {window.progress.word.text()}
+    window.feed.beat.connect(lambda: words.add(window.progress.word.text()))
     qtbot.waitUntil(lambda: "measuring" in statuses(window), timeout=TIMEOUT_MS)
-    assert shown == {""}, "no word of the process before while another one runs"
+    assert words == {""}, "no word of the process before while another one runs"
     phase = window.progress.values["phase"]
     qtbot.waitUntil(lambda: phase.text() == "measuring", timeout=TIMEOUT_MS)
     window.actions_by_key["stop"].trigger()
@@ -47,10 +47,10 @@ def test_a_stopped_run_that_is_resumed_is_shown_as_running(
     window.actions_by_key["stop"].trigger()
     qtbot.waitUntil(lambda: window.progress.word.text() == "STOPPED", timeout=TIMEOUT_MS)
     qtbot.waitUntil(window.actions_by_key["resume_run"].isEnabled, timeout=TIMEOUT_MS)
-    shown = set[str]()
+    words = set[str]()
     window.actions_by_key["resume_run"].trigger()
-    window.feed.beat.connect(lambda: shown.add(window.progress.word.text()))
+    window.feed.beat.connect(lambda: words.add(window.progress.word.text()))
     qtbot.waitUntil(lambda: "measuring" in statuses(window), timeout=TIMEOUT_MS)
-    assert shown == {""}, "no word of the process before while another one runs"
+    assert words == {""}, "no word of the process before while another one runs"
     window.actions_by_key["stop"].trigger()
     qtbot.waitUntil(lambda: window.control.state == "idle", timeout=TIMEOUT_MS)

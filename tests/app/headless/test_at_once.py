@@ -64,9 +64,9 @@ def test_replicas_share_a_block_and_are_held_against_one(work: Path) -> None:
 def test_a_graph_without_a_batch_axis_has_runs_in_a_second(work: Path) -> None:
     """Its inputs share no leading size: a run counts as one input, so that replicas can scale."""
     ends = [helper.make_tensor_value_info(n, 1, [size, 8]) for n, size in (("x", 2), ("h", 3))]
-    joined = helper.make_tensor_value_info("y", 1, [5, 8])
+    output = helper.make_tensor_value_info("y", 1, [5, 8])
     graph = helper.make_graph(
-        [helper.make_node("Concat", ["x", "h"], ["y"], axis=0)], "joined", ends, [joined]
+        [helper.make_node("Concat", ["x", "h"], ["y"], axis=0)], "joined", ends, [output]
     )
     opsets = [helper.make_opsetid("", 17)]
     path = work / "joined.onnx"

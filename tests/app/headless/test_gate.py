@@ -44,7 +44,7 @@ def here(runs: Path, work: Path) -> Iterator[Path]:
     yield work
 
 
-def judged(*command: object, fail_on: str = "slower") -> tuple[int, dict[str, Any]]:
+def judge(*command: object, fail_on: str = "slower") -> tuple[int, dict[str, Any]]:
     """The exit code and the JSON of a command with a gate; its JUnit says the same."""
     code, _, errors = run(*map(str, command), "--fail-on", fail_on, *GATE)
     answer = json.loads(Path("v.json").read_text("utf-8"))
@@ -84,14 +84,14 @@ def test_a_case_without_figures_fails_the_gate_of_its_own_run(
     runs: Path, here: Path, status: Any
 ) -> None:
     folder = paired(here, runs / "add.onnx", facts=ended(status))
-    code, answer = judged("--resume", folder)
+    code, answer = judge("--resume", folder)
     assert (code, reasons(answer)) == (1, [(status, fast_id(folder))])
     assert answer["counts"] == dict.fromkeys(("faster", "slower", "same", "undecided"), 0)
 
 
 def test_a_clock_of_its_own_fails_the_gate_of_its_run(runs: Path, here: Path) -> None:
     folder = paired(here, runs / "add.onnx", facts=other_clock)
-    code, answer = judged("--resume", folder)
+    code, answer = judge("--resume", folder)
     assert (code, reasons(answer)) == (1, [("other_clock", fast_id(folder))])
 
 
@@ -102,7 +102,7 @@ def test_what_is_slower_weighs_more_than_what_failed(runs: Path, here: Path) -> 
         return {"status": "crashed"} if case.options["latency_us"] == 300.0 else {}
 
     plan = plan_of(graph, (FAST_US, 300.0, SLOW_US), baseline=SLOWER)
-    code, answer = judged("--resume", made(here / "three", plan, one_crashed))
+    code, answer = judge("--resume", made(here / "three", plan, one_crashed))
     assert code == 3
     assert [one["reason"] for one in answer["gate"]["reasons"]] == ["crashed"]
 
@@ -119,28 +119,28 @@ def test_two_runs_of_which_one_lacks_a_case_say_why(runs: Path, here: Path) -> N
         "alone": (alone, [("no_longer_planned", "")]),
     }
     for name, (folder, expected) in tried.items():
-        code, answer = judged("--compare", whole, folder)
+        code, answer = judge("--compare", whole, folder)
         assert (code, reasons(answer)) == (1, expected), name
-    code, answer = judged("--compare", whole, few)
+    code, answer = judge("--compare", whole, few)
     assert code == 1 and {reason for reason, _ in reasons(answer)} == {"too_few_rounds"}
     assert len(answer["gate"]["reasons"]) == 2
-    code, answer = judged("--compare", failed, whole)
+    code, answer = judge("--compare", failed, whole)
     assert (code, reasons(answer)) == (1, [("unsupported", fast_id(whole))])
-    assert judged("--compare", alone, whole)[0] == 0, "a new case has no baseline to be judged by"
-    assert judged("--compare", whole, whole)[0] == 0
+    assert judge("--compare", alone, whole)[0] == 0, "a new case has no baseline to be judged by"
+    assert judge("--compare", whole, whole)[0] == 0
 
 
 def test_a_gate_of_undecided_verdicts_passes_what_is_decided_alone(runs: Path, work: Path) -> None:
     graph, whole = runs / "add.onnx", runs / "whole"
-    gate = judged("--compare", whole, whole)[1]["gate"]
+    gate = judge("--compare", whole, whole)[1]["gate"]
     assert gate["undecided"] and not gate["reasons"]
-    code, answer = judged("--compare", whole, whole, fail_on="undecided")
+    code, answer = judge("--compare", whole, whole, fail_on="undecided")
     verdicts = Counter((entry["reason"], entry["case_id"]) for entry in gate["undecided"])
     assert (code, Counter(reasons(answer))) == (1, verdicts)
     assert answer["gate"]["fail_on"] == "undecided"
-    assert judged("--resume", paired(work, graph), fail_on="undecided")[0] == 0
+    assert judge("--resume", paired(work, graph), fail_on="undecided")[0] == 0
     slower = made(work / "slower", plan_of(graph, baseline=SLOWER))
-    assert judged("--resume", slower, fail_on="undecided")[0] == 3
+    assert judge("--resume", slower, fail_on="undecided")[0] == 3
     assert run("--history", str(work), "--fail-on", "undecided")[0] == 2, "it has no such verdict"
 
 
@@ -164,12 +164,12 @@ def test_without_a_gate_all_of_it_is_told_and_no_more(runs: Path, here: Path) ->
 def test_a_stored_run_is_read_whole(runs: Path, here: Path) -> None:
     whole, stored = str(runs / "whole"), here / "stored"
     with_cut_samples(runs / "whole", stored)
-    code, answer = judged("--resume", whole, "--baseline-run", stored)
+    code, answer = judge("--resume", whole, "--baseline-run", stored)
     assert code == 1 and answer["damaged"]
     assert [one["reason"] for one in answer["gate"]["reasons"]] == ["damaged", "too_few_rounds"]
     code, out, _ = run("--resume", whole, "--baseline-run", str(stored))
     assert code == 1 and "damaged and left out" in out, "as --compare has it, without a gate too"
-    code, answer = judged(
+    code, answer = judge(
         "--resume", whole, "--baseline-run", without_a_case(runs / "whole", here / "lost")
     )
     assert (code, reasons(answer)) == (1, [("not_run", fast_id(runs / "whole"))])
@@ -219,7 +219,7 @@ def test_a_stored_run_that_can_decide_nothing_is_refused_before_anything_is_meas
 
 def test_percentiles_that_two_runs_do_not_share_fail_the_gate(runs: Path, here: Path) -> None:
     tail = made(here / "tail", plan_of(runs / "add.onnx", percentiles=[12.5]))
-    code, answer = judged("--compare", runs / "whole", tail)
+    code, answer = judge("--compare", runs / "whole", tail)
     assert code == 1
     assert {reason for reason, _ in reasons(answer)} == {"no_percentile"}
 
@@ -228,7 +228,7 @@ def test_percentiles_that_two_runs_do_not_share_fail_the_gate(runs: Path, here: 
 def test_rounds_that_a_budget_left_out_fail_the_gate(runs: Path, here: Path) -> None:
     asked = ("--headless", "--models", "add.onnx", *FAKE, "--option", "fake.latency_us=200,400")
     lengths = ("--profile", "glance", "--rounds", "200", "--budget", "2s", "--out", "run")
-    code, answer = judged(*asked, "--baseline", FASTER, *lengths)
+    code, answer = judge(*asked, "--baseline", FASTER, *lengths)
     assert code == 1
     assert {reason for reason, _ in reasons(answer)} <= {"too_few_rounds", "cancelled", "not_run"}
 
@@ -253,7 +253,7 @@ def test_files_of_one_name_are_told_apart_everywhere(runs: Path, here: Path) -> 
         assert f"exported {model}" in log
     failed = made(here / "before", plan_three(models))
     lost = made(here / "after", plan_three(models), lambda _: {"status": "crashed"})
-    code, answer = judged("--compare", failed, lost)
+    code, answer = judge("--compare", failed, lost)
     assert code == 1
     assert len(answer["not_measured"]) == len(answer["not_compared"]) == 3
 
@@ -277,7 +277,7 @@ def test_a_case_of_the_baseline_with_nothing_to_compare_fails_the_gate(
         update={"runtimes": ("fake:1",), "options": {"fake.latency_us": (FAST_US,)}}
     )
     plan = plan.model_copy(update={"sweeps": (*grids, other)})
-    code, answer = judged("--resume", made(here / "run", plan))
+    code, answer = judge("--resume", made(here / "run", plan))
     assert code == 1
     assert [one["reason"] for one in answer["gate"]["reasons"]] == ["no_partner"]
     assert len(answer["only_first"]) == 1 and len(answer["cases"]) == 1

@@ -151,7 +151,7 @@ def test_a_round_whose_samples_are_damaged_does_not_count_and_is_measured_again(
     (row,) = Rows().of(read_run(work / "run"))
     assert row["rounds"] == 1
     code = "samples_unreadable" if harm is Path.unlink else "samples_damaged"
-    (damaged_samples,) = (one for one in diagnostics_of(row) if one.code == code)
+    (damaged_samples,) = (entry for entry in diagnostics_of(row) if entry.code == code)
     assert damaged_samples.parameters["round"] == 1
     exit_code, _, log = run("--resume", "run")
     assert exit_code == 0

@@ -21,8 +21,8 @@ def test_one_pattern_measures_every_kind_or_refuses_it_in_one_sentence(work: Pat
     assert code == 0, errors
     statuses = {(row["model"], row["runtime"]): row["status"] for row in rows(work / "out")}
     assert len(statuses) == 20
-    refused = {key for key, status in statuses.items() if status != "ok"}
-    assert refused == {("texts.onnx", "openvino-cpu")}
+    refusals = {key for key, status in statuses.items() if status != "ok"}
+    assert refusals == {("texts.onnx", "openvino-cpu")}
     (row,) = (row for row in rows(work / "out") if row["status"] != "ok")
     assert row["status"] == "unsupported"
     assert row["reason"].count("\n") == 0

@@ -34,11 +34,11 @@ def _save(
     domain: str = "",
     external: bool = False,
 ) -> None:
-    stored = [numpy_helper.from_array(np.asarray(v), k) for k, v in (weights or {}).items()]
+    initializers = [numpy_helper.from_array(np.asarray(v), k) for k, v in (weights or {}).items()]
     opsets = [helper.make_opsetid("", opset)]
     if domain:
         opsets.append(helper.make_opsetid(domain, 2 if domain == "ai.onnx.ml" else 1))
-    graph = helper.make_graph(nodes, path.stem, inputs, outputs, stored)
+    graph = helper.make_graph(nodes, path.stem, inputs, outputs, initializers)
     model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     options: dict[str, Any] = {}
     if external:

@@ -24,7 +24,7 @@ def _work(brief: None, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
 
 
-def _measured(nodes: int, out: str, **more: Any) -> Any:
+def _measure(nodes: int, out: str, **more: Any) -> Any:
     """A run of a chain of so many nodes, always in the same file."""
     names = ["x", *(f"t{number}" for number in range(nodes - 1)), "y"]
     chain = [
@@ -39,12 +39,12 @@ def _measured(nodes: int, out: str, **more: Any) -> Any:
 
 
 def test_a_slower_run_fails_and_its_files_are_written() -> None:
-    before = _measured(FEW, "before")
-    assert before.exit_code == OK
-    after = _measured(MANY, "after", against=before, fail_on="slower", export=["json", "csv"])
-    assert after.exit_code == SLOWER
+    baseline = _measure(FEW, "before")
+    assert baseline.exit_code == OK
+    slower_run = _measure(MANY, "after", against=baseline, fail_on="slower", export=["json", "csv"])
+    assert slower_run.exit_code == SLOWER
     assert Path("after", "results.json").is_file()
-    same = _measured(MANY, "again", against="before")
+    same = _measure(MANY, "again", against="before")
     assert same.exit_code == OK, "slower, and nobody asked to fail by it"
     assert not Path("again", "results.json").exists()
 
@@ -64,11 +64,11 @@ def test_what_can_not_be_compared_is_refused_before_anything_is_written(
     settings: dict[str, Any],
 ) -> None:
     with pytest.raises(PlanError):
-        _measured(FEW, "run", **settings)
+        _measure(FEW, "run", **settings)
     assert not Path("run").exists()
 
 
 def test_a_run_that_is_not_there_is_refused() -> None:
     with pytest.raises(ResultsError):
-        _measured(FEW, "run", against="nowhere")
+        _measure(FEW, "run", against="nowhere")
     assert not Path("run").exists()

@@ -245,7 +245,7 @@ def test_a_new_round_counts(folder: Path) -> None:
 def test_a_damaged_store_is_ignored_and_written_anew(
     folder: Path, computed: list[str], damage: str
 ) -> None:
-    before = Rows().measured(read_run(folder))
+    rows_before = Rows().measured(read_run(folder))
     path = folder / STATISTICS
     text = path.read_bytes()
     if damage == "cut":
@@ -265,11 +265,11 @@ def test_a_damaged_store_is_ignored_and_written_anew(
     else:
         path.unlink()
         path.mkdir()
-    assert Rows().measured(read_run(folder)) == before
+    assert Rows().measured(read_run(folder)) == rows_before
     assert computed == [CASE.case_id] * 2
     if damage == "folder":
         return
-    assert Rows().measured(read_run(folder)) == before
+    assert Rows().measured(read_run(folder)) == rows_before
     assert computed == [CASE.case_id] * 2
 
 

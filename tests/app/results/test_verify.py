@@ -120,7 +120,7 @@ def test_samples_that_are_not_what_was_measured_are_told(
     assert found.damaged
     assert (finding.code, finding.file) == (code, f"samples/{CASE.case_id}.0.bin")
     row = next(row for row in Rows().of(read_run(run)) if row["case_id"] == CASE.case_id)
-    (damage,) = (one for one in diagnostics_of(row) if one.code == code)
+    (damage,) = (diagnostic for diagnostic in diagnostics_of(row) if diagnostic.code == code)
     assert damage.parameters == {"round": 1, **parameters}
 
 
@@ -152,7 +152,7 @@ def test_what_stands_in_the_place_of_a_file_keeps_nobody_waiting(run: Path, odd:
     assert len(read_run(run).rounds_of(CASE)) == 1, "and the rest is there"
     becomes_odd(journal(run))
     if odd != "loop":  # a link that leads nowhere is not there
-        assert any(one.code == "unreadable" for one in verify(run).findings)
+        assert any(finding.code == "unreadable" for finding in verify(run).findings)
         with pytest.raises(ResultsError, match="can't be read"):
             read_run(run)
     becomes_odd(run / "manifest.json")
@@ -191,7 +191,7 @@ def test_what_a_kill_leaves_is_noted_and_no_damage(run: Path) -> None:
     (run / "samples" / f"{OTHER.case_id}.1.bin").write_bytes(bytes(40))
     found = verify(run)
     assert not found.damaged
-    assert [one.code for one in found.findings] == ["line_torn", "samples_unfinished"]
+    assert [finding.code for finding in found.findings] == ["line_torn", "samples_unfinished"]
 
 
 def test_rows_that_do_not_follow_from_the_samples_are_noted(run: Path) -> None:

@@ -44,5 +44,5 @@ def test_eight_rounds_hold_the_truth(stream: Stream) -> None:
 @pytest.mark.parametrize("stream", [*AUDITED, *UNSEEN], ids=lambda stream: stream.name)
 def test_what_fewer_rounds_or_short_ones_miss_is_marked(stream: Stream) -> None:
     for rounds, runs, mark in ((7, 5000, "few_rounds"), (8, 500, "few_runs")):
-        for told in covered(stream, rounds, runs, (0.5, 0.9, 0.99), 1).values():
-            assert mark in told.marks
+        for coverage in covered(stream, rounds, runs, (0.5, 0.9, 0.99), 1).values():
+            assert mark in coverage.marks

@@ -72,5 +72,5 @@ def test_rounds_are_scheduled_when_they_are_due() -> None:
         begun_s = recording.begun_s[choice] - recording.begun_s[choice[0]]
         for number, begin_s in enumerate(begun_s):
             due_s = 600.0 * number / (ROUNDS - 1)
-            before = recording.begun_s[choice[number] - 1] - recording.begun_s[choice[0]]
-            assert begin_s >= due_s - 1e-9 and (number == 0 or before < due_s)
+            previous_s = recording.begun_s[choice[number] - 1] - recording.begun_s[choice[0]]
+            assert begin_s >= due_s - 1e-9 and (number == 0 or previous_s < due_s)

@@ -72,10 +72,10 @@ def test_a_history_is_not_believed_below_the_least_deviation() -> None:
 
 def test_an_anchor_that_moved_widens_what_is_stated() -> None:
     still = from_anchor(([100.0, 100.1, 99.9], [100.0, 100.1, 99.9]))
-    moved = from_anchor(([100.0, 100.1, 99.9], [140.0, 140.1, 139.9]))
+    shifted_anchor = from_anchor(([100.0, 100.1, 99.9], [140.0, 140.1, 139.9]))
     noisy = from_anchor(([100.0, 160.0, 70.0, 110.0], [100.0, 150.0, 80.0, 110.0]))
-    assert still is not None and moved is not None and noisy is not None
-    assert still.deviation < STATED_DEVIATION < 0.1 < moved.deviation
+    assert still is not None and shifted_anchor is not None and noisy is not None
+    assert still.deviation < STATED_DEVIATION < 0.1 < shifted_anchor.deviation
     assert noisy.deviation == pytest.approx(0.3, abs=0.1), "as its rounds scatter"
     assert from_anchor(([100.0], [100.0, 101.0])) is None
 

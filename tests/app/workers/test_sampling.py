@@ -60,9 +60,9 @@ def test_a_model_without_state_is_only_run() -> None:
 
 def test_limits_without_time_for_warm_up_have_none() -> None:
     lane, file = Counting(), io.BytesIO()
-    one = OneLane(lane, Scenario(), "spin", False, 5000.0)
+    one_lane = OneLane(lane, Scenario(), "spin", False, 5000.0)
     limits = replace(LIMITS, warmup_max_s=0.0)
-    sampler = Sampler(one, limits, file, Watch((0,)), lambda _: None, lambda: False)
+    sampler = Sampler(one_lane, limits, file, Watch((0,)), lambda _: None, lambda: False)
     warm = sampler.warm_up()
     assert lane.made == []
     assert (warm.iterations, warm.settled) == (0, None)

@@ -138,13 +138,13 @@ def test_a_sliding_cache_has_the_size_of_its_window(tmp_path: Path) -> None:
 def test_what_is_joined_has_the_sizes_of_what_it_is_joined_to(tmp_path: Path) -> None:
     """As the builder of onnxruntime-genai joins a cache of an open head size to new keys, of which
     the file alone declares the shape: ONNX does not define the operator that makes them."""
-    past = tensor("past_key", ["batch", 2, "past_sequence_length", "kv_cache_dim"])
+    past_key = tensor("past_key", ["batch", 2, "past_sequence_length", "kv_cache_dim"])
     x = tensor("x", ["batch", "sequence_length", 32])
     nodes = [
         helper.make_node("Split2Heads", ["x"], ["new_key"], domain="a.vendor"),
         helper.make_node("Concat", ["past_key", "new_key"], ["y"], axis=-2),
     ]
-    model = graph(nodes, [past, x], [tensor("y", None)], vendor="a.vendor")
+    model = graph(nodes, [past_key, x], [tensor("y", None)], vendor="a.vendor")
     model.graph.value_info.append(tensor("new_key", ["batch", 2, "sequence_length", 16]))
     expected = {"batch": 1, "past_sequence_length": 128, "kv_cache_dim": 16, "sequence_length": 128}
     assert sizes_of(tmp_path, model).assumed == expected

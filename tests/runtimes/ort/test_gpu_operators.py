@@ -26,8 +26,8 @@ class _OnHost(OrtTensorRt):
     asked: ClassVar[list[dict[str, str]]] = []
 
     def _providers(self, request: Request, stream: int) -> Providers:
-        ((_, wanted), *_) = super()._providers(request, stream)
-        self.asked.append(wanted)
+        ((_, values), *_) = super()._providers(request, stream)
+        self.asked.append(values)
         return [(CPU, {})]
 
 

@@ -232,9 +232,9 @@ def test_the_provider_knows_every_option_by_the_name_that_it_gets(
     binary = (Path(onnxruntime.__path__[0]) / "capi" / library).read_bytes()
     settings = Settings(cache_dir=str(graphs.folder))
     request = runtime.request(graphs.dense, {"batch": 1}, settings)
-    (_, wanted), *_ = runtime._providers(request, 4096)
-    assert wanted["device_id"] == "0"
-    for name in wanted:
+    (_, values), *_ = runtime._providers(request, 4096)
+    assert values["device_id"] == "0"
+    for name in values:
         assert name.encode() in binary, name
 
 
@@ -245,8 +245,8 @@ def test_precision_flags_follow_the_case(graphs: Graphs) -> None:
     for precision in runtime.precisions:
         settings = Settings(precision=precision)
         request = runtime.request(graphs.dense, {"batch": 1}, settings)
-        (_, wanted), *_ = runtime._providers(request, 0)
-        flags[precision] = [n for n in ("fp16", "bf16", "int8") if wanted[f"trt_{n}_enable"] == "1"]
+        (_, values), *_ = runtime._providers(request, 0)
+        flags[precision] = [n for n in ("fp16", "bf16", "int8") if values[f"trt_{n}_enable"] == "1"]
     assert flags == {"fp32": [], "fp16": ["fp16"], "bf16": ["bf16"], "int8": ["int8"]}
 
 
@@ -256,8 +256,8 @@ def test_a_convolutions_layout_and_memory_are_the_cases(graphs: Graphs) -> None:
     for chosen in (False, True):
         options = {"prefer_nhwc": chosen, "cudnn_conv_use_max_workspace": not chosen}
         request = runtime.request(graphs.dense, {"batch": 1}, Settings(options=options))
-        ((_, wanted),) = runtime._providers(request, 0)
-        told[chosen] = wanted["prefer_nhwc"], wanted["cudnn_conv_use_max_workspace"]
+        ((_, values),) = runtime._providers(request, 0)
+        told[chosen] = values["prefer_nhwc"], values["cudnn_conv_use_max_workspace"]
     assert told == {False: ("0", "1"), True: ("1", "0")}
 
 

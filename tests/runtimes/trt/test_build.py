@@ -221,6 +221,6 @@ def test_an_input_that_is_a_shape_is_unsupported_with_its_name(graphs: Graphs) -
         [vector("x", "float32", 6), vector("shape", "int64", 2)],
         [vector("y", "float32", 2, 3)],
     )
-    with pytest.raises(Unsupported, match="'shape'") as raised:
+    with pytest.raises(Unsupported, match="'shape'") as error:
         plan_bytes(model)
-    assert "ort-cuda" in raised.value.remedy
+    assert "ort-cuda" in error.value.remedy

@@ -28,10 +28,10 @@ def test_an_engine_and_its_layers_are_written_for_other_tools(
     assert (engine.suffixes[-1], layers.name) == (".engine", f"{engine.stem}.layers.json")
     assert engine.read_bytes() == Path(graphs.dense.path).read_bytes()
     assert "Layers" in json.loads(layers.read_text("utf-8"))
-    blocked = tmp_path / "file"
-    blocked.write_text("")
+    file = tmp_path / "file"
+    file.write_text("")
     with pytest.raises(Unsupported, match="engine_dir"):
-        compiled(graphs, engine_dir=str(blocked))
+        compiled(graphs, engine_dir=str(file))
 
 
 def test_an_engine_is_kept_and_used_again(

@@ -104,8 +104,8 @@ def test_a_range_marked_over_the_lanes_is_of_the_samples_above(
     qtbot: QtBot, recorded: Series
 ) -> None:
     view = on_screen(qtbot, TimelineView(), [recorded])
-    above, lanes = view.plots
-    assert view.brush_between(lanes, 0.0, 0.005) == view.brush_between(above, 0.0, 0.005)
+    series_plot, lanes = view.plots
+    assert view.brush_between(lanes, 0.0, 0.005) == view.brush_between(series_plot, 0.0, 0.005)
     assert view.brush_between(lanes, 0.0, 0.005) is not None
 
 

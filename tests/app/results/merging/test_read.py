@@ -93,9 +93,9 @@ def test_cases_that_were_not_measured_in_turn_are_no_pairs(tmp_path: Path) -> No
     run = merged(tmp_path / "c", a, b).run
     first, second = Rows().measured(run)
     assert first.turn != second.turn
-    found = Pair("", first, second).rounds("p50")
-    assert found is not None
-    assert not found.in_turn
+    pair_rounds = Pair("", first, second).rounds("p50")
+    assert pair_rounds is not None
+    assert not pair_rounds.in_turn
 
 
 def test_a_merged_run_is_compared_with_one_of_its_hosts_own(run: Path, tmp_path: Path) -> None:

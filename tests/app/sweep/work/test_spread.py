@@ -154,15 +154,15 @@ def test_rounds_beside_other_work_are_spread_over_a_longer_time(
         clock, model, 120.0, 4, contended_s=600.0, first_contended=first_contended, round_s=1.0
     )
     # The first round that shows other work has ended: a second of the rest is over.
-    assert [at for _, at in began[:: len(CASES)]] == pytest.approx(begins_s, abs=2.0)
+    assert [begin_s for _, begin_s in began[:: len(CASES)]] == pytest.approx(begins_s, abs=2.0)
 
 
 def test_a_resumed_run_beside_other_work_keeps_the_longer_distances(
     clock: Clock, model: ExportedModel
 ) -> None:
-    done: dict[str, dict[int, Status]] = {case.case_id: {0: "ok", 1: "ok"} for case in CASES}
-    began = begun_at(clock, model, 120.0, 4, done=done, contended_s=600.0)
-    assert [(number, at) for number, at in began[:: len(CASES)]] == [(2, 0.0), (3, 200.0)]
+    statuses: dict[str, dict[int, Status]] = {case.case_id: {0: "ok", 1: "ok"} for case in CASES}
+    began = begun_at(clock, model, 120.0, 4, done=statuses, contended_s=600.0)
+    assert [(number, begin_s) for number, begin_s in began[:: len(CASES)]] == [(2, 0.0), (3, 200.0)]
 
 
 def test_a_budget_bounds_the_longer_spread_too(clock: Clock, model: ExportedModel) -> None:

@@ -51,10 +51,10 @@ def test_both_directions_of_the_published_transfers_add_up() -> None:
         for row in rows
     }
     shares = []
-    for (mode, sent, fetched), time_us in times_us.items():
+    for (mode, inputs, outputs), time_us in times_us.items():
         empty_us = times_us[mode, 64, 64]
-        if min(sent, fetched) >= 2048:
-            alone_us = times_us[mode, sent, 64] + times_us[mode, 64, fetched] - 2 * empty_us
+        if min(inputs, outputs) >= 2048:
+            alone_us = times_us[mode, inputs, 64] + times_us[mode, 64, outputs] - 2 * empty_us
             shares.append((time_us - empty_us) / alone_us)
     assert len(shares) == 48
     # Had they passed at once, equal sizes would take half of the sum.
