@@ -66,6 +66,8 @@ def filled(text: str, width: int, first: str = "", indent: str = "") -> list[str
 
 _LABEL = re.compile(r"\s*\S+\s{2,}")
 """The first column of a line that begins with a name."""
+_COMMAND = re.compile(r"pip install \S+")
+"""What is pasted, and therefore stays on one line."""
 
 
 def wrap_lines(text: str, width: int) -> str:
@@ -79,13 +81,14 @@ def wrap_lines(text: str, width: int) -> str:
 def _wrap_line(line: str, width: int) -> list[str]:
     label = _LABEL.match(line)
     indent = len(line) - len(line.lstrip()) + 2 if label is None else label.end()
-    return textwrap.wrap(
-        line,
+    parts = textwrap.wrap(
+        _COMMAND.sub(lambda command: command[0].replace(" ", "\N{NO-BREAK SPACE}"), line),
         width,
         subsequent_indent=" " * min(indent, width // 2),
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [part.replace("\N{NO-BREAK SPACE}", " ") for part in parts]
 
 
 def _break_word(word: str, width: int) -> list[str]:
