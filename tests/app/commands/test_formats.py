@@ -101,15 +101,14 @@ def test_colours_are_switched_off(
         def isatty(self) -> bool:
             return True
 
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    if not words:
-        monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")  # also so that what the option sets is undone later
+    if words:
+        monkeypatch.delenv("NO_COLOR")
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
     assert main(["show", runs[0], *words]) == 0
     assert terminal.getvalue()
     assert "\x1b[" not in terminal.getvalue()
-    monkeypatch.delenv("NO_COLOR", raising=False)
 
 
 def test_an_unknown_format_is_refused_before_anything_is_done(
