@@ -168,6 +168,7 @@ def test_compiled_sessions_are_not_compiled_again_by_the_threads_that_run_them(
         assert dynamo.utils.counters["stats"]["unique_graphs"] == graphs_before > 0
 
 
+@pytest.mark.rare
 def test_compiled_streams_and_keeps_its_cache_in_ours(graphs: Graphs, compiled: Settings) -> None:
     reference = reference_of(graphs.step, 1)
     with TorchCpu().compile(graphs.step, {"batch": 1}, compiled) as session:
