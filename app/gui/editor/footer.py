@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from app.formatting.text import duration
-from app.gui.look.words import Words
+from app.gui.look.words import PlainLabel
 from app.plan.estimate import Estimate
 
 
@@ -15,7 +15,7 @@ class Footer(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("footer")
-        self.verdict = Words(wrap=True)
+        self.verdict = PlainLabel(wrap=True)
         self.verdict.setAccessibleName("number of cases and expected time")
         self.run_button = QPushButton("Run")
         self.run_button.setObjectName("primary")

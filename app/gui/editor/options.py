@@ -12,7 +12,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidget
 
 from app.gui.editor.fields import ChoicesField, ValuesField, option_field
-from app.gui.look.words import Words, plain_tip
+from app.gui.look.words import PlainLabel, plain_tip
 from app.machine import installed_runtimes
 from runtimes import registry
 from runtimes.options import Option, OptionValue
@@ -74,7 +74,7 @@ class OptionsForm(QWidget):
         for option in options:
             key = f"{name}.{option.name}"
             field = option_field(f"{name} {option.name}", option)
-            label = Words(option.name.replace("_", " "))
+            label = PlainLabel(option.name.replace("_", " "))
             label.setBuddy(field)
             for widget in (label, field):
                 widget.setToolTip(plain_tip(_tooltip(option)))

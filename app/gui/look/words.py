@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from app.formatting.text import printable
 
 
-class Words(QLabel):
+class PlainLabel(QLabel):
     """A label that shows its text as it is."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None, *, wrap: bool = False):
@@ -21,7 +21,7 @@ class Words(QLabel):
         self.setWordWrap(wrap)
 
 
-class Line(Words):
+class Line(PlainLabel):
     """Words in a line that take no room of their own: what there is too little for ends in …, and
     is whole in the tip."""
 

@@ -17,7 +17,7 @@ from app.formatting.case_labels import shared_and_distinct
 from app.formatting.text import CLOCK_TEXT, is_too_noisy, share, time_text
 from app.gui.look.choice import Choice
 from app.gui.look.theme import LIGHT, Theme, runtime_color
-from app.gui.look.words import Words
+from app.gui.look.words import PlainLabel
 from app.gui.panels.baseline_list import BaselineList
 from app.gui.panels.case_rows import CaseRows, Line
 from app.gui.plots.arrangement import Arrangement
@@ -68,7 +68,7 @@ class CaseTree(QWidget):
         self.rows.pointed.connect(self._light)
         self.rows.ordered.connect(self._order)
         self.rows.selected.connect(self.selected)
-        self.shared_label = Words(wrap=True)
+        self.shared_label = PlainLabel(wrap=True)
         self.shared_label.setProperty("muted", True)
         self.baselines = BaselineList()
         self.baselines.hide()

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.fuzzy import best
-from app.gui.look.words import Words, plain_tip
+from app.gui.look.words import PlainLabel, plain_tip
 
 _MOST = 60
 """Who has not found it among so many types another letter."""
@@ -66,7 +66,7 @@ class Palette(QDialog):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         for column in (1, 2):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
-        self.hint = Words(wrap=True)
+        self.hint = PlainLabel(wrap=True)
         self.hint.setProperty("muted", True)
         self.hint.setAccessibleName("what it does")
         self.hint.setMinimumHeight(2 * self.fontMetrics().height())

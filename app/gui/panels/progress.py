@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from app.columns.precision import missing_text
 from app.formatting.text import NOT_MEASURED, duration
 from app.gui.look.terms import TERMS
-from app.gui.look.words import Words, plain_tip
+from app.gui.look.words import PlainLabel, plain_tip
 from app.gui.panels.round_bar import RoundBar
 from app.run_folder.live_status import Live
 from app.runs.following.state import Ending, RunState, ending, status_without_live
@@ -78,7 +78,7 @@ class ProgressLine(QStatusBar):
             self._parts[key] = self._part(key, heading, term)
             row.addWidget(self._parts[key], 1 if key == "case" else 0)
         self.line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.word = Words()
+        self.word = PlainLabel()
         self.word.setObjectName("standing")
         self.word.setAccessibleName("how the run stands")
         self.bar = RoundBar()
@@ -92,7 +92,7 @@ class ProgressLine(QStatusBar):
         row = QHBoxLayout(part)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(5)
-        value = Words(NOT_MEASURED)
+        value = PlainLabel(NOT_MEASURED)
         value.setAccessibleName(heading or key.capitalize())
         value.setToolTip(TERMS[term])
         if heading:

@@ -22,7 +22,7 @@ from app.gui.look.csv_file import Table
 from app.gui.look.overlay import Overlay
 from app.gui.look.plot_font import plot_font
 from app.gui.look.theme import Theme
-from app.gui.look.words import Words
+from app.gui.look.words import PlainLabel
 from app.gui.plots.arranged import ArrangedView
 from app.gui.plots.axes import SolidAxis
 from app.gui.plots.legend import Entry, Heading, Legend
@@ -89,7 +89,7 @@ class PlotView(ArrangedView):
         self.make_readable(self.canvas)
         self.crosshair.scrolled.connect(self._stop_following)
 
-        self._missing = Words(parent=self.canvas, wrap=True)
+        self._missing = PlainLabel(parent=self.canvas, wrap=True)
         self._missing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._missing.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         over = QVBoxLayout(self.canvas)

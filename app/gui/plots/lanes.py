@@ -9,7 +9,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.cases.telemetry import Disturbance, Reading
+from app.cases.telemetry import Disturbance
+from app.cases.telemetry import Reading as DeviceReading
 from app.formatting.text import significant
 from app.run_folder.telemetry import RoundTelemetry
 
@@ -95,7 +96,7 @@ def _of_round(one: RoundTelemetry, when: RoundTimes) -> Iterator[tuple[str, Stre
 
 
 def _of_device(
-    device: str, readings: Sequence[Reading], when: RoundTimes
+    device: str, readings: Sequence[DeviceReading], when: RoundTimes
 ) -> Iterator[tuple[str, Stretch]]:
     """Each reading holds until the next one."""
     ends = [*(reading.time_ns for reading in readings[1:]), None]

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.icon import icon_bytes
-from app.gui.look.words import Words, caption, plain_tip
+from app.gui.look.words import PlainLabel, caption, plain_tip
 from app.gui.start.running import running_sweeps
 from app.run_folder.live_status import run_headline
 
@@ -150,7 +150,7 @@ class StartPage(QWidget):
         row.setAccessibleName(f"open {caption(folder.name)}")
         row.setAccessibleDescription(about)
         row.setToolTip(plain_tip(f"{about}\n{folder}"))
-        name, line = Words(folder.name), Words(about)
+        name, line = PlainLabel(folder.name), PlainLabel(about)
         line.setProperty("muted", True)
         line.setProperty("textSize", "small")
         column = QVBoxLayout(row)
