@@ -24,8 +24,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.look.glyphs import glyph
-from app.gui.look.words import PlainLabel, plain_tip
+from app.gui.look.icons import glyph
+from app.gui.look.text import PlainLabel, plain_tip
 from exporters.models import catalogue
 from exporters.types import FILE_ENDINGS, Definition, GraphlapError
 

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.gui.look.terms import TERMS
-from app.gui.look.words import PlainLabel, plain_tip
+from app.gui.look.text import PlainLabel, plain_tip
 from app.machine import installed_runtimes
 from runtimes import registry
 from runtimes.base import Availability, Available, Device

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.gui.look.words import PlainLabel, caption
+from app.gui.look.text import PlainLabel, caption
 from app.insights.insight import Insight
 from app.insights.quality import Issue, issues_of
 from app.insights.rules import HEADING
