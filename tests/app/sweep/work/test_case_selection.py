@@ -17,6 +17,7 @@ from app.sweep.scheduling.case_selection import contests
 from app.sweep.scheduling.grid import FixedSweep
 from app.sweep.scheduling.round_budget import Budget, FixedRounds
 from app.sweep.scheduling.round_jobs import Schedule
+from app.sweep.work.base import Work
 from app.sweep.work.export import ExportWork
 from app.sweep.work.round import RoundWork
 from exporters.messages import ExportReply
@@ -65,7 +66,7 @@ def measured(
     schedule = Schedule(CASES, ROUNDS, limits, 60.0, 5, Path("samples"), budget=Budget(budget_s))
     sweep = FixedSweep(schedule, {}, FixedRounds(ROUNDS))
     rounds: list[tuple[str, int]] = []
-    finished = []
+    finished: list[Work] = []
     while (work := sweep.next(finished)) is not None:
         finished = [work]
         if isinstance(work, ExportWork):
