@@ -1,19 +1,18 @@
-"""How often sequential comparisons of alike cases are wrong, and how many rounds others take."""
+"""How often sequential comparisons of alike cases are wrong, and how many rounds changes take."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quantiles import CONFIDENCE
+from app.cases.objectives import BAND
 from app.stats.round_pairs import RoundPairs, judge_rounds
 from app.stats.sequential import SequentialRule
 from app.stats.verdict import Verdict
-
-NOISE = 0.03
-"""Standard deviation of the logarithm of a figure from process to process."""
+from tests.simulated.aa import Processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,25 +22,27 @@ class Ending:
     verdicts: Sequence[Verdict]
     rounds: Sequence[int]
 
+    @property
+    def is_wrong_without_change(self) -> bool:
+        """Whether any of these alike cases was called faster or slower."""
+        return any(verdict.word in ("faster", "slower") for verdict in self.verdicts)
+
 
 def sequential_run(
-    rng: np.random.Generator,
-    changes: Sequence[float],
-    maximum: int,
-    band: float = 0.0,
-    confidence: float | None = None,
+    first: np.ndarray, second: np.ndarray, band: float = BAND, confidence: float | None = None
 ) -> Ending:
-    """One run with a comparison for each change, looked at until all are decided.
+    """One run of comparisons [comparisons, rounds], looked at until all are decided.
 
     A comparison gets no more rounds once it is decided. `confidence` is that of every look, in
     place of the rule's.
     """
-    rule, count = SequentialRule(maximum), len(changes)
-    noise = NOISE * rng.standard_normal((2, count, maximum))
-    first, second = np.exp(noise[0]), np.exp(noise[1] + np.log1p(changes)[:, np.newaxis])
+    count, maximum = first.shape
+    rule = SequentialRule(maximum)
     rounds = [rule.looks[0]] * count
     while True:
-        pairs = [RoundPairs(first[k][:n], second[k][:n]) for k, n in enumerate(rounds)]
+        pairs = [
+            RoundPairs(first[k][:n], second[k][:n], figure="p50") for k, n in enumerate(rounds)
+        ]
         levels = [rule.confidence_at(n) if confidence is None else confidence for n in rounds]
         verdicts = judge_rounds(pairs, band, levels)
         waiting = [
@@ -55,23 +56,22 @@ def sequential_run(
             rounds[k] = rule.look_after(rounds[k])
 
 
-def fixed_run(rng: np.random.Generator, change: float, rounds: int, band: float = 0.0) -> Verdict:
-    """The verdict of one comparison of a fixed number of rounds."""
-    noise = NOISE * rng.standard_normal((2, rounds))
-    pairs = RoundPairs(np.exp(noise[0]), (1.0 + change) * np.exp(noise[1]))
-    return judge_rounds([pairs], band, CONFIDENCE)[0]
-
-
-def wrong_runs(
-    comparisons: int, maximum: int, runs: int, seed: int, confidence: float | None = None
-) -> int:
-    """Of so many runs of cases without a change, those that called any faster or slower."""
-    rng = np.random.default_rng(seed)
-    endings = (
-        sequential_run(rng, [0.0] * comparisons, maximum, confidence=confidence)
+def endings(
+    processes: Processes,
+    shape: tuple[int, int],
+    runs: int,
+    change: float = 0.0,
+    band: float = BAND,
+    confidence: float | None = None,
+) -> list[Ending]:
+    """Runs of comparisons and rounds of this `shape`, the second sides slower by a share."""
+    rng = np.random.default_rng(zlib.crc32(f"{processes.name} {shape} {change}".encode()))
+    return [
+        sequential_run(
+            processes.figures(rng, shape),
+            (1.0 + change) * processes.figures(rng, shape),
+            band,
+            confidence,
+        )
         for _ in range(runs)
-    )
-    return sum(
-        any(verdict.word in ("faster", "slower") for verdict in ending.verdicts)
-        for ending in endings
-    )
+    ]
