@@ -27,12 +27,14 @@ REFERENCE_BATCH = 4
 class LargestBatch(SearchScheduler[Search]):
     """Searches one subject after another; `schedule.cases` are the first tries.
 
-    `done` are the cases already tried. A try has no warm-up: it shows whether a batch runs, and at
-    large batches every further run takes as long as all else.
+    `done` are the cases already tried. A try has no warm-up and no runs for checks alone: it shows
+    whether a batch runs, and at large batches every further run takes as long as all else. Two runs
+    stay, since engines plan their memory in the first and hold most in the second.
     """
 
     def __init__(self, schedule: Schedule, tries: Iterable[Try]) -> None:
-        super().__init__(replace(schedule, limits=replace(schedule.limits, warmup_max_s=0.0)))
+        limits = replace(schedule.limits, warmup_max_s=0.0, has_check_runs=False)
+        super().__init__(replace(schedule, limits=limits))
         self._tries = {attempt.case.case_id: attempt for attempt in tries}
         self._cases = {case.case_id: case for case in schedule.cases}
         limit = schedule.memory_limit_bytes
