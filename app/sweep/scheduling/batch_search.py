@@ -63,15 +63,26 @@ class LargestBatch(SearchScheduler[Search]):
     def _skip_search(self) -> None:
         self._searches.popleft()
 
-    def _step(self) -> Work | None:
-        while self._searches:
-            search = self._searches[0]
-            case = self._next_of(search)
-            if case is not None:
-                self._cases[case.case_id] = case
-                return self._try(case, search.axis)
+    def _next(self) -> Work | None:
+        """Exports until the first open search has its model, then its tries: a run that is stopped
+        early has answers for its first models."""
+        while self._searches and self._next_of(self._searches[0]) is None:
             self._searches.popleft()
-        return None
+        if self._settled or not self._searches:
+            return super()._next()
+        base = self._searches[0].base
+        if self._exports and (base.model, base.precision) not in self._models:
+            return self._exports.popleft()
+        return None if self._in_flight else self._step()
+
+    def _step(self) -> Work | None:
+        if not self._searches:
+            return None
+        search = self._searches[0]
+        case = self._next_of(search)
+        assert case is not None, "searches that are over have been removed"
+        self._cases[case.case_id] = case
+        return self._try(case, search.axis)
 
     def _next_of(self, search: Search) -> Case | None:
         return search.next_case(self._tries.values())
