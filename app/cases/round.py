@@ -160,7 +160,7 @@ class Limits:
     is, rounds decide, and not the runs of one. Warm-up is followed in windows of `window_s`, of
     which ten must agree; with a `warmup_max_s` of 0 there is none. Simulated sessions give exactly
     `simulated_samples`. Outputs are checked in runs of their own before and after, or without
-    `has_check_runs` once, as the last measured run left them.
+    `has_check_runs` once, as the last measured run left them, where a model has no state.
     """
 
     min_s: float = 1.0
