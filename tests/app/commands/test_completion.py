@@ -101,17 +101,17 @@ def test_fish_completes_each_option_of_each_command(capsys: pytest.CaptureFixtur
     """What can be checked without fish: each line's words, and that no option is left out."""
     assert main(["completion", "fish"]) == 0
     lines = capsys.readouterr().out.replace("\\'", "").splitlines()
-    offered = set()
+    fish_options = set()
     for words in (shlex.split(line) for line in lines if not line.startswith("#")):
         assert words[:4] == ["complete", "-c", "graphlap", "-n"]
         command = words[4].removeprefix("__fish_seen_subcommand_from ")
         options = pairwise(words[5:])
-        offered |= {
+        fish_options |= {
             (command, {"-l": "--", "-s": "-"}[kind] + name)
             for kind, name in takewhile(lambda pair: pair[0] != "-d", options)
             if kind in ("-l", "-s")
         }
-    assert offered == {
+    assert fish_options == {
         (command.name, option)
         for command in COMMANDS
         for action in parser_of(command)._actions
