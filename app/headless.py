@@ -47,7 +47,7 @@ from app.machine.system import program_begun_s
 from app.plan.command_line import explicit_settings, reject_with_check, reject_with_run_as_plan
 from app.plan.curves import reject_without_gaps
 from app.plan.exclusions import reject_exclusions, reject_without_effect
-from app.plan.options import config_text, plan_from_options
+from app.plan.options import config_text, layers_of, layers_of_run, plan_from_options
 from app.plan.plan import Plan, parse_plan
 from app.plan.runtime_selection import environments_of, with_default_runtimes
 from app.plan.validation import reject_misplaced
@@ -159,7 +159,10 @@ def run_headless(flags: argparse.Namespace, then: Then | None = None) -> int:
     Raises PlanError or ResultsError before anything is written.
     """
     if flags.show_config:
-        sys.stdout.write(config_text(flags))
+        manifest = _of_a_run(flags)
+        plan = _asked(flags, manifest)
+        layers = layers_of(flags) if manifest is None else layers_of_run(plan, flags.plan)
+        sys.stdout.write(config_text(plan, layers))
         return OK
     steered = take_steered()
     here = current_folder()  # that of the shell

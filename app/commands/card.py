@@ -9,19 +9,15 @@ import json
 import math
 import re
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import NoReturn
 
 from app.cases.errors import PlanError
 from app.cases.units import TIME, microseconds
-from app.commands.output import print_text
-from app.console.streams import width_of
-from app.plan.settings.setting import Pairs, integer_from
+from app.commands.output import add_format, print_document
+from app.plan.settings.setting import Pairs, integer_from, words_of
 from app.present.document import Block, Column, Paragraph, Table, names
-from app.present.terminal import as_text
 from exporters import install_layout
 from exporters.codec import CodecError, from_json, object_of, to_json
 from exporters.messages import ExportReply, ExportRequest
@@ -31,42 +27,99 @@ from runtimes.fpga.lower import lower
 from runtimes.fpga.lower.steps import Lowered
 from runtimes.fpga.sizing import Configuration, Found, search, share
 
-FORMATS = ("table", "json", "csv")
+_OWN_OPTIONS: Mapping[str, Sequence[str]] = {
+    "search": ("p99", "cards", "axis", "state"),
+    "share": ("card",),
+}
+"""The actions, each with the options that only it takes."""
 MAXIMUM_LINES = 24
 """Of the trade-off curve in a table; the other formats have all of it."""
 
 
-def card_command(arguments: Sequence[str], width: int) -> tuple[str, int]:
-    """The text for standard output, and the exit code: 1 where no configuration meets the target.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What to do, with which models, on which cards."""
+    parser.add_argument(
+        "action",
+        choices=tuple(_OWN_OPTIONS),
+        help="search: smallest card that meets a latency target; share: models on one card",
+    )
+    parser.add_argument(
+        "models", nargs="+", metavar="MODEL", help="of search one model; of share MODEL=CORES each"
+    )
+    parser.add_argument("--p99", metavar="TIME", help="search: target, such as 2us (required)")
+    parser.add_argument(
+        "--cards",
+        metavar="CARD,…",
+        help="search: cards to consider, or .toml files (default: all)",
+    )
+    parser.add_argument(
+        "--axis", action="append", metavar="NAME=SIZE", help="search: size of a named axis"
+    )
+    parser.add_argument(
+        "--state",
+        action="append",
+        metavar="OUT=IN",
+        help="search: output that is an input of the next request",
+    )
+    parser.add_argument(
+        "--card", metavar="CARD", help=f"share: card, or .toml file (default: {DEFAULT_CARD})"
+    )
+    parser.add_argument(
+        "--release",
+        metavar="RELEASE",
+        default="",
+        help="release (default: the card's newest published)",
+    )
+    parser.add_argument(
+        "--back-to-back", action="store_true", help="requests without a pause (default: spaced)"
+    )
+    add_format(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the answer; 1 where no configuration meets the target.
 
     PlanError for what is not usable; GraphlapError for a model that has no graph on a card.
     """
-    options = _parser().parse_args(arguments)
-    answer: tuple[str, int] = options.run(options, width)
-    return answer
+    for action, own_options in _OWN_OPTIONS.items():
+        for name in own_options:
+            if action != options.action and getattr(options, name) is not None:
+                flag, command = f"--{name}", f"graphlap card {options.action}"
+                raise PlanError(
+                    f"{flag}: {command} has no such option",
+                    f"Remove it, or use graphlap card {action}, which has it",
+                )
+    return _search(options) if options.action == "search" else _share(options)
 
 
-def _search(options: argparse.Namespace, width: int) -> tuple[str, int]:
-    axes = Pairs("batch=1", integer_from(1)).read(options.axis, "--axis")
-    states = Pairs("OUT=IN").read(options.state, "--state")
+def _search(options: argparse.Namespace) -> int:
+    if len(options.models) > 1:
+        raise PlanError(
+            f"{options.models[1]}: graphlap card search takes one model",
+            "Search for each model in a command of its own",
+        )
+    if options.p99 is None:
+        raise PlanError("graphlap card search needs a latency target", "Add --p99 2us")
+    axes = Pairs("batch=1", integer_from(1)).read(options.axis or [], "--axis")
+    states = Pairs("OUT=IN").read(options.state or [], "--state")
     target_us = _target_us(options.p99)
-    cards = [load_card(key) for key in options.cards.split(",")]
-    lowered = lowered_model(options.model, axes, states)
+    keys = card_keys() if options.cards is None else words_of(options.cards, "--cards")
+    cards = [load_card(key) for key in keys]
+    lowered = lowered_model(options.models[0], axes, states)
     idle_us = 0.0 if options.back_to_back else math.inf
     result = search(lowered, cards, target_us, options.release, idle_us)
-    if options.format == "table":
-        text = _table(result, target_us, width)
-    elif options.format == "json":
-        text = _json(result, target_us)
-    else:
-        rows = [{"smallest": point == result.smallest, **asdict(point)} for point in result.curve]
-        text = _csv(rows)
-    return text, 0 if result.smallest else 1
+    rows = [{"smallest": point == result.smallest, **asdict(point)} for point in result.curve]
+    code = print_document(
+        _blocks(result, target_us),
+        options,
+        {"json": lambda: _json(result, target_us), "csv": lambda: _csv(rows)},
+    )
+    return code or int(result.smallest is None)
 
 
-def _share(options: argparse.Namespace, width: int) -> tuple[str, int]:
+def _share(options: argparse.Namespace) -> int:
     shares = Pairs("2", integer_from(1), name_has_equals=True)
-    card = load_card(options.card)
+    card = load_card(options.card or DEFAULT_CARD)
     models = [
         (name, lowered_model(name, {}, {}), cores)
         for text in options.models
@@ -75,11 +128,7 @@ def _share(options: argparse.Namespace, width: int) -> tuple[str, int]:
     idle_us = 0.0 if options.back_to_back else math.inf
     tenants = share(models, card, options.release, idle_us)
     rows = [asdict(tenant) for tenant in tenants]
-    if options.format == "json":
-        value = {"clock": "simulated", "card": card.key, "fidelity": "extrapolated", "models": rows}
-        return json.dumps(value, indent=1) + "\n", 0
-    if options.format == "csv":
-        return _csv(rows), 0
+    value = {"clock": "simulated", "card": card.key, "fidelity": "extrapolated", "models": rows}
     columns = (
         *names("model"),
         Column("cores"),
@@ -105,7 +154,11 @@ def _share(options: argparse.Namespace, width: int) -> tuple[str, int]:
         f"{card.name}, each model on cores of its own; the link is common. contended: the mean "
         "where every other model's transfer goes first. Simulated, all of it an extrapolation."
     )
-    return as_text([Table(columns, tuple(cells), caption)], width), 0
+    return print_document(
+        [Table(columns, tuple(cells), caption)],
+        options,
+        {"json": lambda: json.dumps(value, indent=1) + "\n", "csv": lambda: _csv(rows)},
+    )
 
 
 def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> Lowered:
@@ -137,7 +190,7 @@ def lowered_model(model: str, axes: dict[str, int], states: dict[str, str]) -> L
     return lower(importer.load(exported.path, sizes, pairs))
 
 
-def _table(result: Found, target_us: float, width: int) -> str:
+def _blocks(result: Found, target_us: float) -> list[Block]:
     blocks: list[Block] = []
     if result.smallest is None:
         best = min(point.p99_us for point in result.curve)
@@ -181,7 +234,7 @@ def _table(result: Found, target_us: float, width: int) -> str:
         "differs from a public design is an extrapolation."
     )
     curve = Table(columns, tuple(rows), caption, MAXIMUM_LINES, "-f csv")
-    return as_text([*blocks, curve], width)
+    return [*blocks, curve]
 
 
 def _words(point: Configuration) -> str:
@@ -211,62 +264,9 @@ def _csv(rows: Sequence[Mapping[str, object]]) -> str:
     return buffer.getvalue()
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise PlanError(message, f"see {self.prog} --help")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="graphlap card")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
-    find = commands.add_parser("search", help="smallest card that meets a latency target")
-    find.set_defaults(run=_search)
-    find.add_argument("model", help="a model, as --models names one")
-    find.add_argument("--p99", required=True, metavar="TIME", help="target, such as 2us")
-    find.add_argument(
-        "--cards",
-        default=",".join(card_keys()),
-        metavar="CARD,...",
-        help="cards to consider, or .toml files (default: all)",
-    )
-    find.add_argument(
-        "--axis", action="append", default=[], metavar="NAME=SIZE", help="size of a named axis"
-    )
-    find.add_argument(
-        "--state",
-        action="append",
-        default=[],
-        metavar="OUT=IN",
-        help="output that is an input of the next request",
-    )
-    divide = commands.add_parser("share", help="several models on cores of one card")
-    divide.set_defaults(run=_share)
-    divide.add_argument("models", nargs="+", metavar="MODEL=CORES", help="a model and its cores")
-    divide.add_argument(
-        "--card", default=DEFAULT_CARD, help=f"card, or .toml file (default: {DEFAULT_CARD})"
-    )
-    for command in (find, divide):
-        command.add_argument(
-            "--release", default="", help="release (default: the card's newest published)"
-        )
-        command.add_argument(
-            "--back-to-back", action="store_true", help="requests without a pause (default: spaced)"
-        )
-        command.add_argument(
-            "-f", "--format", choices=FORMATS, default="table", help="output (default: table)"
-        )
-    return parser
-
-
 def _target_us(text: str) -> float:
     match = re.fullmatch(TIME, text.strip())
     target_us = microseconds(match["time"], match["unit"]) if match else 0.0
     if not 0.0 < target_us < math.inf:
         raise PlanError(f"--p99: expected a time above 0 (got {text!r})", "write it like 2us")
     return target_us
-
-
-def run(words: Sequence[str]) -> int:
-    """Print the answer; 1 where no configuration meets the target."""
-    text, code = card_command(words, width_of(sys.stdout))
-    return print_text(text) or code

@@ -58,10 +58,8 @@ def _values() -> Mapping[str, Sequence[str]]:
 
 def _actions(name: str) -> list[argparse.Action]:
     """The options and arguments of a command that its help shows."""
-    command = BY_NAME[name]
-    if command.takes_words:
-        return []
-    return [action for action in parser_of(command)._actions if action.help != argparse.SUPPRESS]
+    actions = parser_of(BY_NAME[name])._actions
+    return [action for action in actions if action.help != argparse.SUPPRESS]
 
 
 def _words_of(action: argparse.Action) -> Sequence[str]:

@@ -36,12 +36,7 @@ def run(options: argparse.Namespace) -> int:
     if options.topic in BY_NAME:
         from app.commands.parsers import parser_of
 
-        command = BY_NAME[options.topic]
-        if command.takes_words:
-            from app.remote.worker import parser
-
-            return print_text(parser().format_help())
-        return print_text(parser_of(command).format_help())
+        return print_text(parser_of(BY_NAME[options.topic]).format_help())
     from app.commands.pages import PAGES
 
     if options.topic not in PAGES:

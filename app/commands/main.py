@@ -68,13 +68,10 @@ def _dispatch(arguments: Sequence[str]) -> int:
 
         return pages.print_short(sys.stderr)
     command = BY_NAME[name]
-    if command.takes_words:
-        code: int = module_of(command).run(words)
-        return code
     options = parse(command, words)
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
-    code = module_of(command).run(options)
+    code: int = module_of(command).run(options)
     sentence = note(arguments, (name, *words))
     if sentence and not options.quiet:
         report(sentence, ResilientStream(sys.stderr))

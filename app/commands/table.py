@@ -21,15 +21,13 @@ EXAMPLES = (
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`module` is below `app`. With `takes_words` its `run` is given the words as they are, since
-    another program reads part of them."""
+    """`module` is below `app`."""
 
     name: str
     group: str
     summary: str
     module: str
     examples: tuple[str, ...] = ()
-    takes_words: bool = False
 
 
 COMMANDS = (
@@ -179,16 +177,17 @@ COMMANDS = (
         "machine",
         "what models would need of a simulated card: search, share",
         "commands.card",
-        ("graphlap card search net.onnx --p99 2us",),
-        takes_words=True,
+        (
+            "graphlap card search net.onnx --p99 2us",
+            "graphlap card share cnn_small=4 lstm_tiny=2 --card v80",
+        ),
     ),
     Command(
         "worker",
         "machine",
         "serve as a host of a cluster",
         "commands.worker",
-        ("graphlap worker tls://scheduler:8786",),
-        takes_words=True,
+        ("graphlap worker tls://scheduler:8786", "graphlap worker --stdio --cores 0-7"),
     ),
     Command(
         "open",

@@ -1,6 +1,5 @@
-"""`graphlap worker`: serve as a host of a cluster; a scheduler's worker has options of Dask's."""
+"""`graphlap worker`: serve as a host of a cluster."""
 
-from app.remote.worker import main as run
-from app.remote.worker import parser
+from app.remote.worker import add_arguments, run
 
-__all__ = ["parser", "run"]
+__all__ = ["add_arguments", "run"]

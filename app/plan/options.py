@@ -18,7 +18,7 @@ from app.plan.exclusions import reject_without_effect
 from app.plan.plan import Plan, parse_plan
 from app.plan.plan_files import load_plan, toml_value
 from app.plan.settings.setting import Setting
-from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, accepted_by
+from app.plan.settings.table import PLAN_SETTINGS, SWEEP_SETTINGS, accepted_by, default_of
 from app.plan.studies import adjust_grid, load_study, reject_fixed, shipped_plan, with_devices
 from app.tune.space import threads_of
 from exporters.types import PRECISIONS
@@ -189,9 +189,27 @@ def _reject_absent(models: Sequence[str], grids: Sequence[dict[str, Any]]) -> No
             raise PlanError(f"the plan has no model {model!r}", suggestion(model, plan_models))
 
 
-def config_text(options: argparse.Namespace) -> str:
+def config_text(plan: Plan, layers: Layers) -> str:
     """A line for each setting, as a plan file has it, with its origin as a comment."""
-    return "\n".join(_lines(plan_from_options(options), layers_of(options))) + "\n"
+    return "\n".join(_lines(plan, layers)) + "\n"
+
+
+def layers_of_run(plan: Plan, run: str) -> Layers:
+    """The values of a run's plan that differ from the defaults: a run reads no configuration."""
+    base = {
+        row.key: value
+        for row in PLAN_SETTINGS
+        if (value := getattr(plan, row.key)) != default_of(row)
+    }
+    base["sweeps"] = [
+        {
+            row.key: value
+            for row in SWEEP_SETTINGS
+            if (value := getattr(sweep, row.key)) != default_of(row)
+        }
+        for sweep in plan.sweeps
+    ]
+    return Layers({}, {}, base, f"run {run}", [])
 
 
 def _lines(plan: Plan, layers: Layers) -> Iterator[str]:

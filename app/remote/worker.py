@@ -141,51 +141,76 @@ def _run(agent: Agent, replies: _Replies, job: HostJob) -> None:
         return  # the carrier is gone; whoever reads its requests ends us
 
 
-def parser() -> argparse.ArgumentParser:
-    """The flags of `graphlap worker --stdio`; a scheduler's worker has its own."""
-    top = FlagParser(
-        prog="graphlap worker",
-        usage="graphlap worker --stdio [--cores N,…] [--machine NAME]\n"
-        "       graphlap worker tls://SCHEDULER:8786 …",
-        description="This machine as a host of a cluster: with --stdio for who started it, as "
-        "--cluster ssh:HOST does, or of a scheduler of Dask's.",
-        allow_abbrev=False,
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Whom to serve: a scheduler of Dask's at an address, or with `--stdio` who started this."""
+    parser.add_argument(
+        "address", nargs="?", metavar="ADDRESS", help="a Dask scheduler: tls://HOST:8786"
     )
-    top.add_argument(
-        "--stdio",
-        action="store_true",
-        required=True,
-        help="speak on standard input and output",
-    )
-    top.add_argument(
-        "--cores", metavar="N,…", help="what rounds may run on, such as 2,3 or 2-5; default: all"
-    )
-    top.add_argument(
+    add = parser.add_argument
+    add("--stdio", action="store_true", help="serve who started this, as --cluster ssh:HOST does")
+    add("--cores", metavar="N,…", help="what to measure on, such as 2,3 or 2-5 (all)")
+    add(
         "--machine",
         metavar="NAME",
         default="",
         help="workers of one machine take turns; one with a name of its own does not",
     )
+    scheduler = parser.add_argument_group("with an address")
+    add = scheduler.add_argument
+    add("--name", metavar="NAME", help="what rows call this machine (its own name)")
+    add("--tls-ca-file", metavar="FILE", help="the authority that signed all certificates")
+    add("--tls-cert", metavar="FILE", help="this machine's certificate")
+    add("--tls-key", metavar="FILE", help="its key, if it is not in the same file")
+    add("--insecure-cluster", action="store_true", help="a plain tcp:// address elsewhere")
+    scheduler.description = "Without these files the certificates of Dask's configuration are used."
+
+
+_OF_A_SCHEDULER = ("name", "tls_ca_file", "tls_cert", "tls_key", "insecure_cluster")
+"""Options that mean nothing on standard streams."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until the carrier or the scheduler is gone; returns the exit code."""
+    if options.stdio == (options.address is not None):
+        problem = "has two" if options.stdio else "needs one"
+        raise PlanError(
+            f"graphlap worker {problem} of a scheduler's address and --stdio",
+            "Give tls://SCHEDULER:8786, or --stdio",
+        )
+    if options.address is not None:
+        return _serve_scheduler(options)
+    if unread := next((key for key in _OF_A_SCHEDULER if getattr(options, key)), ""):
+        flag = f"--{unread.replace('_', '-')}"
+        raise PlanError(f"{flag}: --stdio has no scheduler", f"Remove {flag}, or --stdio")
+    return serve(Agent(cores=cores_of(options), machine=options.machine))
+
+
+def cores_of(options: argparse.Namespace) -> tuple[int, ...]:
+    """The cores that rounds may run on, () for all; PlanError for what is no list of cores."""
+    if options.cores is None:
+        return ()
+    try:
+        return listed(options.cores)
+    except InvalidValue as error:
+        cause = f"--cores {options.cores!r} {error.cause}"
+        raise PlanError(cause, error.remedy, "--cores") from None
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments of a process that is started as this module."""
+    top = FlagParser(prog=f"{install_layout.PROGRAM} worker", allow_abbrev=False)
+    add_arguments(top)
     return top
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until the carrier is gone; returns the exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    if given and not given[0].startswith("-"):
-        return _of_dask(given)
-    flags = parser().parse_args(given)
-    try:
-        cores = listed(flags.cores) if flags.cores is not None else ()
-    except InvalidValue as error:
-        cause = f"--cores {flags.cores!r} {error.cause}"
-        raise PlanError(cause, error.remedy, "--cores") from None
-    return serve(Agent(cores=cores, machine=flags.machine))
+    """Serve as the arguments say; returns the exit code."""
+    return run(parser().parse_args(arguments))
 
 
-def _of_dask(given: Sequence[str]) -> int:
+def _serve_scheduler(options: argparse.Namespace) -> int:
     try:
-        code: int = install_layout.load("app.remote.dask_cluster.worker:main")(given)
+        code: int = install_layout.load("app.remote.dask_cluster.worker:main")(options)
     except ModuleNotFoundError as error:
         raise CarrierError(
             f"a scheduler's worker needs {error.name}, not installed here",

@@ -340,7 +340,9 @@ def read_manifest(folder: Path) -> Manifest:
             raise ValueError(damage)
         version = data["schema_version"]
     except (FileNotFoundError, NotADirectoryError):
-        reason = "it is a file" if folder.is_file() else f"it has no {MANIFEST}"
+        reason = f"it has no {MANIFEST}" if folder.is_dir() else "it does not exist"
+        if folder.is_file():
+            reason = "it is a file"
         raise ResultsError(
             f"{folder} is no run folder ({reason})", "give the folder of a run"
         ) from None

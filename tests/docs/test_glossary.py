@@ -20,7 +20,7 @@ ENTRIES = [row for row in ROWS if row[0] != "word" and "---" not in row[0]]
 @cache
 def options() -> frozenset[str]:
     """Of all commands."""
-    parsers = (parser_of(command) for command in COMMANDS.values() if not command.takes_words)
+    parsers = (parser_of(command) for command in COMMANDS.values())
     return frozenset(name for parser in parsers for name in parser._option_string_actions)
 
 

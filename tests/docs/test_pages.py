@@ -85,8 +85,7 @@ def test_commands_are_understood(
     lines = [re.sub(r" > \S+", "", line) for block in whole for line in block.splitlines()]
     for command in [shlex.split(line) for line in lines if line.startswith("graphlap ")]:
         name, *words = as_command(command[1:])
-        if not BY_NAME[name].takes_words:
-            parse(BY_NAME[name], words)
+        parse(BY_NAME[name], words)
 
 
 def test_the_first_model_is_one(tmp_path: Path) -> None:

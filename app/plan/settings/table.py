@@ -76,7 +76,7 @@ OUTPUTS = (
         help="print the value and the origin of each setting, and measure nothing",
         form=Switch(),
         group=OUTPUT,
-        commands=(*NEW, "check"),
+        commands=(*NEW, "check", "rerun"),
     ),
     Setting(
         key="baseline_run",

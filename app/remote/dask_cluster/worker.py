@@ -20,8 +20,6 @@ from typing import Any
 import dask
 from distributed import Security, Worker
 
-from app.cases.flag_parser import FlagParser
-from app.machine.placement import listed
 from app.remote.agent import Agent as ThisMachine
 from app.remote.contract import (
     BLOCK_BYTES,
@@ -47,7 +45,7 @@ from app.remote.dask_cluster.protocol import (
     unpacked_job,
     versions,
 )
-from exporters import install_layout
+from app.remote.worker import cores_of
 from exporters.codec import to_json
 from exporters.types import GraphlapError
 
@@ -296,21 +294,21 @@ PATIENCE_S = 60.0
 _AGAIN_S = 0.5
 
 
-def main(arguments: Sequence[str], agent: Agent | None = None) -> int:
+def main(options: argparse.Namespace, agent: Agent | None = None) -> int:
     """Measure until asked to end (0) or until the scheduler is gone (1).
 
-    `agent` does the work, by default that of this machine. CarrierError where the address is
+    `agent` does the work, by default the agent of this machine. CarrierError where the address is
     refused, no scheduler is there, or a certificate is wrong.
     """
-    given = _parser().parse_args(arguments)
-    address = parse_address(given.address, given.insecure_cluster)
-    files = {"ca_file": given.tls_ca_file, "cert": given.tls_cert, "key": given.tls_key}
+    cores, name = cores_of(options), worker_name(options.name)
+    address = parse_address(options.address, options.insecure_cluster)
+    files = {"ca_file": options.tls_ca_file, "cert": options.tls_cert, "key": options.tls_key}
     security, context = credentials("worker", address, files)
     _reach_in_time(address, context)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters we say ourselves
     try:
-        agent = agent or ThisMachine(given.name, given.cores, given.machine)
-        return asyncio.run(_measure(address, security, given.name, agent))
+        agent = agent or ThisMachine(name, cores, options.machine)
+        return asyncio.run(_measure(address, security, name, agent))
     except RuntimeError as error:  # another has its name, or a port of ours is taken
         raise CarrierError(
             f"the scheduler {address} does not take this worker ({error.__cause__ or error})",
@@ -359,34 +357,3 @@ async def _measure(address: Address, security: Security, name: str, agent: Agent
 
 def _say(sentence: str) -> None:
     sys.stderr.write(f"graphlap: {sentence}\n")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = FlagParser(
-        prog=f"{install_layout.PROGRAM} worker",
-        description="Measure on this machine what a sweep elsewhere asks for by --cluster.",
-        epilog="Certificates are taken from Dask's configuration where none are given.",
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    add("address", help="the Dask scheduler: tls://HOST:8786")
-    add(
-        "--name",
-        default=worker_name(None),
-        type=worker_name,
-        help="what rows call this machine (its own name)",
-    )
-    add("--cores", metavar="N,…", default=(), type=_cores, help="what to measure on: 2,3 or 2-5")
-    add("--machine", default="", help="workers of one machine take turns (of one kernel)")
-    add("--tls-ca-file", metavar="FILE", help="the authority that signed all certificates")
-    add("--tls-cert", metavar="FILE", help="this machine's certificate")
-    add("--tls-key", metavar="FILE", help="its key, if it is not in the same file")
-    add("--insecure-cluster", action="store_true", help="a plain tcp:// address elsewhere")
-    return parser
-
-
-def _cores(text: str) -> tuple[int, ...]:
-    try:
-        return listed(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} {error}") from None

@@ -177,11 +177,26 @@ def test_what_a_cluster_can_not_be_asked_is_refused_before_anything_is_written(
     assert not out.exists()
 
 
-def test_a_worker_takes_flags_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["worker"]) == 2
-    assert "--stdio" in capsys.readouterr().err
-    assert main(["worker", "--stdio", "--cores", "x"]) == 2
-    assert "no list of cores" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("tls://board:8786", "--stdio"),
+        ("--stdio", "--cores", "x"),
+        ("--stdio", "--name", "board"),
+        ("--stdio", "--tls-cert", "cert.pem"),
+        ("--stdio", "--insecure-cluster"),
+        ("--stdio", "--rounds", "3"),
+        ("tls://a:8786", "tls://b:8786"),
+    ],
+)
+def test_a_worker_refuses_what_it_can_not_serve(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["worker", *words]) == 2
+    out, errors = capsys.readouterr()
+    assert not out
+    assert len(errors.splitlines()) == 1
 
 
 @contextmanager

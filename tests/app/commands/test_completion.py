@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+import shlex
 import shutil
 import subprocess
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 import pytest
 
 from app.__main__ import main
+from app.commands.parsers import parser_of
 from app.commands.table import COMMANDS
 from app.plan.settings.table import accepted_by
 from exporters.models import catalogue
@@ -91,3 +95,36 @@ def test_other_shells_can_read_theirs(
         pytest.skip(f"{shell} is not installed")
     done = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_fish_completes_each_option_of_each_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """What can be checked without fish: each line's words, and that no option is left out."""
+    assert main(["completion", "fish"]) == 0
+    lines = capsys.readouterr().out.replace("\\'", "").splitlines()
+    fish_options = set()
+    for words in (shlex.split(line) for line in lines if not line.startswith("#")):
+        assert words[:4] == ["complete", "-c", "graphlap", "-n"]
+        command = words[4].removeprefix("__fish_seen_subcommand_from ")
+        options = pairwise(words[5:])
+        fish_options |= {
+            (command, {"-l": "--", "-s": "-"}[kind] + name)
+            for kind, name in takewhile(lambda pair: pair[0] != "-d", options)
+            if kind in ("-l", "-s")
+        }
+    assert fish_options == {
+        (command.name, option)
+        for command in COMMANDS
+        for action in parser_of(command)._actions
+        if action.help != argparse.SUPPRESS
+        for option in action.option_strings
+    }
+
+
+def test_zsh_gets_the_script_of_bash_after_its_header(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", "zsh"]) == 0
+    header, load, *lines = capsys.readouterr().out.splitlines()
+    assert header == "#compdef graphlap"
+    assert "bashcompinit" in load
+    assert lines == script.read_text("utf-8").splitlines()

@@ -59,5 +59,4 @@ def test_every_example_is_understood(line: str) -> None:
     words = shlex.split(re.split(r" [|>] ", line)[0])
     assert words[0] == "graphlap"
     name, *rest = as_command(words[1:])
-    if not BY_NAME[name].takes_words:
-        parse(BY_NAME[name], rest)
+    parse(BY_NAME[name], rest)

@@ -44,6 +44,7 @@ def test_all_formats_name_the_same_configuration(
     for name, value in smallest.items():
         assert marked[name] == str(value)
     assert f"{smallest['p99_us']:.3f}" in table
+    assert f"{smallest['p99_us']:.3f}" in run(capsys, *asked, "-f", "markdown", "--quiet")[0]
     assert len(rows) == len(answer["curve"])
 
 
@@ -71,6 +72,14 @@ def test_a_target_out_of_reach_is_exit_code_1_with_the_curve(
         ("share", "mlp"),
         ("share", "mlp=none"),
         ("share", "mlp=2", "--card", "v90"),
+        ("share", "mlp=2", "--p99", "2us"),
+        ("share", "mlp=2", "--axis", "batch=1"),
+        ("search", "mlp", "--p99", "2us", "--card", "v80"),
+        ("search", "mlp", "lstm_tiny", "--p99", "2us"),
+        ("search", "mlp", "--p99", "2us", "--cards", "v80,,v80"),
+        ("search", "mlp", "--p99", "2us", "--rounds", "3"),
+        ("sort", "mlp"),
+        (),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(

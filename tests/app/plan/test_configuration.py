@@ -11,7 +11,7 @@ from app.__main__ import main
 from app.cases.errors import PlanError
 from app.plan.command_line import parse
 from app.plan.configuration import VARIABLE, configurations, user_file
-from app.plan.options import config_text, plan_from_options
+from app.plan.options import plan_from_options
 from app.plan.plan import Plan
 from app.plan.plan_files import toml_value
 from app.plan.runtime_selection import users_environments
@@ -148,8 +148,32 @@ def test_the_origin_of_each_value_is_printed_and_nothing_measured(
     (project / "two.toml").write_text(
         '[[sweeps]]\nmodels = ["cnn_tiny"]\nthreads = [2]\n[[sweeps]]\nmodels = ["mlp"]\n'
     )
-    text = config_text(parse([*words, "--plan", "two.toml"]))
-    assert "threads = [1]  # default" in text.splitlines()
+    assert main([*words, "--plan", "two.toml"]) == 0
+    assert "threads = [1]  # default" in capsys.readouterr().out.splitlines()
+
+
+def test_a_run_that_is_repeated_shows_its_own_values(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*MODELS, "--profile", "glance", "--budget", "0.001", "--out", "run"]) in (0, 1)
+    (project / "graphlap.toml").write_text("rounds = 4\n")
+    capsys.readouterr()
+    assert main(["run", "run", "--show-config"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert 'preset = "glance"  # run run' in lines
+    assert 'models = ["mlp"]  # run run' in lines
+    assert "# rounds: none  # default" in lines
+
+
+def test_runtimes_that_nobody_names_are_shown_as_they_are_measured(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "mlp", "--show-config"]) == 0
+    (line,) = [
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("runtimes =")
+    ]
+    assert "ort-cpu" in line
+    assert "fpga" not in line
 
 
 def test_a_run_records_its_values_and_resume_reads_no_file(project: Path) -> None:

@@ -16,7 +16,8 @@ from app.remote.contract import CarrierError
 from app.remote.dask_cluster.address import credentials, parse_address, reach
 from app.remote.dask_cluster.protocol import refuse_scheduler
 from app.remote.dask_cluster.transport import DaskCarrier
-from app.remote.dask_cluster.worker import MeasureWorker, main
+from app.remote.dask_cluster.worker import MeasureWorker
+from app.remote.worker import main
 from tests.app.carriers.fleet.certificates import Certificates, make
 from tests.app.carriers.fleet.cluster import Cluster, cluster
 from tests.app.carriers.releases import release

@@ -8,6 +8,7 @@ from pathlib import Path
 from app.machine.placement import usable_cores
 from app.remote.agent import Agent
 from app.remote.dask_cluster.worker import main
+from app.remote.worker import parser
 
 CHILD = Path(__file__).with_name("child.py")
 
@@ -18,4 +19,4 @@ def agent(name: str = "") -> Agent:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], agent()))
+    sys.exit(main(parser().parse_args(), agent()))
