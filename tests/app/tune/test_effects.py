@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from app.tune.search import Observation, effects_of
+from app.tune.search import Effects, Observation, effects_of
+from app.tune.space import Choice
 
 LEVELS = {"threads": (0, 1, 2), "batch": (1, 8), "spin": (True, False)}
 TRUE = {("threads", 1): 0.1, ("threads", 2): -0.05, ("batch", 8): -0.2, ("spin", False): 0.02}
@@ -74,3 +75,16 @@ def test_nothing_measured_is_nothing_known() -> None:
     effects = effects_of(())
     assert effects.predicted("a", (("threads", 1),)) == 0.0
     assert effects.deviation(("a", (("threads", 1),)), ("a", (("threads", 1),))) == 0.0
+
+
+def test_sampled_effects_have_the_mean_and_the_covariance_of_the_posterior() -> None:
+    choices: list[Choice] = [("threads", 1), ("threads", 2), ("precision", "fp16")]
+    covariance = np.array([[0.04, 0.018, 0.0], [0.018, 0.01, -0.002], [0.0, -0.002, 0.09]])
+    mean = np.array([0.5, -0.2, 0.1])
+    effects = Effects({choice: k for k, choice in enumerate(choices)}, mean, covariance, {})
+    rng = np.random.default_rng(1)
+    draws = np.array([[*map(effects.sample(rng), choices)] for _ in range(10_000)])
+    deviations = np.sqrt(np.diag(covariance))
+    assert np.abs((draws.mean(0) - mean) / deviations).max() < 0.05
+    scale = np.outer(deviations, deviations)
+    assert np.abs((np.cov(draws.T) - covariance) / scale).max() < 0.05
