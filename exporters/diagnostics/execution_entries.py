@@ -232,6 +232,15 @@ OUTPUTS: Entries = {
         units={"references": NAME},
         example={"references": "onnx"},
     ),
+    "outputs_not_deterministic": Entry(
+        title="Some outputs are not deterministic",
+        message="Two runs of a reference differ in {outputs}, so only the other outputs were "
+        "compared.",
+        condition="A reference gives some of its outputs otherwise in a second run, and others "
+        "again.",
+        units={"outputs": QUOTED},
+        example={"outputs": ("mask",)},
+    ),
     "outputs_have_nan": Entry(
         title="Outputs have NaN",
         message="The outputs {outputs} have NaN, as the reference does.",

@@ -13,7 +13,7 @@ from app.cases.case import Case
 from app.cases.round import RoundResult
 from app.cases.units import duration_text
 from app.columns.environment import is_contended
-from app.columns.precision import target_rounds
+from app.columns.precision import look_text, target_rounds
 from app.columns.rows import Rows
 from app.run_folder.run import Run
 from app.stats.required_rounds import StoppingRule
@@ -278,6 +278,12 @@ class RoundPolicy(Protocol):
     def planned_rounds(self, case: Case) -> int:
         """How many rounds the case is to have in all, as far as is known now."""
 
+    def revised_by(self, case: Case) -> Iterable[Case]:
+        """The cases whose planned rounds may have changed after a round of this one."""
+
+    def look(self, case: Case) -> str:
+        """What a look after the last round of the case found; "" without one."""
+
 
 @dataclass(frozen=True, slots=True)
 class FixedRounds:
@@ -287,6 +293,12 @@ class FixedRounds:
 
     def planned_rounds(self, case: Case) -> int:
         return self.rounds
+
+    def revised_by(self, case: Case) -> Iterable[Case]:
+        return ()
+
+    def look(self, case: Case) -> str:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,3 +315,11 @@ class PreciseRounds:
         return target_rounds(
             self.rule, rounds, self.rows.summary(self.run, case) if is_due else None
         )
+
+    def revised_by(self, case: Case) -> Iterable[Case]:
+        return (case,)
+
+    def look(self, case: Case) -> str:
+        rounds = self.run.rounds_of(case)
+        summary = self.rows.summary(self.run, case) if len(rounds) in self.rule.looks else None
+        return "" if summary is None else look_text(self.rule, rounds, summary)
