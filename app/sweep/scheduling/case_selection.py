@@ -47,7 +47,7 @@ class CaseSelection:
     guess_s: float
 
     def __post_init__(self) -> None:
-        self._selected = list(self.groups)
+        self._active = list(self.groups)
         self._aside: list[tuple[Case, ...]] = []
         self._is_first = True
 
@@ -62,7 +62,7 @@ class CaseSelection:
             self._is_first = False
             self._set_aside(SUFFICIENT_ROUNDS)
         self._set_aside(MINIMUM_ROUNDS)
-        if any(self._seconds(group, SUFFICIENT_ROUNDS) for group in self._selected):
+        if any(self._seconds(group, SUFFICIENT_ROUNDS) for group in self._active):
             return False
         back = next(
             (g for g in self._aside if self._seconds(g, MINIMUM_ROUNDS) <= self.budget.rounds_s),
@@ -71,18 +71,18 @@ class CaseSelection:
         if back is None:
             return False
         self._aside.remove(back)
-        self._selected.append(back)
+        self._active.append(back)
         return True
 
     def _set_aside(self, rounds: int) -> None:
         """Set aside the last ones until all others can have so many rounds."""
-        while len(self._selected) > 1:
-            seconds = [self._seconds(group, rounds) for group in self._selected]
+        while len(self._active) > 1:
+            seconds = [self._seconds(group, rounds) for group in self._active]
             if sum(seconds) <= self.budget.rounds_s:
                 return
-            places = [place for place, needed in enumerate(seconds) if needed]
-            dropped = max(places, key=lambda p: (len(self._selected[p]) == 1, seconds[p], p))
-            self._aside.insert(0, self._selected.pop(dropped))
+            places = [place for place, time_s in enumerate(seconds) if time_s]
+            victim = max(places, key=lambda p: (len(self._active[p]) == 1, seconds[p], p))
+            self._aside.insert(0, self._active.pop(victim))
 
     def _seconds(self, group: Sequence[Case], rounds: int) -> float:
         """How long the cases take until each has so many rounds, or all that it is to have."""

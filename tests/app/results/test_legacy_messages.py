@@ -54,9 +54,9 @@ def test_a_known_sentence_has_its_code_and_figures(sentence: str, expected: Diag
     ],
 )  # fmt: skip
 def test_a_sentence_whose_code_has_other_parameters_today_is_read(code: str, sentence: str) -> None:
-    one = of_sentence(sentence)
-    assert one.code == code
-    assert rendering.text(one)
+    result = of_sentence(sentence)
+    assert result.code == code
+    assert rendering.text(result)
 
 
 def test_a_diagnostic_with_former_parameters_is_read_and_shown() -> None:

@@ -78,7 +78,7 @@ SENTENCES = {
     ("accuracy_unavailable", "error"),
 }
 """Parameters that still hold sentences of our own; none may be added."""
-LONGEST_NAME_WORDS = 3
+LONGEST_NAME_WORDS = 4
 """An example of more words is a sentence."""
 
 

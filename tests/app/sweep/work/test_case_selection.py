@@ -52,7 +52,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def measured(
+def simulate(
     clock: Clock,
     model: ExportedModel,
     budget_s: float,
@@ -66,9 +66,9 @@ def measured(
     schedule = Schedule(CASES, ROUNDS, limits, 60.0, 5, Path("samples"), budget=Budget(budget_s))
     sweep = FixedSweep(schedule, {}, FixedRounds(ROUNDS))
     rounds: list[tuple[str, int]] = []
-    finished: list[Work] = []
-    while (work := sweep.next(finished)) is not None:
-        finished = [work]
+    results: list[Work] = []
+    while (work := sweep.next(results)) is not None:
+        results = [work]
         if isinstance(work, ExportWork):
             work.reply = ExportReply("ok", model, "")
         elif isinstance(work, RoundWork):
@@ -87,7 +87,7 @@ def counts_by_model(rounds: list[tuple[str, int]]) -> list[list[int]]:
 
 def test_a_budget_for_all_leaves_out_none(clock: Clock, model: ExportedModel) -> None:
     seconds = {case.case_id: 1.0 for case in CASES}
-    rounds = measured(clock, model, 1000.0, seconds)
+    rounds = simulate(clock, model, 1000.0, seconds)
     assert sorted(rounds) == sorted((case.case_id, n) for case in CASES for n in range(ROUNDS))
 
 
@@ -95,7 +95,7 @@ def test_a_small_budget_gives_the_first_models_the_rounds_of_a_verdict(
     clock: Clock, model: ExportedModel
 ) -> None:
     """Twenty rounds of the first pass leave 40 s: four more of the first two models take 32."""
-    rounds = measured(clock, model, 60.0, {case.case_id: 1.0 for case in CASES})
+    rounds = simulate(clock, model, 60.0, {case.case_id: 1.0 for case in CASES})
     counts = counts_by_model(rounds)
     assert [min(group) for group in counts[:2]] == [5, 5]
     assert all(min(group) >= 1 for group in counts), "each case has a figure"
@@ -105,7 +105,7 @@ def test_models_come_back_when_the_machine_is_faster_than_it_seemed(
     clock: Clock, model: ExportedModel
 ) -> None:
     """A first pass of 100 s looks as if one model fitted; later rounds take 1 s instead of 5."""
-    rounds = measured(clock, model, 230.0, {case.case_id: 1.0 for case in CASES}, slow_pass=5.0)
+    rounds = simulate(clock, model, 230.0, {case.case_id: 1.0 for case in CASES}, slow_pass=5.0)
     assert all(min(group) >= 3 for group in counts_by_model(rounds))
 
 
@@ -120,11 +120,11 @@ def test_each_case_that_is_kept_has_three_rounds(
     first_pass_s = sum(seconds.values())
     budget_s = first_pass_s * draw.uniform(2.0, 9.0)
     begun_s = clock.now_s
-    rounds = measured(clock, model, budget_s, seconds, noise=draw)
+    rounds = simulate(clock, model, budget_s, seconds, noise=draw)
     counts = counts_by_model(rounds)
-    kept = [group for group in counts if max(group) >= 3]
-    assert kept, counts
-    assert all(min(group) >= 3 for group in kept), counts
+    groups = [group for group in counts if max(group) >= 3]
+    assert groups, counts
+    assert all(min(group) >= 3 for group in groups), counts
     assert clock.now_s - begun_s < budget_s + 8.0 * 3, "what has begun may end"
     order = [number for _, number in rounds]
     assert order[: len(CASES)] == [0] * len(CASES), "rounds alternate"
@@ -132,8 +132,8 @@ def test_each_case_that_is_kept_has_three_rounds(
 
 def test_cases_of_one_model_on_one_clock_are_one_contest() -> None:
     simulated = Case("a.onnx", "fpga:v80")
-    paced = replace(simulated, scenario=Scenario.parse("paced:20us"))
-    cases = [Case("a.onnx", "ort-cpu"), simulated, Case("b.onnx", "ort-cpu"), paced]
+    real_time = replace(simulated, scenario=Scenario.parse("paced:20us"))
+    cases = [Case("a.onnx", "ort-cpu"), simulated, Case("b.onnx", "ort-cpu"), real_time]
     rival = Case("a.onnx", "fake")
     assert contests([*cases, rival]) == [(cases[0], rival), *((case,) for case in cases[1:])]
 
@@ -145,6 +145,6 @@ def test_the_slowest_comparison_is_set_aside_first(
     """The first pass takes 56 s; four more rounds of the other models take 64 of the 84 left."""
     groups = contests(CASES)
     seconds = {case.case_id: 1.0 for case in CASES} | {c.case_id: 10.0 for c in groups[slow]}
-    counts = counts_by_model(measured(clock, model, 140.0, seconds))
+    counts = counts_by_model(simulate(clock, model, 140.0, seconds))
     assert all(min(group) >= 5 for place, group in enumerate(counts) if place != slow)
     assert counts[slow] == [1] * RUNTIMES
