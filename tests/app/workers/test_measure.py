@@ -289,7 +289,7 @@ def test_the_process_dies_with_its_parent(counter: ExportedModel, tmp_path: Path
         pid = int(parent.stdout.readline())
         time.sleep(0.5)
         parent.kill()
-    for _ in range(100):
+    for _ in range(1200):
         if not Path(f"/proc/{pid}").exists() or _is_zombie(pid):
             return
         time.sleep(0.05)
