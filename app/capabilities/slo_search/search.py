@@ -323,8 +323,8 @@ class RateSearch:
                     observations.append(Observation(rate_hz, rate_round))
             if late >= NOT_OFFERED and 2 * late > len(recorded[rate_hz]):
                 offered_below_hz = min(offered_below_hz, rate_hz)
-        offered = tuple(item for item in observations if item.rate_hz < offered_below_hz)
-        return Rounds(self.target, service_hz, offered, offered_below_hz, spent)
+        usable = tuple(item for item in observations if item.rate_hz < offered_below_hz)
+        return Rounds(self.target, service_hz, usable, offered_below_hz, spent)
 
     def _following(
         self, rounds: Rounds, recorded: dict[float, list[RoundResult]], answer: Bracket
