@@ -23,9 +23,13 @@ _MASKED = "ONNX Runtime writes the lowest float for masked products where ONNX s
 _SHORT_MASK = "ONNX Runtime wants a mask as long as the keys"
 _UNPOOLED = "ONNX Runtime counts indices in the shape asked for, ONNX in the smaller one"
 
+_BFLOAT16 = "ONNX Runtime's Attention adds a mask in float32 to products in bfloat16"
 _LOCALE = "ONNX Runtime's StringNormalizer needs the locale en_US.UTF-8, which may be installed"
 
 KNOWN_WRONG = {
+    "test_attention_4d_attn_mask_causal_bf16": _BFLOAT16,
+    "test_attention_4d_causal_padded_kv_bf16": _BFLOAT16,
+    "test_attention_4d_padded_kv_bf16": _BFLOAT16,
     "test_attention_3d_local_window": _NO_WINDOW,
     "test_attention_4d_diff_heads_mask4d_padded_kv": _SHORT_MASK,
     "test_attention_4d_with_past_and_present_qk_matmul_bias_3d_mask_causal": _MASKED,

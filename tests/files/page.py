@@ -43,10 +43,10 @@ Each was repeated in OpenVINO's own Python interface, without Graphlap, with rel
   fixed sizes (`model.reshape`) OpenVINO gives `present` the length of `past`, without the new
   tokens. It then writes beyond that: `ScatterUpdate node … have indices value that points to
   non-existing output tensor element`. With one thread (`INFERENCE_NUM_THREADS=1`) the process
-  ends with SIGSEGV instead. With an empty `past` nothing is written, and the outputs have the
-  wrong shape (*wrong_output*). With open sizes the same file runs.
-- Weights in bfloat16 and float8 that are stored in the field `int32_data` are read as numbers and
-  not as bits: the outputs are wrong by a factor of 40 or 10,000.
+  ends with SIGSEGV instead. With open sizes the same file runs. (Repeated with `decoder`; the
+  error also with `decoder-fp16`.)
+- Weights in bfloat16 that are stored in the field `int32_data` give wrong outputs; the same weights
+  in `raw_data` give the right ones. The float8 files here store theirs in `int32_data` too.
 """
 
 
