@@ -202,7 +202,9 @@ class PlanBar(QWidget):
             if field.text() != text and not emptied:
                 field.setText(text)
         self.seed.setPlaceholderText("0")
-        rounds = f"at most {MAXIMUM_ROUNDS}" if draft.precise else "the profile's"
+        rounds = (
+            f"at most {MAXIMUM_ROUNDS}" if draft.precise or draft.is_sequential else "the profile's"
+        )
         self.rounds.setPlaceholderText(rounds)
         self.profile_ops.setChecked(draft.profile_ops)
         self.largest_batch.setChecked(draft.largest_batch)

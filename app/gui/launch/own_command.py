@@ -50,7 +50,8 @@ class OwnCommand(QObject):
             known.insert(name, value)
         known.insert(ERROR_FILE, str(self._error_file))
         process.setProcessEnvironment(known)
-        process.finished.connect(lambda code, _: self._ended(process, code, good))
+        process.finished.connect(lambda code, how: self._ended(process, code, how, good))
+        process.errorOccurred.connect(lambda error: self._not_started(process, error))
         program, *first = install_layout.command("app")
         self._process = process
         process.start(program, [*first, *arguments])
@@ -63,11 +64,35 @@ class OwnCommand(QObject):
             self._process.waitForFinished()
             self._process = None
 
-    def _ended(self, process: QProcess, code: int, good: Sequence[int]) -> None:
-        said = bytes(process.readAllStandardError().data()).decode("utf-8", "replace")
-        printed = bytes(process.readAllStandardOutput().data()).decode("utf-8", "replace")
+    def _not_started(self, process: QProcess, error: QProcess.ProcessError) -> None:
+        # A process that did not start has no end; after every other error its end follows.
+        if error == QProcess.ProcessError.FailedToStart:
+            self._release(process)
+            self.failed.emit(
+                GraphlapError(
+                    f"its process did not start: {process.errorString()}",
+                    "close other programs or check the installation, then try again",
+                )
+            )
+
+    def _release(self, process: QProcess) -> None:
         self._process = None
         process.deleteLater()
+
+    def _ended(
+        self, process: QProcess, code: int, how: QProcess.ExitStatus, good: Sequence[int]
+    ) -> None:
+        said = bytes(process.readAllStandardError().data()).decode("utf-8", "replace")
+        printed = bytes(process.readAllStandardOutput().data()).decode("utf-8", "replace")
+        self._release(process)
+        if how == QProcess.ExitStatus.CrashExit:  # `code` is a signal's number, not an exit code
+            self.failed.emit(
+                GraphlapError(
+                    f"its process was ended by signal {code}",
+                    "try again; if it happens again, make more memory free",
+                )
+            )
+            return
         if code == 0 or (code in good and not said.strip()):
             self.ended.emit(code, printed)
             return
